@@ -2,7 +2,8 @@
 
     mn --custom lab/mn.py --topo dumbbell --switch pcn --controller none
 
-`--topo dumbbell,5` has five pairs: what follows the name are the topology's first options.
+`--topo dumbbell,5` has five pairs: what follows the name are the topology's first options, or NAME=VALUE. `--topo
+file,star.py:star` is a topology from a file, as `find_topology` reads it.
 """
 
 from __future__ import annotations
@@ -13,19 +14,20 @@ from pathlib import Path
 from typing import Any
 
 try:
-    from topologies.catalog import TOPOLOGIES
+    from topologies.found import find_topology, names
 except ModuleNotFoundError:  # `mn` executes this file's text: neither the checkout nor __file__ is known to it
     sys.path.insert(0, str(Path(sys._getframe().f_code.co_filename).resolve().parent.parent))
-    from topologies.catalog import TOPOLOGIES
+    from topologies.found import find_topology, names
 
 from lab.mininet_switch import PcnSwitch
 from topologies.mininet_topo import mininet_topo
 
 
-def _topo(name: str, *options: float, **named: float) -> Any:
-    return mininet_topo(TOPOLOGIES[name](*options, **named))
+def _topo(reference: str, *options: float | str, **named: float | str) -> Any:
+    blueprint = find_topology(reference)
+    return mininet_topo(blueprint.build({**dict(zip(blueprint.options, options, strict=False)), **named}))
 
 
 # What `mn --custom` looks for.
-topos = {name: functools.partial(_topo, name) for name in TOPOLOGIES}
+topos = {"file": _topo, **{name: functools.partial(_topo, name) for name in names()}}
 switches = {"pcn": PcnSwitch}

@@ -16,8 +16,8 @@ from lab import journal as records
 from lab.log_folder import LogFolder
 from softswitch import signals
 from softswitch.python_process import python_command
-from topologies import catalog
 from topologies.errors import LabError
+from topologies.found import find_topology
 from topologies.model import Value
 
 START_LIMIT_S = 180.0  # the embedded switch may have to compile a program first
@@ -33,8 +33,9 @@ class SupervisorError(LabError):
 
 @dataclass(frozen=True)
 class Spec:
-    """What `pcn up` was asked for. `scheme` is what any process finds it by
-    (`Scheme.reference`); its parameters are those that it recommends for the topology by default."""
+    """What `pcn up` was given. `topology` and `scheme` are what any process finds them by
+    (`Blueprint.reference`, `Scheme.reference`); the scheme's parameters are by default those that it recommends for
+    the topology."""
 
     name: str
     topology: str
@@ -126,7 +127,7 @@ def hold(spec: Spec, progress: Callable[[str], None]) -> None:
     from lab.lab import Lab
     from lab.network import configured
 
-    topology = catalog.build(spec.topology, spec.options)
+    topology = find_topology(spec.topology).build(spec.options)
     scheme = configured(spec.scheme, spec.scheme_parameters).scheme
     with Lab(
         topology,

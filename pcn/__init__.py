@@ -51,6 +51,7 @@ if TYPE_CHECKING:
     from topologies.dumbbell import dumbbell as dumbbell
     from topologies.errors import LabError as LabError
     from topologies.fat_tree import fat_tree as fat_tree
+    from topologies.found import find_topology as find_topology
     from topologies.model import Endpoint as Endpoint
     from topologies.model import FlowSpec as FlowSpec
     from topologies.model import Host as Host
@@ -85,6 +86,7 @@ _HOME = {
     "topologies.dumbbell": "dumbbell",
     "topologies.errors": "LabError",
     "topologies.fat_tree": "fat_tree",
+    "topologies.found": "find_topology",
     "topologies.model": "Endpoint FlowSpec Host Link Switch Topology make_hosts",
     "topologies.parking_lot": "parking_lot",
     "lab.virtual": "VirtualNetwork",

@@ -19,6 +19,7 @@ _COMMANDS = {
     "figure": "pcn.commands.figure",
     "sweep": "pcn.commands.sweep",
     "scheme": "pcn.commands.scheme",
+    "topology": "pcn.commands.topology",
     "up": "pcn.commands.network",
     "down": "pcn.commands.network",
     "status": "pcn.commands.network",

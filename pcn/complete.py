@@ -67,17 +67,17 @@ def _networks(_context: click.Context) -> list[str]:
 
 
 def _topologies(_context: click.Context) -> Iterable[str]:
-    from topologies.catalog import TOPOLOGIES
+    from topologies.found import names
 
-    return TOPOLOGIES
+    return names()
 
 
 def _topology_options(context: click.Context) -> list[str]:
-    from topologies.catalog import options
+    from topologies.found import find_topology
 
     # Where the option has no value yet, click leaves the words that it hasn't matched.
     topology = context.params.get("topology") or next(iter(context.args), "")
-    return [f"{name}=" for name in options(topology)]
+    return [f"{name}=" for name in find_topology(topology).options]
 
 
 def _scenarios(_context: click.Context) -> Iterable[str]:

@@ -20,8 +20,8 @@ from hosts.algorithms import SchemeError, find_scheme
 from pcn.commands.common import Quantity
 from softswitch.units import KINDS, Kind, kind_of, quantity, quantity_text
 from softswitch.values import parse_delay, parse_rate
-from topologies.catalog import build
 from topologies.errors import nearest
+from topologies.found import find_topology
 from topologies.model import TopologyError
 
 REFUSALS = (ExperimentError, SchemeError, BadParameter, TopologyError, ArgumentTypeError)
@@ -147,7 +147,7 @@ def _of_yaml(field: str, sample: str) -> Callable[[str], float]:
                 Parameter("rate", "rate", 1e9, "").parse,
                 _of_scheme("dcqcn", "r_ai_bps"),
                 lambda text: Quantity("rate").convert(text, None, None),
-                lambda text: build("dumbbell", {"rate_bps": text}).links[-1].rate_bps,
+                lambda text: find_topology("dumbbell").build({"rate_bps": text}).links[-1].rate_bps,
                 parse_rate,
             ],
         ),

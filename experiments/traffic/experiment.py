@@ -18,7 +18,7 @@ from experiments.define.outcomes import Outcome
 from experiments.traffic import flows
 from experiments.traffic import page as shown
 from experiments.traffic.spec import LONGEST_S, NAME, TrafficSpec, draw
-from topologies.catalog import build, kind_of_option, options
+from topologies.found import find_topology, kind_of_option
 from topologies.model import Endpoint, FlowSpec, Topology, TopologyError
 
 _OWN = (
@@ -97,7 +97,7 @@ class Traffic(Experiment):
         given: dict[str, Any] = {name: value for name, value in filled.items() if name in names and value is not None}
         given["mtu_bytes"] = payload + HEADER_BYTES
         try:
-            return build(self.spec.topology, given)
+            return find_topology(self.spec.topology).build(given)
         except TopologyError as error:
             raise ExperimentError(str(error)) from None
 
@@ -116,7 +116,7 @@ class Traffic(Experiment):
 def _of_topology(name: str) -> tuple[Parameter, ...]:
     """Its options that are numbers, but for the MTU, which follows from the payload."""
     made = []
-    for option, one in options(name).items():
+    for option, one in find_topology(name).options.items():
         if one.annotation is str or option == "mtu_bytes":
             continue
         kind = kind_of_option(option, one.annotation)

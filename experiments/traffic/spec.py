@@ -11,7 +11,7 @@ from __future__ import annotations
 import csv
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from urllib.parse import parse_qsl, urlencode
 
@@ -33,9 +33,9 @@ from experiments.define.workloads import (
     uniform_flows,
 )
 from softswitch.units import quantity
-from topologies.catalog import TOPOLOGIES
 from topologies.errors import nearest
-from topologies.model import FlowSpec, Topology
+from topologies.found import find_topology
+from topologies.model import FlowSpec, Topology, TopologyError
 
 NAME = "traffic"
 WORKLOADS: Mapping[str, FlowSizes] = {one.name: one for one in (W1, W2, HADOOP, WEB_SEARCH)}
@@ -51,8 +51,9 @@ _STREAM = 77
 
 @dataclass(frozen=True)
 class TrafficSpec:
-    """`workload` names sizes, or is a file of them (see `read_cdf`). `flows`, a file, takes the place of workload and
-    pattern. Files are known by their contents, too: another content is another experiment."""
+    """`topology` is a reference (`find_topology`). `workload` names sizes, or is a file of them (`read_cdf`). `flows`,
+    a file, takes the place of workload and pattern. Files are known by their contents, too: another content is another
+    experiment."""
 
     topology: str = "dumbbell"
     workload: str = "W2"
@@ -72,31 +73,29 @@ def parse_spec(topology: str = "", workload: str = "", pattern: str = "", flows:
     """Of what a user gives; the rest is as `TrafficSpec` has it. Raises ExperimentError."""
     if flows and (workload or pattern):
         raise ExperimentError("--flows has sizes and ends of all flows: leave out --workload and --pattern")
-    made = TrafficSpec(
-        topology or TrafficSpec.topology, workload or TrafficSpec.workload, pattern or TrafficSpec.pattern, flows
-    )
-    lookup(made.topology, TOPOLOGIES, "topology")
+    try:
+        network = find_topology(topology or TrafficSpec.topology).reference
+    except TopologyError as error:
+        raise ExperimentError(str(error)) from None
+    made = TrafficSpec(network, workload or TrafficSpec.workload, pattern or TrafficSpec.pattern, flows)
     lookup(made.pattern, dict.fromkeys(PATTERNS), "pattern")
-    file = flows or ("" if made.workload in WORKLOADS else made.workload)
-    if not file:
-        return made
-    path = Path(file).absolute()
-    if not path.is_file():
-        known = "" if flows else f" Workloads are {', '.join(WORKLOADS)}, or a file of lines `SIZE PERCENT`."
-        raise ExperimentError(f"there is no file {file}.{known}")
-    named = {"flows": str(path)} if flows else {"workload": str(path)}
-    found = TrafficSpec(**{**vars(made), **named, "digest": _digest(path)})
-    _ = read_flows(path) if flows else sizes(found)
-    return found
+    if file := flows or ("" if made.workload in WORKLOADS else made.workload):
+        path = Path(file).absolute()
+        if not path.is_file():
+            known = "" if flows else f" Workloads are {', '.join(WORKLOADS)}, or a file of lines `SIZE PERCENT`."
+            raise ExperimentError(f"there is no file {file}.{known}")
+        made = replace(made, **{"flows" if flows else "workload": str(path)})
+        _ = read_flows(path) if flows else sizes(made)
+    return replace(made, digest=_digest(made))
 
 
 def from_reference(text: str) -> TrafficSpec:
     """What `TrafficSpec.reference` says. Raises ExperimentError where a file has another content by now."""
     _, _, query = text.partition("?")
     found = TrafficSpec(**dict(parse_qsl(query)))
-    file = found.flows or (found.workload if found.workload not in WORKLOADS else "")
-    if found.digest and (not Path(file).is_file() or _digest(Path(file)) != found.digest):
-        raise ExperimentError(f"{file} isn't what it was when these runs were declared: give the command again")
+    if found.digest and _digest(found) != found.digest:
+        files = " or ".join(map(str, _files(found)))
+        raise ExperimentError(f"{files} isn't what it was when these runs were declared: give the command again")
     return found
 
 
@@ -169,5 +168,14 @@ def draw(of: TrafficSpec, topology: Topology, seed: int, load: float, count: int
     return incast_flows(random, sizes(of), per_s, count, hosts, min(MOST_SENDERS, len(hosts) - 1))
 
 
-def _digest(path: Path) -> str:
-    return hashlib.sha256(path.read_bytes()).hexdigest()[:16]
+def _files(of: TrafficSpec) -> list[Path]:
+    """What is read: the topology's, then those of flows or sizes."""
+    file = of.flows or (of.workload if of.workload not in WORKLOADS else "")
+    own = find_topology(of.topology).file
+    return [path for path in (own, Path(file) if file else None) if path]
+
+
+def _digest(of: TrafficSpec) -> str:
+    """Of the files' contents; empty where there are no files. A file that has gone has no contents."""
+    contents = [path.read_bytes() if path.is_file() else b"" for path in _files(of)]
+    return hashlib.sha256(b"\0".join(contents)).hexdigest()[:16] if contents else ""

@@ -46,7 +46,7 @@ from lab.attach import attach, find  # noqa: E402
 from lab.journal import Record  # noqa: E402
 from lab.network import configured  # noqa: E402
 from softswitch import signals  # noqa: E402
-from topologies import catalog  # noqa: E402
+from topologies import found  # noqa: E402
 from topologies.model import Topology  # noqa: E402
 
 PCN = Path(sys.executable).with_name("pcn")
@@ -176,7 +176,7 @@ def soak(topology: Topology, k: float | None, minutes: float, seed: int, out: Pa
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--topology", choices=catalog.TOPOLOGIES, default="compact")
+    parser.add_argument("--topology", choices=found.names(), default="compact")
     parser.add_argument("-k", type=float, help="how many times slower time runs (what this machine carries)")
     parser.add_argument("--minutes", type=float, default=120.0)
     parser.add_argument("--seed", type=int, default=1)
@@ -192,9 +192,8 @@ def main() -> int:
     logging.getLogger("controller.arbitration").setLevel(logging.ERROR)  # it says that a foreign controller has gone
     try:
         with signals.raising():
-            wrong = soak(
-                catalog.build(arguments.topology), arguments.k, arguments.minutes, arguments.seed, arguments.out
-            )
+            topology = found.find_topology(arguments.topology).build()
+            wrong = soak(topology, arguments.k, arguments.minutes, arguments.seed, arguments.out)
     except (KeyboardInterrupt, signals.Terminated):
         print("soak: interrupted", file=sys.stderr)
         return 130

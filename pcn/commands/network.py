@@ -89,7 +89,7 @@ def up(
     logs: Path | None,
     as_json: bool,
 ) -> None:
-    """Bring TOPOLOGY up, to stay.
+    """Bring TOPOLOGY up, to stay: one by name, or FILE.py:NAME.
 
     Switches with their program and routes, hosts with their agents: until `pcn down`.
 
@@ -107,10 +107,11 @@ def up(
     from lab.network import configured, require_startable
     from lab.target import target as find_target
     from p4src.manifest import stale
-    from topologies import catalog
+    from topologies.found import find_topology
 
     values = assignments(options, "rate_bps=10G")
-    built = catalog.build(topology, values)
+    blueprint = find_topology(topology)
+    built = blueprint.build(values)
     name = name or built.name
     records.directory(name)  # before anything is named after it
     given = assignments(parameters, "w_max=0.5")
@@ -121,7 +122,7 @@ def up(
     logs = logs or new(Path("results") / "up" / f"{name}-{time.strftime('%Y%m%d-%H%M%S')}")
     spec = supervisor.Spec(
         name=name,
-        topology=topology,
+        topology=blueprint.reference,
         log_dir=str(logs.resolve()),
         options=dict(values),
         target=target,

@@ -17,8 +17,9 @@ from hypothesis import strategies as st
 from lab import calibrate, journal
 from lab.calibrate import Choice, agents_cost, mean_hops, rounds_per_s, stretch
 from softswitch.pace import Board
-from topologies import catalog
+from topologies.catalog import TOPOLOGIES
 from topologies.dumbbell import dumbbell
+from topologies.found import find_topology
 from topologies.serialise import to_dict
 
 ROUNDS = [80_000.0, 60_000.0]
@@ -26,18 +27,18 @@ ROUNDS = [80_000.0, 60_000.0]
 
 def load(name: str, k: float, target: str) -> float:
     """Rounds a second that a network's packets take at k."""
-    topology = catalog.build(name)
+    topology = find_topology(name).build()
     rates = [topology.link_at(host.name, 0).rate_bps / 8 / topology.number("mtu_bytes") / k for host in topology.hosts]
     return sum(rate * (agents_cost(rate) + mean_hops(topology) * calibrate.HOP_COST[target]) for rate in rates)
 
 
-@pytest.mark.parametrize("name", catalog.TOPOLOGIES)
+@pytest.mark.parametrize("name", TOPOLOGIES)
 @pytest.mark.parametrize("target", ["softswitch", "bmv2"])
 def test_packets_of_all_hosts_take_the_usable_share(name: str, target: str) -> None:
-    choice = stretch(catalog.build(name), target, ROUNDS)
+    choice = stretch(find_topology(name).build(), target, ROUNDS)
     usable = calibrate.USABLE * sum(ROUNDS)
     assert load(name, choice.k, target) <= usable * 1.001
-    arrivals = calibrate.at_once_bps(catalog.build(name)) / 8 / catalog.build(name).number("mtu_bytes")
+    arrivals = calibrate.at_once_bps(find_topology(name).build()) / 8 / find_topology(name).build().number("mtu_bytes")
     at_once = arrivals * calibrate.ARRIVAL_COST[target] / min(ROUNDS)
     assert choice.k <= 1.2 * max(at_once, 100) or load(name, choice.k / 1.2, target) > usable
 
@@ -60,16 +61,16 @@ def test_packets_close_together_cost_no_more(rate: float, faster: float, togethe
     assert agents_cost(rate * faster, together) <= agents_cost(rate, together) * (1 + 1e-12) <= most
 
 
-@pytest.mark.parametrize("name", [name for name in catalog.TOPOLOGIES if name != "clos"])
+@pytest.mark.parametrize("name", [name for name in TOPOLOGIES if name != "clos"])
 def test_mean_hops_are_those_of_all_pairs(name: str) -> None:
-    topology = catalog.build(name)
+    topology = find_topology(name).build()
     names = [host.name for host in topology.hosts]
     hops = [topology.distance(one, other) - 1 for one in names for other in names if one != other]
     assert mean_hops(topology) == pytest.approx(sum(hops) / len(hops))
 
 
 def test_switches_of_one_process_need_a_smaller_k() -> None:
-    topology = catalog.build("fat-tree")
+    topology = find_topology("fat-tree").build()
     assert stretch(topology, "softswitch", ROUNDS, together=True).k < 0.7 * stretch(topology, "softswitch", ROUNDS).k
 
 

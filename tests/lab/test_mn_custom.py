@@ -24,7 +24,7 @@ import sys
 custom = {}
 path = sys.argv[1]
 exec(compile(open(path).read(), path, "exec"), custom, custom)
-topo = custom["topos"][sys.argv[2]](*map(int, sys.argv[3:]))
+topo = custom["topos"][sys.argv[2]](*(int(text) if text.isdigit() else text for text in sys.argv[3:]))
 print(sorted(topo.hosts()), sorted(topo.switches()), len(topo.links()))
 print(topo.port("s0", "s1"), topo.port("h0", "s0"), topo.nodeInfo("h0")["ip"])
 """
@@ -51,6 +51,12 @@ def test_mininet_reads_the_dumbbell(python: str, tmp_path: Path) -> None:
         "['h0', 'r0'] ['s0', 's1'] 3",
         "(2, 2) (0, 1) 10.0.0.1/16",
     ]
+
+
+@pytest.mark.parametrize("python", _pythons())
+def test_mininet_reads_topology_of_file(python: str, tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text("from topologies.dumbbell import dumbbell\nMINE = dumbbell(pairs=1)\n")
+    assert _topo(python, tmp_path, "file", "mine.py:MINE") == _topo(python, tmp_path, "dumbbell", "1")
 
 
 @pytest.mark.parametrize("python", _pythons())

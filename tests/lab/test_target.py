@@ -14,7 +14,7 @@ from lab.launch import inner_links, launch_spec, share_process, slack
 from lab.target import LaunchSpec, TargetError, target
 from softswitch.options import Generator, parse
 from softswitch.pace import Place
-from topologies import catalog
+from topologies.found import find_topology
 from topologies.star import star
 
 
@@ -57,7 +57,7 @@ def test_slack_of_hosts_is_at_least_150_us_real(k: float) -> None:
 
 def test_switches_share_a_process_where_they_are_more_than_a_few() -> None:
     for name, shared in (("dumbbell", False), ("fat-tree", True)):
-        topology = catalog.build(name)
+        topology = find_topology(name).build()
         assert share_process(topology, "softswitch", None) is shared
         assert share_process(topology, "softswitch", True) is False
         assert share_process(topology, "softswitch", False) is True
@@ -65,7 +65,7 @@ def test_switches_share_a_process_where_they_are_more_than_a_few() -> None:
 
 
 def test_links_between_switches_name_each_other() -> None:
-    topology = catalog.build("fat-tree")
+    topology = find_topology("fat-tree").build()
     ends = {
         (switch.device_id, port): other
         for switch in topology.switches

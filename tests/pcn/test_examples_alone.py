@@ -47,8 +47,10 @@ SHORTER = {
 
 @pytest.fixture(scope="module")
 def empty(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Machine]:
-    """No network is up."""
+    """No network is up; what a page says to save is there."""
     with machine(tmp_path_factory.mktemp("empty")) as made:
+        for name, text in examples.files("topologies.md-1").items():
+            (made.directory / name).write_text(text)
         yield made
 
 

@@ -7,10 +7,10 @@ from ipaddress import IPv4Address
 
 import pytest
 
-from topologies import catalog
 from topologies.clos import clos
 from topologies.dumbbell import dumbbell
 from topologies.fat_tree import fat_tree
+from topologies.found import find_topology
 from topologies.head_of_line import P3, head_of_line
 from topologies.model import Topology, TopologyError, make_racks
 from topologies.parking_lot import parking_lot
@@ -161,7 +161,7 @@ def test_the_first_pair_of_the_dumbbell_has_twice_as_many_flows(flows: int) -> N
 )
 def test_what_can_not_be_built_is_refused(name: str, options: dict[str, int], message: str) -> None:
     with pytest.raises(TopologyError, match=message):
-        catalog.build(name, options)
+        find_topology(name).build(options)
 
 
 def test_head_of_line_is_tcd_s_network() -> None:  # 3.4, 3.6, 3.7

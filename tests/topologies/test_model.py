@@ -13,9 +13,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from controller.configure import plan
-from topologies import catalog, serialise
+from topologies import serialise
+from topologies.catalog import TOPOLOGIES
 from topologies.compact import compact
 from topologies.dumbbell import dumbbell
+from topologies.found import find_topology
 from topologies.model import Endpoint, FlowSpec, Host, Link, Switch, Topology, TopologyError, make_hosts
 
 
@@ -160,18 +162,18 @@ def test_compact_without_bursting_hosts() -> None:
 
 
 def test_options_are_numbers() -> None:
-    assert catalog.build("dumbbell", {"rtt_s": "500us"}) == dumbbell(rtt_s=500e-6)
-    assert catalog.build("dumbbell", {"pairs": 2.0}) == dumbbell(pairs=2)
+    assert find_topology("dumbbell").build({"rtt_s": "500us"}) == dumbbell(rtt_s=500e-6)
+    assert find_topology("dumbbell").build({"pairs": 2.0}) == dumbbell(pairs=2)
     for option, value in (("pairs", "x"), ("pairs", 1.5), ("pairs", math.inf), ("rtt_s", "1/0"), ("rate_bps", "fast")):
         with pytest.raises(TopologyError, match=f"{option}={value}: (a (whole )?number is needed|.* is no )"):
-            catalog.build("dumbbell", {option: value})
+            find_topology("dumbbell").build({option: value})
 
 
 def test_unknown_names_name_the_nearest() -> None:
     with pytest.raises(TopologyError, match="did you mean 'dumbbell'"):
-        catalog.build("dumbell")
+        find_topology("dumbell").build()
     with pytest.raises(TopologyError, match="did you mean 'rate_bps'"):
-        catalog.build("dumbbell", {"rate_bp": 1})
+        find_topology("dumbbell").build({"rate_bp": 1})
     with pytest.raises(TopologyError, match="no host 'h9'"):
         dumbbell().host("h9")
     with pytest.raises(TopologyError, match="s0 has no port 9; it has 1, 2, 3, 4"):
@@ -233,9 +235,9 @@ def test_what_a_topology_is_not_given_has_its_usual_value() -> None:
         given.number("bottleneck")
 
 
-@pytest.mark.parametrize("name", sorted(catalog.TOPOLOGIES))
+@pytest.mark.parametrize("name", sorted(TOPOLOGIES))
 def test_replacing_xoff_moves_the_xon_that_follows_it(name: str) -> None:
-    made = catalog.build(name)
+    made = find_topology(name).build()
     changed = replace(made, parameters={**made.parameters, "xoff_bytes": 300e3})
     assert changed == serialise.from_dict(serialise.to_dict(changed))
     distance = made.number("xoff_bytes") - made.number("xon_bytes")

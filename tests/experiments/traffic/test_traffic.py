@@ -59,6 +59,19 @@ def test_a_reference_says_what_it_is_made_of(tmp_path: Path) -> None:
         from_reference(given.reference)
 
 
+def test_words_know_a_topology_s_file_by_its_content(tmp_path: Path) -> None:
+    file, flows = tmp_path / "mine.py", tmp_path / "flows.csv"
+    file.write_text("from topologies.star import star\nMINE = star(3)\n")
+    flows.write_text("src,dst,start_s,size_bytes\nh0,r0,0,1000\n")
+    given = parse_spec(f"{file}:MINE", flows=str(flows))
+    assert from_reference(given.reference) == given
+    found = find_experiment(given.reference)
+    assert len(found.plan("pcn", 1, {"xoff_bytes": 100e3}).topology.hosts) == 4
+    file.write_text("from topologies.star import star\nMINE = star(4)\n")
+    with pytest.raises(ExperimentError, match=r"mine.py or .*flows.csv isn't what it was"):
+        from_reference(given.reference)
+
+
 @pytest.mark.parametrize(
     ("given", "message"),
     [

@@ -1,0 +1,104 @@
+"""`pcn topology`: which networks there are, and whether one of somebody's own can run."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from pcn.commands.common import assignments, json_option, print_json, print_table
+from pcn.complete import complete_topology, complete_topology_option
+
+if TYPE_CHECKING:
+    from topologies.model import Topology
+
+set_option = click.option(
+    "--set",
+    "options",
+    multiple=True,
+    metavar="NAME=VALUE",
+    shell_complete=complete_topology_option,
+    help="Option of the topology, e.g. rate_bps=10G.",
+)
+
+
+@click.group()
+def topology() -> None:
+    """Networks: which there are; check one of your own.
+
+    Everywhere a topology is named, FILE.py:NAME is one as well.
+
+    \b
+    Examples:
+      pcn topology list
+      pcn topology check clos --set pods=2
+    """
+
+
+@topology.command("list")
+@json_option
+def list_topologies(as_json: bool) -> None:
+    """List the topologies there are, installed packages' included.
+
+    \b
+    Examples:
+      pcn topology list
+    """
+    from topologies.errors import LabError
+    from topologies.found import find_topology, names
+
+    rows = []
+    for name in names():
+        try:
+            one = find_topology(name)
+            rows.append((name, ", ".join(one.options), one.summary))
+        except LabError as error:  # of somebody's package: others are no worse for it
+            rows.append((name, "", f"can't be loaded: {error}"))
+    if as_json:
+        print_json([dict(zip(("name", "options", "summary"), row, strict=True)) for row in rows])
+        return
+    print_table("", ("topology", "what it is"), [(name, summary) for name, _, summary in rows])
+
+
+@topology.command()
+@click.argument("reference", metavar="TOPOLOGY", shell_complete=complete_topology)
+@set_option
+@json_option
+def check(reference: str, options: tuple[str, ...], as_json: bool) -> None:
+    """Build TOPOLOGY, check that all hosts reach each other, and print what it consists of.
+
+    \b
+    Examples:
+      pcn topology check fat-tree --set k=6
+      pcn topology check parking-lot --json
+    """
+    from topologies.found import find_topology
+
+    built = find_topology(reference).build(assignments(options, "rate_bps=10G"))
+    found = facts(built)
+    if as_json:
+        print_json(found)
+        return
+    rows = [(name, text) for name, value in found.items() for text in (value if isinstance(value, list) else [value])]
+    print_table("", ("", "of the topology"), rows)
+
+
+def facts(built: Topology) -> dict[str, Any]:
+    """What a topology consists of, for people. Raises TopologyError where a host doesn't reach another one."""
+    from softswitch.units import quantity_text
+
+    kinds = Counter((link.rate_bps, link.delay_s) for link in built.links)
+    return {
+        "name": built.name,
+        "hosts": len(built.hosts),
+        "switches": len(built.switches),
+        "links": [
+            f"{count} of {quantity_text('rate', rate)}, {quantity_text('time', delay)} each way"
+            for (rate, delay), count in sorted(kinds.items())
+        ],
+        "most ports": max((len(built.ports(one.name)) for one in built.switches), default=0),
+        "longest round trip": quantity_text("time", built.max_rtt_s()),
+        "flow control": built.flow_control,
+        "flows": len(built.flows),
+    }

@@ -1,0 +1,140 @@
+"""Topologies by reference: names, Python files, entry points; in this process and in others."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from topologies import found
+from topologies.catalog import TOPOLOGIES
+from topologies.found import find_topology, names
+from topologies.model import TopologyError
+from topologies.star import star
+
+SOURCE = '''
+from topologies.star import star
+from topologies.model import TopologyError
+
+def mine(leaves: int = 4, rate_bps=40e9, colour: str = "red", more: "list[int] | None" = None):
+    """A star of mine.
+
+    More.
+    """
+    if leaves > 9:
+        raise TopologyError("mine: too many")
+    return star(leaves, rate_bps=rate_bps)
+
+def fails(leaves: int = 1 ):
+    return star(leaves // 0)
+
+def nothing():
+    return 5
+
+def needs(links: list):
+    return star()
+
+def unknown(links: "Nowhere" = 1):
+    return star()
+
+MADE = star(3)
+NUMBER = 5
+'''
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    path = tmp_path / "mine.py"
+    path.write_text(SOURCE)
+    return path
+
+
+def test_find_topology_reads_function_of_python_file(file: Path) -> None:
+    mine = find_topology(f"{file}:mine")
+    assert mine.build() == star(4, rate_bps=40e9)
+    assert mine.build({"leaves": "5", "rate_bps": "25G"}) == star(5, rate_bps=25e9)
+    assert list(mine.options)[:3] == ["leaves", "rate_bps", "colour"]
+    assert mine.summary == "A star of mine."
+    assert (mine.reference, mine.file) == (f"{file}:mine", file)
+
+
+def test_find_topology_gives_flow_control_to_function_without_it(file: Path) -> None:
+    for name in ("mine", "MADE"):
+        made = find_topology(f"{file}:{name}").build({"xoff_bytes": "100KB", "lossless_classes": "3,4"})
+        assert (made.number("xoff_bytes"), made.lossless_classes) == (100e3, (3, 4))
+
+
+def test_find_topology_reads_relative_path_from_any_folder(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(file.parent)
+    reference = find_topology("mine.py:MADE").reference
+    monkeypatch.chdir("/")
+    assert find_topology(reference).build() == star(3)
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("mnie", "has no 'mnie'; did you mean 'mine'"),
+        ("NUMBER", "NUMBER is neither a function that makes a Topology nor a Topology"),
+        ("nothing", "nothing returns no Topology, but 5"),
+        ("fails", r"fails: ZeroDivisionError: .* \(mine.py, line 15\)"),
+        ("needs", "needs: links needs a default, or the type int, float or str"),
+        ("unknown", "the type of links: NameError"),
+    ],
+)
+def test_find_topology_refuses_what_is_no_topology(file: Path, name: str, message: str) -> None:
+    with pytest.raises(TopologyError, match=message):
+        find_topology(f"{file}:{name}").build()
+
+
+@pytest.mark.parametrize(
+    ("reference", "message"),
+    [
+        ("dumbell", "no topology 'dumbell'; did you mean 'dumbbell'"),
+        ("star.py", "write the file and the function in it, as in star.py:star"),
+        ("/nowhere/star.py:star", "there is no file /nowhere/star.py"),
+    ],
+)
+def test_find_topology_refuses_reference_with_way_out(reference: str, message: str) -> None:
+    with pytest.raises(TopologyError, match=message):
+        find_topology(reference)
+
+
+def test_find_topology_refuses_unknown_option_with_nearest(file: Path) -> None:
+    with pytest.raises(TopologyError, match="has no option 'leafs'; did you mean 'leaves'"):
+        find_topology(f"{file}:mine").build({"leafs": 3})
+    with pytest.raises(TopologyError, match="has no option 'more'"):
+        find_topology(f"{file}:mine").build({"more": 3})
+
+
+def test_find_topology_names_line_of_file_that_fails(file: Path) -> None:
+    file.write_text("\n\nimport nowhere\n")
+    with pytest.raises(TopologyError, match=r"mine\.py:3: ModuleNotFoundError"):
+        find_topology(f"{file}:mine")
+
+
+def test_find_topology_reads_entry_point_in_another_process(file: Path) -> None:
+    """A package as pip leaves it: a module, and metadata beside it; one of its two entries fails."""
+    info = file.parent / "mine-1.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: mine\nVersion: 1\n")
+    (info / "entry_points.txt").write_text("[pcn_lab.topologies]\nmy-star = mine:mine\nbroken = nowhere:it\n")
+    environment = {**os.environ, "PYTHONPATH": str(file.parent)}
+    script = "from pcn.cli import run; import sys; sys.exit(run(sys.argv[1:]))"
+    listed = [sys.executable, "-c", script, "topology"]
+    done = subprocess.run([*listed, "list"], env=environment, capture_output=True, text=True, check=True)
+    assert "my-star" in done.stdout
+    assert "can't be loaded: topology 'broken', nowhere:it: ModuleNotFoundError" in done.stdout
+    assert all(name in done.stdout for name in TOPOLOGIES)
+    subprocess.run([*listed, "check", "my-star", "--set", "leaves=3"], env=environment, check=True, capture_output=True)
+
+
+def test_entry_point_does_not_replace_ours(monkeypatch: pytest.MonkeyPatch) -> None:
+    point = importlib.metadata.EntryPoint("star", "os:sep", found.ENTRY_POINTS)
+    monkeypatch.setattr(found, "_installed", lambda: [point])
+    assert find_topology("star").build() == star()
+    assert names().count("star") == 1

@@ -1,0 +1,173 @@
+"""Topologies by reference: wherever a topology is named, it is found here.
+
+    clos                       one of ours, or of an installed package (entry points of the group `pcn_lab.topologies`)
+    path/to/file.py:NAME       a function of a Python file that returns a `Topology`, or a `Topology`
+
+`Blueprint.reference` is what a process of its own is given, and it finds the same.
+"""
+
+from __future__ import annotations
+
+import inspect
+import math
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any, get_type_hints
+
+from softswitch.units import Kind, kind_of, quantity
+from topologies import lossless, python_file
+from topologies.catalog import TOPOLOGIES
+from topologies.errors import error_text, nearest
+from topologies.model import Topology, TopologyError, Value
+from topologies.python_file import PythonFileError
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
+
+ENTRY_POINTS = "pcn_lab.topologies"
+
+_WHOLE: tuple[Any, ...] = (int, int | None)
+_TYPES: tuple[Any, ...] = (*_WHOLE, float, float | None, str)
+
+
+@dataclass(frozen=True)
+class Blueprint:
+    """What a reference names: a function that makes a topology. Its arguments are the options."""
+
+    reference: str
+    function: Callable[..., Topology]
+    file: Path | None = None
+    """What it was read from."""
+
+    @property
+    def summary(self) -> str:
+        """The first line of its documentation: of ours the module's."""
+        owner = inspect.getmodule(self.function) if self.reference in TOPOLOGIES else self.function
+        return (inspect.getdoc(owner) or "").partition("\n")[0]
+
+    @cached_property
+    def options(self) -> dict[str, inspect.Parameter]:
+        """By name, with their types: the function's own, then flow control's. Raises TopologyError."""
+        found: dict[str, inspect.Parameter] = {}
+        for function in (self.function, lossless.parameters):
+            for option, one in inspect.signature(function).parameters.items():
+                if one.kind is not inspect.Parameter.VAR_KEYWORD and option not in found:
+                    found[option] = one.replace(annotation=self._type(function, one))
+        return {option: one for option, one in found.items() if one.annotation in _TYPES}
+
+    def _type(self, function: Callable[..., Any], one: inspect.Parameter) -> Any:
+        """An argument's type: as it is annotated, or its default's. Raises TopologyError for one that nothing sets."""
+        try:
+            owner = inspect.unwrap(function)
+            hints = SimpleNamespace(__annotations__={one.name: one.annotation})
+            found = get_type_hints(hints, getattr(owner, "__globals__", {}))[one.name]
+        except Exception as error:
+            raise TopologyError(f"{self.reference}: the type of {one.name}: {error_text(error)}") from error
+        if found is inspect.Parameter.empty:
+            found = type(one.default)
+        if found not in _TYPES and one.default is inspect.Parameter.empty:
+            raise TopologyError(f"{self.reference}: {one.name} needs a default, or the type int, float or str")
+        return found
+
+    def build(self, values: Mapping[str, Value] | None = None) -> Topology:
+        """Makes the topology, with options: numbers in SI units, or text with a unit. Raises TopologyError with the
+        nearest name for an option that isn't there."""
+        known, given = self.options, values or {}
+        for option in given:
+            if option not in known:
+                raise TopologyError(f"{self.reference} has no option {option!r}; {nearest(option, known)}")
+        read = {option: _value(option, value, known[option].annotation) for option, value in given.items()}
+        taken = inspect.signature(self.function).parameters
+        takes_all = any(one.kind is inspect.Parameter.VAR_KEYWORD for one in taken.values())
+        own = {option: value for option, value in read.items() if takes_all or option in taken}
+        made = self._made(own)
+        left = {option: value for option, value in read.items() if option not in own}
+        return replace(made, parameters={**made.parameters, **left}) if left else made
+
+    def _made(self, own: Mapping[str, Value]) -> Topology:
+        try:
+            made = self.function(**own)
+        except TopologyError:
+            raise
+        except Exception as error:
+            raise TopologyError(f"{self.reference}: {error_text(error)}") from error
+        if not isinstance(made, Topology):
+            raise TopologyError(f"{self.reference} returns no Topology, but {made!r:.60}")
+        return made
+
+
+def find_topology(reference: str) -> Blueprint:
+    """Finds a topology by name or file. Raises TopologyError, which names what there is."""
+    if reference in TOPOLOGIES:
+        return Blueprint(reference, TOPOLOGIES[reference])
+    path, colon, name = reference.rpartition(":")
+    if colon and path.endswith(".py"):
+        return _from_python(Path(path).absolute(), name)
+    if reference.endswith(".py"):
+        raise TopologyError(f"{reference!r}: write the file and the function in it, as in star.py:star")
+    for point in _installed():
+        if point.name == reference:
+            return _from_entry_point(point)
+    raise TopologyError(f"no topology {reference!r}; {nearest(reference, names())}; or a file, as star.py:star")
+
+
+def names() -> list[str]:
+    """Returns the names of ours, then of installed packages'."""
+    return [*TOPOLOGIES, *(point.name for point in _installed() if point.name not in TOPOLOGIES)]
+
+
+def kind_of_option(option: str, annotation: object) -> Kind:
+    """What an option's value is, by its name and its type."""
+    kind = kind_of(option)
+    return "count" if kind == "number" and annotation in _WHOLE else kind
+
+
+def _value(option: str, value: Value, annotation: object) -> Value:
+    """The value as its option has it: whole where what it counts is, text where that is a name."""
+    if annotation is str:
+        return str(value)
+    try:
+        number = quantity(kind_of_option(option, annotation), value) if isinstance(value, str) else float(value)
+    except ValueError as error:
+        raise TopologyError(f"{option}={value}: {error}") from None
+    whole = annotation in _WHOLE
+    if not math.isfinite(number) or (whole and not number.is_integer()):
+        raise TopologyError(f"{option}={value}: a {'whole ' if whole else ''}number is needed")
+    return int(number) if whole else number
+
+
+def _installed() -> Iterable[EntryPoint]:
+    from importlib.metadata import entry_points  # slow to load, and seldom needed
+
+    return entry_points(group=ENTRY_POINTS)
+
+
+def _from_python(path: Path, name: str) -> Blueprint:
+    try:
+        found = vars(python_file.load(path))
+    except PythonFileError as error:
+        raise TopologyError(str(error)) from error
+    if name not in found:
+        own = (key for key, value in found.items() if getattr(value, "__module__", "") == found["__name__"])
+        raise TopologyError(f"{path} has no {name!r}; {nearest(name, own)}")
+    return _blueprint(f"{path}:{name}", found[name], path)
+
+
+def _from_entry_point(point: EntryPoint) -> Blueprint:
+    try:
+        found = point.load()
+    except Exception as error:
+        raise TopologyError(f"topology {point.name!r}, {point.value}: {error_text(error)}") from error
+    return _blueprint(point.name, found)
+
+
+def _blueprint(reference: str, found: object, file: Path | None = None) -> Blueprint:
+    """Of a function that makes a topology, or of one that is made."""
+    if isinstance(found, Topology):
+        return Blueprint(reference, lambda: found, file)
+    if not inspect.isroutine(found):
+        raise TopologyError(f"{reference} is neither a function that makes a Topology nor a Topology")
+    return Blueprint(reference, found, file)
