@@ -19,5 +19,6 @@ def mininet_topo(topology: Topology) -> Any:
     for switch in topology.switches:
         topo.addSwitch(switch.name, dpid=f"{switch.device_id:016x}", topology=whole)
     for link in topology.links:
-        topo.addLink(link.a.node, link.b.node, port1=link.a.port, port2=link.b.port)
+        interfaces = {"intfName1": link.a.interface, "intfName2": link.b.interface}
+        topo.addLink(link.a.node, link.b.node, port1=link.a.port, port2=link.b.port, **interfaces)
     return topo

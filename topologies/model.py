@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from types import MappingProxyType
 
-from topologies import lossless
+from topologies import lossless, naming
 from topologies.errors import LabError
 from topologies.lossless import CREDITS, PFC
 from topologies.paths import Block, Paths, Ways, blocks
@@ -24,12 +24,9 @@ Value = int | float | str
 FIFO, ROUND_ROBIN = "fifo", "round robin"  # arbitration
 EVEN, POLARISED = "even", "polarised"  # ECMP: do switches on a path choose by bits of the flow's hash of their own?
 
-# Linux refuses longer interface names (IFNAMSIZ - 1).
-MAX_INTERFACE_NAME = 15
 # Ports are bit<9> in v1model. Four are internal: 508 the packet generator's, 509 live switches' CPU port, 510 where the
 # data plane recirculates, 511 BMv2's drop port.
 MAX_PORT = 507
-_NODE_NAME = re.compile(r"[a-z][a-z0-9]*\Z")
 _MAC = re.compile(r"([0-9a-f]{2}:){5}[0-9a-f]{2}\Z")
 
 
@@ -78,7 +75,7 @@ class Endpoint:
 
     @property
     def interface(self) -> str:
-        return f"{self.node}-eth{self.port}"
+        return naming.interface(self.node, self.port)
 
     def __str__(self) -> str:
         return f"{self.node}:{self.port}"
@@ -342,12 +339,10 @@ def make_racks(pods: int, racks: int, hosts: int) -> tuple[Host, ...]:
 
 
 def _validate(topology: Topology) -> None:
-    if not re.fullmatch(r"[a-z][a-z0-9_-]*", topology.name):
-        raise TopologyError(f"topology name {topology.name!r}: lower-case letters, digits, - and _ only")
     names = [*(host.name for host in topology.hosts), *(switch.name for switch in topology.switches)]
-    for name in names:
-        if not _NODE_NAME.match(name):
-            raise TopologyError(f"node name {name!r}: a lower-case letter, then lower-case letters and digits")
+    for fault in (naming.network_fault(topology.name), *map(naming.node_fault, names)):
+        if fault:
+            raise TopologyError(fault)
     _unique("node name", names)
     _unique("address", [host.ip for host in topology.hosts])
     _unique("MAC", [host.mac for host in topology.hosts])
@@ -437,8 +432,7 @@ def _validate_links(topology: Topology, names: set[str]) -> None:
             raise TopologyError(f"{end}: a host has one port, number 0")
         if end.node not in hosts and not 1 <= end.port <= MAX_PORT:
             raise TopologyError(f"{end}: a switch's ports are numbered 1 to {MAX_PORT}")
-        if len(end.interface) > MAX_INTERFACE_NAME:
-            raise TopologyError(f"interface name {end.interface} is longer than {MAX_INTERFACE_NAME} characters")
+    _unique("interface name", [end.interface for end in ends])
     connected = {end.node for end in ends}
     for name in names - connected:
         raise TopologyError(f"{name} has no link")

@@ -204,6 +204,9 @@ def _links(rate: float = 1e9, delay: float = 0.0) -> list[Link]:
         ({"hosts": (_HOSTS[0], Host("h1", "10.0.0.2", "2:0:0"))}, "'2:0:0' is no MAC"),
         ({"hosts": (_HOSTS[0], Host("H1;x", "10.0.0.2", "02:00:00:00:00:02"))}, "node name 'H1;x'"),
         ({"switches": (Switch("s0", 0),)}, "device id 0"),
+        ({"hosts": (_HOSTS[0], Host("h1-", "10.0.0.2", "02:00:00:00:00:02"))}, "node name 'h1-'"),
+        ({"hosts": (_HOSTS[0], Host("", "10.0.0.2", "02:00:00:00:00:02"))}, "node name ''"),
+        ({"hosts": (_HOSTS[0], Host("h" * 49, "10.0.0.2", "02:00:00:00:00:02"))}, "up to 48 letters"),
         ({"name": "../x"}, "topology name"),
         ({"flows": (FlowSpec(1, "h0", "h5"),)}, "flow 1: no host 'h5'"),
         ({"flows": (FlowSpec(1, "h0", "h0"),)}, "from h0 to itself"),
@@ -250,3 +253,26 @@ def test_replacing_xoff_moves_the_xon_that_follows_it(name: str) -> None:
     given = replace(made, parameters={**made.parameters, "xon_bytes": 200e3})
     with pytest.raises(TopologyError, match=r"XON 200000, XOFF 100000 bytes: .*; give another xon_bytes"):
         replace(given, parameters={**given.parameters, "xoff_bytes": 100e3})
+
+
+@given(st.lists(st.from_regex(r"[A-Za-z0-9]([A-Za-z0-9_-]{0,46}[A-Za-z0-9])?\Z"), min_size=1, max_size=50, unique=True))
+def test_interface_fits_linux_and_stands_for_one_port(nodes: list[str]) -> None:
+    ends = [Endpoint(node, port) for node in nodes for port in (0, 1, 99, 507)]
+    interfaces = [end.interface for end in ends]
+    assert all(len(name) <= 15 and name.endswith(f"-eth{end.port}") for name, end in zip(interfaces, ends, strict=True))
+    assert all(
+        name == f"{end.node}-eth{end.port}" for name, end in zip(interfaces, ends, strict=True) if len(str(end)) < 12
+    )
+    assert len(set(interfaces)) == len(ends)
+
+
+def test_topology_refuses_names_that_share_an_interface() -> None:
+    shortened = Endpoint("superspine-01", 1).interface.removesuffix("-eth1")
+    switches = (Switch("superspine-01", 1), Switch(shortened, 2))
+    hosts = make_hosts(["h0", "h1"])
+    links = tuple(
+        Link(Endpoint(host.name, 0), Endpoint(switch.name, 1), 1e9, 0)
+        for host, switch in zip(hosts, switches, strict=True)
+    )
+    with pytest.raises(TopologyError, match=f"interface name {shortened}-eth1 is used twice"):
+        Topology("t", hosts, switches, links)

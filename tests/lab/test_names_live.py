@@ -1,0 +1,56 @@
+"""Nodes with names as people write them: in a live network, and at Mininet's prompt."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import uuid
+from dataclasses import replace
+from pathlib import Path
+
+import needs
+import pytest
+from waiting import wait_until
+
+from lab import flows
+from lab.lab import Lab
+from topologies.dumbbell import dumbbell
+from topologies.model import Endpoint, Topology
+
+NAMES = {"h0": "0", "r0": "GPU-1_b", "s0": "Superspine-of-the-left-hand-side-01", "s1": "superspine_02"}
+
+
+def renamed(topology: Topology) -> Topology:
+    def end(one: Endpoint) -> Endpoint:
+        return Endpoint(NAMES[one.node], one.port)
+
+    return replace(
+        topology,
+        hosts=tuple(replace(one, name=NAMES[one.name]) for one in topology.hosts),
+        switches=tuple(replace(one, name=NAMES[one.name]) for one in topology.switches),
+        links=tuple(replace(one, a=end(one.a), b=end(one.b)) for one in topology.links),
+        flows=tuple(replace(one, src=NAMES[one.src], dst=NAMES[one.dst]) for one in topology.flows),
+    )
+
+
+@pytest.mark.root
+@pytest.mark.parametrize("target", needs.TARGETS)
+def test_live_network_takes_names_as_people_write_them(target: str, tmp_path: Path) -> None:
+    topology = renamed(dumbbell(pairs=1))
+    with Lab(
+        topology,
+        log_dir=tmp_path,
+        name=f"a{os.getpid()}-{uuid.uuid4().hex[:8]}",
+        target=needs.target(target),
+        dilation=500,
+        scheme="dcqcn",
+    ) as lab:
+        (number,) = flows.start(lab.topology, lab.agents, "0", "GPU-1_b", size_bytes=10_000)
+        wait_until(lambda: any(flow.flow == number for flow in lab.agents["GPU-1_b"].stats().received), "the flow")
+        wait_until(lambda: lab.agents["0"].flows()[0].state == "done", "the flow's end")
+        command = [sys.executable, "-c", "from pcn.cli import main; main()", "mn", "-n", lab.record.name, "net"]
+        net = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+        interfaces = {end.interface for link in topology.links for end in (link.a, link.b)}
+        assert all(len(name) <= 15 and name in net for name in interfaces)
+        assert {one for node in lab.record.nodes.values() for one in node.interfaces} == interfaces
