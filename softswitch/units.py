@@ -97,7 +97,9 @@ def _scaled(kind: Kind, value: float) -> tuple[float, str]:
     else:
         unit = "bit/s" if kind == "rate" else "B"
         scale = tuple(prefix + unit for prefix in ("G", "M", "k" if kind == "rate" else "K", ""))
-    unit = next((unit for unit in scale if abs(value) >= _UNITS[kind][unit]), "s" if kind == "time" else scale[-1])
+    unit = next(
+        (unit for unit in scale if abs(value) >= float(_UNITS[kind][unit])), "s" if kind == "time" else scale[-1]
+    )
     return value / float(_UNITS[kind][unit]), unit
 
 

@@ -19,8 +19,6 @@ from topologies import extras
 ROOT = Path(__file__).resolve().parent.parent
 OWN = {*names.PACKAGES, "pcn", "p4src"}
 WITH_AN_EXTRA = {
-    "controller.tofino.lab_file": "tofino",
-    "controller.tofino.yaml_reader": "tofino",
     "experiments.data.parquet": "parquet",
     "experiments.draw.pictures": "figures",
     "lab.mininet_switch": "live",
@@ -28,6 +26,7 @@ WITH_AN_EXTRA = {
     "lab.nodes": "live",
     "lab.prompt": "live",
     "lab.thrift": "bmv2",
+    "topologies.tree_yaml": "yaml",
 }
 """Modules that can't be imported without an extra. Others import them in the function that uses them."""
 WITHOUT_EXTRAS = """

@@ -253,13 +253,14 @@ def test_base_serves_p4runtime_and_reflection(made: Make) -> None:
     [
         ("cluster", ("sweep", "dumbbell", "--set", "duration=1ms", "--scheduler", "tcp://127.0.0.1:1", "--out", "no")),
         ("figures", ("figure", "fig10")),
-        ("tofino", ("deploy", "--sample")),
+        ("yaml", ("deploy", "--ports", "ports.yaml", "--check")),
         pytest.param("live", ("up", "dumbbell"), marks=pytest.mark.root),
         pytest.param("live", ("mn", "net"), marks=pytest.mark.root),
     ],
 )
 def test_command_names_the_extra_that_it_lacks(made: Make, extra: str, line: tuple[str, ...]) -> None:
     base = made()
+    (base.here / "ports.yaml").write_text(base.pcn("deploy", "--sample"))
     said = base.refusal(*line)
     assert said == f"pcn: {extras.MODULES[extra]} is missing: pip install 'pcn-lab[{extra}]' installs it"
     assert not (base.here / "no").exists()
@@ -293,10 +294,10 @@ def test_parquet_extra_writes_what_pyarrow_reads(made: Make) -> None:
     assert pq.read_table(parquet.here / "run/series.parquet").num_rows > 100
 
 
-def test_tofino_extra_reads_a_lab(made: Make) -> None:
-    tofino = made("tofino")
-    (tofino.here / "ports.yaml").write_text(tofino.pcn("deploy", "--sample"))
-    assert "Nothing was sent" in tofino.pcn("deploy", "--ports", "ports.yaml", "--check")
+def test_yaml_extra_reads_a_lab(made: Make) -> None:
+    yaml = made("yaml")
+    (yaml.here / "ports.yaml").write_text(yaml.pcn("deploy", "--sample"))
+    assert "Nothing was sent" in yaml.pcn("deploy", "--ports", "ports.yaml", "--check")
 
 
 def test_cluster_extra_loads_dask(made: Make) -> None:

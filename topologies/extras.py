@@ -15,7 +15,7 @@ MODULES = {
     "figures": "matplotlib",
     "live": "mininet",
     "parquet": "arro3",
-    "tofino": "yaml",
+    "yaml": "yaml",
 }
 """By extra, the module that it brings. Functions that use it import it: all others do without."""
 

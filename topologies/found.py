@@ -2,6 +2,8 @@
 
     clos                       one of ours, or of an installed package (entry points of the group `pcn_lab.topologies`)
     path/to/file.py:NAME       a function of a Python file that returns a `Topology`, or a `Topology`
+    path/to/topology.txt       a file in one of the formats of `topologies.formats`, recognised by name and content
+    hpcc:path/to/x             a file in this format
 
 `Blueprint.reference` is what a process of its own is given, and it finds the same.
 """
@@ -12,13 +14,13 @@ import inspect
 import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, get_type_hints
 
 from softswitch.units import Kind, kind_of, quantity
-from topologies import lossless, python_file
+from topologies import formats, lossless, python_file
 from topologies.catalog import TOPOLOGIES
 from topologies.errors import error_text, nearest
 from topologies.model import Topology, TopologyError, Value
@@ -108,10 +110,14 @@ def find_topology(reference: str) -> Blueprint:
         return _from_python(Path(path).absolute(), name)
     if reference.endswith(".py"):
         raise TopologyError(f"{reference!r}: write the file and the function in it, as in star.py:star")
+    if place := formats.split(reference):
+        return _from_file(*place)
     for point in _installed():
         if point.name == reference:
             return _from_entry_point(point)
-    raise TopologyError(f"no topology {reference!r}; {nearest(reference, names())}; or a file, as star.py:star")
+    raise TopologyError(
+        f"no topology {reference!r}; {nearest(reference, names())}; or a file, as topology.txt or star.py:star"
+    )
 
 
 def names() -> list[str]:
@@ -154,6 +160,13 @@ def _from_python(path: Path, name: str) -> Blueprint:
         own = (key for key, value in found.items() if getattr(value, "__module__", "") == found["__name__"])
         raise TopologyError(f"{path} has no {name!r}; {nearest(name, own)}")
     return _blueprint(f"{path}:{name}", found[name], path)
+
+
+def _from_file(name: str, path: Path) -> Blueprint:
+    source = formats.Source.of(path.absolute())
+    chosen = formats.format_of(source, name)
+    reference = f"{name}:{source.path}" if name else str(source.path)
+    return Blueprint(reference, partial(chosen.read, source), source.path)
 
 
 def _from_entry_point(point: EntryPoint) -> Blueprint:

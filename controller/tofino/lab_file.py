@@ -28,8 +28,8 @@ from controller.tofino.model import (
     cells,
     usual_gap_ns,
 )
-from controller.tofino.yaml_reader import Node, needed, optional, read_file
 from softswitch.units import quantity
+from topologies.tree import Node, needed, optional, read_file
 
 SAMPLE = Path(__file__).resolve().parent / "ports.yaml"
 _LEAST_MTU, _MOST_MTU, _USUAL_MTU = 256, 9216, 1514
@@ -47,7 +47,7 @@ _MOST_LOOKS = 255
 
 def read(path: Path) -> TofinoLab:
     """A lab's file, checked whole. Raises FileError with every fault: line, field, way out."""
-    return read_file(path, _lab)
+    return read_file(path, _lab, empty="`pcn deploy --sample` prints one to start from")
 
 
 def _lab(node: Node) -> TofinoLab:

@@ -89,7 +89,7 @@ def up(
     logs: Path | None,
     as_json: bool,
 ) -> None:
-    """Bring TOPOLOGY up, to stay: one by name, or FILE.py:NAME.
+    """Bring TOPOLOGY up, to stay: one by name, FILE.py:NAME, or a FILE in a format that is recognised.
 
     Switches with their program and routes, hosts with their agents: until `pcn down`.
 

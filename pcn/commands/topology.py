@@ -27,12 +27,14 @@ set_option = click.option(
 def topology() -> None:
     """Networks: which there are; check one of your own.
 
-    Everywhere a topology is named, FILE.py:NAME is one as well.
+    Everywhere a topology is named, FILE.py:NAME is one as well, and so is a FILE in a format that is recognised, or
+    FORMAT:FILE.
 
     \b
     Examples:
       pcn topology list
       pcn topology check clos --set pods=2
+      pcn topology convert clos net.yaml --set pods=2
     """
 
 
@@ -82,6 +84,49 @@ def check(reference: str, options: tuple[str, ...], as_json: bool) -> None:
         return
     rows = [(name, text) for name, value in found.items() for text in (value if isinstance(value, list) else [value])]
     print_table("", ("", "of the topology"), rows)
+
+
+@topology.command()
+@click.argument("reference", metavar="TOPOLOGY", shell_complete=complete_topology)
+@click.argument("out", metavar="[FORMAT:]OUT")
+@set_option
+def convert(reference: str, out: str, options: tuple[str, ...]) -> None:
+    """Write TOPOLOGY to the file OUT, in the format of its suffix or in FORMAT.
+
+    \b
+    Examples:
+      pcn topology convert star net.yaml --set senders=8
+      pcn topology convert topology.txt net.graphml
+      pcn topology convert net.yaml hpcc:topology2.txt
+    """
+    from topologies.formats import writer
+    from topologies.found import find_topology
+
+    form, path = writer(out)
+    built = find_topology(reference).build(assignments(options, "rate_bps=10G"))
+    assert form.write is not None
+    path.write_text(form.write(built), encoding="utf-8")
+    click.echo(
+        f"{path}: {len(built.hosts)} hosts, {len(built.switches)} switches, {len(built.links)} links, as {form.name}"
+    )
+
+
+@topology.command("formats")
+@json_option
+def list_formats(as_json: bool) -> None:
+    """List the formats of files that are read, and whether they are written.
+
+    \b
+    Examples:
+      pcn topology formats
+    """
+    from topologies.formats import FORMATS
+
+    rows = [(one.name, one.summary, one.suffix if one.write else "") for one in FORMATS.values()]
+    if as_json:
+        print_json([dict(zip(("name", "summary", "written_to"), row, strict=True)) for row in rows])
+        return
+    print_table("", ("format", "files", "written to"), rows)
 
 
 def facts(built: Topology) -> dict[str, Any]:

@@ -46,7 +46,7 @@ def traffic_options(function: Callable[..., Any]) -> Callable[..., Any]:
         click.option(
             "--topology",
             default="",
-            metavar="NAME|FILE.py:NAME",
+            metavar="NAME|FILE|FILE.py:NAME",
             shell_complete=complete_topology,
             help="Network of traffic (default: dumbbell).",
         ),

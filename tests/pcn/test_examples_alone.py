@@ -6,6 +6,7 @@ from __future__ import annotations
 import os
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -51,6 +52,9 @@ def empty(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Machine]:
     with machine(tmp_path_factory.mktemp("empty")) as made:
         for name, text in examples.files("topologies.md-1").items():
             (made.directory / name).write_text(text)
+        for file in (ROOT / "tests/topologies/files").iterdir():
+            shutil.copy(file, made.directory)
+        shutil.copy(ROOT / "tests/topologies/files/racks.yaml", made.directory / "net.yaml")
         yield made
 
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from controller.tofino.lab_file import SAMPLE, read
 from controller.tofino.model import Qcn, Tcd
-from controller.tofino.yaml_reader import FileError
+from topologies.tree import FileError
 
 TEXT = SAMPLE.read_text()
 

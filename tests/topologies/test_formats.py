@@ -1,0 +1,319 @@
+"""Files of networks, ours and other projects': what is read, what is refused, and that writers give it back."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from networks import connected_topologies
+
+from topologies import formats
+from topologies.catalog import TOPOLOGIES
+from topologies.errors import LabError
+from topologies.formats import FORMATS, FormatError, Source, format_of, writer
+from topologies.found import find_topology
+from topologies.model import FlowSpec, OutputBuffer, Switch, Topology
+
+FILES = Path(__file__).parent / "files"
+ROOT = Path(__file__).parents[2]
+
+
+def read(name: str, text: str, **options: float) -> Topology:
+    source = Source(Path(name), text)
+    return format_of(source).read(source, **options)
+
+
+def links(topology: Topology) -> list[str]:
+    return [f"{link.a} {link.b} {link.rate_bps / 1e9:g} {link.delay_s * 1e6:g}" for link in topology.links]
+
+
+@pytest.mark.parametrize(
+    ("name", "form", "hosts", "switches", "found"),
+    [
+        (
+            "topology.txt",
+            "hpcc",
+            "h0 h1 h2 h3",
+            "s4 s5",
+            ["h0:0 s4:1 100 1", "h1:0 s4:2 100 1", "h2:0 s5:1 25 1", "h3:0 s5:2 100 1", "s4:3 s5:3 400 2"],
+        ),
+        (
+            "tors.txt",
+            "hpcc",
+            "h0 h1 h2 h3",
+            "s4 s5",
+            ["h0:0 s4:1 25 1", "h1:0 s4:2 25 1", "h2:0 s5:1 25 1", "h3:0 s5:2 25 1", "s4:3 s5:3 100 5"],
+        ),
+        (
+            "topology.json",
+            "p4lang",
+            "h1 h2 h11",
+            "s1 s2",
+            ["h1:0 s1:2 10 1", "h11:0 s1:1 10 5", "h2:0 s2:1 25 500", "s1:3 s2:3 0.0005 0"],
+        ),
+        (
+            "lab.clab.yml",
+            "containerlab",
+            "client1 client2",
+            "Leaf-1 Leaf-2 Superspine-of-pod-01 router",
+            [
+                "Leaf-1:1 Superspine-of-pod-01:1 10 1",
+                "Leaf-2:1 Superspine-of-pod-01:2 10 1",
+                "client1:0 Leaf-1:2 10 1",
+                "client2:0 router:1 10 1",
+                "router:2 Leaf-2:2 10 1",
+            ],
+        ),
+        (
+            "racks.yaml",
+            "pcn",
+            "a0 a1 b0 b1",
+            "Tor-A Tor-B",
+            [
+                "a0:0 Tor-A:1 25 1",
+                "a1:0 Tor-A:2 25 1",
+                "b0:0 Tor-B:7 100 1",
+                "b1:0 Tor-B:1 25 1",
+                "Tor-A:3 Tor-B:2 100 5",
+                "Tor-A:4 Tor-B:3 100 5",
+            ],
+        ),
+        (
+            "graph.json",
+            "node-link",
+            "0 gpu-1 gpu-2",
+            "tor spine",
+            [
+                "0:0 tor:1 10 1",
+                "gpu-1:0 tor:2 25 2",
+                "tor:3 spine:1 100 5",
+                "spine:2 tor:4 100 5",
+                "gpu-2:0 spine:3 50 0.5",
+            ],
+        ),
+        ("graph.graphml", "graphml", "0 2", "n1", ["0:0 n1:1 100 1", "2:0 n1:2 10 1"]),
+    ],
+)
+def test_reader_makes_network_of_file(name: str, form: str, hosts: str, switches: str, found: list[str]) -> None:
+    assert format_of(Source.of(FILES / name)).name == form
+    made = find_topology(str(FILES / name)).build()
+    assert [host.name for host in made.hosts] == hosts.split()
+    assert [switch.name for switch in made.switches] == switches.split()
+    assert links(made) == found
+    assert find_topology(f"{form}:{FILES / name}").build() == made
+
+
+def test_reader_of_htsim_wires_as_htsim_does() -> None:
+    """By htsim's formulas: ToR h // 4; both ToRs of a pod to its two aggregation switches, by bundles of two links; the
+    aggregation switch a to the cores a % 2 + 2 * place."""
+    made = find_topology(str(FILES / "small.topo")).build()
+    assert (len(made.hosts), [one.name for one in made.switches]) == (
+        16,
+        ["t0", "t1", "t2", "t3", "a0", "a1", "a2", "a3", "c0", "c1", "c2", "c3"],
+    )
+    assert all(made.peer(f"h{host}", 0).node == f"t{host // 4}" for host in range(16))
+    for tor in range(4):
+        pod = tor // 2
+        up = [made.peer(f"t{tor}", port).node for port in made.ports(f"t{tor}")[4:]]
+        assert up == [f"a{2 * pod}", f"a{2 * pod}", f"a{2 * pod + 1}", f"a{2 * pod + 1}"]
+    for agg in range(4):
+        up = [made.peer(f"a{agg}", port).node for port in made.ports(f"a{agg}")[4:]]
+        assert up == [f"c{agg % 2}", f"c{agg % 2 + 2}"]
+    kinds = {(link.a.node[0] + link.b.node[0], link.rate_bps / 1e9, link.delay_s) for link in made.links}
+    assert kinds == {("ht", 100, 1e-6), ("ta", 200, 0.5e-6), ("ac", 400, 1e-6)}
+
+
+def test_reader_of_simai_leaves_nvswitches_out_or_splits_hosts() -> None:
+    gpus = find_topology(str(FILES / "gpus"))
+    with pytest.raises(FormatError, match=r"gpus:7: host h0 has 2 links, to s4, s6: .*split_hosts=1.*nvlink=0"):
+        gpus.build()
+    nics = gpus.build({"nvlink": 0})
+    assert [host.name for host in nics.hosts] == ["h0", "h1", "h2", "h3"]
+    assert [switch.name for switch in nics.switches] == ["s6", "s7", "s8"]
+    assert len(nics.links) == 7
+    both = gpus.build({"split_hosts": 1})
+    assert [host.name for host in both.hosts][:3] == ["h0-0", "h0-1", "h1-0"]
+    assert [both.peer(name, 0).node for name in ("h0-0", "h0-1")] == ["s4", "s6"]
+
+
+def test_reader_takes_addresses_ports_and_flows_of_own_format() -> None:
+    made = find_topology(str(FILES / "racks.yaml")).build()
+    assert [host.ip for host in made.hosts] == ["10.0.0.1", "10.0.0.2", "10.1.0.1", "10.0.0.3"]
+    assert made.host("b0").mac == "02:00:00:00:01:00"
+    assert [(one.device_id, one.arbitration) for one in made.switches] == [(1, "fifo"), (9, "round robin")]
+    assert made.flows == (
+        FlowSpec(1, "a0", "b0", 0.0, 64_000),
+        FlowSpec(2, "a1", "b0", 10e-6, None, 5e9, 1e-3, "slow", 4),
+    )
+    assert made.lossless_classes == (3, 4)
+    assert (made.number("xoff_bytes"), made.parameters["colour"], made.parameters["weight"]) == (256e3, "blue", 3)
+
+
+REFUSED = [
+    ("t.txt", "", "is in no format that is recognised"),
+    ("t.txt", "3 1\n", "is in no format that is recognised: write which, as hpcc:t.txt"),
+    ("t.txt", "2 1 1\n1\n0 1 100Gbps 1us\n", "t.txt:3: 4 words: a link is SRC DST RATE DELAY ERROR_RATE"),
+    ("t.txt", "2 1 1\n1\n0 1 100Gbps 1us 0.01\n", "t.txt:3: error rate 0.01: links here lose nothing; write 0"),
+    ("t.txt", "2 1 1\n1\n0 1 100Gbps 1us nan\n", "t.txt:3: error rate nan"),
+    ("t.txt", "2 1 1\n1\n0 1 100G 1us 0\n", "t.txt:3: '100G' is no rate: write it like 100Gbps"),
+    ("t.txt", "2 1 1\n1\n0 1 0Gbps 1us 0\n", "t.txt:3: rate 0Gbps: must be above 0"),
+    ("t.txt", "2 1 1\n1\n0 1 1Gbps 1 us 0\n", "t.txt:3: 6 words"),
+    ("t.txt", "2 1 1\n1\n0 2 1Gbps 1us 0\n", "t.txt:3: no node '2': nodes are numbered 0 to 1"),
+    ("t.txt", "2 1 2\n1\n0 1 1Gbps 1us 0\n", "t.txt:3: 1 links: the first line counts 2"),
+    ("t.txt", "2 1 1\n1 0\n0 1 1Gbps 1us 0\n", "t.txt:2: 2 switches' numbers: the first line counts 1"),
+    ("t.txt", "3 2 1\n1 1\n0 1 1Gbps 1us 0\n", "t.txt:2: switch 1 stands in line 2 already"),
+    ("t.txt", "999999999 1 1\n1\n", "t.txt:1: 999999999 nodes: 65,534 hosts and 65,536 switches are possible"),
+    (
+        "t.txt",
+        "3 1 2\n2\n0 2 1Gbps 1us 0\n0 2 1Gbps 1us 0\n",
+        "t.txt:4: host h0 has 2 links, to s2, s2: a host has one",
+    ),
+    ("t.topo", "Nodes 16\nTiers 4\nPodsize 16\n", "t.topo:2: Tiers 4: 2 or 3 are possible"),
+    ("t.topo", "Nodes 16\nTears 2\n", "t.topo:2: no attribute 'Tears' here; did you mean 'Tiers'"),
+    ("t.topo", "Nodes x\n", "t.topo:1: 'Nodes x': write a name and a whole number"),
+    ("t.topo", "Nodes 16\nNodes 16\n", "t.topo:2: Nodes stands in line 1 already"),
+    (
+        "t.topo",
+        "Nodes 16\nTiers 2\nPodsize 16\nTier 0\nRadix_Down 4\nRadix_Up 4\nTier 1\nRadix_Down 8\n",
+        "t.topo:7: 2 switches of tier 1, but 1 pods of 4 = Radix_Up of tier 0 / Bundle of tier 1: give another Bundle",
+    ),
+    (
+        "t.topo",
+        "Nodes 16\nTiers 2\nPodsize 16\nTier 0\nRadix_Down 4\nRadix_Up 4\nTier 1\nRadix_Down 4\n",
+        "t.topo:4: tier 0 has no Downlink_speed_Gbps",
+    ),
+    ("t.json", '{"hosts": {"h1": {}}, "switches": {}, "links": [["h1"]]}', "t.json:1: links[0]: a link is"),
+    ("t.json", '{"hosts": {"h1": {}}, "switches": {}, "links": [["h1", "s1-p1"]]}', "t.json:1: no node 's1'"),
+    ("t.json", '{"hosts": {"h 1": {}}, "switches": {}, "links": []}', "t.json:1: node name 'h 1': up to 48 letters"),
+    ("t.json", '{"hosts": {"h1": {}}', "t.json:1: this is no JSON: it ends where a comma is wanted"),
+    ("t.json", '{"hosts": [\n"h1",], "links": []}', "t.json:2: this is no JSON: ']' where a value is wanted"),
+    ("t.json", '{"a": "\\x"}', "t.json:1: this is no JSON"),
+    ("t.clab.yml", "topology:\n  nodes:\n    {{- range x}}\n", "t.clab.yml:3: this is no YAML"),
+    ("t.clab.yml", "topology:\n  nodes: {a: }\n", "t.clab.yml: no link between nodes"),
+    ("t.clab.yml", "topology:\n nodes: {a: }\n links: [{endpoints: [a, 'b:1']}]\n", "t.clab.yml:3: topology.links[0]"),
+    (
+        "t.yaml",
+        "hosts: [h0]\nlinks: [{a: h0, b: s0, rat: 1G}]\n",
+        "t.yaml:2: links[0].rat: no such field; did you mean",
+    ),
+    ("t.yaml", "hosts: [h0]\nlinks:\n- {a: h0, b: h0, rate: 1G}\n", "t.yaml:3: links[0]: no delay: give the link one"),
+    (
+        "t.yaml",
+        "hosts: [h0]\nlinks:\n- {a: h0, b: h0, rate: 1, delay: 0}\n",
+        "t.yaml:3: links[0].rate: '1' has no unit",
+    ),
+    ("t.yaml", "hosts: [h0, h0]\nlinks: [{a: h0, b: h0, rate: 1G, delay: 0}]\n", "t.yaml:1: node h0 stands in line 1"),
+    ("t.yaml", "hosts: [h0]\nhosts: [h0]\nlinks: []\n", "t.yaml:2: hosts: stands in line 1 already"),
+    ("t.yaml", "hosts: [h0]\nlinks: []\n---\n", "t.yaml:3: a second document begins here"),
+    ("t.yaml", "hosts: [*x]\nlinks: []\n", "t.yaml:1: this is no YAML: found undefined alias 'x'"),
+    ("t.graphml", "<graphml>\n<graph><node/></graph></graphml>", "t.graphml:2: id: missing"),
+    ("t.graphml", "<graphml>\n<graph><node id='a'></graph></graphml>", "t.graphml:2: this is no XML: mismatched tag"),
+    ("t.graphml", "<graphml><graph><hyperedge/></graph></graphml>", "t.graphml:1: a hyperedge: links have two ends"),
+    ("t.graphml", "<graphml/>", "t.graphml: no node: GraphML has <graph>"),
+    ("t.json", '{"nodes": [{"id": 1}], "edges": [{"source": 1}]}', "t.json:1: edges[0]: target: missing"),
+    (
+        "t.json",
+        '{"nodes": [{"id": 1}, {"id": 2}],\n"edges": [{"source": 1, "target": 2, "bandwidth": 10}]}',
+        "t.json:2: bandwidth of 1 - 2: '10' has no unit: write 10G, 10M or 10k, or rate_bps",
+    ),
+    (
+        "t.json",
+        '{"directed": true, "nodes": [{"id": 1}, {"id": 2}],\n"edges": [{"source": 1, "target": 2},\n'
+        '{"source": 2, "target": 1}]}',
+        "t.json:2: an edge from 1 to 2, and line 3 has one back",
+    ),
+]
+
+
+@pytest.mark.parametrize(("name", "text", "message"), REFUSED)
+def test_reader_refuses_with_file_line_and_way_out(name: str, text: str, message: str) -> None:
+    with pytest.raises(FormatError) as caught:
+        read(name, text)
+    assert message in str(caught.value)
+    assert len(str(caught.value)) < 400
+
+
+@pytest.mark.parametrize("name", TOPOLOGIES)
+@pytest.mark.parametrize("form", ["pcn", "pcn-json"])
+def test_own_format_gives_topology_back(form: str, name: str) -> None:
+    made = find_topology(name).build()
+    write = FORMATS[form].write
+    assert write is not None
+    assert read(f"t{FORMATS[form].suffix}", write(made)) == made
+
+
+def test_own_format_gives_all_back() -> None:
+    made = find_topology(str(FILES / "racks.yaml")).build({"xon_bytes": "100KB"})
+    buffered = Switch("Tor-B", 9, "round robin", OutputBuffer(100e3, 1.7, 1 / 3e6, True))
+    made = replace(
+        made,
+        switches=(made.switches[0], buffered),
+        flow_control="credits",
+        flows=(*made.flows, FlowSpec(7, "a0", "b1", -1 / 3e5, rate_bps=1e10 / 3)),
+    )
+    for form in ("pcn", "pcn-json"):
+        write = FORMATS[form].write
+        assert write is not None
+        assert read(f"t{FORMATS[form].suffix}", write(made)) == made
+
+
+@given(connected_topologies())
+def test_writers_give_network_back(made: Topology) -> None:
+    """Names, addresses and ports where the format has them; HPCC's numbers its nodes, p4lang's has no device ids."""
+    for form in FORMATS.values():
+        if form.write is not None:
+            again = read(f"random{form.suffix}", form.write(made))
+            if form.name == "hpcc":
+                assert [len(again.hosts), links_by_place(again)] == [len(made.hosts), links_by_place(made)]
+                assert form.write(again) == form.write(made)
+                assert read("random.txt", form.write(again)) == again
+            else:
+                assert again == made, form.name
+
+
+def links_by_place(topology: Topology) -> list[tuple[int, int, int, int, float, float]]:
+    names = [*(host.name for host in topology.hosts), *(switch.name for switch in topology.switches)]
+    return [
+        (names.index(one.a.node), one.a.port, names.index(one.b.node), one.b.port, one.rate_bps, one.delay_s)
+        for one in topology.links
+    ]
+
+
+def test_writer_is_chosen_by_name_or_suffix() -> None:
+    assert writer("a/topology.txt")[0].name == "hpcc"
+    assert writer("hpcc:x.y") == (FORMATS["hpcc"], Path("x.y"))
+    assert writer("net.graph.json")[0].name == "node-link"
+    for reference in ("net.xyz", "htsim:net.topo"):
+        with pytest.raises(FormatError, match="write the format before the file, as hpcc:net"):
+            writer(reference)
+
+
+def test_writer_of_p4lang_refuses_names_that_exercises_read_otherwise() -> None:
+    write = FORMATS["p4lang"].write
+    assert write is not None
+    with pytest.raises(FormatError, match="r0: hosts begin with h there, switches with s"):
+        write(find_topology("dumbbell").build())
+
+
+def test_reference_that_begins_with_a_format_is_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("clos").write_text((FILES / "topology.txt").read_text())
+    assert find_topology("hpcc:clos").build().name == "clos"
+    assert find_topology("./clos").build().name == "clos"
+    assert len(find_topology("clos").build().hosts) == 512
+    with pytest.raises(LabError, match=r"nothing\.txt: No such file"):
+        find_topology("nothing.txt")
+
+
+def test_tables_of_formats_md_are_the_readers() -> None:
+    text = (ROOT / "docs/formats.md").read_text()
+    sections = dict(re.findall(r"^### `([\w-]+)`.*?\n(.*?)(?=^##|\Z)", text, re.M | re.S))
+    assert list(sections) == [name for name in FORMATS if name != "pcn-json"]
+    for name, section in sections.items():
+        rows = dict(re.findall(r"^\| (.+?) \| (.+) \|$", section, re.M))
+        assert {key: value for key, value in rows.items() if key not in ("in the file", "---")} == FORMATS[name].fields
+    assert FORMATS["pcn-json"].fields == FORMATS["pcn"].fields
+    assert formats.FORMATS is FORMATS

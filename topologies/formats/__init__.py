@@ -1,0 +1,65 @@
+"""Topologies in files of this and other projects: docs/formats.md has the formats."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from topologies.formats import containerlab, graphml, hpcc, htsim, node_link, p4lang, pcn, simai
+from topologies.formats.source import Format as Format
+from topologies.formats.source import FormatError as FormatError
+from topologies.formats.source import Source as Source
+
+FORMATS: dict[str, Format] = {
+    one.name: one
+    for one in (
+        pcn.FORMAT,
+        pcn.JSON_FORMAT,
+        hpcc.FORMAT,
+        simai.FORMAT,
+        htsim.FORMAT,
+        p4lang.FORMAT,
+        containerlab.FORMAT,
+        graphml.FORMAT,
+        node_link.FORMAT,
+    )
+}
+
+
+def split(reference: str) -> tuple[str, Path] | None:
+    """The format's name, empty where none is given, and the path of a reference `FORMAT:FILE` or `FILE`; None of what
+    names no file."""
+    name, colon, file = reference.partition(":")
+    if colon and file and name in FORMATS:
+        return name, Path(file)
+    path = Path(reference)
+    return ("", path) if path.suffix or "/" in reference or path.is_file() else None
+
+
+def format_of(source: Source, name: str = "") -> Format:
+    """The format of a file, by its name, or by its content. Raises FormatError."""
+    if name:
+        return FORMATS[name]
+    found = [one for one in FORMATS.values() if one.recognises(source)]
+    if len(found) == 1:
+        return found[0]
+    if not found and source.path.suffix in (".json", ".yaml", ".yml"):
+        _ = source.tree  # what is wrong with it
+    names = ", ".join(one.name for one in found or FORMATS.values())
+    what = "may be in several formats" if found else "is in no format that is recognised"
+    first = (found or [hpcc.FORMAT])[0].name
+    raise FormatError(f"{source.path} {what}: write which, as {first}:{source.path.name}; there are {names}")
+
+
+def writer(reference: str) -> tuple[Format, Path]:
+    """The format, with a writer, and the path that a reference names to be written. Raises FormatError."""
+    able = {one.name: one for one in FORMATS.values() if one.write}
+    name, path = split(reference) or ("", Path(reference))
+    if name:
+        chosen = [able[name]] if name in able else []
+    else:
+        fitting = sorted(len(one.suffix) for one in able.values() if path.name.endswith(one.suffix))
+        chosen = [one for one in able.values() if path.name.endswith(one.suffix) and len(one.suffix) == fitting[-1]]
+    if len(chosen) != 1:
+        written = ", ".join(able)
+        raise FormatError(f"{reference}: write the format before the file, as hpcc:{path.name}; written are {written}")
+    return chosen[0], path

@@ -1,0 +1,121 @@
+"""Topology files of containerlab, NAME.clab.yml: nodes, kinds, links.
+
+A node of kind `linux` is a host, one of another kind a switch; a node's label `pcn-lab: host` or `switch` decides.
+"""
+
+from __future__ import annotations
+
+from topologies import naming
+from topologies.formats.draft import Draft, End
+from topologies.formats.source import Format, FormatError, Source
+from topologies.model import Topology
+from topologies.tree import MappingOf, Node, Scalar
+
+_HOST_KINDS = ("linux", "keysight_ixia-c-one", "ixia-c-one")
+_NO_NODES = ("host", "mgmt-net", "macvlan", "dummy")
+"""Ends of links to what isn't in the lab."""
+_LABEL = "pcn-lab"
+_WAY_OUT = f"`labels: {{{_LABEL}: switch}}` makes a switch of it, `--set split_hosts=1` a host of each link"
+
+
+def read(source: Source, rate_bps: float = 10e9, delay_s: float = 1e-6, split_hosts: int = 0) -> Topology:
+    """`rate_bps`, `delay_s`: of all links. Raises FormatError."""
+
+    def topology(node: Node) -> Topology:
+        top = node.get("topology")
+        nodes = top.get("nodes") if top else None
+        if top is None or nodes is None:
+            raise node.fail("no topology.nodes: a file of containerlab has them")
+        links = [ends for link in _elements(top.get("links")) if (ends := _ends(link))]
+        linked = {end.node for _, ends in links for end in ends}
+        draft = Draft(source)
+        for key, value in nodes.pairs():
+            if key.text() in linked:
+                (draft.host if _is_host(top, value) else draft.switch)(key.line, key.text())
+        for link, (a, b) in links:
+            draft.link(link.line, a, b, rate_bps, delay_s)
+        name = node.get("name")
+        try:
+            return draft.topology(split_hosts, naming.network_name(name.text()) if name else "")
+        except FormatError as error:
+            if "`--set split_hosts=1`" not in str(error):
+                raise
+            raise FormatError(f"{str(error).partition(';')[0]}; {_WAY_OUT}") from None
+
+    return source.read(topology)
+
+
+def _elements(node: Node | None) -> tuple[Node, ...]:
+    return node.elements(lambda one: one, least=0) if node else ()
+
+
+def _is_host(top: Node, node: Node) -> bool:
+    """By its label, or its kind: the node's, its group's, or the default one."""
+    levels = [node] if node.is_mapping else []
+    group = levels[0].get("group") if levels else None
+    for name, key in (("groups", group.text() if group else None), ("defaults", None)):
+        found = top.get(name)
+        if found and name == "groups":
+            found = found.get(key) if key else None
+        if found:
+            levels.append(found)
+    for level in levels:
+        labels = level.get("labels")
+        label = labels.get(_LABEL) if labels and labels.is_mapping else None
+        if label:
+            if label.text() not in ("host", "switch"):
+                raise label.fail(f"{label.text()!r}: there are host and switch")
+            return label.text() == "host"
+    kind = next((found.text() for level in levels if (found := level.get("kind"))), "")
+    return kind in _HOST_KINDS
+
+
+def _ends(link: Node) -> tuple[Node, tuple[End, End]] | None:
+    """None of a link that leaves the lab."""
+    endpoints = link.get("endpoints")
+    if endpoints is None:
+        return None
+    ends = endpoints.elements(_end)
+    if len(ends) != 2:
+        raise link.fail(f"{len(ends)} endpoints: a link has two")
+    return None if any(end.node in _NO_NODES for end in ends) else (link, (ends[0], ends[1]))
+
+
+def _end(node: Node) -> End:
+    if node.is_mapping:
+        found = node.get("node")
+        if found is None:
+            raise node.fail("node: missing")
+        return End(found.text())
+    name, colon, interface = node.text().partition(":")
+    if not (colon and interface):
+        raise node.fail(f"{node.text()!r}: write a node and its interface, as leaf1:e1-1")
+    return End(name)
+
+
+def _recognises(source: Source) -> bool:
+    top = source.keys.get("topology")
+    keys = [key.text for key, _ in top.pairs if isinstance(key, Scalar)] if isinstance(top, MappingOf) else []
+    return "nodes" in keys
+
+
+FORMAT = Format(
+    name="containerlab",
+    summary="topology files of containerlab, NAME.clab.yml",
+    read=read,
+    recognises=_recognises,
+    fields={
+        "`topology.nodes`": "nodes that have a link; others are left out",
+        "`kind`": "`linux` and Ixia-c are hosts, all others switches, unless the label `pcn-lab` is `host` or "
+        "`switch`; a group's and the defaults' count as there",
+        "`topology.links`": "links, in the brief and the extended form; a switch's ports count its links in the "
+        "file's order, from 1; interfaces' names are left out",
+        "links to `host`, `mgmt-net`, `macvlan`, `dummy`": "left out",
+        "rate and delay": "assumed: `--set rate_bps=10G`, `--set delay_s=1us`; files have none",
+        "several links of a `linux` node": "refused: a label makes a switch of it, `--set split_hosts=1` a host of "
+        "each link",
+        "`name`": "the network's",
+        "images, configurations, binds, `exec`, `mtu`": "left out",
+        "addresses": "assumed: 10.0.0.1 and so on, in order",
+    },
+)

@@ -1,0 +1,223 @@
+"""A network as a file names it, on the way to a `Topology`: ports and addresses that the file leaves out are given."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import NamedTuple
+
+from topologies import naming
+from topologies.errors import nearest
+from topologies.formats.source import FormatError, Source
+from topologies.lossless import PFC
+from topologies.model import (
+    FIFO,
+    MAX_PORT,
+    Endpoint,
+    FlowSpec,
+    Host,
+    Link,
+    OutputBuffer,
+    Switch,
+    Topology,
+    TopologyError,
+    Value,
+    host_addresses,
+)
+
+MOST_HOSTS, MOST_SWITCHES, MOST_LINKS = 2**16 - 2, 2**16, 2**20
+"""Hosts have addresses in 10.0.0.0/16."""
+
+
+class End(NamedTuple):
+    """Of a link: a node, and its port where the file has one."""
+
+    node: str
+    port: int | None = None
+
+
+class _Node(NamedTuple):
+    line: int
+    ip: str = ""
+    mac: str = ""
+
+
+class _Switch(NamedTuple):
+    line: int
+    device_id: int | None
+    arbitration: str
+    output: OutputBuffer | None
+
+
+@dataclass(frozen=True)
+class _Link:
+    line: int
+    a: End
+    b: End
+    rate_bps: float
+    delay_s: float
+
+
+@dataclass
+class Draft:
+    """Nodes and links in the file's order. Everything that adds to it raises FormatError with the line."""
+
+    source: Source
+    hosts: dict[str, _Node] = field(default_factory=dict)
+    switches: dict[str, _Switch] = field(default_factory=dict)
+    links: list[_Link] = field(default_factory=list)
+
+    def host(self, line: int, name: str, ip: str = "", mac: str = "") -> None:
+        self._new(line, name)
+        self.hosts[name] = _Node(line, ip, mac.lower())
+        self._within(line, len(self.hosts), MOST_HOSTS, "hosts")
+
+    def switch(
+        self,
+        line: int,
+        name: str,
+        device_id: int | None = None,
+        arbitration: str = FIFO,
+        output: OutputBuffer | None = None,
+    ) -> None:
+        self._new(line, name)
+        self.switches[name] = _Switch(line, device_id, arbitration, output)
+        self._within(line, len(self.switches), MOST_SWITCHES, "switches")
+
+    def link(self, line: int, a: End, b: End, rate_bps: float, delay_s: float) -> None:
+        for end in (a, b):
+            if end.node not in self.hosts and end.node not in self.switches:
+                known = [*self.hosts, *self.switches]
+                raise self.source.error(line, f"no node {end.node!r}; {nearest(end.node, known)}")
+        if a.node == b.node:
+            raise self.source.error(line, f"a link from {a.node} to itself")
+        self.links.append(_Link(line, a, b, rate_bps, delay_s))
+        self._within(line, len(self.links), MOST_LINKS, "links")
+
+    def _new(self, line: int, name: str) -> None:
+        if fault := naming.node_fault(name):
+            raise self.source.error(line, fault)
+        if there := self.hosts.get(name) or self.switches.get(name):
+            raise self.source.error(line, f"node {name} stands in line {there.line} already")
+
+    def _within(self, line: int, count: int, most: int, what: str) -> None:
+        if count > most:
+            raise self.source.error(line, f"more than {most:,} {what}")
+
+    def topology(
+        self,
+        split_hosts: int = 0,
+        name: str = "",
+        flows: Sequence[FlowSpec] = (),
+        parameters: Mapping[str, Value] | None = None,
+        flow_control: str = PFC,
+    ) -> Topology:
+        """The topology; `split_hosts`: a host with several links becomes that many hosts, NAME-0, NAME-1, ...
+
+        Raises FormatError.
+        """
+        if not self.links:
+            raise FormatError(f"{self.source.path}: no link between nodes")
+        draft = _split(self) if split_hosts else self
+        links = tuple(draft._links())
+        numbers = {one.device_id for one in draft.switches.values()}
+        free = (number for number in range(1, len(draft.switches) + 1 + len(numbers)) if number not in numbers)
+        switches = tuple(
+            Switch(name, next(free) if one.device_id is None else one.device_id, one.arbitration, one.output)
+            for name, one in draft.switches.items()
+        )
+        try:
+            return Topology(
+                name=name or naming.network_name(self.source.path.name.partition(".")[0]),
+                hosts=tuple(draft._hosts()),
+                switches=switches,
+                links=links,
+                flows=tuple(flows),
+                parameters=parameters or {},
+                flow_control=flow_control,
+            )
+        except FormatError:
+            raise
+        except TopologyError as error:
+            raise FormatError(f"{self.source.path}: {error}") from None
+
+    def _hosts(self) -> Iterator[Host]:
+        taken = {one.ip for one in self.hosts.values()} | {one.mac for one in self.hosts.values()}
+        number = 0
+        for name, one in self.hosts.items():
+            ip, mac = one.ip, one.mac
+            while not (ip and mac):
+                number += 1
+                if number > MOST_HOSTS:
+                    raise self.source.error(one.line, f"no address is left for host {name}: give it ip and mac")
+                next_ip, next_mac = host_addresses(number)
+                if not {next_ip, next_mac} & taken:
+                    ip, mac = ip or next_ip, mac or next_mac
+            yield Host(name, ip, mac)
+
+    def _links(self) -> Iterator[Link]:
+        taken: dict[str, set[int]] = {}
+        for link in self.links:
+            for end in (link.a, link.b):
+                ports = taken.setdefault(end.node, set())
+                if end.port in ports:
+                    raise self.source.error(link.line, f"port {end.node}:{end.port} has a link already")
+                if end.port is not None:
+                    ports.add(end.port)
+        latest: dict[str, int] = {}
+        attached: set[str] = set()
+        for link in self.links:
+            for end in (link.a, link.b):
+                if end.node in self.hosts and end.node in attached:
+                    raise self._several_links(end.node)
+                attached.add(end.node)
+            a, b = (self._endpoint(link.line, end, taken[end.node], latest) for end in (link.a, link.b))
+            yield Link(a, b, link.rate_bps, link.delay_s)
+
+    def _endpoint(self, line: int, end: End, taken: set[int], latest: dict[str, int]) -> Endpoint:
+        if end.port is not None:
+            return Endpoint(end.node, end.port)
+        if end.node in self.hosts:
+            return Endpoint(end.node, 0)
+        port = latest.get(end.node, 0) + 1
+        while port in taken:
+            port += 1
+        latest[end.node] = port
+        if port > MAX_PORT:
+            raise self.source.error(line, f"{end.node} has more than {MAX_PORT} links: a switch has that many ports")
+        return Endpoint(end.node, port)
+
+    def _several_links(self, host: str) -> FormatError:
+        own = [link for link in self.links if host in (link.a.node, link.b.node)]
+        peers = [link.b.node if link.a.node == host else link.a.node for link in own]
+        more = " ..." if len(peers) > 4 else ""
+        return self.source.error(
+            own[1].line,
+            f"host {host} has {len(own)} links, to {', '.join(peers[:4])}{more}: a host has one port; "
+            f"`--set split_hosts=1` makes a host of each link ({host}-0, {host}-1 ...)",
+        )
+
+
+def _split(draft: Draft) -> Draft:
+    """Each host with several links becomes as many hosts, without addresses of the file."""
+    own: dict[str, int] = {}
+    for link in draft.links:
+        for one in (link.a, link.b):
+            own[one.node] = own.get(one.node, 0) + 1
+    made = Draft(draft.source, switches=draft.switches)
+    for name, host in draft.hosts.items():
+        if own.get(name, 0) < 2:
+            made.host(host.line, name, host.ip, host.mac)
+        else:
+            for nic in range(own[name]):
+                made.host(host.line, f"{name}-{nic}")
+    used: dict[str, int] = {}
+
+    def end(one: End) -> End:
+        if one.node not in draft.hosts or own[one.node] < 2:
+            return one
+        nic = used[one.node] = used.get(one.node, -1) + 1
+        return End(f"{one.node}-{nic}", 0)
+
+    made.links = [replace(link, a=end(link.a), b=end(link.b)) for link in draft.links]
+    return made

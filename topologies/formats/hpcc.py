@@ -1,0 +1,151 @@
+"""topology.txt of HPCC's ns-3 simulation, and of what came of it (SIGCOMM'19: alibaba-edu's repository).
+
+    NODES SWITCHES LINKS
+    the switches' numbers; all other nodes are hosts
+    SRC DST RATE DELAY ERROR_RATE        of each link
+
+Forks that count ToRs have four numbers in the first line. What follows the last link is a comment.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from topologies.formats import ns3_units
+from topologies.formats.draft import MOST_HOSTS, MOST_SWITCHES, Draft, End
+from topologies.formats.source import Format, FormatError, Line, Source
+from topologies.model import Topology
+
+_HEAD = "NODES SWITCHES LINKS"
+_LINK = "SRC DST RATE DELAY ERROR_RATE, as 0 320 100Gbps 1000ns 0"
+
+
+def read(source: Source, split_hosts: int = 0) -> Topology:
+    """Raises FormatError."""
+    lines = source.lines()
+    head = next(lines, None)
+    if head is None:
+        raise source.error(1, f"empty: the first line is {_HEAD}")
+    if len(head.words) not in (3, 4):
+        raise source.error(head.number, f"{len(head.words)} words: the first line is {_HEAD}")
+    nodes, switches, links = (_count(source, head, head.words[place]) for place in (0, 1, -1))
+    return network(source, lines, head.number, nodes, switches, links).topology(split_hosts)
+
+
+def network(source: Source, lines: Iterator[Line], line: int, nodes: int, switches: int, links: int) -> Draft:
+    """The network that follows a first line of these numbers. Raises FormatError."""
+    if nodes - switches > MOST_HOSTS or switches > MOST_SWITCHES:
+        raise source.error(line, f"{nodes} nodes: {MOST_HOSTS:,} hosts and {MOST_SWITCHES:,} switches are possible")
+    if switches > nodes:
+        raise source.error(line, f"{switches} switches of {nodes} nodes: the first line is {_HEAD}")
+    numbers = _switches(source, lines, nodes, switches)
+    draft = Draft(source)
+    names = [f"{'s' if number in numbers else 'h'}{number}" for number in range(nodes)]
+    for number, name in enumerate(names):
+        if number in numbers:
+            draft.switch(numbers[number], name)
+        else:
+            draft.host(line, name)
+    for one in lines:
+        if len(draft.links) == links:
+            break
+        line = one.number
+        if len(one.words) != 5:
+            raise source.error(line, f"{len(one.words)} words: a link is {_LINK}")
+        ends = [End(names[_node(source, one, word, nodes)]) for word in one.words[:2]]
+        rate_bps, delay_s, errors = _numbers(source, one)
+        if errors:
+            raise source.error(line, f"error rate {one.words[4]}: links here lose nothing; write 0")
+        draft.link(line, ends[0], ends[1], rate_bps, delay_s)
+    if len(draft.links) < links:
+        raise source.error(line, f"{len(draft.links)} links: the first line counts {links}")
+    return draft
+
+
+def _switches(source: Source, lines: Iterator[Line], nodes: int, switches: int) -> dict[int, int]:
+    """Lines of the switches, by number."""
+    found: dict[int, int] = {}
+    while len(found) < switches:
+        one = next(lines, None)
+        if one is None:
+            raise FormatError(f"{source.path}: ends after {len(found)} of {switches} switches' numbers")
+        for word in one.words:
+            number = _node(source, one, word, nodes)
+            if number in found:
+                raise source.error(one.number, f"switch {number} stands in line {found[number]} already")
+            found[number] = one.number
+        if len(found) > switches:
+            raise source.error(one.number, f"{len(found)} switches' numbers: the first line counts {switches}")
+    return found
+
+
+def _count(source: Source, line: Line, word: str) -> int:
+    if not (word.isascii() and word.isdigit() and len(word) < 10):
+        raise source.error(line.number, f"{word!r} is no number: the first line is {_HEAD}")
+    return int(word)
+
+
+def _node(source: Source, line: Line, word: str, nodes: int) -> int:
+    if not (word.isascii() and word.isdigit() and len(word) < 10 and int(word) < nodes):
+        raise source.error(line.number, f"no node {word!r}: nodes are numbered 0 to {nodes - 1}")
+    return int(word)
+
+
+def _numbers(source: Source, line: Line) -> tuple[float, float, float]:
+    """Rate, delay, error rate of a link."""
+    try:
+        rate_bps, delay_s, errors = ns3_units.rate(line.words[2]), ns3_units.time(line.words[3]), float(line.words[4])
+    except ValueError as error:
+        raise source.error(line.number, f"{error}; a link is {_LINK}") from None
+    if not rate_bps > 0:
+        raise source.error(line.number, f"rate {line.words[2]}: must be above 0")
+    return rate_bps, delay_s, errors
+
+
+def write(topology: Topology) -> str:
+    """Nodes are numbered as their names have it, where these are those of `read`, or else hosts first, in order."""
+    numbers = _numbered(topology)
+    switches = " ".join(str(numbers[switch.name]) for switch in topology.switches)
+    links = (
+        f"{numbers[link.a.node]} {numbers[link.b.node]} {ns3_units.rate_text(link.rate_bps)} "
+        f"{ns3_units.time_text(link.delay_s)} 0"
+        for link in topology.links
+    )
+    head = f"{len(numbers)} {len(topology.switches)} {len(topology.links)}"
+    return "\n".join([head, switches, *links, ""])
+
+
+def _numbered(topology: Topology) -> dict[str, int]:
+    names = [host.name for host in topology.hosts] + [switch.name for switch in topology.switches]
+    if all(name[1:].isdecimal() for name in names):
+        found = {name: int(name[1:]) for name in names}
+        order = sorted(names, key=found.__getitem__)
+        if [found[name] for name in order] == list(range(len(names))):
+            return found
+    return {name: number for number, name in enumerate(names)}
+
+
+def _recognises(source: Source) -> bool:
+    head = next(source.lines(), None)
+    return head is not None and len(head.words) in (3, 4) and all(word.isdigit() for word in head.words)
+
+
+FORMAT = Format(
+    name="hpcc",
+    summary="topology.txt of HPCC's ns-3 simulation and its forks, and of ASTRA-sim's ns-3 backend",
+    read=read,
+    write=write,
+    suffix=".txt",
+    recognises=_recognises,
+    fields={
+        "first line": "counts of nodes, switches and links; of four numbers, as inet-tub's forks have them, the third "
+        "is left out",
+        "second line": "numbers of the switches, named `s320`; all other nodes are hosts, named `h0`",
+        "`SRC DST`": "a link; a switch's ports count its links in the file's order, from 1",
+        "`RATE`": "each way; a bare number is in bit/s",
+        "`DELAY`": "one way; a bare number is in seconds",
+        "`ERROR_RATE`": "refused above 0",
+        "lines behind the last link": "left out",
+        "addresses": "assumed: 10.0.0.1 and so on, in order; files have none",
+    },
+)

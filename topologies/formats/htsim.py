@@ -1,0 +1,227 @@
+""".topo of htsim (ultraethernet/uet-htsim, fat_tree_topology.cpp): a fat-tree of two or three tiers, tier by tier.
+
+Nodes 1024            hosts
+Tiers 3
+Podsize 64            hosts a pod
+Tier 0                ToRs; then 1, and 2 for cores
+Downlink_speed_Gbps 100
+Downlink_Latency_ns 1000
+Radix_Down 8          ports down, and up
+Radix_Up 8
+Oversubscribed 1      ports down over ports up, of tiers that have an upper one
+Bundle 1              parallel links down to each switch of the tier below
+Queue_Down, Queue_Up, Switch_Latency_ns
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from topologies.errors import nearest
+from topologies.formats.draft import MOST_HOSTS, MOST_LINKS, Draft, End
+from topologies.formats.source import Format, FormatError, Line, Source
+from topologies.model import MAX_PORT, Topology
+
+_HEAD = {"nodes": "Nodes", "tiers": "Tiers", "podsize": "Podsize"}
+_OF_TIER = {
+    name.lower(): name
+    for name in (
+        *("Downlink_speed_Gbps", "Downlink_Latency_ns", "Radix_Down", "Radix_Up", "Oversubscribed", "Bundle"),
+        *("Queue_Down", "Queue_Up", "Switch_Latency_ns"),
+    )
+}
+_MOST = 2**31 - 1
+
+
+@dataclass
+class _Tier:
+    """Values by lower-case name, and their lines."""
+
+    line: int
+    values: dict[str, int] = field(default_factory=dict)
+    lines: dict[str, int] = field(default_factory=dict)
+
+
+@dataclass
+class _File:
+    source: Source
+    head: _Tier
+    tiers: dict[int, _Tier]
+
+    def of(self, tier: int, name: str, default: int | None = None, least: int = 1) -> int:
+        """A tier's value. Raises FormatError."""
+        one = self.tiers[tier]
+        value = one.values.get(name, default)
+        if value is None:
+            raise self.source.error(one.line, f"tier {tier} has no {_OF_TIER[name]}")
+        if value < least:
+            raise self.source.error(one.lines[name], f"{_OF_TIER[name]} {value}: at least {least}")
+        return value
+
+    def fail(self, tier: int, name: str, text: str) -> FormatError:
+        one = self.tiers[tier]
+        return self.source.error(one.lines.get(name, one.line), text)
+
+
+def read(source: Source, delay_s: float = 1e-6) -> Topology:
+    """`delay_s`: of links of tiers without Downlink_Latency_ns. Raises FormatError."""
+    file = _parsed(source)
+    nodes, pod, tiers = (file.head.values[name] for name in ("nodes", "podsize", "tiers"))
+    down = [file.of(tier, "radix_down") for tier in range(tiers)]
+    up = [file.of(tier, "radix_up") for tier in range(tiers - 1)]
+    bundle = [file.of(tier, "bundle", 1) for tier in range(tiers)]
+    for tier in range(tiers):
+        if file.of(tier, "switch_latency_ns", 0, 0):
+            raise file.fail(
+                tier, "switch_latency_ns", "Switch_Latency_ns: switches here have none; add it to the links"
+            )
+    counts = _counts(file, nodes, pod if tiers == 3 else nodes, down, up, bundle)
+    draft = Draft(source)
+    for host in range(nodes):
+        draft.host(file.head.line, f"h{host}")
+    for tier, (letter, count) in enumerate(zip("tac" if tiers == 3 else "ta", counts, strict=True)):
+        for number in range(count):
+            draft.switch(file.tiers[tier].line, f"{letter}{number}")
+    _links(file, draft, counts, down, up, bundle, delay_s)
+    return draft.topology()
+
+
+def _links(
+    file: _File, draft: Draft, counts: list[int], down: list[int], up: list[int], bundle: list[int], delay_s: float
+) -> None:
+    """Each switch's ports: down first, then up."""
+
+    def link(tier: int, lower: str, upper: str) -> None:
+        rate_bps = file.of(tier, "downlink_speed_gbps") * 1e9
+        delay_ns = file.tiers[tier].values.get("downlink_latency_ns", 0)
+        draft.link(file.tiers[tier].line, End(lower), End(upper), rate_bps, delay_ns / 1e9 if delay_ns else delay_s)
+
+    for host in range(len(draft.hosts)):
+        link(0, f"h{host}", f"t{host // down[0]}")
+    aggs = up[0] // bundle[1]  # of a pod
+    tors = counts[0] * aggs // counts[1]
+    for tor in range(counts[0]):
+        for agg in range(aggs):
+            for _ in range(bundle[1]):
+                link(1, f"t{tor}", f"a{tor // tors * aggs + agg}")
+    if len(counts) == 3:
+        for agg in range(counts[1]):
+            for place in range(up[1] // bundle[2]):
+                for _ in range(bundle[2]):
+                    link(2, f"a{agg}", f"c{agg % aggs + aggs * place}")
+
+
+def _counts(file: _File, nodes: int, pod: int, down: list[int], up: list[int], bundle: list[int]) -> list[int]:
+    """Switches of each tier. Raises FormatError where the numbers make no fat-tree."""
+    if bundle[0] != 1:
+        raise file.fail(0, "bundle", "Bundle of tier 0: a host has one link")
+    if nodes > MOST_HOSTS:
+        raise file.source.error(file.head.lines["nodes"], f"Nodes {nodes}: {MOST_HOSTS:,} are possible")
+    for what, value, part in (("Nodes", nodes, pod), ("Podsize", pod, down[0])):
+        if part < 1 or value % part:
+            line = file.head.lines[what.lower()]
+            raise file.source.error(line, f"{what} {value} is no multiple of {part}, {_PARTS[what]}")
+    counts = [nodes // down[0]]
+    for tier, ports in enumerate(up):
+        upper = tier + 1
+        for radix, name, where in ((ports, "radix_up", tier), (down[upper], "radix_down", upper)):
+            if radix % bundle[upper]:
+                text = f"{_OF_TIER[name]} {radix} is no multiple of the Bundle of tier {upper}, {bundle[upper]}"
+                raise file.fail(where, name, text)
+        oversubscribed = file.of(tier, "oversubscribed", 1)
+        if down[tier] // ports != oversubscribed:
+            text = f"Oversubscribed {oversubscribed}: Radix_Down / Radix_Up is {down[tier]} / {ports}"
+            raise file.fail(tier, "oversubscribed", text)
+        if counts[tier] * ports % down[upper]:
+            all_ports = counts[tier] * ports
+            text = f"{counts[tier]} switches of tier {tier} have {all_ports} ports up: no multiple of {down[upper]}"
+            raise file.fail(upper, "radix_down", text)
+        counts.append(counts[tier] * ports // down[upper])
+        if counts[-1] * down[upper] > MOST_LINKS:
+            raise file.fail(upper, "radix_down", f"more than {MOST_LINKS:,} links")
+    _check_pods(file, nodes // pod, counts, up, bundle)
+    for tier, radix in enumerate(down):
+        ports = radix + (up[tier] if tier < len(up) else 0)
+        if ports > MAX_PORT:
+            raise file.fail(tier, "radix_down", f"{ports} ports a switch: {MAX_PORT} are possible")
+    return counts
+
+
+_PARTS = {"Nodes": "Podsize", "Podsize": "Radix_Down of tier 0"}
+
+
+def _check_pods(file: _File, pods: int, counts: list[int], up: list[int], bundle: list[int]) -> None:
+    """Whether each pod's aggregation switches are whole, and all cores in reach. Raises FormatError."""
+    aggs = up[0] // bundle[1]
+    if counts[1] != pods * aggs:
+        text = (
+            f"{counts[1]} switches of tier 1, but {pods} pods of {aggs} = Radix_Up of tier 0 / Bundle of tier 1: "
+            "give another Bundle or Radix_Down"
+        )
+        raise file.fail(1, "bundle", text)
+    if len(counts) == 3 and counts[2] != aggs * (up[1] // bundle[2]):
+        text = (
+            f"{counts[2]} switches of tier 2, but {aggs} x {up[1] // bundle[2]} = Radix_Up of tier 1 / Bundle of tier "
+            "2: give another Bundle or Radix_Down"
+        )
+        raise file.fail(2, "bundle", text)
+
+
+def _parsed(source: Source) -> _File:
+    head, tiers = _Tier(1), dict[int, _Tier]()
+    current, known = head, _HEAD
+    for line in source.lines():
+        key = line.words[0].lower()
+        if key.startswith("#"):
+            continue
+        value = _whole(source, line)
+        if key == "tier":
+            if value in tiers or value > 2:
+                raise source.error(line.number, f"tier {value}: 0, 1 and 2 are possible, each once")
+            current = tiers[value] = _Tier(line.number)
+            known = _OF_TIER
+            continue
+        if key not in known:
+            near = nearest(line.words[0], [*known.values(), "Tier"])
+            raise source.error(line.number, f"no attribute {line.words[0]!r} here; {near}")
+        if key in current.values:
+            raise source.error(line.number, f"{known[key]} stands in line {current.lines[key]} already")
+        current.values[key], current.lines[key] = value, line.number
+    for key, name in _HEAD.items():
+        if head.values.get(key, 0) < 1:
+            raise source.error(head.lines.get(key, 1), f"{name} is missing, or 0")
+    wanted = head.values["tiers"]
+    if wanted not in (2, 3) or set(tiers) != set(range(wanted)):
+        raise source.error(head.lines["tiers"], f"Tiers {wanted}: 2 or 3 are possible, and each needs its `Tier` lines")
+    return _File(source, head, tiers)
+
+
+def _whole(source: Source, line: Line) -> int:
+    word = line.words[1] if len(line.words) == 2 else ""
+    if not (word.isascii() and word.isdigit() and len(word) <= 10 and int(word) <= _MOST):
+        raise source.error(line.number, f"{' '.join(line.words)[:40]!r}: write a name and a whole number, as Tiers 3")
+    return int(word)
+
+
+def _recognises(source: Source) -> bool:
+    heads = [line.words[0].lower() for line in source.lines("#")][:3]
+    return source.path.suffix == ".topo" or (bool(heads) and set(heads) <= {*_HEAD, "tier"})
+
+
+FORMAT = Format(
+    name="htsim",
+    summary=".topo of htsim (uet-htsim)",
+    read=read,
+    recognises=_recognises,
+    fields={
+        "`Nodes`, `Tiers`, `Podsize`": "hosts `h0` ..., the switches `t0` (ToRs), `a0`, `c0` (cores) of 2 or 3 tiers",
+        "`Downlink_speed_Gbps`": "rate of the links down from a tier",
+        "`Downlink_Latency_ns`": "their delay; without it `--set delay_s=1us`, htsim's own default",
+        "`Radix_Down`, `Radix_Up`, `Bundle`": "ports and parallel links, wired as htsim does; numbers that make no "
+        "fat-tree are refused",
+        "`Oversubscribed`": "checked against the radixes",
+        "`Queue_Down`, `Queue_Up`": "left out: PFC's thresholds decide (`--set xoff_bytes=...`)",
+        "`Switch_Latency_ns`": "refused above 0",
+        "addresses": "assumed: 10.0.0.1 and so on, in order; files have none",
+    },
+)

@@ -1,0 +1,69 @@
+"""Node-link JSON, as `networkx.node_link_data` makes it: `edges`, or `links` by older versions."""
+
+from __future__ import annotations
+
+import json
+
+from topologies.formats import graph
+from topologies.formats.graph import GraphEdge, GraphNode
+from topologies.formats.source import Format, Source
+from topologies.model import Topology
+from topologies.tree import ListOf, Node
+
+
+def read(source: Source, rate_bps: float = 10e9, delay_s: float = 1e-6, split_hosts: int = 0) -> Topology:
+    """`rate_bps`, `delay_s`: of edges that give none. Raises FormatError."""
+
+    def topology(node: Node) -> Topology:
+        nodes, edges = node.get("nodes"), node.get("edges") or node.get("links")
+        if nodes is None or edges is None:
+            raise node.fail("nodes and edges are needed")
+        directed, own = node.get("directed"), node.get("graph")
+        name = own.get("name") if own and own.is_mapping else None
+        return graph.topology(
+            source,
+            nodes.elements(lambda one: GraphNode(one.line, _needed(one, "id"), _attributes(one))),
+            edges.elements(
+                lambda one: GraphEdge(one.line, _needed(one, "source"), _needed(one, "target"), _attributes(one))
+            ),
+            directed is not None and directed.text() == "true",
+            name.text() if name else "",
+            rate_bps,
+            delay_s,
+            split_hosts,
+        )
+
+    return source.read(topology)
+
+
+def _needed(node: Node, name: str) -> str:
+    found = node.get(name)
+    if found is None:
+        raise node.fail(f"{name}: missing")
+    return found.text()
+
+
+def _attributes(node: Node) -> dict[str, str]:
+    return {key.text(): value.text() for key, value in node.pairs() if not (value.is_list or value.is_mapping)}
+
+
+def write(topology: Topology) -> str:
+    """What `networkx.node_link_graph` reads."""
+    nodes, edges = graph.attributes(topology)
+    head = f'{{"directed": false, "multigraph": true, "graph": {{"name": {json.dumps(topology.name)}}},'
+    parts = (",\n".join(f"  {json.dumps(one)}" for one in many) for many in (nodes, edges))
+    return '{}\n "nodes": [\n{}\n ],\n "edges": [\n{}\n ]\n}}\n'.format(head, *parts)
+
+
+FORMAT = Format(
+    name="node-link",
+    summary="node-link JSON of networkx",
+    read=read,
+    write=write,
+    suffix=".graph.json",
+    recognises=lambda source: (
+        isinstance(source.keys.get("nodes"), ListOf)
+        and any(isinstance(source.keys.get(name), ListOf) for name in ("edges", "links"))
+    ),
+    fields=graph.FIELDS,
+)

@@ -1,0 +1,125 @@
+"""topology.json of p4lang/tutorials (utils/run_exercise.py).
+
+    {"hosts": {"h1": {"ip": "10.0.1.1/24", "mac": "08:00:00:00:01:11"}}, "switches": {"s1": {}},
+     "links": [["h1", "s1-p1"], ["s1-p2", "s2-p2", LATENCY, BANDWIDTH]]}
+
+A latency is a text with its unit, or a number in ms; a bandwidth is in Mb/s.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+from softswitch.units import quantity
+from topologies.formats.draft import Draft, End
+from topologies.formats.source import Format, FormatError, Source
+from topologies.model import Topology
+from topologies.tree import ListOf, MappingOf, Node
+
+_PORT = re.compile(r"(.+)-p([0-9]{1,3})\Z")
+
+
+def read(source: Source, rate_bps: float = 10e9, delay_s: float = 1e-6, split_hosts: int = 0) -> Topology:
+    """`rate_bps`, `delay_s`: of links that give none. Raises FormatError."""
+
+    def topology(node: Node) -> Topology:
+        draft = Draft(source)
+        parts = {name: node.get(name) for name in ("hosts", "switches", "links")}
+        for name, part in parts.items():
+            if part is None:
+                raise node.fail(f"no {name!r}: the file has hosts, switches and links")
+        for key, value in _pairs(parts["hosts"]):
+            ip, mac = (found.text() if (found := value.get(name)) else "" for name in ("ip", "mac"))
+            draft.host(key.line, key.text(), ip.partition("/")[0], mac)
+        for key, _ in _pairs(parts["switches"]):
+            draft.switch(key.line, key.text())
+        assert parts["links"] is not None
+        for link in parts["links"].elements(lambda one: (one, one.elements(lambda word: word))):
+            _link(draft, *link, rate_bps, delay_s)
+        return draft.topology(split_hosts)
+
+    return source.read(topology)
+
+
+def _pairs(node: Node | None) -> list[tuple[Node, Node]]:
+    assert node is not None
+    return node.pairs()
+
+
+def _link(draft: Draft, node: Node, words: tuple[Node, ...], rate_bps: float, delay_s: float) -> None:
+    if not 2 <= len(words) <= 4:
+        raise node.fail('a link is ["h1", "s1-p1"], or ["s1-p2", "s2-p2", LATENCY, BANDWIDTH]')
+    if len(words) > 2 and not words[2].is_nothing:
+        delay_s = words[2].value(_latency if words[2].is_text else lambda text: quantity("number", text) / 1e3)
+    if len(words) > 3 and not words[3].is_nothing:
+        rate_bps = words[3].value(lambda text: quantity("number", text) * 1e6)
+    if not (rate_bps > 0 and delay_s >= 0):
+        raise node.fail("a bandwidth must be above 0, a latency not below")
+    draft.link(node.line, _end(draft, words[0]), _end(draft, words[1]), rate_bps, delay_s)
+
+
+def _latency(text: str) -> float:
+    """As tc reads it, for which a bare number is in us."""
+    return quantity("time", text if re.search(r"[a-z]", text) else f"{text}us")
+
+
+def _end(draft: Draft, word: Node) -> End:
+    text = word.text()
+    found = _PORT.match(text)
+    if text in draft.hosts or found is None:
+        return End(text)
+    return End(found[1], None if found[1] in draft.hosts else int(found[2]))
+
+
+def write(topology: Topology) -> str:
+    """Raises FormatError for names that run_exercise.py reads otherwise."""
+    for letter, nodes in (("h", topology.hosts), ("s", topology.switches)):
+        for name in (node.name for node in nodes):
+            if not name.startswith(letter) or "-" in name:
+                raise FormatError(f"{name}: hosts begin with h there, switches with s, and none has a -")
+    value: dict[str, Any] = {
+        "hosts": {host.name: {"ip": f"{host.ip}/16", "mac": host.mac} for host in topology.hosts},
+        "switches": {switch.name: {} for switch in topology.switches},
+        "links": [
+            [
+                *(end.node if topology.is_host(end.node) else f"{end.node}-p{end.port}" for end in (link.a, link.b)),
+                f"{link.delay_s!r}s",
+                _number(link.rate_bps / 1e6),
+            ]
+            for link in topology.links
+        ],
+    }
+    return json.dumps(value, indent=2) + "\n"
+
+
+def _number(value: float) -> float:
+    return int(value) if value.is_integer() else value
+
+
+def _recognises(source: Source) -> bool:
+    keys = source.keys
+    return (
+        isinstance(keys.get("hosts"), MappingOf)
+        and isinstance(keys.get("switches"), MappingOf)
+        and isinstance(keys.get("links"), ListOf)
+    )
+
+
+FORMAT = Format(
+    name="p4lang",
+    summary="topology.json of p4lang/tutorials",
+    read=read,
+    write=write,
+    suffix=".topology.json",
+    recognises=_recognises,
+    fields={
+        "`hosts`": "hosts; `ip` without its prefix, and `mac`; `commands` are left out",
+        "`switches`": "switches; `runtime_json`, `cli_input`, `program` and `cpu_port` are left out",
+        "`links`": "links; `s1-p3` is port 3 of s1",
+        "latency": "one way; a bare number is in ms, a bare number in quotes in us, as there; without it "
+        "`--set delay_s=1us`",
+        "bandwidth": "each way, in Mb/s; without it `--set rate_bps=10G`",
+    },
+)

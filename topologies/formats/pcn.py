@@ -1,0 +1,324 @@
+"""This project's own format, YAML or JSON: all that a `Topology` has. topology.schema.json is for editors."""
+
+from __future__ import annotations
+
+import contextlib
+import ipaddress
+import json
+import re
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from softswitch.units import Kind, quantity, quantity_text
+from topologies import lossless
+from topologies.formats.draft import Draft, End
+from topologies.formats.source import Format, FormatError, Source
+from topologies.lossless import CREDITS, DATA_CLASS, PFC
+from topologies.model import FIFO, ROUND_ROBIN, FlowSpec, OutputBuffer, Switch, Topology, Value
+from topologies.tree import Field, ListOf, Node, needed, optional
+
+_MAC = re.compile(r"([0-9a-fA-F]{2}:){5}[0-9a-fA-F]{2}\Z")
+_QUOTED = re.compile(r'"((?:[^"\\]|\\.)*)"')
+_PLAIN = re.compile(
+    r"(?!(?:true|false|null|yes|no|on|off|y|n)\Z)(?:[A-Za-z][\w./-]*(?::[0-9]+)?|[0-9][0-9.]*[A-Za-z/]+)\Z"
+)
+_SI: Mapping[Kind, str] = {"rate": "bit/s", "time": "s", "size": "B"}
+_END = re.compile(r"([^:]+)(?::([0-9]{1,3}))?\Z")
+_PARAMETERS: Mapping[str, Kind] = {
+    "xoff_bytes": "size",
+    "xon_bytes": "size",
+    "hysteresis_bytes": "size",
+    "mtu_bytes": "size",
+    "buffer_bytes": "size",
+    "credit_interval_s": "time",
+    "pause_quanta": "count",
+}
+"""Others are the topology's own: numbers in SI units, or text."""
+
+
+def _quantity(kind: Kind) -> Callable[[Node], float]:
+    return lambda node: node.value(lambda text: quantity(kind, text))
+
+
+def _count(node: Node) -> int:
+    return int(_quantity("count")(node))
+
+
+def _size(node: Node) -> int:
+    return int(_quantity("size")(node))
+
+
+def _text(node: Node) -> str:
+    return node.text()
+
+
+def _one_of(*known: str) -> Callable[[Node], str]:
+    def read(text: str) -> str:
+        if text not in known:
+            raise ValueError(f"{text!r}: there are {', '.join(known)}")
+        return text
+
+    return lambda node: node.value(read)
+
+
+def _ip(text: str) -> str:
+    return str(ipaddress.IPv4Address(text))
+
+
+def _mac(text: str) -> str:
+    if not _MAC.match(text):
+        raise ValueError(f"{text!r}: write it like 02:00:00:00:00:01")
+    return text.lower()
+
+
+HOST: dict[str, Field] = {
+    "name": needed(_text),
+    "ip": optional(lambda node: node.value(_ip), ""),
+    "mac": optional(lambda node: node.value(_mac), ""),
+}
+OUTPUT: dict[str, Field] = {
+    "size": optional(_quantity("size"), OutputBuffer.size_bytes),
+    "speed_up": optional(_quantity("number"), OutputBuffer.speed_up),
+    "latency": optional(_quantity("time"), OutputBuffer.latency_s),
+    "reliable": optional(lambda node: _one_of("true", "false")(node) == "true", False),
+}
+SWITCH: dict[str, Field] = {
+    "name": needed(_text),
+    "id": optional(_count),
+    "arbitration": optional(_one_of(FIFO, ROUND_ROBIN), FIFO),
+    "output": optional(lambda node: _output(node.fields(OUTPUT))),
+}
+LINK: dict[str, Field] = {
+    "a": needed(lambda node: node.value(_end)),
+    "b": needed(lambda node: node.value(_end)),
+    "rate": optional(_quantity("rate")),
+    "delay": optional(_quantity("time")),
+}
+FLOW: dict[str, Field] = {
+    "id": optional(_count),
+    "src": needed(_text),
+    "dst": needed(_text),
+    "start": optional(lambda node: node.value(_start), 0.0),
+    "size": optional(_size),
+    "rate": optional(_quantity("rate")),
+    "duration": optional(_quantity("time")),
+    "group": optional(_text, ""),
+    "class": optional(_count, DATA_CLASS),
+}
+DEFAULTS: dict[str, Field] = {name: LINK[name] for name in ("rate", "delay")}
+TOPOLOGY: dict[str, Field] = {
+    "name": optional(_text, ""),
+    "defaults": optional(lambda node: node.fields(DEFAULTS), {"rate": None, "delay": None}),
+    "hosts": needed(lambda node: node.elements(_part(HOST))),
+    "switches": optional(lambda node: node.elements(_part(SWITCH), least=0), ()),
+    "links": needed(lambda node: node.elements(_part(LINK))),
+    "flows": optional(lambda node: node.elements(_part(FLOW), least=0), ()),
+    "flow_control": optional(_one_of(PFC, CREDITS), PFC),
+    "parameters": optional(lambda node: _parameters(node), {}),
+}
+
+
+def _part(known: Mapping[str, Field]) -> Callable[[Node], tuple[Node, dict[str, Any]]]:
+    """A mapping with these fields; of nodes, a name alone will do."""
+
+    def read(node: Node) -> tuple[Node, dict[str, Any]]:
+        if "name" in known and not node.is_mapping:
+            return node, {name: field.default for name, field in known.items()} | {"name": node.text()}
+        return node, node.fields(known)
+
+    return read
+
+
+def _output(found: Mapping[str, Any]) -> OutputBuffer:
+    return OutputBuffer(found["size"], found["speed_up"], found["latency"], found["reliable"])
+
+
+def _end(text: str) -> End:
+    found = _END.match(text)
+    if found is None:
+        raise ValueError(f"{text!r}: write a node, as s0, or a node and its port, as s0:1")
+    return End(found[1], int(found[2]) if found[2] else None)
+
+
+def _start(text: str) -> float:
+    """A flow may start before time 0."""
+    return -quantity("time", text[1:]) if text.startswith("-") else quantity("time", text)
+
+
+def _parameters(node: Node) -> dict[str, Value]:
+    def read(key: str, value: Node) -> Value:
+        if key == "lossless_classes" or (key not in _PARAMETERS and value.is_text):
+            return value.text()
+        kind = _PARAMETERS.get(key, "number")
+        number = value.value(lambda text: quantity(kind, text))
+        return int(number) if number.is_integer() and re.match(r"-?[0-9]+\Z", value.text()) else number
+
+    return {key.text(): read(key.text(), value) for key, value in node.pairs()}
+
+
+def read(source: Source, split_hosts: int = 0) -> Topology:
+    """Raises FormatError with all faults."""
+    return source.read(lambda node: _topology(source, node, split_hosts))
+
+
+def _topology(source: Source, node: Node, split_hosts: int) -> Topology:
+    found = node.fields(TOPOLOGY)
+    draft = Draft(source)
+    for at, one in found["hosts"]:
+        draft.host(at.line, one["name"], one["ip"], one["mac"])
+    for at, one in found["switches"]:
+        draft.switch(at.line, one["name"], one["id"], one["arbitration"], one["output"])
+    for at, one in found["links"]:
+        both = {name: found["defaults"][name] if one[name] is None else one[name] for name in ("rate", "delay")}
+        for name, value in both.items():
+            if value is None:
+                raise at.fail(f"no {name}: give the link one, or all links in `defaults`")
+        draft.link(at.line, one["a"], one["b"], both["rate"], both["delay"])
+    flows = tuple(
+        FlowSpec(
+            number if one["id"] is None else one["id"],
+            one["src"],
+            one["dst"],
+            one["start"],
+            one["size"],
+            one["rate"],
+            one["duration"],
+            one["group"],
+            one["class"],
+        )
+        for number, (_, one) in enumerate(found["flows"], start=1)
+    )
+    return draft.topology(split_hosts, found["name"], flows, found["parameters"], found["flow_control"])
+
+
+def write(topology: Topology) -> str:
+    """Writes YAML, an element a line; `read` gives an equal topology. Raises FormatError."""
+    lines = []
+    for key, value in _document(topology).items():
+        if isinstance(value, list):
+            lines += [f"{key}:", *(f"  - {_flow(one)}" for one in value)]
+        else:
+            lines.append(f"{key}: {_flow(value)}")
+    return "\n".join([*lines, ""])
+
+
+def write_json(topology: Topology) -> str:
+    """Writes JSON, likewise."""
+    parts = []
+    for key, value in _document(topology).items():
+        if isinstance(value, list):
+            text = "[\n" + ",\n".join(f"    {json.dumps(one)}" for one in value) + "\n  ]"
+        else:
+            text = json.dumps(value)
+        parts.append(f"  {json.dumps(key)}: {text}")
+    return "{\n" + ",\n".join(parts) + "\n}\n"
+
+
+def _document(topology: Topology) -> dict[str, Any]:
+    usual = lossless.completed({}, topology.flow_control)
+    own = {name: value for name, value in topology.parameters.items() if usual.get(name) != value}
+    document = {
+        "name": topology.name,
+        "flow_control": topology.flow_control,
+        "parameters": {name: _parameter(name, value) for name, value in own.items()},
+        "hosts": [{"name": one.name, "ip": one.ip, "mac": one.mac} for one in topology.hosts],
+        "switches": [_switch(one) for one in topology.switches],
+        "links": [
+            {
+                "a": str(one.a),
+                "b": str(one.b),
+                "rate": _exact("rate", one.rate_bps),
+                "delay": _exact("time", one.delay_s),
+            }
+            for one in topology.links
+        ],
+        "flows": [_flow_fields(one) for one in topology.flows],
+    }
+    return {key: value for key, value in document.items() if value != [] and value != {} and value != PFC}
+
+
+def _switch(one: Switch) -> dict[str, Any]:
+    made: dict[str, Any] = {"name": one.name, "id": one.device_id}
+    if one.arbitration != FIFO:
+        made["arbitration"] = one.arbitration
+    if one.output is not None:
+        made["output"] = {
+            "size": _exact("size", one.output.size_bytes),
+            "speed_up": one.output.speed_up,
+            "latency": _exact("time", one.output.latency_s),
+            "reliable": one.output.reliable,
+        }
+    return made
+
+
+def _flow_fields(one: FlowSpec) -> dict[str, Any]:
+    start = _exact("time", abs(one.start_s))
+    made = {
+        "id": one.id,
+        "src": one.src,
+        "dst": one.dst,
+        "start": f"-{start}" if one.start_s < 0 else start,
+        "size": None if one.size_bytes is None else _exact("size", one.size_bytes),
+        "rate": None if one.rate_bps is None else _exact("rate", one.rate_bps),
+        "duration": None if one.duration_s is None else _exact("time", one.duration_s),
+        "group": one.group or None,
+        "class": one.traffic_class,
+    }
+    return {key: value for key, value in made.items() if value is not None}
+
+
+def _parameter(name: str, value: Value) -> Value:
+    kind = _PARAMETERS.get(name)
+    return value if kind in (None, "count") or isinstance(value, str) else _exact(kind, value)
+
+
+def _exact(kind: Kind, value: float) -> str:
+    """A text that `quantity` reads again, to the bit. Raises FormatError."""
+    text = quantity_text(kind, value).replace(" ", "")
+    for one in (text, f"{value!r}{_SI[kind]}"):
+        with contextlib.suppress(ValueError):
+            if quantity(kind, one) == value:
+                return one
+    raise FormatError(f"{value!r} is no {kind} that a file can hold")
+
+
+def _flow(value: Any) -> str:
+    """A value in YAML's flow style, without quotes where they say nothing."""
+    text = json.dumps(value, ensure_ascii=False)
+    return _QUOTED.sub(lambda found: found[1] if _PLAIN.match(found[1]) else found[0], text)
+
+
+def _recognises(source: Source) -> bool:
+    keys = source.keys
+    return isinstance(keys.get("hosts"), ListOf) and isinstance(keys.get("links"), ListOf)
+
+
+_FIELDS = {
+    "`hosts`": "each a name, or `{name, ip, mac}`; without an address the next one of 10.0.0.1 ...",
+    "`switches`": "each a name, or `{name, id, arbitration, output}`; without an id, its place",
+    "`links`": "`{a, b, rate, delay}`: ends are a node or `NODE:PORT`, without a port the next one; the rate is each "
+    "way, the delay one way",
+    "`defaults`": "`{rate, delay}` of links that give none",
+    "`flows`": "`{src, dst, start, size, rate, duration, class, group, id}`",
+    "`flow_control`": "`pfc` or `credits`",
+    "`parameters`": "`xoff_bytes: 512KB` and so on, and any of your own",
+    "`name`": "the network's; without it the file's",
+}
+FORMAT = Format(
+    name="pcn",
+    summary="YAML of this project",
+    read=read,
+    write=write,
+    suffix=".yaml",
+    recognises=lambda source: source.path.suffix != ".json" and _recognises(source),
+    fields=_FIELDS,
+)
+JSON_FORMAT = Format(
+    name="pcn-json",
+    summary="JSON of this project",
+    read=read,
+    write=write_json,
+    suffix=".json",
+    recognises=lambda source: source.path.suffix == ".json" and _recognises(source),
+    fields=_FIELDS,
+)

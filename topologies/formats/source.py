@@ -1,0 +1,91 @@
+"""What every format is: a file that is read, a reader, perhaps a writer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import NamedTuple, TypeVar
+
+from topologies.model import Topology, TopologyError
+from topologies.tree import ComposeError, FileError, MappingOf, Node, Scalar, Tree, compose, read_text, read_tree
+
+T = TypeVar("T")
+
+
+class FormatError(TopologyError):
+    """A file that isn't what its format has: names file and line, and the way out."""
+
+
+class Line(NamedTuple):
+    number: int
+    words: list[str]
+
+
+@dataclass(frozen=True)
+class Source:
+    """A file's text."""
+
+    path: Path
+    text: str
+
+    @classmethod
+    def of(cls, path: Path) -> Source:
+        """Raises FormatError."""
+        try:
+            return cls(path, read_text(path))
+        except FileError as error:
+            raise FormatError(str(error)) from None
+
+    @cached_property
+    def tree(self) -> Tree | None:
+        """Its values, of JSON or YAML. Raises FormatError."""
+        try:
+            return compose(self.path, self.text)
+        except ComposeError as error:
+            raise self.error(error.line, str(error)) from None
+
+    @cached_property
+    def keys(self) -> dict[str, Tree]:
+        """Of the mapping that the file is; none where it is no such mapping."""
+        try:
+            tree = self.tree
+        except (FormatError, ModuleNotFoundError):
+            return {}
+        pairs = tree.pairs if isinstance(tree, MappingOf) else []
+        return {key.text: value for key, value in pairs if isinstance(key, Scalar)}
+
+    def read(self, read: Callable[[Node], T]) -> T:
+        """What `read` makes of the tree. Raises FormatError with all faults."""
+        if self.tree is None:
+            raise FormatError(f"{self.path}: empty")
+        try:
+            return read_tree(self.path, self.tree, read)
+        except FileError as error:
+            raise FormatError(str(error)) from None
+
+    def lines(self, comment: str = "") -> Iterator[Line]:
+        """Lines that have words, less what follows `comment`."""
+        for number, text in enumerate(self.text.split("\n"), start=1):
+            words = (text.partition(comment)[0] if comment else text).split()
+            if words:
+                yield Line(number, words)
+
+    def error(self, line: int, text: str) -> FormatError:
+        return FormatError(f"{self.path}:{line}: {text}")
+
+
+@dataclass(frozen=True)
+class Format:
+    """`read(source, **options)` makes the topology; `write` a text, None where the format can't hold a topology."""
+
+    name: str
+    summary: str
+    read: Callable[..., Topology]
+    recognises: Callable[[Source], bool]
+    fields: Mapping[str, str]
+    """What its files have, and what becomes of it: docs/formats.md has these as a table."""
+    write: Callable[[Topology], str] | None = None
+    suffix: str = ""
+    """Of files that are written in it without another word."""

@@ -1,0 +1,317 @@
+"""A file of values in lists and mappings, YAML or JSON, read with all its faults: each names its line, its field and
+the way out.
+
+YAML's own guesses (`on` a boolean, `1:30` ninety) are not used: a value is the text that stands there, until the reader
+of its field says what it is. `tree_json` and `tree_yaml` make trees of texts, of bounded size, whatever the text is.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, TypeVar
+
+from topologies.errors import LabError, nearest
+
+T = TypeVar("T")
+
+MOST_BYTES = 64 * 2**20
+MOST_VALUES, DEEPEST = 2_000_000, 64
+"""Of a tree; a value that an alias of YAML repeats counts each time."""
+
+
+class FileError(LabError):
+    """What is wrong with a file, a line a fault."""
+
+
+class FaultError(Exception):
+    """A value can't be read; its faults are noted."""
+
+
+class ComposeError(Exception):
+    """A text is no tree: the line, and why."""
+
+    def __init__(self, line: int, text: str) -> None:
+        super().__init__(text)
+        self.line = line
+
+
+@dataclass(slots=True, eq=False)
+class Scalar:
+    """One value. `plain`: it stands there without quotes, and may be a number, a truth value or nothing."""
+
+    line: int
+    text: str
+    plain: bool
+
+
+@dataclass(slots=True, eq=False)
+class ListOf:
+    line: int
+    items: list[Tree]
+
+
+@dataclass(slots=True, eq=False)
+class MappingOf:
+    line: int
+    pairs: list[tuple[Tree, Tree]]
+
+
+Tree = Scalar | ListOf | MappingOf
+
+
+class Composer:
+    """Puts a tree together, part by part. Raises ComposeError where it is too large or too deep."""
+
+    def __init__(self) -> None:
+        self.values = 0
+        self.root: Tree | None = None
+        self.open: list[ListOf | MappingOf] = []
+        self._keys: list[Tree | None] = []
+
+    def count(self, line: int, values: int = 1) -> None:
+        self.values += values
+        if self.values > MOST_VALUES:
+            raise ComposeError(line, f"more than {MOST_VALUES:,} values, those that aliases repeat included")
+
+    def add(self, part: Tree) -> None:
+        """A whole part: into the list or mapping that is open, or the root."""
+        self.count(part.line)
+        if not self.open:
+            self.root = part
+            return
+        inner, key = self.open[-1], self._keys[-1]
+        if isinstance(inner, ListOf):
+            inner.items.append(part)
+        elif key is None:
+            self._keys[-1] = part
+        else:
+            inner.pairs.append((key, part))
+            self._keys[-1] = None
+
+    def begin(self, part: ListOf | MappingOf) -> None:
+        if len(self.open) >= DEEPEST:
+            raise ComposeError(part.line, f"nested too deeply: lists and mappings are {DEEPEST} deep at most")
+        self.add(part)
+        self.open.append(part)
+        self._keys.append(None)
+
+    def end(self) -> ListOf | MappingOf:
+        self._keys.pop()
+        return self.open.pop()
+
+    @property
+    def wants_value(self) -> bool:
+        """Whether a key stands there, without its value."""
+        return bool(self._keys) and self._keys[-1] is not None
+
+
+_NO_TEXT = re.compile(r"(null|~|true|false|[-+]?\.?[0-9][0-9_.]*([eE][-+]?[0-9]+)?)?\Z")
+
+
+@dataclass
+class Faults:
+    """Of one file, by line."""
+
+    path: Path
+    found: list[tuple[int, str]] = field(default_factory=list)
+
+    def add(self, line: int, text: str) -> None:
+        self.found.append((line, text))
+
+    def raise_any(self) -> None:
+        """Raises FileError."""
+        if self.found:
+            raise FileError("\n".join(f"{self.path}:{line}: {text}" for line, text in sorted(self.found)))
+
+
+@dataclass(frozen=True)
+class Field:
+    """How a key's value is read, whether it must be there, and what it is if it needn't and isn't."""
+
+    read: Callable[[Node], Any]
+    needed: bool
+    default: Any = None
+
+
+def needed(read: Callable[[Node], Any]) -> Field:
+    return Field(read, needed=True)
+
+
+def optional(read: Callable[[Node], Any], default: Any = None) -> Field:
+    return Field(read, needed=False, default=default)
+
+
+@dataclass(frozen=True)
+class Node:
+    """A value and where it stands. `where` is its path: ports[1].speed."""
+
+    tree: Tree
+    where: str
+    faults: Faults
+
+    @property
+    def line(self) -> int:
+        return self.tree.line
+
+    def fail(self, text: str) -> FaultError:
+        """Notes a fault here; to be raised."""
+        self.faults.add(self.line, f"{self.where}: {text}" if self.where else text)
+        return FaultError()
+
+    def text(self) -> str:
+        """Of a value that is neither a list nor a mapping."""
+        if not isinstance(self.tree, Scalar):
+            raise self.fail("one value is wanted here, not a list or a mapping")
+        return self.tree.text
+
+    def value(self, read: Callable[[str], T]) -> T:
+        """The value as `read` makes it of the text; its ValueError is the fault."""
+        text = self.text()
+        try:
+            return read(text)
+        except ValueError as error:
+            raise self.fail(str(error)) from None
+
+    @property
+    def is_list(self) -> bool:
+        return isinstance(self.tree, ListOf)
+
+    @property
+    def is_mapping(self) -> bool:
+        return isinstance(self.tree, MappingOf)
+
+    @property
+    def is_text(self) -> bool:
+        """One value in quotes, or one that is neither number nor truth value nor nothing."""
+        return isinstance(self.tree, Scalar) and not (self.tree.plain and _NO_TEXT.match(self.tree.text))
+
+    @property
+    def is_nothing(self) -> bool:
+        return isinstance(self.tree, Scalar) and self.tree.plain and self.tree.text in ("", "~", "null")
+
+    def elements(self, read: Callable[[Node], T], least: int = 1) -> tuple[T, ...]:
+        """Every element, or all faults of them."""
+        if not isinstance(self.tree, ListOf):
+            raise self.fail("a list is wanted here: each element on a line of its own, after `- `")
+        if len(self.tree.items) < least:
+            raise self.fail("the list is empty")
+        nodes = [Node(one, f"{self.where}[{i}]", self.faults) for i, one in enumerate(self.tree.items)]
+        return self._all([(read, node) for node in nodes])
+
+    def entries(self, read_key: Callable[[str], T], read: Callable[[Node], Any]) -> dict[T, Any]:
+        """A mapping with keys of one kind."""
+        pairs = self.pairs()
+        keys = self._all([(lambda node: node.value(read_key), key) for key, _ in pairs])
+        values = self._all([(read, value) for _, value in pairs])
+        return dict(zip(keys, values, strict=True))
+
+    def fields(self, known: Mapping[str, Field]) -> dict[str, Any]:
+        """A mapping with known keys: the values by key, or all faults."""
+        pairs = {key.text(): (key, value) for key, value in self.pairs()}
+        bad = False
+        for name, (key, _) in pairs.items():
+            if name not in known:
+                self.faults.add(key.line, f"{self._under(name)}: no such field; {nearest(name, list(known))}")
+                bad = True
+        result = {}
+        for name, how in known.items():
+            if name not in pairs:
+                result[name] = how.default
+                if how.needed:
+                    self.faults.add(self.line, f"{self._under(name)}: missing")
+                    bad = True
+                continue
+            try:
+                result[name] = how.read(pairs[name][1])
+            except FaultError:
+                bad = True
+        if bad:
+            raise FaultError
+        return result
+
+    def get(self, name: str) -> Node | None:
+        """A key's value in a mapping whose other keys don't matter; None if it isn't there, or is nothing."""
+        found = next((value for key, value in self.pairs() if key.text() == name), None)
+        return None if found is None or found.is_nothing else found
+
+    def pairs(self) -> list[tuple[Node, Node]]:
+        """Keys and values. A key that stands twice is a fault: YAML would silently take the last."""
+        if not isinstance(self.tree, MappingOf):
+            raise self.fail("a mapping is wanted here: `name: value`, each on a line of its own")
+        pairs, seen = [], dict[str, int]()
+        for key_node, value_node in self.tree.pairs:
+            name = key_node.text if isinstance(key_node, Scalar) else "?"
+            key = Node(key_node, self._under(name), self.faults)
+            if key.text() in seen:
+                raise key.fail(f"stands in line {seen[name]} already")
+            seen[name] = key.line
+            pairs.append((key, Node(value_node, key.where, self.faults)))
+        return pairs
+
+    def _under(self, name: str) -> str:
+        return f"{self.where}.{name}" if self.where else name
+
+    def _all(self, work: list[tuple[Callable[[Node], T], Node]]) -> tuple[T, ...]:
+        found, bad = [], False
+        for read, node in work:
+            try:
+                found.append(read(node))
+            except FaultError:
+                bad = True
+        if bad:
+            raise FaultError
+        return tuple(found)
+
+
+def read_text(path: Path) -> str:
+    """A file's text, of at most `MOST_BYTES`. Raises FileError."""
+    try:
+        with path.open("rb") as file:
+            data = file.read(MOST_BYTES + 1)
+    except OSError as error:
+        raise FileError(f"{path}: {error.strerror or error}") from None
+    if len(data) > MOST_BYTES:
+        raise FileError(f"{path}: more than {MOST_BYTES // 2**20} MiB")
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise FileError(f"{path}: this is no text in UTF-8: {error}") from None
+
+
+def compose(path: Path, text: str) -> Tree | None:
+    """The tree of a text, by the file's name JSON or YAML, or else JSON where it begins so; None of an empty one.
+
+    Raises ComposeError. YAML needs an extra (ModuleNotFoundError)."""
+    named = {".json": True, ".yaml": False, ".yml": False}
+    if named.get(path.suffix.lower(), text.lstrip()[:1] in ("{", "[")):
+        from topologies.tree_json import compose as composed
+    else:
+        from topologies.tree_yaml import compose as composed
+    return composed(text)
+
+
+def read_tree(path: Path, tree: Tree, read: Callable[[Node], T]) -> T:
+    """What `read` makes of a tree. Raises FileError with all faults."""
+    faults = Faults(path)
+    try:
+        result = read(Node(tree, "", faults))
+    except FaultError:
+        faults.raise_any()
+        raise
+    faults.raise_any()
+    return result
+
+
+def read_file(path: Path, read: Callable[[Node], T], empty: str) -> T:
+    """What `read` makes of the file's one document; `empty` is the way out of an empty one. Raises FileError with all
+    faults."""
+    try:
+        tree = compose(path, read_text(path))
+    except ComposeError as error:
+        raise FileError(f"{path}:{error.line}: {error}") from None
+    if tree is None:
+        raise FileError(f"{path}: empty: {empty}")
+    return read_tree(path, tree, read)
