@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -25,7 +26,7 @@ set_option = click.option(
 
 @click.group()
 def topology() -> None:
-    """Networks: which there are; check one of your own.
+    """Networks: which there are; check, draw and convert one of your own.
 
     Everywhere a topology is named, FILE.py:NAME is one as well, and so is a FILE in a format that is recognised, or
     FORMAT:FILE.
@@ -109,6 +110,30 @@ def convert(reference: str, out: str, options: tuple[str, ...]) -> None:
     click.echo(
         f"{path}: {len(built.hosts)} hosts, {len(built.switches)} switches, {len(built.links)} links, as {form.name}"
     )
+
+
+@topology.command()
+@click.argument("reference", metavar="TOPOLOGY", shell_complete=complete_topology)
+@click.argument("out", metavar="OUT")
+@set_option
+def draw(reference: str, out: str, options: tuple[str, ...]) -> None:
+    """Draw TOPOLOGY to the file OUT: .svg, .html or .dot.
+
+    By tiers: hosts below, switches by their distance to the next host. Of more than 64 hosts, those of a rack are one
+    box.
+
+    \b
+    Examples:
+      pcn topology draw clos clos.svg
+      pcn topology draw topology.txt network.html
+    """
+    from topologies.found import find_topology
+    from topologies.picture import drawn
+
+    path = Path(out)
+    built = find_topology(reference).build(assignments(options, "rate_bps=10G"))
+    path.write_text(drawn(built, path.suffix), encoding="utf-8")
+    click.echo(f"{path}: {len(built.hosts)} hosts, {len(built.switches)} switches")
 
 
 @topology.command("formats")

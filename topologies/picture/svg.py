@@ -1,0 +1,139 @@
+"""A network as SVG, and as a page with it: no script, no other file, colours for light and dark."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from html import escape
+
+from softswitch.units import quantity_text
+from topologies.model import Link, Topology
+from topologies.picture.tiers import Cable, Rack, Tiers, kinds
+
+_GAP, _MARGIN, _TOP = 14, 24, 60
+_LEAST_ROW, _MOST_ROW, _FLAT = 100, 500, 14
+"""A row's height: the width over `_FLAT`, so that a wide network's lines aren't all flat."""
+_LETTER, _BOX, _LEAST_WIDTH = 7.2, 26, 34
+_COLOURS = ("#1b6ca8", "#b5541c", "#2f7d4f", "#7a4fa3", "#8a6d1f", "#64748b")
+"""Of links, by their rate, the fastest first."""
+_STYLE = """
+svg.network { background: #fff; font: 12px ui-monospace, monospace; }
+.network rect { fill: #f4f6f8; stroke: #334155; } .network .host { fill: #eaf2ec; }
+.network text { fill: #0f172a; text-anchor: middle; } .network .legend { text-anchor: start; }
+.network path { fill: none; stroke-width: 1.2; stroke-opacity: .75; }
+@media (prefers-color-scheme: dark) { svg.network { background: #0f172a; } .network rect { fill: #1e293b;
+stroke: #94a3b8; } .network .host { fill: #14352a; } .network text { fill: #e2e8f0; } }
+"""
+
+_Place = tuple[float, float]
+
+
+def svg(topology: Topology) -> str:
+    """Hosts in the lowest row, then switches by their distance to the next host; what is alike is one box or line."""
+    tiers = Tiers.of(topology)
+    places, width, height = _places(tiers)
+    rates = dict.fromkeys(rate for rate, _, _ in kinds(topology))
+    colours = {rate: _COLOURS[min(number, len(_COLOURS) - 1)] for number, rate in enumerate(rates)}
+    parts = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" class="network" viewBox="0 0 {width:g} {height:g}" '
+        f'width="{width:g}" height="{height:g}" role="img" aria-label="{escape(topology.name)}">',
+        f"<style>{_STYLE}</style>",
+        *_legend(topology, colours),
+        *(_cable(cable, places, colours) for cable in tiers.cables),
+        *(_down(rack, places, colours) for rack in tiers.racks),
+        *(_box(name, name, "switch", places[name]) for row in tiers.switches for name in row),
+        *(_rack(rack, places) for rack in tiers.racks),
+        "</svg>\n",
+    ]
+    return "\n".join(parts)
+
+
+def page(topology: Topology) -> str:
+    name = escape(topology.name)
+    return (
+        f'<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8"><title>{name}</title></head>\n'
+        f"<body><h1>{name}</h1>\n{svg(topology)}</body></html>\n"
+    )
+
+
+def _width(label: str) -> float:
+    return max(_LEAST_WIDTH, len(label) * _LETTER + 12)
+
+
+def _places(tiers: Tiers) -> tuple[dict[str, _Place], float, float]:
+    """Centres of switches by name and of racks by their first host; width and height of the picture."""
+    widths = [_width(_text(rack)) + _GAP for rack in tiers.racks]
+    widest = max(sum(widths), *(sum(_width(name) + _GAP for name in row) for row in tiers.switches), 400) + 2 * _MARGIN
+    row_height = min(max(widest / _FLAT, _LEAST_ROW), _MOST_ROW)
+    bottom = _TOP + len(tiers.switches) * row_height
+    places: dict[str, _Place] = {}
+    x = float(_MARGIN)
+    spans: dict[str, tuple[float, float]] = {}
+    for rack in tiers.racks:
+        label = _width(_text(rack))
+        places[rack.hosts[0]] = (x + label / 2, bottom)
+        first, _ = spans.get(rack.node, (x, x))
+        spans[rack.node] = (first, x + label)
+        x += label + _GAP
+    width = widest
+    for number, row in enumerate(tiers.switches):
+        y = bottom - (number + 1) * row_height
+        if number == 0:
+            at = float(_MARGIN)
+            for name in row:
+                first, last = spans.get(name, (at, at))
+                at = max(at + _width(name) / 2, (first + last) / 2)
+                places[name] = (at, y)
+                at += _width(name) / 2 + _GAP
+            width = max(width, at)
+        else:
+            step = width / len(row)
+            places |= {name: (step * (place + 0.5), y) for place, name in enumerate(row)}
+    return places, width + _MARGIN, bottom + 2 * _BOX
+
+
+def _text(rack: Rack) -> str:
+    return rack.label if len(rack.hosts) == 1 else f"{len(rack.hosts)}: {rack.label}"
+
+
+def _legend(topology: Topology, colours: dict[float, str]) -> Iterator[str]:
+    x = float(_MARGIN)
+    for rate, delay, count in kinds(topology):
+        text = f"{count} x {quantity_text('rate', rate)}, {quantity_text('time', delay)}"
+        yield f'<path d="M{x:g} 20h24" stroke="{colours[rate]}"/>'
+        yield f'<text class="legend" x="{x + 30:g}" y="24">{escape(text)}</text>'
+        x += 50 + len(text) * _LETTER
+
+
+def _title(what: str, link: Link, count: int) -> str:
+    rate, delay = quantity_text("rate", link.rate_bps), quantity_text("time", link.delay_s)
+    times = f"{count} x " if count > 1 else ""
+    return f"<title>{escape(what)}: {times}{rate}, {delay} each way</title>"
+
+
+def _cable(cable: Cable, places: dict[str, _Place], colours: dict[float, str]) -> str:
+    (x1, y1), (x2, y2) = places[cable.a], places[cable.b]
+    # Beside each other in a row: an arc above what stands between.
+    way = f"L{x2:g} {y2:g}" if y1 != y2 else f"Q{(x1 + x2) / 2:g} {y1 - 2 * _BOX:g} {x2:g} {y2:g}"
+    link, count = cable.links[0], len(cable.links)
+    wide = f' style="stroke-width:{min(1.2 * count, 6):g}"' if count > 1 else ""
+    title = _title(f"{cable.a} - {cable.b}", link, count)
+    return f'<path d="M{x1:g} {y1:g}{way}" stroke="{colours[link.rate_bps]}"{wide}>{title}</path>'
+
+
+def _down(rack: Rack, places: dict[str, _Place], colours: dict[float, str]) -> str:
+    (x1, y1), (x2, y2) = places[rack.hosts[0]], places.get(rack.node, places[rack.hosts[0]])
+    title = _title(f"{rack.label} - {rack.node}", rack.link, len(rack.hosts))
+    return f'<path d="M{x1:g} {y1:g}L{x2:g} {y2:g}" stroke="{colours[rack.link.rate_bps]}">{title}</path>'
+
+
+def _rack(rack: Rack, places: dict[str, _Place]) -> str:
+    return _box(rack.hosts[0], _text(rack), "host", places[rack.hosts[0]])
+
+
+def _box(name: str, label: str, kind: str, place: _Place) -> str:
+    (x, y), width = place, _width(label)
+    corner = _BOX / 2 if kind == "host" else 4
+    return (
+        f'<g data-node="{escape(name)}"><rect class="{kind}" x="{x - width / 2:g}" y="{y - _BOX / 2:g}" '
+        f'width="{width:g}" height="{_BOX}" rx="{corner:g}"/><text x="{x:g}" y="{y + 4:g}">{escape(label)}</text></g>'
+    )

@@ -1,0 +1,114 @@
+"""Tiers of a network, for a picture: hosts below, then switches by their distance to the next host, and racks of hosts
+that are alike folded into one box."""
+
+from __future__ import annotations
+
+from collections import Counter, deque
+from dataclasses import dataclass
+
+from topologies.model import Link, Topology
+
+UNFOLDED = 64
+"""Hosts of a network whose racks are not folded."""
+
+
+@dataclass(frozen=True)
+class Rack:
+    """Hosts at one node with links alike, in order. `node`: the switch, or a host that has no other neighbour."""
+
+    node: str
+    hosts: tuple[str, ...]
+    link: Link
+
+    @property
+    def label(self) -> str:
+        if len(self.hosts) == 1:
+            return self.hosts[0]
+        return f"{self.hosts[0]} ... {self.hosts[-1]}"
+
+
+@dataclass(frozen=True)
+class Cable:
+    """All links between two switches that are alike."""
+
+    a: str
+    b: str
+    links: tuple[Link, ...]
+
+
+@dataclass(frozen=True)
+class Tiers:
+    racks: tuple[Rack, ...]
+    """From left to right."""
+    switches: tuple[tuple[str, ...], ...]
+    """Of each tier from the lowest on, from left to right."""
+    cables: tuple[Cable, ...]
+
+    @classmethod
+    def of(cls, topology: Topology) -> Tiers:
+        racks = _racks(topology)
+        tier = _tiers(topology)
+        rows: list[list[str]] = [[] for _ in range(max(tier.values(), default=0))]
+        for name, number in tier.items():
+            rows[number - 1].append(name)
+        places: dict[str, float] = {}
+        for number, row in enumerate(rows):
+            if number:
+                row.sort(key=lambda name: _mean_place(topology, name, places))
+            places |= {name: place / len(row) for place, name in enumerate(row)}
+        order = {name: place for place, name in enumerate(rows[0])} if rows else {}
+        in_order = sorted(racks, key=lambda rack: order.get(rack.node, -1))
+        return cls(tuple(in_order), tuple(map(tuple, rows)), _cables(topology))
+
+
+def _racks(topology: Topology) -> list[Rack]:
+    fold = len(topology.hosts) > UNFOLDED
+    found: dict[tuple[object, ...], list[str]] = {}
+    links: dict[tuple[object, ...], Link] = {}
+    for host in topology.hosts:
+        link = topology.link_at(host.name, 0)
+        key = (topology.peer(host.name, 0).node, link.rate_bps, link.delay_s, "" if fold else host.name)
+        found.setdefault(key, []).append(host.name)
+        links[key] = link
+    return [Rack(str(key[0]), tuple(hosts), links[key]) for key, hosts in found.items()]
+
+
+def _tiers(topology: Topology) -> dict[str, int]:
+    """Of each switch, from 1, in the order of the first host of the lowest, then of the topology."""
+    found: dict[str, int] = {}
+    todo: deque[str] = deque()
+    for host in topology.hosts:
+        switch = topology.peer(host.name, 0).node
+        if not topology.is_host(switch) and switch not in found:
+            found[switch] = 1
+            todo.append(switch)
+    while todo:
+        switch = todo.popleft()
+        for port in topology.ports(switch):
+            peer = topology.peer(switch, port).node
+            if peer not in found and not topology.is_host(peer):
+                found[peer] = found[switch] + 1
+                todo.append(peer)
+    top = max(found.values(), default=0) + 1
+    return found | {switch.name: top for switch in topology.switches if switch.name not in found}
+
+
+def _mean_place(topology: Topology, switch: str, places: dict[str, float]) -> float:
+    """Of its neighbours that have a place already."""
+    own = [places[peer] for port in topology.ports(switch) if (peer := topology.peer(switch, port).node) in places]
+    return sum(own) / len(own) if own else 1.0
+
+
+def _cables(topology: Topology) -> tuple[Cable, ...]:
+    found: dict[tuple[str, str, float, float], list[Link]] = {}
+    for link in topology.links:
+        a, b = sorted((link.a.node, link.b.node))
+        if not (topology.is_host(a) or topology.is_host(b)):
+            found.setdefault((a, b, link.rate_bps, link.delay_s), []).append(link)
+    return tuple(Cable(key[0], key[1], tuple(links)) for key, links in found.items())
+
+
+def kinds(topology: Topology) -> list[tuple[float, float, int]]:
+    """Rates, delays and numbers of the links, the fastest first."""
+    counts = Counter((link.rate_bps, link.delay_s) for link in topology.links)
+    return [(rate, delay, count) for (rate, delay), count in sorted(counts.items(), reverse=True)]
