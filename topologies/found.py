@@ -5,7 +5,7 @@
     path/to/topology.txt       a file in one of the formats of `topologies.formats`, recognised by name and content
     hpcc:path/to/x             a file in this format
 
-`Blueprint.reference` is what a process of its own is given, and it finds the same.
+Another process finds the same by `Blueprint.reference`.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ class Blueprint:
 
     def build(self, values: Mapping[str, Value] | None = None) -> Topology:
         """Makes the topology, with options: numbers in SI units, or text with a unit. Raises TopologyError with the
-        nearest name for an option that isn't there."""
+        nearest name for an unknown option."""
         known, given = self.options, values or {}
         for option in given:
             if option not in known:
@@ -102,7 +102,7 @@ class Blueprint:
 
 
 def find_topology(reference: str) -> Blueprint:
-    """Finds a topology by name or file. Raises TopologyError, which names what there is."""
+    """Finds a topology by name or file. Raises TopologyError with the nearest names."""
     if reference in TOPOLOGIES:
         return Blueprint(reference, TOPOLOGIES[reference])
     path, colon, name = reference.rpartition(":")

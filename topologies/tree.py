@@ -2,7 +2,7 @@
 the way out.
 
 YAML's own guesses (`on` a boolean, `1:30` ninety) are not used: a value is the text that stands there, until the reader
-of its field says what it is. `tree_json` and `tree_yaml` make trees of texts, of bounded size, whatever the text is.
+of its field converts it. `tree_json` and `tree_yaml` make trees of texts, of bounded size, whatever the text is.
 """
 
 from __future__ import annotations
@@ -195,7 +195,7 @@ class Node:
     def elements(self, read: Callable[[Node], T], least: int = 1) -> tuple[T, ...]:
         """Every element, or all faults of them."""
         if not isinstance(self.tree, ListOf):
-            raise self.fail("a list is wanted here: each element on a line of its own, after `- `")
+            raise self.fail("a list is wanted here: each element on its own line, after `- `")
         if len(self.tree.items) < least:
             raise self.fail("the list is empty")
         nodes = [Node(one, f"{self.where}[{i}]", self.faults) for i, one in enumerate(self.tree.items)]
@@ -233,14 +233,14 @@ class Node:
         return result
 
     def get(self, name: str) -> Node | None:
-        """A key's value in a mapping whose other keys don't matter; None if it isn't there, or is nothing."""
+        """A key's value in a mapping whose other keys don't matter; None if it is missing, or nothing."""
         found = next((value for key, value in self.pairs() if key.text() == name), None)
         return None if found is None or found.is_nothing else found
 
     def pairs(self) -> list[tuple[Node, Node]]:
         """Keys and values. A key that stands twice is a fault: YAML would silently take the last."""
         if not isinstance(self.tree, MappingOf):
-            raise self.fail("a mapping is wanted here: `name: value`, each on a line of its own")
+            raise self.fail("a mapping is wanted here: `name: value`, each on its own line")
         pairs, seen = [], dict[str, int]()
         for key_node, value_node in self.tree.pairs:
             name = key_node.text if isinstance(key_node, Scalar) else "?"

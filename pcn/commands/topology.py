@@ -1,4 +1,4 @@
-"""`pcn topology`: which networks there are, and whether one of somebody's own can run."""
+"""`pcn topology`: lists, checks, draws and converts networks."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def list_topologies(as_json: bool) -> None:
         try:
             one = find_topology(name)
             rows.append((name, ", ".join(one.options), one.summary))
-        except LabError as error:  # of somebody's package: others are no worse for it
+        except LabError as error:  # of a package: others are listed all the same
             rows.append((name, "", f"can't be loaded: {error}"))
     if as_json:
         print_json([dict(zip(("name", "options", "summary"), row, strict=True)) for row in rows])

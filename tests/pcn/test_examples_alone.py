@@ -42,13 +42,14 @@ SHORTER = {
     r"--minutes \d+": "--minutes 0.05",
     r"fuzz_frames.py all \d+": "fuzz_frames.py pcn 1",
     r"fuzz SECONDS ": "fuzz 1 ",
+    r"fuzz_formats.py SECONDS": "fuzz_formats.py 2",
     r"--jobs \d+": "--jobs 1",
 }
 
 
 @pytest.fixture(scope="module")
 def empty(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Machine]:
-    """No network is up; what a page says to save is there."""
+    """No network is up; files that pages use are there."""
     with machine(tmp_path_factory.mktemp("empty")) as made:
         for name, text in examples.files("topologies.md-1").items():
             (made.directory / name).write_text(text)

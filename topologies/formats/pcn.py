@@ -24,7 +24,7 @@ _PLAIN = re.compile(
 )
 _SI: Mapping[Kind, str] = {"rate": "bit/s", "time": "s", "size": "B"}
 _END = re.compile(r"([^:]+)(?::([0-9]{1,3}))?\Z")
-_PARAMETERS: Mapping[str, Kind] = {
+PARAMETERS: Mapping[str, Kind] = {
     "xoff_bytes": "size",
     "xon_bytes": "size",
     "hysteresis_bytes": "size",
@@ -147,9 +147,9 @@ def _start(text: str) -> float:
 
 def _parameters(node: Node) -> dict[str, Value]:
     def read(key: str, value: Node) -> Value:
-        if key == "lossless_classes" or (key not in _PARAMETERS and value.is_text):
+        if key == "lossless_classes" or (key not in PARAMETERS and value.is_text):
             return value.text()
-        kind = _PARAMETERS.get(key, "number")
+        kind = PARAMETERS.get(key, "number")
         number = value.value(lambda text: quantity(kind, text))
         return int(number) if number.is_integer() and re.match(r"-?[0-9]+\Z", value.text()) else number
 
@@ -268,7 +268,7 @@ def _flow_fields(one: FlowSpec) -> dict[str, Any]:
 
 
 def _parameter(name: str, value: Value) -> Value:
-    kind = _PARAMETERS.get(name)
+    kind = PARAMETERS.get(name)
     return value if kind in (None, "count") or isinstance(value, str) else _exact(kind, value)
 
 
@@ -283,7 +283,7 @@ def _exact(kind: Kind, value: float) -> str:
 
 
 def _flow(value: Any) -> str:
-    """A value in YAML's flow style, without quotes where they say nothing."""
+    """A value in YAML's flow style, without quotes where YAML needs none."""
     text = json.dumps(value, ensure_ascii=False)
     return _QUOTED.sub(lambda found: found[1] if _PLAIN.match(found[1]) else found[0], text)
 

@@ -18,7 +18,7 @@ _HEAD = "NODES GPUS_A_SERVER NVSWITCHES SWITCHES LINKS GPU_TYPE"
 
 
 def read(source: Source, split_hosts: int = 0, nvlink: int = 1) -> Topology:
-    """`nvlink` 0 leaves NVSwitches and their links out: what is left is the network of the NICs. Raises FormatError."""
+    """`nvlink` 0 leaves NVSwitches and their links out: the rest is the network of the NICs. Raises FormatError."""
     lines = source.lines()
     head = next(lines, None)
     if head is None or len(head.words) != 6 or not all(word.isdigit() and len(word) < 10 for word in head.words[:5]):

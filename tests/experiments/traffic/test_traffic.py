@@ -59,7 +59,7 @@ def test_a_reference_says_what_it_is_made_of(tmp_path: Path) -> None:
         from_reference(given.reference)
 
 
-def test_words_know_a_topology_s_file_by_its_content(tmp_path: Path) -> None:
+def test_spec_holds_digest_of_topology_s_file(tmp_path: Path) -> None:
     file, flows = tmp_path / "mine.py", tmp_path / "flows.csv"
     file.write_text("from topologies.star import star\nMINE = star(3)\n")
     flows.write_text("src,dst,start_s,size_bytes\nh0,r0,0,1000\n")

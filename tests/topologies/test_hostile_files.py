@@ -1,0 +1,166 @@
+"""Files that are made to hurt: each ends with one line, in bounded time and memory."""
+
+from __future__ import annotations
+
+import json
+import resource
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+from hypothesis import given
+from hypothesis import strategies as st
+
+from topologies import tree
+from topologies.formats import FORMATS, FormatError, Source, format_of
+from topologies.found import find_topology
+from topologies.tree import ComposeError, ListOf, MappingOf, Scalar, Tree
+
+LAUGHS = "a: &a [x, x, x, x, x, x, x, x, x, x]\n" + "".join(
+    f"{name}: &{name} [{', '.join([f'*{before}'] * 10)}]\n" for before, name in zip("abcdefgh", "bcdefghi", strict=True)
+)
+ENTITIES = '<!DOCTYPE g [<!ENTITY a "aaaa"><!ENTITY b "&a;&a;&a;">]><graphml>&b;</graphml>'
+HOSTILE = [
+    ("t.yaml", LAUGHS + "topology: {nodes: *i}\n", "more than 2,000,000 values, those that aliases repeat included"),
+    ("t.yaml", "a: &a [*a]\n", "found undefined alias 'a'"),
+    ("t.yaml", "hosts: !!python/object/apply:os.system [false]\nlinks: []\n", "the list is empty"),
+    ("t.yaml", "topology: " + 5000 * "[", "nested too deeply"),
+    ("t.yaml", "topology: " + 5000 * "{a: ", "nested too deeply"),
+    ("t.yaml", "hosts: \x07\n", "this is no text in UTF-8"),
+    ("t.json", 100_000 * "[", "nested too deeply"),
+    ("t.json", 100_000 * '{"a":', "nested too deeply"),
+    ("t.json", '{"a": "' + 100_000 * "\\\\" + "x", "this is no JSON"),
+    ("t.json", '{"a": 1' + 5000 * "0" + "x}", "this is no JSON"),
+    ("t.graphml", ENTITIES, "a DTD: GraphML has none"),
+    ("t.graphml", "<graphml>" + 1000 * "<a>", "more than 64 in each other"),
+    ("t.txt", "65534 65534 1\n", "ends after 0 of 65534 switches' numbers"),
+    ("t.txt", "99999999999999999999 1 1\n", "is no number"),
+    (
+        "t.topo",
+        "Nodes 65534\nTiers 2\nPodsize 1\nTier 0\nRadix_Down 1\nRadix_Up 2147483647\nTier 1\nRadix_Down 1\n",
+        "t.topo",
+    ),
+    ("t.txt", "2 1 1\n1\n0 1 1e99999999Gbps 1us 0\n", "is no rate"),
+]
+
+
+@pytest.mark.parametrize(("name", "text", "message"), HOSTILE)
+def test_reader_refuses_hostile_file(name: str, text: str, message: str) -> None:
+    source = Source(Path(name), text)
+    with pytest.raises(FormatError) as caught:
+        format_of(source).read(source)
+    assert message in str(caught.value)
+    assert len(str(caught.value).splitlines()) <= 3
+
+
+def test_reader_refuses_file_that_is_too_large_or_no_text(tmp_path: Path) -> None:
+    large, latin = tmp_path / "large.txt", tmp_path / "latin.txt"
+    with large.open("wb") as file:
+        file.truncate(tree.MOST_BYTES + 1)
+    latin.write_bytes(b"6 2 5\n\xff")
+    for path, message in ((large, "more than 64 MiB"), (latin, "no text in UTF-8"), (tmp_path, "Is a directory")):
+        with pytest.raises(FormatError, match=message):
+            find_topology(str(path))
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["[" + "1," * 3_000_000 + "1]", "- 1\n" * 3_000_000, "<graphml>" + "<a/>" * 3_000_000],
+    ids=["json", "yaml", "graphml"],
+)
+def test_reader_needs_bounded_memory(text: str, tmp_path: Path) -> None:
+    """In a process that has 2 GB: a text of many values takes less, and is refused."""
+    path = tmp_path / "many"
+    path.write_text(text)
+    script = "import sys; from pcn.cli import run; sys.exit(run(['topology', 'check', sys.argv[1]]))"
+
+    def limit() -> None:
+        resource.setrlimit(resource.RLIMIT_AS, (2 * 2**30, 2 * 2**30))
+
+    done = subprocess.run([sys.executable, "-c", script, str(path)], preexec_fn=limit, capture_output=True, text=True)
+    assert (done.returncode, "2,000,000" in done.stderr or "no format" in done.stderr) == (1, True), done.stderr
+
+
+@given(st.sampled_from(sorted(FORMATS)), st.text(max_size=200))
+def test_reader_refuses_any_text(name: str, text: str) -> None:
+    with pytest.raises(FormatError):
+        FORMATS[name].read(Source(Path("t"), text))
+
+
+def plain(part: Tree | None) -> object:
+    match part:
+        case Scalar():
+            return part.text
+        case ListOf():
+            return [plain(item) for item in part.items]
+        case MappingOf():
+            return [(plain(key), plain(value)) for key, value in part.pairs]
+        case None:
+            return None
+
+
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(), inner, max_size=4),
+    max_leaves=20,
+)
+
+
+def texts(value: object) -> object:
+    """As a tree has it: numbers, truth values and nothing as JSON writes them."""
+    match value:
+        case str():
+            return value
+        case list():
+            return [texts(one) for one in value]
+        case dict():
+            return [(key, texts(one)) for key, one in value.items()]
+        case _:
+            return json.dumps(value)
+
+
+@given(VALUES, st.sampled_from([None, 0, 2]), st.booleans())
+def test_tree_of_json_is_what_json_has(value: object, indent: int | None, escaped: bool) -> None:
+    """The standard library's writer is the other side."""
+    text = json.dumps(value, indent=indent, ensure_ascii=escaped)
+    assert plain(tree.compose(Path("t.json"), text)) == texts(value)
+
+
+@given(st.text(alphabet='[]{}:,"\\ \n0123456789.eE+-truefalsn', max_size=40))
+def test_tree_of_json_takes_what_the_standard_library_takes(text: str) -> None:
+    try:
+        json.loads(text, parse_constant=lambda word: (_ for _ in ()).throw(ValueError(word)))
+        valid = True
+    except ValueError:
+        valid = False
+    try:
+        valid_here = tree.compose(Path("t.json"), text) is not None
+    except ComposeError:
+        valid_here = False
+    assert valid_here == valid
+
+
+@given(VALUES, st.sampled_from([None, True, False]))
+def test_tree_of_yaml_is_what_yaml_has(value: object, flow: bool | None) -> None:
+    """PyYAML's writer is the other side."""
+    text = yaml.safe_dump(value, default_flow_style=flow)
+    found = tree.compose(Path("t.yaml"), text)
+    if isinstance(value, list | dict):
+        assert _keys(plain(found)) == _keys(texts(value))
+
+
+def _keys(value: object) -> object:
+    """Numbers as they compare: YAML writes them otherwise than JSON; mappings by key, as YAML sorts them."""
+    match value:
+        case list() if value and isinstance(value[0], tuple):
+            return sorted((str(key), str(_keys(one))) for key, one in value)
+        case list():
+            return [_keys(one) for one in value]
+        case str():
+            try:
+                return float(value)
+            except ValueError:
+                return value
+    return value

@@ -1,0 +1,136 @@
+"""topology.schema.json against the reader: the same fields, and what the schema allows is read."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from networks import connected_topologies
+
+from topologies.formats import FORMATS, FormatError, Source, pcn
+from topologies.model import Topology
+from topologies.tree import Field
+
+SCHEMA = json.loads((Path(pcn.__file__).parent / "topology.schema.json").read_text())
+SAMPLE = Path(__file__).parent / "files" / "racks.yaml"
+TABLES: Mapping[str, Mapping[str, Field]] = {
+    "host": pcn.HOST,
+    "switch": pcn.SWITCH,
+    "output": pcn.OUTPUT,
+    "defaults": pcn.DEFAULTS,
+    "link": pcn.LINK,
+    "flow": pcn.FLOW,
+}
+
+
+def resolved(schema: Mapping[str, Any]) -> Mapping[str, Any]:
+    return SCHEMA["$defs"][schema["$ref"].removeprefix("#/$defs/")] if "$ref" in schema else schema
+
+
+def fits(schema: Mapping[str, Any], value: Any) -> bool:
+    """Of JSON Schema what this one uses."""
+    schema = resolved(schema)
+    if "anyOf" in schema:
+        return any(fits(one, value) for one in schema["anyOf"])
+    if "enum" in schema:
+        return value in schema["enum"]
+    kinds = schema["type"] if isinstance(schema["type"], list) else [schema["type"]]
+    python = {"object": dict, "array": list, "string": str, "boolean": bool, "integer": int, "number": (int, float)}
+    if not any(isinstance(value, python[kind]) for kind in kinds):
+        return False
+    if isinstance(value, str):
+        return re.search(schema.get("pattern", ""), value) is not None
+    if isinstance(value, list):
+        return len(value) >= schema.get("minItems", 0) and all(fits(schema["items"], one) for one in value)
+    if isinstance(value, dict):
+        known, more = schema["properties"], schema.get("additionalProperties")
+        return set(schema.get("required", ())) <= value.keys() and all(
+            fits(known[key], one) if key in known else bool(more) and fits(more, one) for key, one in value.items()
+        )
+    return bool(schema.get("minimum", value) <= value <= schema.get("maximum", value))
+
+
+def allowed(schema: Mapping[str, Any]) -> st.SearchStrategy[Any]:
+    """Values that a schema allows."""
+    schema = resolved(schema)
+    if "anyOf" in schema:
+        return st.one_of(*map(allowed, schema["anyOf"]))
+    if "enum" in schema:
+        return st.sampled_from(schema["enum"])
+    match schema["type"]:
+        case "string":
+            return st.from_regex(schema.get("pattern", ""), fullmatch=True, alphabet=st.characters(codec="ascii"))
+        case "array":
+            return st.lists(allowed(schema["items"]), min_size=schema.get("minItems", 0), max_size=3)
+        case "object":
+            known = {key: allowed(one) for key, one in schema["properties"].items()}
+            needed = {key: known.pop(key) for key in schema.get("required", ())}
+            return st.fixed_dictionaries(needed, optional=known)
+        case "boolean":
+            return st.booleans()
+        case "integer":
+            return st.integers(schema.get("minimum", 0), schema.get("maximum", 2**31))
+    return st.floats(0.1, 100)
+
+
+def test_schema_has_the_reader_s_fields() -> None:
+    for name, table in {**TABLES, "": pcn.TOPOLOGY}.items():
+        schema = SCHEMA["$defs"][name] if name else SCHEMA
+        assert schema["properties"].keys() == table.keys(), name
+        assert set(schema["required"]) == {key for key, field in table.items() if field.needed}, name
+        assert schema["additionalProperties"] is False
+    assert SCHEMA["$defs"]["parameters"]["properties"].keys() == {*pcn.PARAMETERS, "lossless_classes"}
+
+
+# A reader's words where a value's form is wrong, and not what it stands for.
+FORM = re.compile(r"no such field|missing|is wanted|is no \w+|has no unit|write it like|there are ")
+
+
+@given(allowed(SCHEMA))
+@settings(max_examples=200)
+def test_reader_takes_the_form_that_the_schema_allows(document: Any) -> None:
+    """It refuses unknown nodes, and names that stand there twice."""
+    assert fits(SCHEMA, document)
+    said = ""
+    try:
+        FORMATS["pcn-json"].read(Source(Path("t.json"), json.dumps(document)))
+    except FormatError as error:
+        said = re.sub(r"'[^']*'|no node.*", "", str(error))
+    assert not FORM.search(said), said
+
+
+@given(connected_topologies())
+def test_schema_allows_what_is_written(topology: Topology) -> None:
+    assert fits(SCHEMA, json.loads(pcn.write_json(topology)))
+
+
+def test_schema_allows_the_sample() -> None:
+    made = FORMATS["pcn"].read(Source.of(SAMPLE))
+    assert fits(SCHEMA, json.loads(pcn.write_json(made)))
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ('"rate": "25Gbit/s"', '"rate": "25"'),
+        ('"rate": "25Gbit/s"', '"rat": "25G"'),
+        ('"a": "a0:0"', '"a": "a0:"'),
+        ('"id": 9', '"id": 0'),
+        ('"arbitration": "round robin"', '"arbitration": "robin"'),
+        ('"class": 4', '"class": 8'),
+        ('"links"', '"link"'),
+    ],
+)
+def test_schema_and_reader_refuse_alike(old: str, new: str) -> None:
+    text = pcn.write_json(FORMATS["pcn"].read(Source.of(SAMPLE)))
+    assert old in text
+    text = text.replace(old, new)
+    assert not fits(SCHEMA, json.loads(text))
+    with pytest.raises(FormatError):
+        FORMATS["pcn-json"].read(Source(Path("t.json"), text))
