@@ -6,6 +6,7 @@ Sizes are payload bytes, times s, rates bit/s. Load is a link's: frames, headers
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -135,8 +136,8 @@ class CdfSizes:
         sizes, shares = zip(*self.points, strict=True) if self.points else ((), ())
         if len(sizes) < 2 or shares[0] != 0 or shares[-1] != 1:
             raise ValueError(f"{self.name}: shares must begin with 0 and end with 1")
-        if min(sizes) < 0 or any(b <= a for a, b in pairwise(sizes)) or any(b < a for a, b in pairwise(shares)):
-            raise ValueError(f"{self.name}: sizes must rise, and shares not fall")
+        if min(sizes) < 0 or any(b < a for a, b in (*pairwise(sizes), *pairwise(shares))):
+            raise ValueError(f"{self.name}: neither sizes nor shares may fall")
 
     @property
     def mean_bytes(self) -> float:
@@ -147,23 +148,31 @@ class CdfSizes:
         return [max(1, round(float(size))) for size in np.interp(random.random(count), shares, sizes)]
 
 
+_WHOLE = (100.0, 1.0, 1000.0)
+"""Shares end with: percent, fractions or per mille."""
+
+
 def read_cdf(path: Path) -> CdfSizes:
-    """A file of lines `SIZE PERCENT`, as traffic generators have them: bytes, or with a unit (`64KB`); `#` begins a
-    comment. Raises ValueError that names the file, and the line."""
-    points = []
-    for number, line in enumerate(path.read_text().splitlines(), start=1):
-        words = line.partition("#")[0].split()
-        if not words:
+    """A file of lines `SIZE SHARE`, as traffic generators have them: bytes, or with a unit (`64KB`); shares in percent,
+    as fractions or per mille, which the last one decides; `,` between them or not; `#` begins a comment, and the first
+    line may be a header of words. Raises ValueError that names the file, and the line."""
+    points: list[tuple[float, float]] = []
+    lines = path.read_text(encoding="utf-8").splitlines()
+    for number, line in enumerate(lines, start=1):
+        words = line.partition("#")[0].replace(",", " ").split()
+        if not words or (not points and not re.search("[0-9]", line)):
             continue
         if len(words) != 2:
-            raise ValueError(f"{path}:{number}: a size in bytes and a percentage are needed, not {' '.join(words)!r}")
-        size, percent = words
+            raise ValueError(f"{path}:{number}: a size in bytes and a share are needed, not {' '.join(words)!r}")
+        size, share = words
         try:
-            points.append((quantity("size", size, si=True), quantity("number", percent.removesuffix("%")) / 100))
+            points.append((quantity("size", size, si=True), quantity("number", share.removesuffix("%"))))
         except ValueError as error:
-            raise ValueError(f"{path}:{number}: a size in bytes and a percentage are needed: {error}") from None
+            raise ValueError(f"{path}:{number}: a size in bytes and a share are needed: {error}") from None
+    if not points or points[0][1] != 0 or points[-1][1] not in _WHOLE:
+        raise ValueError(f"{path}: shares must begin with 0 and end with 100, 1 or 1,000")
     try:
-        return CdfSizes(path.stem, tuple(points))
+        return CdfSizes(path.stem, tuple((size, share / points[-1][1]) for size, share in points))
     except ValueError as error:
         raise ValueError(f"{path}: {error}") from None
 

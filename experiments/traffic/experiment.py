@@ -17,7 +17,8 @@ from experiments.define.experiment import DRAWN_FLOWS, Experiment, Run, RunPage
 from experiments.define.outcomes import Outcome
 from experiments.traffic import flows
 from experiments.traffic import page as shown
-from experiments.traffic.spec import LONGEST_S, NAME, TrafficSpec, draw
+from experiments.traffic.flow_files import LONGEST_S
+from experiments.traffic.spec import NAME, TrafficSpec, draw
 from topologies.found import find_topology, kind_of_option
 from topologies.model import Endpoint, FlowSpec, Topology, TopologyError
 

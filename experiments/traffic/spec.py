@@ -8,9 +8,8 @@ A process of its own gets the reference, and finds the same.
 
 from __future__ import annotations
 
-import csv
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from urllib.parse import parse_qsl, urlencode
@@ -32,7 +31,7 @@ from experiments.define.workloads import (
     read_cdf,
     uniform_flows,
 )
-from softswitch.units import quantity
+from experiments.traffic.flow_files import read_flows
 from topologies.errors import nearest
 from topologies.found import find_topology
 from topologies.model import FlowSpec, Topology, TopologyError
@@ -42,10 +41,6 @@ WORKLOADS: Mapping[str, FlowSizes] = {one.name: one for one in (W1, W2, HADOOP, 
 PATTERNS = ("uniform", "incast", "permutation")
 MOST_SENDERS = 15
 """Of an in-cast."""
-LONGEST_S = 1e6
-"""Runs last no longer, and no flow starts later."""
-_MOST_BYTES = 2**63
-_COLUMNS = ("src", "dst", "start_s", "size_bytes")
 _STREAM = 77
 
 
@@ -82,7 +77,7 @@ def parse_spec(topology: str = "", workload: str = "", pattern: str = "", flows:
     if file := flows or ("" if made.workload in WORKLOADS else made.workload):
         path = Path(file).absolute()
         if not path.is_file():
-            known = "" if flows else f" Workloads are {', '.join(WORKLOADS)}, or a file of lines `SIZE PERCENT`."
+            known = "" if flows else f" Workloads are {', '.join(WORKLOADS)}, or a file of lines `SIZE SHARE`."
             raise ExperimentError(f"there is no file {file}.{known}")
         made = replace(made, **{"flows" if flows else "workload": str(path)})
         _ = read_flows(path) if flows else sizes(made)
@@ -107,41 +102,6 @@ def sizes(of: TrafficSpec) -> FlowSizes:
         return read_cdf(Path(of.workload))
     except (OSError, UnicodeDecodeError, ValueError) as error:
         raise ExperimentError(str(error)) from None
-
-
-def read_flows(path: Path) -> list[FlowSpec]:
-    """A CSV file with the columns src, dst, start_s, size_bytes: in seconds and bytes, or with a unit (`10us`, `64KB`).
-    Raises ExperimentError that names file and line."""
-    try:
-        with path.open(newline="", encoding="utf-8") as file:
-            table = csv.reader(file, strict=True)
-            if tuple(next(table, ())) != _COLUMNS:
-                raise ExperimentError(f"{path}: the first line must be {','.join(_COLUMNS)}")
-            made: list[FlowSpec] = []
-            for row in table:
-                if row:
-                    made.append(_flow(row, len(made), f"{path}:{table.line_num}"))
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
-        raise ExperimentError(f"{path}: {error}") from None
-    if not made:
-        raise ExperimentError(f"{path} has no flow")
-    return made
-
-
-def _flow(row: Sequence[str], number: int, place: str) -> FlowSpec:
-    if len(row) != len(_COLUMNS):
-        raise ExperimentError(f"{place}: {len(row)} columns, not the {len(_COLUMNS)} of the first line")
-    src, dst, start, size = (text.strip() for text in row)
-    try:
-        start_s = quantity("time", start, si=True)
-        size_bytes = int(size) if size.isascii() and size.isdigit() else round(quantity("size", size, si=True))
-    except ValueError as error:
-        raise ExperimentError(f"{place}: {error}") from None
-    if start_s > LONGEST_S:
-        raise ExperimentError(f"{place}: start_s {start}: flows start within {LONGEST_S:,.0f} s")
-    if not 0 < size_bytes < _MOST_BYTES:
-        raise ExperimentError(f"{place}: size_bytes {size}: from 1 B to 2^63 - 1 B are possible")
-    return FlowSpec(number, src, dst, start_s, size_bytes)
 
 
 def draw(of: TrafficSpec, topology: Topology, seed: int, load: float, count: int, payload_bytes: int) -> list[FlowSpec]:

@@ -55,7 +55,7 @@ def traffic_options(function: Callable[..., Any]) -> Callable[..., Any]:
             default="",
             metavar="NAME|FILE",
             shell_complete=complete_workload,
-            help="Flow sizes of traffic: W1, W2, Hadoop, WebSearch, or a file of lines SIZE PERCENT (default: W2).",
+            help="Flow sizes of traffic: W1, W2, Hadoop, WebSearch, or a file of lines SIZE SHARE (default: W2).",
         ),
         click.option("--load", default="", metavar="SHARE", help="Load of traffic, as --set load=SHARE."),
         click.option(
@@ -69,7 +69,7 @@ def traffic_options(function: Callable[..., Any]) -> Callable[..., Any]:
             "--flows",
             default="",
             metavar="FILE",
-            help="Flows of traffic, a CSV src,dst,start_s,size_bytes (default: drawn).",
+            help="Flows of traffic: a CSV src,dst,start_s,size_bytes, flow.txt of HPCC, .cm of htsim (default: drawn).",
         ),
     )
     made: Callable[..., Any] = command

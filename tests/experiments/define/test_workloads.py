@@ -155,13 +155,33 @@ def test_a_file_of_percentiles_is_a_distribution(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    "text",
+    [
+        "0 0\n1000 50\n1000 75\n3000 100\n",
+        "0 0\n1000 0.5\n1000 0.75\n3000 1\n",
+        "0 0.0\n1000 500\n1000 750\n3000 1000\n",
+        "size, cdf\n0, 0\n1000, 0.5\n1KB, .75\n3000, 1.0\n",
+        "Size Percent\n0 0%\n1000 50%\n1000 75%\n3KB 100%\n",
+    ],
+)
+def test_file_of_shares_has_any_scale_and_a_header_or_none(text: str, tmp_path: Path) -> None:
+    path = tmp_path / "mine.csv"
+    path.write_text(text)
+    sizes = read_cdf(path)
+    assert sizes == CdfSizes("mine", ((0.0, 0.0), (1000.0, 0.5), (1000.0, 0.75), (3000.0, 1.0)))
+    drawn = np.array(sizes.sample(np.random.default_rng(1), 40_000))
+    assert np.mean(drawn == 1000) == pytest.approx(0.25, abs=0.01)
+    assert drawn.mean() == pytest.approx(sizes.mean_bytes, rel=0.02)
+
+
+@pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("0 0\nabc\n", r"mine.txt:2: a size in bytes and a percentage are needed, not 'abc'"),
-        ("0 0\n1000 50\n", "shares must begin with 0 and end with 1"),
-        ("", "shares must begin with 0 and end with 1"),
-        ("0 0\n1000 60\n500 100\n", "sizes must rise, and shares not fall"),
-        ("0 0\n500 60\n1000 50\n2000 100\n", "sizes must rise, and shares not fall"),
+        ("0 0\nabc\n", r"mine.txt:2: a size in bytes and a share are needed, not 'abc'"),
+        ("0 0\n1000 50\n", "shares must begin with 0 and end with 100, 1 or 1,000"),
+        ("", "shares must begin with 0 and end with 100, 1 or 1,000"),
+        ("0 0\n1000 60\n500 100\n", "neither sizes nor shares may fall"),
+        ("0 0\n500 60\n1000 50\n2000 100\n", "neither sizes nor shares may fall"),
     ],
 )
 def test_a_file_that_is_none_says_where(text: str, message: str, tmp_path: Path) -> None:

@@ -22,15 +22,14 @@ from experiments.run.progress import Silent
 from experiments.run.virtual import run_virtual
 from experiments.sweep.run_task import task_of
 from experiments.traffic import Traffic, flows, page
+from experiments.traffic.flow_files import FLOW_FORMATS, LONGEST_S, read_flows
 from experiments.traffic.spec import (
-    LONGEST_S,
     PATTERNS,
     WORKLOADS,
     TrafficSpec,
     draw,
     from_reference,
     parse_spec,
-    read_flows,
 )
 from hosts.algorithms import find_scheme
 from lab.virtual import VirtualNetwork
@@ -90,23 +89,36 @@ def test_words_that_mean_nothing(given: tuple[str, ...], message: str) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", "the first line must be src,dst,start_s,size_bytes"),
+        ("", "src, dst, size missing: the first line has the columns, as src,dst,start_s,size_bytes"),
         ("src,dst,start_s,size_bytes\n", "has no flow"),
-        (CSV + "h0,r0,-1,5\n", ":5: '-1': must not be negative"),
-        (CSV + "h0,r0,1,2.5\n", ":5: '2.5': must be whole bytes"),
-        (CSV + "h0,r0,1,0\n", ":5: size_bytes 0: from 1 B to 2^63 - 1 B are possible"),
+        (CSV + "h0,r0,-1,5\n", ":5: start: '-1': must not be negative"),
+        (CSV + "h0,r0,1,2.5\n", ":5: size: '2.5': must be whole bytes"),
+        (CSV + "h0,r0,1,0\n", ":5: size 0: from 1 B to 2^63 - 1 B are possible"),
         (CSV + "h0,r0\n", ":5: 2 columns, not the 4 of the first line"),
         (CSV + "h0,r0,1,5,3\n", ":5: 5 columns, not the 4 of the first line"),
         (CSV + "\n\nh0,r0,1,5,\n", ":7: 5 columns"),
-        ("src,dst,start_s,size_bytes,class\nh0,r0,0,5,3\n", "the first line must be src,dst,start_s,size_bytes"),
-        (CSV + "h0,r0,inf,5\n", ":5: 'inf' is no time: write it like 500us"),
-        (CSV + "h0,r0,nan,5\n", ":5: 'nan' is no time"),
-        (CSV + "h0,r0,1e400,5\n", ":5: '1e400' is too much"),
-        (CSV + "h0,r0,1e15,5\n", ":5: start_s 1e15: flows start within 1,000,000 s"),
-        (CSV + "h0,r0,18446744.0738,5\n", ":5: start_s 18446744.0738: flows start within"),
-        (CSV + f"h0,r0,0,{2**63}\n", f":5: size_bytes {2**63}: from 1 B"),
+        ("src,dst,size,colour\nh0,r0,5B,3\n", ":1: no column 'colour'; there are src, dst, start, size"),
+        ("src,dst,size,start_m\nh0,r0,5B,3\n", ":1: column 'start_m': 'm' is no unit of a time"),
+        ("src,dst,size,after\nh0,r0,5B,3\n", ":1: column 'after': flows start at a time here"),
+        ("src,dst,size,size_bytes\nh0,r0,5B,3\n", ":1: a column stands there twice"),
+        ("src,dst,size\nh0,r0,5\n", ":2: size: '5' has no unit: write 5KB, 5MB or 5B"),
+        ("src,dst,size,class\nh0,r0,5B,7\n", ":2: class 7: flows have 0 to 6"),
+        ("src,dst,size,rate\nh0,r0,5B,0\n", ":2: a rate must be above 0"),
+        ("2\n0 1 3 100 1000 2\n", ":1: 1 flows: the first line counts 2"),
+        ("1\n0 1 3 100 1000\n", ":2: a flow is SRC DST PG DPORT SIZE START, as 2 1 3 100 200000000 2"),
+        ("1\n0 1 7 100 1000 2\n", ":2: class 7: flows have 0 to 6"),
+        ("Nodes 2\nConnections 1\n0->1 start 0\n", ":3: size is missing"),
+        ("Nodes 2\n0->1 id 1 trigger 1 size 5\n", ":2: trigger: a flow that waits for another one isn't possible here"),
+        ("Nodes 2\nTriggers 3\n", ":2: Triggers: neither triggers nor failures"),
+        ("Nodes 2\n0->1 startt 0 size 5\n", ":2: no word 'startt' of a connection; did you mean 'start'"),
+        (CSV + "h0,r0,inf,5\n", ":5: start: 'inf' is no time: write it like 500us"),
+        (CSV + "h0,r0,nan,5\n", ":5: start: 'nan' is no time"),
+        (CSV + "h0,r0,1e400,5\n", ":5: start: '1e400' is too much"),
+        (CSV + "h0,r0,1e15,5\n", ":5: start 1e+15 s: flows start within 1,000,000 s"),
+        (CSV + "h0,r0,18446744.0738,5\n", ":5: start 1.84467e+07 s: flows start within"),
+        (CSV + f"h0,r0,0,{2**63}\n", f":5: size {2**63}: from 1 B"),
         (CSV + "h0,r0,0,1" + 5000 * "0" + "\n", ":5: "),
-        (CSV + "h0,r0,0,64QB\n", ":5: '64QB' is no size in bytes: write it like 64KB"),
+        (CSV + "h0,r0,0,64QB\n", ":5: size: '64QB' is no size in bytes: write it like 64KB"),
         (CSV + 'h0,"r0,0,5\n', "unexpected end of data"),
     ],
 )
@@ -128,15 +140,44 @@ def test_files_of_flows_have_units_or_those_of_their_columns(tmp_path: Path) -> 
         Traffic(parse_spec("compact", flows=str(path))).plan("pcn", 1, {})
 
 
+def test_columns_of_flows_have_any_order_and_units(tmp_path: Path) -> None:
+    path = tmp_path / "flows.csv"
+    path.write_text("size_KB,class,dst,src,rate_Gbps,start_us,id\n64,5,r0,h0,2.5,10,7\n1MB,,r0,h1,,1ms,8\n")
+    assert read_flows(path) == [
+        FlowSpec(7, "h0", "r0", 10e-6, 64_000, 2.5e9, traffic_class=5),
+        FlowSpec(8, "h1", "r0", 1e-3, 1_000_000),
+    ]
+    path.write_text("src,dst,size\nh0,r0,64KB\n")
+    assert read_flows(path) == [FlowSpec(0, "h0", "r0", 0.0, 64_000)]
+
+
+def test_flows_of_hpcc_start_with_the_first(tmp_path: Path) -> None:
+    path = tmp_path / "flow.txt"
+    path.write_text("2\n2 1 3 100 200000000 2.000001\n3 1 1 100 1500 2\n\nSRC DST PG DPORT SIZE START\n")
+    first, second = read_flows(path)
+    assert second == FlowSpec(1, "h3", "h1", 0.0, 1500, traffic_class=1)
+    assert (first.src, first.size_bytes, first.start_s) == ("h2", 200_000_000, pytest.approx(1e-6))
+
+
+def test_flows_of_htsim_start_in_picoseconds(tmp_path: Path) -> None:
+    path = tmp_path / "incast.cm"
+    path.write_text("Nodes 16\nConnections 2\nTriggers 0\n0->15 start 0 size 2000000\n3->15 id 9 start 5e6 size 100\n")
+    assert read_flows(path) == [FlowSpec(0, "h0", "h15", 0.0, 2_000_000), FlowSpec(1, "h3", "h15", 5e-6, 100)]
+
+
 CELL = st.one_of(
-    st.sampled_from(["h0", "r0", "0", "1us", "64KB", "inf", "1e30", '"', "", "1e400s"]), st.text(max_size=6)
+    st.sampled_from(["h0", "r0", "0", "1us", "64KB", "inf", "1e30", '"', "", "1e400s", "0->1", "start", "size", "99"]),
+    st.text(max_size=6),
 )
 
 
-@given(st.lists(st.lists(CELL, max_size=6), max_size=4))
-def test_reader_of_flows_ends_in_flows_or_one_line(rows: list[list[str]]) -> None:
+@given(
+    st.sampled_from([("src,dst,start_s,size_bytes", ","), ("2", " "), ("Nodes 4", " "), ("", " ")]),
+    st.lists(st.lists(CELL, max_size=6), max_size=4),
+)
+def test_reader_of_flows_ends_in_flows_or_one_line(head: tuple[str, str], rows: list[list[str]]) -> None:
     with tempfile.NamedTemporaryFile("w", encoding="utf-8", errors="surrogatepass", newline="") as file:
-        file.write("src,dst,start_s,size_bytes\n" + "".join(",".join(row) + "\n" for row in rows))
+        file.write(f"{head[0]}\n" + "".join(head[1].join(row) + "\n" for row in rows))
         file.flush()
         try:
             flows_of_file = read_flows(Path(file.name))
@@ -336,3 +377,15 @@ def test_a_sweep_over_the_load(tmp_path: Path, capsys: pytest.CaptureFixture[str
 def test_its_options_are_its_own(command: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert pcn([command, "dumbbell", "--topology", "clos", "--load", "0.5"]) == 2
     assert "--topology, --load: for traffic alone, not for dumbbell" in capsys.readouterr().err
+
+
+def test_tables_of_formats_md_are_those_of_flows() -> None:
+    text = (Path(__file__).parents[3] / "docs/formats.md").read_text()
+    part = text[text.index("## Files of flows") : text.index("## Tried with")]
+    sections = dict(re.findall(r"^### `([\w-]+)`.*?\n(.*?)(?=^###|\Z)", part, re.M | re.S))
+    assert list(sections) == list(FLOW_FORMATS)
+    for name, section in sections.items():
+        rows = dict(re.findall(r"^\| (.+?) \| (.+) \|$", section, re.M))
+        assert {key: value for key, value in rows.items() if key not in ("in the file", "---")} == FLOW_FORMATS[
+            name
+        ].fields
