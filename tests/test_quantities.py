@@ -196,3 +196,18 @@ def test_kind_of_follows_the_name_s_ending() -> None:
 )
 def test_nearest_names_what_is_near_or_what_there_is(name: str, known: list[str], text: str) -> None:
     assert nearest(name, known) == text
+
+
+@pytest.mark.parametrize(
+    ("kind", "value", "text"),
+    [
+        ("time", 1e-6, "1 us"),
+        ("time", 1e-3, "1 ms"),
+        ("time", 1e-9, "1 ns"),
+        ("rate", 1e9, "1 Gbit/s"),
+        ("size", 1e3, "1 KB"),
+    ],
+)
+def test_quantity_text_begins_each_unit_with_one(kind: Kind, value: float, text: str) -> None:
+    """1e-6 as a float is a little less than a microsecond."""
+    assert quantity_text(kind, value) == text

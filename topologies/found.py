@@ -14,9 +14,9 @@ import inspect
 import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import cached_property, lru_cache, partial
 from pathlib import Path
-from types import SimpleNamespace
+from types import ModuleType, SimpleNamespace
 from typing import TYPE_CHECKING, Any, get_type_hints
 
 from softswitch.units import Kind, kind_of, quantity
@@ -110,11 +110,14 @@ def find_topology(reference: str) -> Blueprint:
         return _from_python(Path(path).absolute(), name)
     if reference.endswith(".py"):
         raise TopologyError(f"{reference!r}: write the file and the function in it, as in star.py:star")
-    if place := formats.split(reference):
+    place = formats.split(reference)
+    if place and (place[0] or place[1].exists()):
         return _from_file(*place)
     for point in _installed():
         if point.name == reference:
             return _from_entry_point(point)
+    if place:
+        return _from_file(*place)  # which reports what is wrong with the path
     raise TopologyError(
         f"no topology {reference!r}; {nearest(reference, names())}; or a file, as topology.txt or star.py:star"
     )
@@ -151,9 +154,15 @@ def _installed() -> Iterable[EntryPoint]:
     return entry_points(group=ENTRY_POINTS)
 
 
+@lru_cache(maxsize=32)
+def _module(path: Path, _content: bytes) -> ModuleType:
+    """Executes a file once for each content."""
+    return python_file.load(path)
+
+
 def _from_python(path: Path, name: str) -> Blueprint:
     try:
-        found = vars(python_file.load(path))
+        found = vars(_module(path, path.read_bytes() if path.is_file() else b""))
     except PythonFileError as error:
         raise TopologyError(str(error)) from error
     if name not in found:

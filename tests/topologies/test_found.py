@@ -133,6 +133,23 @@ def test_find_topology_reads_entry_point_in_another_process(file: Path) -> None:
     subprocess.run([*listed, "check", "my-star", "--set", "leaves=3"], env=environment, check=True, capture_output=True)
 
 
+def test_python_file_is_executed_once_for_each_content(file: Path) -> None:
+    count = file.parent / "count"
+    file.write_text(SOURCE + f"open({str(count)!r}, 'a').write('x')\n")
+    for _ in range(3):
+        find_topology(f"{file}:mine").build()
+    assert count.read_text() == "x"
+    file.write_text(file.read_text().replace("MADE = star(3)", "MADE = star(4)"))
+    assert len(find_topology(f"{file}:MADE").build().hosts) == 5
+    assert count.read_text() == "xx"
+
+
+def test_entry_point_may_have_a_name_like_a_file_s(monkeypatch: pytest.MonkeyPatch) -> None:
+    point = importlib.metadata.EntryPoint("my/star.v2", "topologies.star:star", found.ENTRY_POINTS)
+    monkeypatch.setattr(found, "_installed", lambda: [point])
+    assert find_topology("my/star.v2").build() == star()
+
+
 def test_entry_point_does_not_replace_ours(monkeypatch: pytest.MonkeyPatch) -> None:
     point = importlib.metadata.EntryPoint("star", "os:sep", found.ENTRY_POINTS)
     monkeypatch.setattr(found, "_installed", lambda: [point])
