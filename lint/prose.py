@@ -20,8 +20,8 @@ from typing import NamedTuple
 LINT = Path(__file__).resolve().parent
 ROOT = LINT.parent
 REMAINING = LINT / "remaining.txt"
-# Compiler output, the licence, and the record of what was.
-LEFT_OUT = ("p4src/compiled/", "LICENSE", "CHANGELOG.md")
+# Compiler output, the licence, the record of what was, and the linter's own test, which has listed words.
+LEFT_OUT = ("p4src/compiled/", "LICENSE", "CHANGELOG.md", "tests/test_prose.py")
 _CODE = re.compile(r"```.*?```|``.*?``|`[^`\n]*`", re.DOTALL)
 
 

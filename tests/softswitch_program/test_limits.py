@@ -1,4 +1,4 @@
-"""The most that a program may have: each limit holds, by a line with the place, and stands in docs/switch.md."""
+"""Limits of a program: each is enforced, the error names the place in one line, and docs/switch.md lists the limit."""
 
 from __future__ import annotations
 
