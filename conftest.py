@@ -1,4 +1,4 @@
-"""What every test may use, and where it runs: as root, in a network namespace and with a /run of its own."""
+"""Fixtures of all tests, and their environment: as root, in a separate network namespace with a separate /run."""
 
 from __future__ import annotations
 

@@ -55,7 +55,7 @@ def incast(seed: int) -> tuple[Topology, Flows]:
 
 
 def spread(topology: Topology, seed: int, each: int) -> tuple[Topology, Flows]:
-    """So many flows of each host, one after the other."""
+    """A number of flows of each host, one after the other."""
     random_ = random.Random(seed)
     names = [host.name for host in topology.hosts]
     flows: Flows = []
@@ -129,7 +129,7 @@ static const struct sw_inplace inplace = {floor_ingress, floor_egress};
 
 
 def floor() -> LoadedProgram:
-    """PCN's program with pipelines that do nothing but look up the route: what is left is the engine's own cost."""
+    """PCN's program with pipelines that only look up the route: the remaining cost is the engine's."""
     program = Program.compiled("pcn_native")
     model = load_program(program.json.read_text(encoding="utf-8"))
     text = generate(model, inplace=True)
@@ -183,7 +183,7 @@ def measure(name: str, duration_s: float, empty: bool = False, prefetch: bool = 
 
 
 def measure_alone(name: str, duration_s: float, empty: bool, prefetch: bool) -> Result:
-    """In a process of its own: memory is that of one run alone."""
+    """In a separate process: memory is that of one run alone."""
     words = ["--alone", json.dumps([name, duration_s, empty, prefetch])]
     done = subprocess.run([sys.executable, __file__, *words], stdout=subprocess.PIPE, check=True)
     return Result(**json.loads(done.stdout))
@@ -196,7 +196,7 @@ def main() -> None:
         "--repetitions", type=int, help="runs whose median counts (default: 5; 1 of pods, wide and large)"
     )
     parser.add_argument("--duration", type=float, help="simulated seconds")
-    parser.add_argument("--floor", action="store_true", help="with an empty pipeline that knows the routes alone")
+    parser.add_argument("--floor", action="store_true", help="with an empty pipeline that has only the routes")
     parser.add_argument("--alone", metavar="JSON", help="the arguments of one repetition; its result, as JSON")
     arguments = parser.parse_args()
     if arguments.alone:

@@ -1,8 +1,7 @@
 """Mastership of a switch: the stream channel that a primary controller keeps open (P4Runtime, section 5).
 
-A switch remembers the highest election id that it ever met, also when who had it has gone: then nobody is primary until
-somebody comes with that id or a higher one. BMv2 forgets ids with their controllers.
-"""
+A switch remembers the highest election id that it ever received, even after that client has disconnected: then no
+client is primary until one connects with that id or a higher one. BMv2 forgets ids with their controllers."""
 
 from __future__ import annotations
 
@@ -103,8 +102,8 @@ class Arbitration:
         )
 
     def _said(self, answer: p4r.MasterArbitrationUpdate | grpc.RpcError) -> None:
-        """Forgets what was said before: who only keeps a network up asks for nothing, and hears of each controller that
-        comes and goes."""
+        """Replaces the previous answer: a client that only keeps a network up reads none, but gets one for each
+        controller that connects or leaves."""
         with contextlib.suppress(queue.Empty):
             self._answers.get_nowait()
         self._answers.put(answer)

@@ -1,4 +1,4 @@
-"""Numbers that every program of p4src has (p4src/shared/constants.p4) or PFC fixes, which the p4info can't tell."""
+"""Constants of every program of p4src (p4src/shared/constants.p4) and of PFC, which the p4info lacks."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class SwitchError(LabError):
-    """A switch didn't do what it was asked: names the switch, the request and the answer."""
+    """A switch refused or failed a request: names the switch, the request and the answer."""
 
 
 class WriteError(SwitchError):
@@ -33,7 +33,7 @@ class PrimaryError(SwitchError):
 
 
 class UnknownNameError(LabError):
-    """A name that isn't there, with the nearest that is."""
+    """A name that doesn't exist, with the nearest existing one."""
 
     def __init__(self, kind: str, name: str, known: Sequence[str]) -> None:
         super().__init__(f"no {kind} {name!r}; {nearest(name, known)}")

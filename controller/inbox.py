@@ -13,7 +13,7 @@ from controller.errors import SwitchError, refusal_text
 MOST_BYTES = 16_000_000
 """Of messages of a kind that wait; a new one takes the place of the oldest ones."""
 OVERHEAD_BYTES = 500
-"""Of a message in memory, beside what it says."""
+"""Memory of a message beside its content."""
 _REFUSED = {"packet_out": "packet-out", "digest_list_ack": "acknowledging digests"}
 
 

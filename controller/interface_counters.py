@@ -1,4 +1,4 @@
-"""What a switch counts at its interfaces: what P4Runtime doesn't tell. By gNMI (openconfig-interfaces), on its address.
+"""Reads a switch's interface counters, which P4Runtime lacks, by gNMI (openconfig-interfaces) at the same address.
 
 with attach() as lab:
     read(lab.switches["s0"])[4].out_discards

@@ -81,8 +81,9 @@ def quantum_q16_us(rate_bps: float, dilation: float) -> int:
 
 
 def configure(topology: Topology, switch: str, port: int, dilation: float, parameters: Any = None) -> PfcPort:
-    """From the topology's parameters; no scheme says anything about it. Raises ValueError, also for a PAUSE that is
-    over before it can be sent again: that takes up to the time of the longest frame, and of eight PFC frames."""
+    """Builds a port's entry from the topology's parameters; it doesn't depend on the scheme. Raises ValueError, also
+    for a PAUSE that expires before it can be sent again, which takes up to the time of the longest frame and eight PFC
+    frames."""
     found = PfcPort(
         port,
         xoff_bytes=round(topology.number("xoff_bytes")),

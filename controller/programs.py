@@ -24,7 +24,7 @@ _RANDOM = "modify_field_rng_uniform"
 
 
 class ProgramError(LabError):
-    """A program from outside isn't there as a target needs it, or can't be compiled."""
+    """A user's program lacks the form that a target needs, or can't be compiled."""
 
 
 @dataclass(frozen=True)

@@ -51,8 +51,8 @@ class PortGroup:
 
 
 class Way(NamedTuple):
-    """A route to the hosts whose addresses begin with the first `prefix` bits of `network`; its own address and prefix
-    say nothing."""
+    """A route to the hosts whose addresses begin with the first `prefix` bits of `network`; the switch's address and
+    prefix don't matter."""
 
     network: int
     prefix: int
@@ -64,7 +64,7 @@ def host_ways(topology: Topology, switch: str) -> tuple[list[Way], list[PortGrou
     numbered from 1. Hosts of the switch's own have one each, those of others one a block.
 
     The hash's bits differ by the distance that is left: so no two of up to four switches on a path that choose among
-    256 ports or fewer use the same ones. Where the topology says that ECMP is polarised, all use the same ones.
+    256 ports or fewer use the same ones. If the topology has polarised ECMP, all use the same ones.
 
     Raises TopologyError.
     """
@@ -130,7 +130,7 @@ def route_entry(route: Route | MultipathRoute) -> TableEntry:
 
 
 def group_entry(group: PortGroup) -> TableEntry:
-    """With an action set of its own, instead of members and groups that would be written apart."""
+    """An entry with an action set (one-shot), so that no separate members and groups are written."""
     return TableEntry(
         "next_hop_group",
         match=TableMatch(group=group.number),

@@ -4,7 +4,7 @@ change(lab.primary("s1"), {"xoff": 256e3})                # every port
 change(lab.primary("s1"), {"xoff": 256e3}, ports=[3])     # one
 read(lab.switches["s1"])[3]["xoff"]
 
-Which settings there are, the switch's program says: it has the table they stand in, or it hasn't.
+The switch's program determines the settings: those whose tables it has.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ def change(
 
 
 def check(table: SettableTable, ports: Iterable[PortEntries]) -> str:
-    """Whether `show` and `change` of a marking point fit each other, for these ports; says what was seen.
+    """Checks that `show` and `change` of a marking point agree, for these ports; returns a description of the check.
 
     Raises SettingError where they don't: no port has an entry, a setting isn't shown, the value that it shows is
     refused, or it shows another value than it was changed to.
@@ -130,7 +130,7 @@ def _arguments(table: SettableTable, port: PortEntries) -> list[dict[str, Any]]:
 
 @contextmanager
 def _named(table: SettableTable) -> Iterator[None]:
-    """A fault in somebody's marking point, with its file: most often it looks for what the table doesn't have."""
+    """Adds the file's name to an error in a user's marking point: most often it reads fields that the table lacks."""
     try:
         yield
     except (LookupError, TypeError, AttributeError) as error:
@@ -144,7 +144,7 @@ def _known_tables() -> list[SettableTable]:
 
 
 def _tables(client: ControlPlane) -> list[SettableTable]:
-    """Those that a switch has, as its program says."""
+    """Lists the tables of a switch's program that have settings."""
     there = client.tables()
     return [table for table in _known_tables() if table.TABLE in there]
 

@@ -99,7 +99,7 @@ class SwitchClient(ControlPlane):
 
     @property
     def schema(self) -> P4Schema:
-        """Names of the switch's program: as it was set here, or as the switch tells."""
+        """Names of the switch's program: as set by this client, or as read from the switch."""
         if self._schema is None:
             request = p4r.GetForwardingPipelineConfigRequest(
                 device_id=self.device_id, response_type=p4r.GetForwardingPipelineConfigRequest.P4INFO_AND_COOKIE

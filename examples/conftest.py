@@ -1,4 +1,4 @@
-"""What an example brings in, the next test doesn't know."""
+"""Removes an example's schemes before the next test."""
 
 from __future__ import annotations
 

@@ -4,7 +4,7 @@
         --dilation 500 --scheme pcn --param w_min=0.1/4 --param period_s=500e-6 --control h0.sock --log h0.jsonl
 
 Rates and times here and in commands are nominal; bare numbers, which
-programs write, are in SI units. The agent says that it is ready by a line "ready" on `--ready-fd`,
+programs write, are in SI units. The agent writes a line "ready" to `--ready-fd` when it is ready,
 and ends with status 0 at SIGTERM, SIGINT or the shutdown command; errors are one line on stderr and status 1.
 
 Commands of the control socket (JSON lines, see `hosts.control`; `hosts.client` is their Python face):

@@ -26,7 +26,7 @@ START_FIELDS = {
 
 
 def take(arguments: dict[str, Any], name: str, kinds: tuple[type, ...]) -> Any:
-    """Remove and return an argument, None if it isn't there. Raises CommandError if it is of no such kind."""
+    """Remove and return an argument, None if it is missing. Raises CommandError if it is of no such kind."""
     value = arguments.pop(name, None)
     if value is None:
         return None
@@ -40,6 +40,6 @@ def take(arguments: dict[str, Any], name: str, kinds: tuple[type, ...]) -> Any:
 
 
 def nothing_left(command: str, arguments: dict[str, Any]) -> None:
-    """Raises CommandError if the command got arguments that it doesn't know."""
+    """Raises CommandError if the command got unknown arguments."""
     if arguments:
         raise CommandError(f"{command} takes no {', '.join(map(repr, arguments))}")

@@ -13,7 +13,7 @@ from .stats import AgentStats, SentFlow
 
 
 class AgentError(Exception):
-    """The agent can't be reached, or refuses what was asked; the text is its answer."""
+    """The agent can't be reached, or refuses the request; the text is its answer."""
 
 
 class AgentClient:

@@ -1,4 +1,4 @@
-"""The agent's clock: the only place that knows the dilation factor.
+"""The agent's clock: the only place that uses the dilation factor.
 
 Real time is `time.monotonic()`, which all processes of a machine share. Nominal time is that of the modelled network:
 it passes `dilation` times slower. It counts from an origin that never changes, so that timers stay valid; what the

@@ -72,7 +72,7 @@ class ControlServer:
             self.path.unlink()
 
     def serve(self) -> None:
-        """Deal with who connects, asks or leaves."""
+        """Handle connections, requests and disconnections."""
         for fileno, _ in self.poll.poll(0):
             if fileno == self._listener.fileno():
                 with contextlib.suppress(OSError):  # nobody waits any more, or no descriptor is left
@@ -119,7 +119,7 @@ class ControlServer:
 
 
 def _remove_stale(path: Path) -> None:
-    """Remove a socket that nobody listens on. Raises ControlError if somebody does."""
+    """Remove a socket without a listener. Raises ControlError if a process listens."""
     if not path.is_socket():
         if path.exists():
             raise ControlError(f"control socket {path}: there is a file of that name that is no socket")

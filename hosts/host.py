@@ -46,7 +46,7 @@ _HOUSEKEEPING_REAL_S = 0.25
 
 @dataclass(frozen=True)
 class AgentSettings:
-    """What an agent is told at its start. Nominal units; `mac` and `ip` as text."""
+    """An agent's settings at its start. Nominal units; `mac` and `ip` as text."""
 
     name: str
     interface: str

@@ -1,4 +1,4 @@
-"""The agent's log: one JSON object a line. `t` is nominal seconds since the epoch; `ev` says what happened.
+"""The agent's log: one JSON object a line. `t` is nominal seconds since the epoch; `ev` names the event.
 
     start   flow, dst_ip, rate_bps                            a flow starts
     rate    flow, rate_bps, and the RP's variables (PCN: w)   its rate changed
@@ -6,7 +6,7 @@
     failed  flow, error                                       its RP raised that: it ends
     failed  flow, src_ip, error                               its NP raised that: it gets no CNPs any more
     np      flow, src_ip, packets, marked, marked_ue, bytes, ce, ue, rec_rate_bps
-            the NP sent a CNP for a window with so many packets marked CE and UE; the CNP's mark: ce, ue, or neither
+            the NP sent a CNP; the window's number of packets marked CE and UE; the CNP's mark: ce, ue, or neither
     last    flow, src_ip, packets                             the packet marked as a flow's last arrived
     flows   since, sent: {flow: bytes}, received: {flow: [payload bytes, packets, marked]}
             totals, of the flows that moved since that time (--trace)
@@ -33,16 +33,15 @@ from .clock import DilatedClock
 
 _FLUSH_BYTES = 1 << 16
 MOST_BYTES = 1 << 30
-"""Frames make lines as fast as a peer sends them: a log that has so many bytes takes no more."""
+"""Largest size of a log: frames make lines as fast as a peer sends them."""
 
 
 class EventLog:
     """Appends whole lines to a file, in large writes. Without a path it drops what it gets.
 
     The disk may be full, and a host that sends must not end for it: lines that the file can't take, or that are beyond
-    its `most_bytes`, are lost, and counted (`lost`); `errno` says why. Once there is room again, an event says how many
-    they were.
-    """
+    its `most_bytes`, are lost, and counted (`lost`); `errno` has the reason. Once there is room again, an event has
+    their number."""
 
     def __init__(self, path: Path | None, clock: DilatedClock, most_bytes: int = MOST_BYTES) -> None:
         self._clock = clock
@@ -66,7 +65,7 @@ class EventLog:
             self.flush()
 
     def flush(self) -> None:
-        """Writes what there is."""
+        """Writes the waiting lines."""
         if self._file is None or not (self._lines or self._unreported):
             return
         lines, unreported = self._lines, self._unreported
@@ -83,7 +82,7 @@ class EventLog:
             self._lost_s = self._clock.now()
 
     def close(self) -> None:
-        """Writes what there is, and ends the log."""
+        """Writes the waiting lines, and ends the log."""
         self.flush()
         if self._file is not None:
             self._file.close()

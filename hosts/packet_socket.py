@@ -93,7 +93,8 @@ class Port:
 
 
 def _udp_sink() -> socket.socket | None:
-    """A UDP socket that nobody reads: with it, the kernel doesn't answer RoCEv2 packets by ICMP "port unreachable"."""
+    """Opens a UDP socket that is never read: with it, the kernel doesn't answer RoCEv2 packets by ICMP "port
+    unreachable"."""
     sink = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
     sink.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1)
     try:

@@ -17,7 +17,7 @@ _MCL_CURRENT, _MCL_FUTURE, _MCL_ONFAULT = 1, 2, 4
 
 
 class RealTime:
-    """Round robin at the lowest real-time priority, where that is permitted. `active` says whether it holds."""
+    """Round robin at the lowest real-time priority, where that is permitted. `active` is True if it holds."""
 
     def __init__(self) -> None:
         self.active = False

@@ -1,6 +1,6 @@
 """What an agent reports, as both its ends see it: this is the schema of the `stats` and `list` commands.
 
-Times are nominal seconds since the epoch, rates nominal bit/s, unless a name says `real`. `bytes` are of Ethernet
+Times are nominal seconds since the epoch, rates nominal bit/s, except where a name has `real`. `bytes` are of Ethernet
 frames, `payload_bytes` of what the flow carries.
 """
 
@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 MOST_FLOWS = 4096
-"""So many flows an agent sends at once, so many that it sent and so many that it receives it keeps in mind."""
+"""Limit of the flows that an agent sends at once, of finished ones that it remembers, and of those that it receives."""
 
 
 @dataclass(frozen=True)
@@ -78,11 +78,11 @@ class AgentStats:
 
     `unknown_cnps` are CNPs, CNMs and acknowledgements of which no flow is the source; `unusable_cnps` lack the RecRate
     that the scheme's RP needs. `forgotten_sent`, `forgotten_received`: flows beyond MOST_FLOWS, those that ended first,
-    or were silent. `control_drops` are CNPs and acknowledgements that found too many waiting to be sent.
-    `other_frames` are not RoCEv2 to this host nor PFC; `bad_frames` are malformed, or fail the IPv4 checksum or the
-    ICRC. `socket_drops` are frames that arrived but that this process was too slow to take: loss that no switch made.
-    `send_retries` are frames that the kernel refused at first. `log_lost` lines had no room in the log; `log_errno`
-    says why, 0 while it is whole.
+    or were silent. `control_drops` are CNPs and acknowledgements that found too many waiting to be sent. `other_frames`
+    are not RoCEv2 to this host nor PFC; `bad_frames` are malformed, or fail the IPv4 checksum or the ICRC.
+    `socket_drops` are frames that arrived but that this process was too slow to take: loss that no switch made.
+    `send_retries` are frames that the kernel refused at first. `log_lost` lines had no room in the log; `log_errno` has
+    the reason, 0 while the log is complete.
 
     `kept_pace`: in every window of a second (real) at least 95% of what the rates allowed was sent; `worst_pace` is
     the least such share. `lag_real_s` is what was allowed and not sent for lateness, as time at line rate;
@@ -133,7 +133,7 @@ class AgentStats:
             (self.bad_frames, "dropped {} frames that are malformed or damaged"),
             (self.unusable_cnps, f"dropped {{}} CNPs without the rate that {self.scheme} needs"),
             (self.socket_drops, "was too slow to take {} frames that came"),
-            (self.control_drops, "dropped {} CNPs and acknowledgements of its own: too many waited"),
+            (self.control_drops, "dropped {} of its CNPs and acknowledgements: too many waited"),
             (self.forgotten_sent, f"forgot {{}} flows that it had sent: it keeps the latest {MOST_FLOWS}"),
             (self.forgotten_received, f"forgot {{}} flows that it had received: it keeps the latest {MOST_FLOWS}"),
         ):

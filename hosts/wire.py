@@ -2,12 +2,12 @@
 
 Data is RoCEv2 (InfiniBand Architecture Specification 1.2.1, Annexes A16 and A17): Ethernet / IPv4 / UDP 4791 / BTH /
 payload / ICRC, as an unreliable connection's SEND Only. A CNP is Annex A17.9.3's: BTH opcode 0x81, BECN set, 16
-reserved bytes; PCN's section 5.2 adds RecRate, in Mb/s and big endian, in the first four of these, and says "decrease"
-by CE in the IP header; ECT(1) there says UE, as in data packets and acknowledgements. An acknowledgement is a
-reliable connection's; data packets ask for it by BTH's AckReq, where a scheme measures round trips. A congestion
-notification message (CNM) is what a congestion point makes: IPv4 / UDP 0x22E7 / feedback as in IEEE 802.1Qau's CNM
-PDU / queue / BTH of the packet that was sampled. PFC is IEEE 802.1Qbb's frame (802.3 Annex 31D). Frames are without
-FCS, as software sees them.
+reserved bytes; PCN's section 5.2 adds RecRate, in Mb/s and big endian, in the first four of these, and means "decrease"
+by CE in the IP header; ECT(1) there means UE, as in data packets and acknowledgements. An acknowledgement is a reliable
+connection's; data packets request it by BTH's AckReq, if a scheme measures round trips. A congestion notification
+message (CNM) is what a congestion point makes: IPv4 / UDP 0x22E7 / feedback as in IEEE 802.1Qau's CNM PDU / queue / BTH
+of the packet that was sampled. PFC is IEEE 802.1Qbb's frame (802.3 Annex 31D). Frames are without FCS, as software sees
+them.
 
 Bytes of a data packet:  0 Ethernet 14 | 14 IPv4 20 | 34 UDP 8 | 42 BTH 12 | 54 payload | ICRC 4.
 """
@@ -144,7 +144,7 @@ class AckPacket:
 
 @dataclass(frozen=True)
 class CnpPacket:
-    """A CNP for `flow` (24 bits). `ecn` is the flow's mark, in the IP header: CE says decrease. `rec_rate_mbps` has 32
+    """A CNP for `flow` (24 bits). `ecn` is the flow's mark, in the IP header: CE means decrease. `rec_rate_mbps` has 32
     bits and is at least 1."""
 
     src_mac: bytes
@@ -188,7 +188,7 @@ def data_dscp(traffic_class: int) -> int:
 
 
 def source_port(flow: int) -> int:
-    """UDP source port of a flow: in the dynamic range, as Annex A17 advises, so that ECMP can tell flows apart."""
+    """UDP source port of a flow: in the dynamic range, as Annex A17 advises, so that ECMP can distinguish flows."""
     return 0xC000 | (flow & 0x3FFF)
 
 
@@ -229,7 +229,7 @@ def _ends(packet: DataPacket | AckPacket | CnpPacket | CnmPacket) -> Ends:
 
 
 def _up_to_udp(ends: Ends, flow: int, port: int, dscp: int, ecn: int, body_bytes: int) -> bytes:
-    """Headers up to UDP, before so many bytes."""
+    """Headers up to UDP, before `body_bytes` bytes."""
     _check("flow", flow, 24)
     _check("dscp", dscp, 6)
     _check("ecn", ecn, 2)
@@ -261,7 +261,7 @@ def _roce_headers(
     becn: int = 0,
     psn: int = 0,
 ) -> bytes:
-    """Headers up to BTH, before a body of so many bytes, a multiple of four, and the ICRC."""
+    """Headers up to BTH, before a body of `body_bytes` bytes, a multiple of four, and the ICRC."""
     start = _up_to_udp(ends, flow, ROCE_PORT, dscp, ecn, _BTH.size + body_bytes + ICRC_LENGTH)
     return start + _BTH.pack(opcode, flags, _PKEY, becn | flow, psn)
 
@@ -358,7 +358,7 @@ def encode_pfc(frame: PfcFrame) -> bytes:
 
 
 def decode(frame: Buffer) -> DataPacket | AckPacket | CnpPacket | CnmPacket | PfcFrame:
-    """What a frame is, all of it checked: lengths, checksum, ICRC. Raises WireError, which says what is wrong."""
+    """Decodes a frame and checks lengths, checksum and ICRC. Raises WireError, which names the fault."""
     frame = bytes(frame)
     if len(frame) < _ETHERNET.size:
         raise WireError(f"{len(frame)} bytes are too short for an Ethernet header")

@@ -1,4 +1,4 @@
-"""A network that another process holds, found by its record: all that one's own `Lab` can do, but for ending it.
+"""A network that another process holds, found by its record: it can do all that a `Lab` can, except ending it.
 
 with attach() as lab:            # the one network that is up
     lab.switches["s0"].read_counter("transmitted", index(4))
@@ -35,7 +35,7 @@ class NotRunningError(LabError):
 
 
 class _Connections(Mapping[str, _Client]):
-    """By a node's name, made when first asked for. Raises UnknownNameError for a name that isn't there."""
+    """By a node's name, made at its first use. Raises UnknownNameError for an unknown name."""
 
     def __init__(self, kind: str, names: list[str], connect: Callable[[str], _Client]) -> None:
         self._kind = kind
@@ -58,7 +58,7 @@ class _Connections(Mapping[str, _Client]):
 
 
 class Attached:
-    """A context manager; `lab.running.Running`. `switches` and `agents` connect when they are first asked for,
+    """A context manager; `lab.running.Running`. `switches` and `agents` connect when they are first used,
     and raise UnknownNameError, NotRunningError, SwitchError or AgentError."""
 
     def __init__(self, record: records.Record, election_id: int | None = None) -> None:
@@ -138,12 +138,12 @@ def find(name: str | None = None) -> records.Record:
     """The record of a network that is up, as `attach`."""
     up = [found for found in records.names() if records.is_held(found)]
     if name is None and len(up) > 1:
-        raise NotRunningError(f"several networks are up ({', '.join(up)}): say which, with --network NAME")
+        raise NotRunningError(f"several networks are up ({', '.join(up)}): name one with --network NAME")
     if name is None and not up:
         raise NotRunningError("no network is up: start one with `pcn up dumbbell`")
     if name is not None and name not in up:
         raise NotRunningError(f"no network {name!r} is up; {nearest(name, up)}")
     record = records.load(name or up[0])
     if record is None or record.state != "up":
-        raise NotRunningError(f"network {name or up[0]} is still starting: try again when `pcn status` says up")
+        raise NotRunningError(f"network {name or up[0]} is still starting: try again when `pcn status` shows up")
     return record

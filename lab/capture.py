@@ -80,7 +80,7 @@ def capture(
     stopped: Callable[[], bool] = lambda: False,
 ) -> Captured:
     """Captures at a port of a switch or a host until `duration_s` (nominal) is over, `count` frames are written,
-    `stopped` says so, which is asked several times a second, or the network ends.
+    `stopped` returns True (it is called several times a second), or the network ends.
 
     A path must not exist yet, unless `overwrite`. Raises UnknownNameError, TopologyError, CaptureError,
     NamespaceError.
@@ -212,7 +212,7 @@ class Tap:
         return sum(n for since_ns, until_ns, n in self._dropped if since_ns <= end_ns and until_ns >= start_ns)
 
     def _count_dropped(self, now_ns: int) -> None:
-        """The kernel forgets them when it's asked: those since the last time."""
+        """Reading resets the kernel's count: these are the losses since the last call."""
         raw = self.connection.getsockopt(_SOL_PACKET, _PACKET_STATISTICS, 8)
         if dropped := struct.unpack("II", raw)[1]:
             self._dropped.append((self._looked_ns, now_ns, dropped))

@@ -4,9 +4,10 @@ for one in lost(lab):
     print(one)                   # 1 of 37 RESUMEs on s1->s0 was lost
 
 Who sends counts, and who receives counts: switches by their programs' counters, agents by their own. Frames may be on
-the way, so what is missing is asked for again until it has come, or for a second and as long as the longest way takes.
+the way, so missing frames are counted again until they have come, or for a second and the time of the longest path.
 Where a link is busy, frames that came meanwhile make up for some that didn't: the numbers are lower bounds until it is
-quiet. Frames of `lab.pause` were sent by nobody here, and count at the receiver alone.
+quiet. Frames of `lab.pause` have no sender among the nodes, and count only at the
+receiver.
 """
 
 from __future__ import annotations

@@ -116,7 +116,7 @@ def stop(agents: Mapping[str, AgentClient], numbers: Iterable[int] | None = None
 
 
 def ask(agents: Mapping[str, AgentClient]) -> dict[str, AgentStats]:
-    """What every agent counts; what was sent is asked last, so that nothing arrived that wasn't sent. Raises
+    """Reads every agent's counts; the sent ones last, so that each arrived packet is among the sent ones. Raises
     AgentError."""
     for agent in agents.values():
         agent.ahead("stats")

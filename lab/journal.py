@@ -46,7 +46,7 @@ class RunDirError(LabError):
 
 @dataclass(frozen=True)
 class Process:
-    """A process, told from later ones of the same pid by its start time (clock ticks since boot)."""
+    """A process, distinguished from later ones of the same pid by its start time (clock ticks since boot)."""
 
     pid: int
     started: int
@@ -59,7 +59,8 @@ class Process:
         return _start_time(self.pid) == self.started
 
     def send(self, number: signal.Signals) -> None:
-        """Sends a signal, unless the process has ended, whoever has its pid by now, or is another user's."""
+        """Sends a signal, except if the process has ended (also if another has its pid by now), or is another
+        user's."""
         with contextlib.suppress(ProcessLookupError, FileNotFoundError):
             handle = os.pidfd_open(self.pid)
             try:
@@ -183,7 +184,7 @@ def claimed(name: str, taken: Callable[[], LabError]) -> Iterator[None]:
 
 
 def remove_leftovers(name: str) -> list[str]:
-    """Removes what a dead run left, and says what it was. Raises NameInUseError when the run isn't dead."""
+    """Removes the remains of a dead run, and returns their names. Raises NameInUseError when the run isn't dead."""
     if not RUN_DIR.is_dir():
         return []
     with _locked(name):
@@ -278,7 +279,7 @@ def _remove(name: str) -> list[str]:
 
 
 def end_processes(processes: list[Process], grace_s: float = 2.0) -> None:
-    """SIGTERM, SIGKILL after the grace; waits until all are gone. A pid that somebody else has by now is skipped."""
+    """SIGTERM, SIGKILL after the grace; waits until all are gone. A pid that another process has by now is skipped."""
     for number, limit in ((signal.SIGTERM, grace_s), (signal.SIGKILL, 5.0)):
         left = [process for process in processes if process.alive()]
         for process in left:

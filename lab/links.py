@@ -3,8 +3,8 @@
 set_link(lab, "s0", "s1", up=False)      # all links between the two; "s0:4" is the one at that port
 [link for link in links(lab.record, lab.topology) if not link.up]
 
-A link is up when both of its interfaces are. To set one down, interfaces of switches are: a switch loses what is to
-leave by it, counts that (`controller.interface_counters`) and says so in its log. A host's own interface stays up
+A link is up when both of its interfaces are. To set one down, interfaces of switches are: a switch loses frames
+that would leave by it, counts them (`controller.interface_counters`) and logs that. A host's own interface stays up
 without a carrier, as that of a NIC whose cable was pulled: its flows wait.
 """
 
@@ -134,7 +134,7 @@ def running_interfaces(record: Record, node: str, interfaces: Sequence[str]) -> 
 
 
 def _flags(asking: socket.socket, interface: str) -> int:
-    """netdevice(7). 0 of one that isn't there."""
+    """Flags of an interface by netdevice(7), 0 if it is missing."""
     try:
         answer = fcntl.ioctl(asking, _SIOCGIFFLAGS, _REQUEST.pack(interface.encode(), 0))
     except OSError:

@@ -1,10 +1,9 @@
 """Our switch for Mininet's own command: `mn --custom lab/mn.py` with `--switch pcn --controller none`.
 
-Each switch runs the compiled program of p4src, with routes and thresholds, in a namespace of its own. The hosts are
-Mininet's: the kernel speaks for them, so ping and iperf work, and no agent runs. `pcn status`, `watch`, `counters`,
-`pcap` and the like find the network by its record. Python's standard library and Mininet only: Debian's `mn` loads this
-with the system's Python. The program itself runs in the environment that this file belongs to.
-"""
+Each switch runs the compiled program of p4src, with routes and thresholds, in a separate namespace. The hosts are
+Mininet's and use the kernel's network stack, so ping and iperf work, and no agent runs. `pcn status`, `watch`,
+`counters`, `pcap` and the like find the network by its record. Python's standard library and Mininet only: Debian's
+`mn` loads this with the system's Python. The program itself runs in the environment that this file belongs to."""
 
 from __future__ import annotations
 
@@ -33,7 +32,7 @@ _END_LIMIT_S = 5.0
 
 
 class PcnSwitchError(LabError):
-    """A switch didn't start; says what it wrote."""
+    """A switch didn't start; the text has its output."""
 
 
 class _Network:

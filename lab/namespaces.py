@@ -19,9 +19,10 @@ class NamespaceError(LabError):
 
 
 def in_namespace(pid: int, make: Callable[[], _Made]) -> _Made:
-    """What `make` returns in the network namespace of a process. A socket made there stays there, whoever uses it.
+    """What `make` returns in the network namespace of a process. A socket made there stays there, in whichever thread
+    it is used.
 
-    Raises NamespaceError where the system says no.
+    Raises NamespaceError if the system refuses.
     """
     try:
         return namespace.in_namespace(pid, make)

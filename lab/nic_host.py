@@ -4,8 +4,8 @@ with NicHost(HostSettings(nic=find_nic("eth2"), line_rate_bps=1e9)) as host:
     host.agent.start(1, "10.0.0.2", NEXT_HOP)
     host.agent.stats()
 
-What a network's agents do in namespaces and stretched time one does here at k = 1. docs/tofino.md says which rates that
-carries, and what a NIC must leave to it.
+It runs like a network's agents in namespaces and stretched time, with k = 1. docs/tofino.md has the possible rates,
+and the requirements on the NIC.
 """
 
 from __future__ import annotations
@@ -45,12 +45,12 @@ _ETHTOOL_GSET = 1
 
 
 class NicError(LabError):
-    """An interface that can't be a host's: says why, and the way out."""
+    """An interface that can't be a host's: the text has the reason, and the way out."""
 
 
 @dataclass(frozen=True)
 class Nic:
-    """An interface. `ip` None: the kernel has none there; `speed_bps` None: it doesn't say."""
+    """An interface. `ip` None: the kernel has none there; `speed_bps` None: it has none."""
 
     interface: str
     mac: str
@@ -109,7 +109,7 @@ def settings(
 
 
 class NicHost:
-    """A context manager: the agent runs while it lasts, in a process of its own, and does what `agent` asks."""
+    """A context manager: the agent runs while it lasts, in a separate process, and executes the requests of `agent`."""
 
     def __init__(self, host: HostSettings) -> None:
         self.settings = host
@@ -122,7 +122,7 @@ class NicHost:
         self._ended = -1  # a descriptor that can be read when the agent has ended
 
     def __enter__(self) -> NicHost:
-        """Raises LabError with what the agent says."""
+        """Raises LabError with the agent's message."""
         try:
             with signals.deferred():
                 self._start()
@@ -138,7 +138,7 @@ class NicHost:
             self._stack.close()
 
     def wait(self, limit_s: float) -> None:
-        """So long; raises NicError if the agent ends before."""
+        """Waits for the time; raises NicError if the agent ends before."""
         poller = select.poll()
         poller.register(self._ended, select.POLLIN)
         if poller.poll(1000 * limit_s):
@@ -186,7 +186,7 @@ class NicHost:
     def _last_words(self) -> str:
         self._said.seek(0)
         lines = self._said.read().decode(errors="replace").strip().splitlines()
-        return lines[-1] if lines else "it said nothing"
+        return lines[-1] if lines else "it printed nothing"
 
 
 def _ask(interface: str, request: int, space: bytes = b"") -> bytes | None:
@@ -213,7 +213,7 @@ def _ip(interface: str) -> str | None:
 
 
 def _speed_bps(interface: str) -> float | None:
-    """As the driver says, in ethtool's older form: 16 bits of Mb/s, and 16 more further on."""
+    """The driver's value, in ethtool's older form: 16 bits of Mb/s, and 16 more further on."""
     command = (ctypes.c_uint32 * 11)(_ETHTOOL_GSET)
     if _ask(interface, _SIOCETHTOOL, struct.pack("P", ctypes.addressof(command))) is None:
         return None

@@ -1,6 +1,6 @@
 """Mininet's nodes and links for us: each node in its own network namespace, quiet veths, no shaping, no controller.
 
-A switch in a namespace of its own has interface names that collide with nobody's, hears no stray broadcast, and all
+A switch in a separate namespace has interface names that can't collide, receives no stray broadcast, and all
 that it holds goes when its processes end, even after SIGKILL. Its P4Runtime server listens on a Unix socket, which
 namespaces don't cut off.
 """
@@ -34,7 +34,7 @@ _OFFLOADS = ("rx", "tx", "sg", "tso", "gso", "gro", "rxvlan", "txvlan")
 
 
 class NodeError(LabError):
-    """A node's set-up failed: the command and what it said."""
+    """A node's set-up failed: the command and its message."""
 
 
 class LabNode(Node):  # type: ignore[misc]

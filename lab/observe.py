@@ -35,7 +35,7 @@ class PortState:
     `pauses_received_per_s` count PAUSE frames. `marked_share`, `marked_ue_share`: of the packets that left, those that
     this port marked CE, and UE. None: the switch's program doesn't have it. `up`: its link is; one that is down sends
     nothing. `lost`: frames that were to leave by it and didn't, since the switch started, as the link was down or a
-    queue full; None where the switch doesn't tell (BMv2). `kept_pace`: its switch did, all the time since the last
+    queue full; None if the switch doesn't count them (BMv2). `kept_pace`: its switch did, all the time since the last
     look.
     """
 

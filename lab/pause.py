@@ -4,9 +4,8 @@ pause(lab, "s1", 3, duration_s=2e-3)     # returns when it is over
 resume(lab, "s1", 3)
 
 The frames are put on the link at the neighbour's end and arrive at once. A PAUSE lasts 65,535 quanta of 512 bit times
-at most (IEEE 802.1Qbb; 3.4 ms at 10 Gb/s), so it is sent again at half of its time. What remains is said exactly: a
-program that is killed leaves the port paused no longer than its last frame says.
-"""
+at most (IEEE 802.1Qbb; 3.4 ms at 10 Gb/s), so it is sent again at half of its time. The last frame has the exact rest:
+a program that is killed leaves the port paused for at most the time of its last frame."""
 
 from __future__ import annotations
 
@@ -40,8 +39,8 @@ class PauseError(LabError):
 
 @dataclass(frozen=True)
 class Pause:
-    """What was sent to a port. `paused_s` is nominal, from the first PAUSE to the RESUME; `resumed` says that somebody
-    else's `resume` ended it before its time."""
+    """What was sent to a port. `paused_s` is nominal, from the first PAUSE to the RESUME; `resumed`: another caller's
+    `resume` ended it before its time."""
 
     port: str
     traffic_class: int
@@ -100,7 +99,7 @@ def resume(lab: Running, node: str, port: int | None = None, *, traffic_class: i
 
 
 def _next(left_s: float, quantum_s: float) -> tuple[int, float]:
-    """The quanta of the next PAUSE, where so much of the pause is left, and how long to wait after it (nominal)."""
+    """Returns the quanta of the next PAUSE, for the rest of the pause, and the wait after it (nominal)."""
     quanta = math.ceil(min(MAX_QUANTA, left_s / quantum_s))
     return quanta, quanta * quantum_s / (1 if quanta < MAX_QUANTA else 2)
 

@@ -19,7 +19,7 @@ _LOOK_MS = 10
 
 
 class StartError(LabError):
-    """A program didn't get ready: says which, why, and what it wrote last."""
+    """A program didn't get ready: the text has its name, the reason, and its last output."""
 
 
 def end_children(children: Sequence[subprocess.Popen[Any]], grace_s: float = 3.0) -> None:

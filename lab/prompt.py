@@ -125,7 +125,7 @@ _CANNOT = {
 
 
 class _Typed(CLI):  # type: ignore[misc]
-    """The prompt. What can't be done is said in a line."""
+    """The prompt. An impossible command is reported in a line."""
 
     def onecmd(self, line: str) -> Any:
         try:
@@ -142,7 +142,7 @@ class _Typed(CLI):  # type: ignore[misc]
 
 
 class _Script(_Typed):
-    """Lines that nobody watches: what can't be done, or a word that means nothing, ends them, and is no success."""
+    """Lines of a script: an impossible command, or an unknown word, ends them, with failure."""
 
     def onecmd(self, line: str) -> Any:
         return self._do(line)
@@ -187,14 +187,14 @@ class Prompt:
 
     def execute(self, lines: str) -> None:
         """Executes lines as if they had been typed. Raises LabError for one that isn't a command, or can't be done
-        here; BrokenPipeError when nobody reads what they say."""
+        here; BrokenPipeError when the output is closed."""
         script = _Script(self.net, script=os.devnull)
         for line in lines.splitlines():
             script.onecmd(line)
 
 
 def _raise(_record: logging.LogRecord) -> NoReturn:
-    """Mininet speaks by a logger, which would write a traceback for each word that nobody reads."""
+    """Mininet prints by a logger, which would write a traceback for each word after the output was closed."""
     error = sys.exc_info()[1]
     assert error is not None
     raise error

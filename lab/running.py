@@ -35,7 +35,8 @@ class Running(Protocol):
 
 
 def endpoint(topology: Topology, node: str, port: int | None = None) -> Endpoint:
-    """A port that has a link. A node with one port needs none said. Raises UnknownNameError or TopologyError."""
+    """Returns a port that has a link. A node with one port needs no number. Raises UnknownNameError or
+    TopologyError."""
     names = [*(switch.name for switch in topology.switches), *(host.name for host in topology.hosts)]
     if node not in names:
         raise UnknownNameError("node", node, names)
@@ -43,7 +44,7 @@ def endpoint(topology: Topology, node: str, port: int | None = None) -> Endpoint
     if port is None and len(ports) == 1:
         port = ports[0]
     if port is None:
-        raise TopologyError(f"{node} has several ports: say which of {', '.join(map(str, ports))}")
+        raise TopologyError(f"{node} has several ports: name one of {', '.join(map(str, ports))}")
     topology.link_at(node, port)
     return Endpoint(node, port)
 

@@ -52,7 +52,7 @@ class Spec:
 
 
 def up(spec: Spec) -> records.Record:
-    """Brings a network up in a process of its own, and waits until it is. Raises SupervisorError with the reason; an
+    """Brings a network up in a separate process, and waits until it is. Raises SupervisorError with the reason; an
     empty log_dir isn't left behind then.
 
     An exception meanwhile, Ctrl-C included, ends that process and with it the network.
@@ -97,7 +97,7 @@ def _wait_up(name: str, process: subprocess.Popen[bytes], logs: LogFolder) -> re
 
 
 def down(name: str, force: bool = False) -> list[str]:
-    """Ends a network and removes what it made; says what that was. Nothing there: an empty list.
+    """Ends a network and removes what it made; returns names of these. An empty list if there was nothing.
 
     A network that a running command holds (`pcn run`) is left alone, unless `force`: NameInUseError. SupervisorError
     when its process doesn't end.

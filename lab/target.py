@@ -34,7 +34,7 @@ BMV2 = "simple_switch_grpc"
 
 
 class TargetError(LabError):
-    """A target that isn't there, or refused what it was asked."""
+    """A target that is missing, or refused a request."""
 
 
 @dataclass(frozen=True)
@@ -97,7 +97,7 @@ class Target(Protocol):
         ...
 
     def configure(self, spec: LaunchSpec, namespace_pid: int) -> None:
-        """After the start: what the command line can't say."""
+        """After the start: settings that the command line lacks."""
         ...
 
     def registers(self, namespace_pid: int) -> RegisterAccess | None:
@@ -179,7 +179,7 @@ class Bmv2Target:
     def require(self) -> None:
         extras.require("bmv2")
         if shutil.which(BMV2) is None:
-            raise TargetError(f"target bmv2: {BMV2} is not installed, or not on PATH; `pcn doctor` says how to get it")
+            raise TargetError(f"target bmv2: {BMV2} is not installed, or not on PATH; `pcn doctor` shows how to get it")
 
     def command(self, spec: LaunchSpec) -> list[str]:
         if spec.manual_clock:
@@ -230,7 +230,8 @@ class Bmv2Target:
 
     def before_down(self, namespace_pid: int, port: int) -> None:
         """Takes the port out. The thread that receives from all ports would otherwise wait in libpcap for the next
-        frame of the interface that went down; two switches with a link between them that is up again, for ever."""
+        frame of the interface that went down; two switches whose link comes up again would wait for each other without
+        end."""
         from lab.thrift import Bmv2Thrift
 
         with Bmv2Thrift.connect(namespace_pid, THRIFT_PORT) as thrift:

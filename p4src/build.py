@@ -1,7 +1,7 @@
 """Compiles every program in p4src/v1model/programs and examples/ with p4c and records what it was made from.
 
     python p4src/build.py            compile; needs p4c-bm2-ss ($P4C, or on the PATH)
-    python p4src/build.py --check    only tell whether p4src/compiled fits the sources; needs no p4c
+    python p4src/build.py --check    only check whether p4src/compiled fits the sources; needs no p4c
 
 A program is a top file, which instantiates `main`; parts of p4src/v1model are on its include path. NAME.p4 is compiled
 twice: NAME, which emulates PFC, and NAME_native, for a target that pauses queues by itself. Each becomes a .json
@@ -48,7 +48,7 @@ class P4BuildError(Exception):
 
 
 class Recorded(Protocol):
-    """A program as a manifest knows it. `sources`: the top first; paths are relative to the checkout, with slashes."""
+    """A program as in a manifest. `sources`: the top first; paths are relative to the checkout, with slashes."""
 
     @property
     def name(self) -> str: ...
@@ -217,7 +217,7 @@ def differences(manifest: str, present: Sequence[Recorded], root: Path) -> list[
 
 
 def entry(program: Recorded, outputs: Sequence[Path]) -> dict[str, Any]:
-    """What a manifest records of a program; `outputs` in the order of its own, wherever they are now."""
+    """A manifest's record of a program; `outputs` in the program's order, in any folder."""
     return {
         "source": program.sources[0],
         "flags": list(program.flags),
@@ -243,7 +243,7 @@ def _differences(
 def main(arguments: list[str] | None = None) -> int:
     """The command; returns its exit code."""
     parser = argparse.ArgumentParser(description="Compile the P4 programs.")
-    parser.add_argument("--check", action="store_true", help="only tell whether p4src/compiled fits the sources")
+    parser.add_argument("--check", action="store_true", help="only check whether p4src/compiled fits the sources")
     options = parser.parse_args(arguments)
     logging.basicConfig(format="%(message)s", level=logging.INFO)
     try:

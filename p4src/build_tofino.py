@@ -1,7 +1,7 @@
 """Compiles p4src/tna for Tofino with p4c's own backend; records what it was made from and what it takes of the chip.
 
     python p4src/build_tofino.py            compile; needs p4c-barefoot and bfas ($P4C_TOFINO, $BFAS, or on the PATH)
-    python p4src/build_tofino.py --check    only tell whether p4src/compiled/tofino fits the sources; needs no compiler
+    python p4src/build_tofino.py --check    only check whether p4src/compiled/tofino fits the sources; needs no compiler
     python p4src/build_tofino.py --chip tofino2 --out DIR    compile for Tofino 2, which isn't committed
 
 The backend (github.com/p4lang/p4c, built with ENABLE_TOFINO) compiles to assembly and describes the program to
@@ -15,7 +15,7 @@ controllers, its assembler writes what the chip and its driver load. A program b
     p4info.txtpb     P4Runtime's
     resources.json   what the program takes, see `resources`
 
-and an entry in the folder's manifest.json. Equal sources give equal bytes, but for the archive's where zlib is another.
+and an entry in the folder's manifest.json. Equal sources give equal bytes, except the archive's if zlib differs.
 """
 
 from __future__ import annotations
@@ -190,7 +190,7 @@ def _run_id(program: TofinoProgram) -> str:
 
 
 def resources(used: Mapping[str, Any], context: Mapping[str, Any]) -> dict[str, Any]:
-    """What a program takes of one pipe, and what there is: from the compiler's resources.json and the context.
+    """A program's use of one pipe, and the pipe's total: from the compiler's resources.json and the context.
 
     `stages`: how many match-action stages each gress uses. `sram`, `tcam`, `map_ram`: blocks. `phv`: containers of the
     packet header vector by width: "tagalong" are those that no stage can touch, Tofino 2's "mocha" and "dark" those
@@ -285,12 +285,12 @@ def stale(root: Path = ROOT) -> list[str]:
 def main(arguments: list[str] | None = None) -> int:
     """The command; returns its exit code."""
     parser = argparse.ArgumentParser(description="Compile the P4 programs for Tofino.")
-    parser.add_argument("--check", action="store_true", help=f"only tell whether {COMPILED} fits the sources")
+    parser.add_argument("--check", action="store_true", help=f"only check whether {COMPILED} fits the sources")
     parser.add_argument("--chip", choices=tuple(FLAGS), default=COMMITTED, help="for which, with --out")
     parser.add_argument("--out", type=Path, metavar="DIR", help=f"where outputs go, in place of {COMPILED}")
     options = parser.parse_args(arguments)
     if options.chip != COMMITTED and options.out is None:
-        parser.error(f"say where the outputs for {options.chip} go, with --out DIR: {COMPILED} has {COMMITTED}'s")
+        parser.error(f"name the folder of the outputs for {options.chip}, with --out DIR: {COMPILED} has {COMMITTED}'s")
     logging.basicConfig(format="%(message)s", level=logging.INFO)
     try:
         if options.out is not None:

@@ -28,8 +28,8 @@ def manifest() -> Mapping[str, Any]:
 
 def stale(*programs: str) -> str | None:
     """One line that names the sources which these programs (default: all) weren't compiled from as they are now,
-    and the way out. None where all fit, and of a program that the manifest doesn't know or that isn't here: a wheel has
-    no examples."""
+    and the way out. None if all fit, and for a program that isn't in the manifest or that is missing: a
+        wheel has no examples."""
     entries = manifest()["programs"]
     old: list[str] = []
     changed: dict[str, None] = {}
@@ -50,7 +50,7 @@ def stale(*programs: str) -> str | None:
 
 
 def source_digest(source: Path) -> str:
-    """By which a manifest knows a P4 source: SHA-256 of its text without line comments, in hex."""
+    """A P4 source's hash in a manifest: SHA-256 of its text without line comments, in hex."""
     code = _LINE_COMMENT.sub(lambda found: found[1] or "", source.read_text())
     return hashlib.sha256(code.encode()).hexdigest()
 

@@ -2,7 +2,7 @@
 
     from pcn import Lab, VirtualNetwork, attach, dumbbell, find_scheme
 
-A name is loaded when it is first asked for: the command starts without Mininet, gRPC and NumPy.
+A name is loaded when it is first used: the command starts without Mininet, gRPC and NumPy.
 """
 
 from __future__ import annotations

@@ -47,7 +47,7 @@ _NICE = -20
 
 
 class _Commands(click.Group):
-    """Finds subcommands lazily, and says which one was meant."""
+    """Finds subcommands lazily, and suggests the nearest one."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(_COMMANDS)

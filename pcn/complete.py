@@ -1,5 +1,5 @@
-"""What the shell completes words to: names of the network that is up, and of what there is. Never fails, never waits:
-where the network can't be asked, nothing is offered."""
+"""Completes the shell's words: names in the network that is up, scenarios, figures. Never fails, never waits: if the
+network doesn't answer, there is no completion."""
 
 from __future__ import annotations
 

@@ -88,7 +88,7 @@ def checks() -> list[Check]:
 
 
 def missing(found: Iterable[Check]) -> list[str]:
-    """What is needed and isn't there. A user who isn't root may have virtual time alone: then that counts."""
+    """Lists needed software that is missing. Without root only virtual time counts."""
     root = os.geteuid() == 0
     return [check.name for check in found if check.needed and not check.present and (root or not check.live)]
 
@@ -158,7 +158,7 @@ def _libraries() -> Check:
 
 
 def _installation() -> Iterator[Check]:
-    """What there is of ours beside Python's modules, and whether Python finds these."""
+    """Checks our files beside Python's modules, and whether Python finds our modules."""
     foreign = list(names.clashes())
     yield Check(
         "package names",
@@ -166,7 +166,7 @@ def _installation() -> Iterator[Check]:
         True,
         not foreign,
         "; ".join(foreign) or "no clash",
-        "an environment of its own (pipx install .), and no PYTHONPATH to other projects",
+        "a separate environment (pipx install .), and no PYTHONPATH to other projects",
     )
     wrong = {"not found": [name for name in _DATA if not (ROOT / name).is_file()], "not as installed": list(_changed())}
     found = "; ".join(f"{what}: {_few(files)}" for what, files in wrong.items() if files)

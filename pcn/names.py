@@ -1,6 +1,6 @@
 """Whether Python finds our packages under their names, which others have too (docs/choices.md, "An installation").
 
-It imports none of them, so it can tell why they can't be imported.
+It imports none of them, so it can report why an import fails.
 """
 
 from __future__ import annotations
@@ -16,7 +16,8 @@ PACKAGES = ("controller", "experiments", "hosts", "lab", "softswitch", "topologi
 
 
 def clashes() -> Iterator[str]:
-    """A line for each name under which somebody else's package is found, or whose folder two projects installed."""
+    """A line for each name under which Python finds another project's package, or whose folder two projects
+    installed."""
     owners = metadata.packages_distributions()
     for name in PACKAGES:
         place = _place(name)

@@ -45,7 +45,8 @@ def _parameters(table: P4Table, action: TableAction) -> dict[str, Shown]:
 
 
 def value(name: str, bitwidth: int, raw: Any) -> Shown:
-    """A MAC or IPv4 address where name and width say so. What finsy decoded by an @format annotation stays its text."""
+    """Formats a value as a MAC or IPv4 address if its name and width are those of one. A value that finsy decoded by an
+    @format annotation stays its text."""
     if not isinstance(raw, int):
         return str(raw)
     if bitwidth == 48 and "mac" in name:

@@ -1,6 +1,6 @@
 """p4runtime-shell on a switch of the network that is up: `make shell SWITCH=s0`.
 
-It is a program of others, in an environment of its own, and takes over as the switch's primary controller.
+The shell is another project's program, in a separate environment, and becomes the switch's primary controller.
 """
 
 from __future__ import annotations

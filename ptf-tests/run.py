@@ -119,7 +119,7 @@ def _in_namespace(name: str, *command: str) -> None:
 
 @contextlib.contextmanager
 def process(command: list[str], output: Path | None = None) -> Iterator[subprocess.Popen[bytes]]:
-    """A child in a session of its own, so that Ctrl-C reaches it through us alone. It dies with us. Ended at the end.
+    """A child in a separate session, so that Ctrl-C reaches it through us alone. It dies with us. Ended at the end.
 
     By setpriv, not by preexec_fn, which makes Python fork: in a forked child gRPC, which we use, goes on until exec,
     and aborts when Python closes its descriptors there (grpc/grpc#43055).

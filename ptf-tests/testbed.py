@@ -1,12 +1,12 @@
 """What every data-plane test starts from: a freshly programmed switch, frames to send, and a check at the end.
 
-Four ports, a host behind each. Port 4 is slow, so that packets wait there (run.py says how slow). Every test ends with
+Four ports, a host behind each. Port 4 is slow, so that packets wait there (run.py has its rate). Every test ends with
 the same check: once all pauses are lifted and everything has left, whatever counts what is inside is zero.
 
-A test says what it needs in the switch's time: `advance` lets time pass, `receive` until frames have left. On the
+A test is written in the switch's time: `advance` lets time pass, `receive` until frames have left. On the
 manual clock (run.py) nothing else moves time, what a frame causes at once has been done when it is sent, and every
 check is of that moment: so the test's result is a function of its text. On a live target `advance` sleeps, `wait_for`s
-ask again, and `tries` tries again where the machine was too slow to tell.
+poll, and `tries` tries again if the machine was too slow for a result.
 """
 
 from __future__ import annotations
@@ -216,7 +216,7 @@ class PcnTest(unittest.TestCase):
         return gap_us(self.rates_bps[port], LARGEST_FRAME, LIVE_LATE_US if self.live else 0)
 
     def tearDown(self) -> None:
-        """Lifts every pause, waits until everything has left, and checks that the switch knows."""
+        """Lifts every pause, waits until everything has left, and checks the switch's state."""
         for port in PORTS:
             self.send(port, pfc(port, dict.fromkeys(range(8), 0)))
         self.drained()
@@ -263,7 +263,7 @@ class PcnTest(unittest.TestCase):
         the manual clock there is one."""
         for _ in range(TRIES if self.live else 1):
             yield
-        self.fail(f"{TRIES} times too slow to tell" if self.live else "it is not as the test needs it")
+        self.fail(f"{TRIES} times too slow for a result" if self.live else "it is not as the test needs it")
 
     def expect(self, port: int, *frames: bytes) -> list[Arrival]:
         """Exactly these frames next, in order, byte for byte."""
@@ -321,7 +321,7 @@ class PcnTest(unittest.TestCase):
     # ---- pauses ----
 
     def pause(self, port: int, quanta: int = LONG_PAUSE, classes: Iterable[int] = (ROCE_CLASS,)) -> None:
-        """The host at a port pauses it; returns once the switch knows."""
+        """The host at a port pauses it; returns once the switch has counted the PAUSE."""
         before = self.counters("pause_received")
         self.send(port, pfc(port, dict.fromkeys(classes, quanta)))
         expected = {index(port, number): before.get(index(port, number), 0) + 1 for number in classes}
@@ -340,7 +340,7 @@ class PcnTest(unittest.TestCase):
             self.advance(1.5e-6 * self.gap_us(port))
 
     def wait_until_waiting(self, port: int, packets: int, number: int = ROCE_CLASS) -> None:
-        """Until so many packets wait at an egress port. At a fast one it is a pause that they wait for."""
+        """Waits until `packets` packets wait at an egress port. At a fast port they wait because of a pause."""
         self.wait_for_value(
             lambda: self.register("waiting_packets", index(port, number)), packets, f"waiting at {port}"
         )

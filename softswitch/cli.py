@@ -1,4 +1,4 @@
-"""The `softswitch` command: simple_switch_grpc's options, and a few of its own."""
+"""The `softswitch` command: simple_switch_grpc's options, and a few more."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 class End:
-    """The process's end, which SIGTERM or SIGINT asks for. One a process, made in its main thread."""
+    """The process's end, which SIGTERM or SIGINT requests. One a process, made in its main thread."""
 
     def __init__(self) -> None:
         self.asked = False
@@ -80,14 +80,14 @@ def _keep_nothing_unwritten() -> None:
 
 
 def _say(line: str) -> None:
-    """To whoever started the switch. On a full disk nobody hears it, and the switch goes on."""
+    """Prints to stderr; ignores write errors, such as of a full disk."""
     with suppress(OSError):
         print(f"softswitch: {line}", file=sys.stderr, flush=True)
 
 
 class _Log(logging.Handler):
     """Writes lines to a descriptor. The disk may be full, and a switch must not end for it: lines without room are
-    lost and counted, and the next one that fits says how many they were. One that was begun is finished first."""
+    lost and counted, and the next line that fits states their number. A line that was begun is finished first."""
 
     def __init__(self, handle: int, path: Path | None) -> None:
         """`path`: of a log file, whose losses stderr reports as well."""

@@ -19,7 +19,7 @@ from softswitch.clock_messages import SERVICE, Frame, Frames, Span, messages_of
 
 
 class ClockError(Exception):
-    """The switch isn't there, isn't on the manual clock, or refused a call; the message says which."""
+    """The switch is missing, isn't on the manual clock, or refused a call; the message has the reason."""
 
 
 class Departure(NamedTuple):
@@ -77,7 +77,7 @@ class ManualClock:
         return self._advance(seconds)
 
     def advance_until(self, port: int, frames: int, seconds: float) -> float:
-        """As `advance`, but not beyond the moment at which so many frames more have left by a port."""
+        """As `advance`, but not beyond the moment at which `frames` more frames have left by a port."""
         return self._advance(seconds, port=port, frames=frames)
 
     def send(self, port: int, *frames: bytes) -> None:
@@ -93,7 +93,7 @@ class ManualClock:
         return self.told()
 
     def told(self) -> list[Departure]:
-        """As `received`, without asking: those that had left when the latest call here returned."""
+        """As `received`, without a request: those that had left when the latest call here returned."""
         left, self._left = self._left, []
         return left
 

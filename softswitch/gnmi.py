@@ -1,9 +1,9 @@
-"""What a port's interface counts, by gNMI, beside P4Runtime on the same address: P4Runtime itself doesn't tell.
+"""Serves the counters of a port's interface by gNMI, at P4Runtime's address: P4Runtime has no such counters.
 
 Get of openconfig-interfaces, `/interfaces/interface[name=s0-eth3]/state/...` (a name of `*`: all): `name`, `id` (the
 port's number), `oper-status` (UP or DOWN) and `counters/` in-pkts, in-octets, in-discards, out-pkts, out-octets,
 out-discards, since the switch started. In-discards: frames that the switch was too slow for, or had no program for;
-out-discards: a full queue, a link that was down, an interface that refused. Leaves alone are told, as PROTO or JSON.
+out-discards: a full queue, a link that was down, an interface that refused. Only leaves are returned, as PROTO or JSON.
 
 What isn't here is UNIMPLEMENTED, not NOT_FOUND, which is for interfaces: clients that would use more (finsy's list of
 ports: ifindex, Subscribe) do without, as they do where there is no gNMI.
@@ -107,7 +107,7 @@ class Gnmi:
 
 
 def _refuse(wanted: Sequence[Any], context: grpc.ServicerContext) -> None:
-    """What was wanted has no leaf: an interface that isn't there, or a path."""
+    """A request without a leaf: an unknown interface or path."""
     names = tuple(element.name for element in wanted)
     known = [(*_ROOT, *leaf) for leaf in _LEAVES]
     text = "/".join(names)

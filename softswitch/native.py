@@ -1,6 +1,6 @@
 """The C runtime as Python sees it: `NativeSwitch` wraps csrc/switch.h, call by call.
 
-Any thread may call any method; the C side locks. The only rule is that nobody calls after `close()`, which every
+Any thread may call any method; the C side locks. The only rule is that no call follows `close()`, which every
 method checks. Numbers are host integers; keys and frames are bytes, big endian as on the wire.
 """
 
@@ -65,7 +65,7 @@ class Counter(NamedTuple):
 
 
 class PortStats(NamedTuple):
-    """What a port has counted since it was made (csrc/switch.h says what); `up`, 1 or 0: frames can leave by it."""
+    """A port's counts since it was made (csrc/switch.h describes them); `up`, 1 or 0: frames can leave by it."""
 
     rx_packets: int
     rx_bytes: int
@@ -175,7 +175,7 @@ class NativeSwitch:
     # ---- ports ----
 
     def port_add(self, port: int, interface: str | None, ring_frames: int = RING_FRAMES) -> None:
-        """Attaches an interface as a port, with a ring for so many frames that have come and aren't taken in yet.
+        """Attaches an interface as a port, with a ring of `ring_frames` frames that have come and aren't read yet.
 
         None, with the manual clock alone: a port without interface, for `inject` and `departed`.
         """
@@ -229,7 +229,7 @@ class NativeSwitch:
         self._call("sw_keep_namespace")
 
     def stop(self) -> None:
-        """Stops the worker thread and wakes whoever waits for an event."""
+        """Stops the worker thread and wakes all threads that wait for an event."""
         self._call("sw_stop")
 
     def load(self, program: Path) -> None:
@@ -240,7 +240,7 @@ class NativeSwitch:
 
     @property
     def now_ns(self) -> int:
-        """Nanoseconds since the switch was made, of its own clock."""
+        """Nanoseconds since the switch was made, by its clock."""
         return int(self._lib.sw_time_ns(self.handle))
 
     def timestamp_ns(self) -> int:
@@ -250,8 +250,8 @@ class NativeSwitch:
     def advance(self, until_ns: int, port: int = 0, frames: int = 0) -> bool:
         """Moves the manual clock towards `until_ns` and does what is due on the way. Whether it is there.
 
-        It isn't yet where something is due at this moment that `next_event` tells, or another caller may have waited;
-        nor where so many frames have left by a port, as `left_by` counts them.
+        It isn't yet if something is due at this moment that `next_event` returns, or another caller may have waited;
+                nor if the number of frames have left by a port that `left_by` counts.
         """
         return not self._call("sw_advance", until_ns, port, frames)
 
@@ -295,7 +295,7 @@ class NativeSwitch:
         self._call("sw_table_delete", table, handle, explain=True)
 
     def table_set_default(self, table: int, action: int = PROGRAM_DEFAULT, args: Sequence[int] = ()) -> None:
-        """Sets what a miss does; without an action, what the program says."""
+        """Sets the default action; without an action, the program's."""
         packed, words = _words(args)
         self._call("sw_table_set_default", table, action, packed, words, explain=True)
 

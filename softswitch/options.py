@@ -224,7 +224,7 @@ def _parser() -> argparse.ArgumentParser:
         prog="softswitch",
         usage="softswitch [PROGRAM.json | --no-p4] -i PORT@INTERFACE ... [options] [-- options]",
         description="A v1model switch on Linux interfaces, controlled over P4Runtime. "
-        "Takes simple_switch_grpc's options, and a rate, a delay and a queue depth of its own.",
+        "Takes simple_switch_grpc's options, and options for a rate, a delay and a queue depth.",
         epilog=EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,

@@ -42,7 +42,7 @@ def compiler_version(compiler: Path) -> str:
     output = subprocess.run([compiler, "--version"], capture_output=True, text=True, check=False)
     match = _VERSION.search(output.stdout + output.stderr)
     if match is None:
-        raise P4Error(f"{compiler} --version says nothing that looks like p4c: {output.stdout.strip()!r}")
+        raise P4Error(f"{compiler} --version prints nothing that looks like p4c: {output.stdout.strip()!r}")
     version, sha = match.groups()
     return f"{version} ({sha})" if sha else version
 

@@ -95,8 +95,8 @@ class Board:
 
     @classmethod
     def make(cls, nodes: int, most_percent: int) -> Board:
-        """A board for so many nodes, which lasts as long as anybody has it open. At real-time priority they may use
-        `most_percent` of all cores."""
+        """Makes a board for `nodes` nodes, which lasts as long as any process has it open. At real-time priority they
+        may use `most_percent` of all cores."""
         board = cls(private.memory("pcn-lab-pace", (1 + nodes) * _SLOT_BYTES))
         board.words[0], board.words[1] = nodes, most_percent
         return board
@@ -125,7 +125,7 @@ class Board:
     def begin(self, slot: int, tolerance_ns: int) -> None:
         """Clears a slot for its node, whose frames may be so late. Raises StartError."""
         if slot >= self.slots:
-            raise StartError(f"the board has {self.slots} slots, from 0: slot {slot} isn't there")
+            raise StartError(f"the board has {self.slots} slots, from 0: there is no slot {slot}")
         self.write(slot, **{**dict.fromkeys(Pace._fields, 0), "tolerance_ns": tolerance_ns, "sent_ppm": MILLION})
 
     def end(self, slot: int) -> None:

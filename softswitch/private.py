@@ -1,7 +1,7 @@
 """What this user has on disk alone: folders, files and sockets that no other user of the machine reads or replaces.
 
-A process loads code from its cache, and signals what its records name. So both are this user's own, whatever the umask
-is, whoever was there first, and wherever a link of somebody else leads. Root is trusted, as it may do anything anyway.
+A process loads code from its cache, and signals what its records name. So both belong to this user, whatever the umask
+is, even if another user was there first or placed a link. Root is trusted, as it may do anything anyway.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class NotPrivateError(Exception):
 def folder(path: Path) -> Path:
     """Makes sure that `path` is this user's alone (mode 0700), and returns it without links. Makes what is missing.
 
-    Nobody but this user and root can put another folder into its place, so paths below it may be opened by name.
+    Only this user and root can put another folder into its place, so paths below it may be opened by name.
     Raises NotPrivateError; OSError where it can't be made.
     """
     real = Path(os.path.realpath(path.parent)) / path.name
@@ -127,8 +127,8 @@ def new_file(path: Path) -> int:
 
 
 def memory(name: str, size: int) -> int:
-    """Makes memory of so many bytes without a file: processes of this user alone open it, by `open_memory`, while this
-    one has the descriptor open. Raises OSError."""
+    """Makes memory of `size` bytes without a file: only processes of this user can open it, by `open_memory`, while
+    this one has the descriptor open. Raises OSError."""
     handle = os.memfd_create(name, os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
     try:
         os.fchmod(handle, 0o600)
@@ -155,7 +155,7 @@ def open_memory(path: Path) -> int:
 
 
 def _is_sealed(handle: int) -> bool:
-    """Whether a descriptor is memory whose size nobody can change, which so can be mapped."""
+    """Whether a descriptor is memory of a sealed size, which can be mapped safely."""
     try:
         return fcntl.fcntl(handle, fcntl.F_GET_SEALS) & _SEALS == _SEALS
     except OSError:  # not memory at all
@@ -183,7 +183,7 @@ def owner(uid: int) -> str:
 
 
 def _require_trusted_above(path: Path) -> None:
-    """No other user can rename the folders on the way. Whoever owns / is the system: root, or how a container shows
+    """No other user can rename the folders on the path. The owner of / is the system: root, or how a container shows
     it."""
     trusted = {0, geteuid(), Path("/").stat().st_uid}
     for above in path.parents:

@@ -1,4 +1,4 @@
-"""The command that runs a module of ours in a Python process of its own."""
+"""The command that runs one of our modules in a separate Python process."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ _RUN = (
 
 
 def python_command(module: str, *arguments: str, python: str = sys.executable) -> list[str]:
-    """Runs `module` as `python -m` does, but imports nothing from the current folder, where anybody's `signal.py` may
-    lie: `-m` would look there first. (Python's own `-P` exists from 3.11.) Ours are found even if not installed."""
+    """Runs `module` as `python -m` does, but imports nothing from the current folder, which may have any user's
+    `signal.py`: `-m` would look there first. (Python's `-P` exists from 3.11.) Our modules are found even if not
+    installed."""
     return [python, "-c", _RUN.format(root=str(ROOT), module=module), *arguments]

@@ -1,7 +1,7 @@
 """gRPC's server reflection, beside P4Runtime on the same address: which services there are and what their messages look
 like, for clients that have no .proto files (grpcurl, Postman).
 
-The library is loaded with the first request, as gNMI's messages are: a switch that nobody asks starts without it.
+The library is loaded with the first request, as gNMI's messages are: a switch without such requests runs without it.
 """
 
 from __future__ import annotations

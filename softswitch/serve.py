@@ -207,7 +207,7 @@ def _leave(server: Server) -> None:
 
 
 def _raise_limit(switches: Sequence[Options]) -> None:
-    """So many descriptors as the switches may need, where the system permits."""
+    """Raises the limit of descriptors to as many as the switches may need, if the system permits."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     wanted = sum(DESCRIPTORS + 2 * len(one.interfaces) for one in switches)
     if soft != resource.RLIM_INFINITY and soft < wanted:

@@ -19,7 +19,8 @@ SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 class Terminated(BaseException):
-    """The process was asked to end (SIGTERM, SIGHUP). Like KeyboardInterrupt no `Exception`: nobody means to go on."""
+    """A signal requests the process's end (SIGTERM, SIGHUP). Like KeyboardInterrupt no `Exception`: no code
+    continues."""
 
     def __init__(self, number: int) -> None:
         super().__init__(signal.Signals(number).name)
@@ -57,7 +58,7 @@ def raising() -> Iterator[None]:
     and no signal is lost that comes while Python can't raise: in a destructor, in an import's weak reference, in
     `__set_name__` of a class that is made (of what that raises, Python up to 3.11 makes a RuntimeError).
 
-    Handlers that somebody else set are left alone. Outside the main thread, which alone gets signals, it does nothing.
+    Handlers of other code are left alone. Outside the main thread, which alone gets signals, it does nothing.
     """
     changed: dict[signal.Signals, Any] = {}
     hook = sys.unraisablehook
@@ -139,7 +140,7 @@ class Deferred:
 @contextlib.contextmanager
 def deferred(once: bool = False) -> Iterator[Deferred]:
     """Signals wait until `Deferred.check`, or until the end of the block, where the one that waits is raised. `once`:
-    a second one doesn't wait, where somebody's code may hang.
+    a second one doesn't wait, since a user's code may hang.
 
     An exception of the block's own gives way to the signal: it most likely followed from it.
     """

@@ -1,6 +1,6 @@
 """Numbers with a unit, as people write them: 25G, 64KB, 500us, 1%. Command lines and files all read them here.
 
-A rate, a time and a size need their unit, but for 0. Python has numbers in SI units: bit/s, seconds, bytes.
+A rate, a time and a size need their unit, except 0. Python has numbers in SI units: bit/s, seconds, bytes.
 """
 
 from __future__ import annotations

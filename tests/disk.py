@@ -9,7 +9,7 @@ from pathlib import Path
 from hypothesis import strategies as st
 
 Steps = st.lists(st.one_of(st.integers(0, 200), st.none(), st.just("write"), st.just("flush")), max_size=40)
-"""A number: so many bytes of room; None: room without end."""
+"""A number: bytes of room; None: unlimited room."""
 
 
 def play_steps(

@@ -12,7 +12,7 @@ import pytest
 
 @dataclass(frozen=True)
 class Need:
-    """`lacking` says what isn't there, `command` runs the tests that need it. Where a Debian package has it, CI must
+    """`lacking` names what is missing, `command` runs the tests that need it. Where a Debian package has it, CI must
     have it: `in_ci`."""
 
     lacking: str
@@ -36,7 +36,7 @@ VXLAN = Need("no VXLAN interfaces in this kernel; with them", "modprobe vxlan; m
 BMV2 = Need("no simple_switch_grpc on PATH (BMv2: docs/bmv2.md); with it", "make unit", in_ci=False)
 NEW_CASES = Need("new cases for BMv2, which has to be on PATH", "make differential SEED=7", in_ci=False)
 P4C = Need("no p4c-bm2-ss on PATH; with it", "make unit ARGS=tests/p4", in_ci=False)
-TOFINO = Need("no Tofino switch; in a lab that has one", "by hand, as docs/tofino.md says", in_ci=False)
+TOFINO = Need("no Tofino switch; in a lab that has one", "by hand, by docs/tofino.md", in_ci=False)
 P4C_TOFINO = Need("no p4c-barefoot and bfas on PATH; with them", "make unit ARGS=tests/p4", in_ci=False)
 
 

@@ -40,7 +40,7 @@ def in_child(work: Callable[[], Any]) -> Any:
 
 
 def as_nobody(work: Callable[[], Any]) -> Any:
-    """The same, as the user nobody, who has no group of ours."""
+    """The same, as an unprivileged user, who has no group of ours."""
 
     def inside() -> Any:
         os.umask(0)

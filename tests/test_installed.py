@@ -1,7 +1,7 @@
 """The wheel: what is in it, and that it runs without the checkout.
 
-In environments of their own, which have this one's dependencies by links and are fresh otherwise: all of them, or the
-base and some extras. There `pcn` compiles the wheel's C sources into a cache of its own.
+In separate environments, which have this one's dependencies by links and are fresh otherwise: all of them, or the
+base and some extras. There `pcn` compiles the wheel's C sources into a separate cache.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ pytestmark = pytest.mark.long
 
 CHECKOUT = Path(__file__).resolve().parent.parent
 STAYS_HERE = (".ci", "bench", "tests", "judges", "ptf-tests", "examples", "docs")
-"""Folders that nothing looks into at run time, but for the pages of docs/: reports quote these."""
+"""Folders that aren't read at run time, except the pages of docs/: reports quote these."""
 
 
 def tracked() -> list[str]:
@@ -175,7 +175,7 @@ def test_doctor_finds_all_of_it(installed: Environment) -> None:
 
 
 def test_doctor_finds_what_is_gone_and_who_else_is_there(installed: Environment, tmp_path: Path) -> None:
-    """Of two projects that have a package of one name, pip writes both into one folder, and says nothing."""
+    """Of two projects that have a package of one name, pip writes both into one folder, without a warning."""
     source = installed.site_packages / "hosts" / "csrc" / "nic.c"
     theirs = installed.site_packages / "ryu_apps-1.0.dist-info"
     theirs.mkdir()

@@ -89,7 +89,7 @@ def room_arrows(package: str) -> dict[str, set[str]]:
 
 
 def included(path: Path, owners: dict[str, set[str]]) -> Iterator[str]:
-    """The packages whose headers a C file includes; one of its own folder goes first, as it does for a compiler."""
+    """The packages whose headers a C file includes; one in its folder goes first, as for a compiler."""
     for name in _INCLUDE.findall(path.read_text()):
         if not (path.parent / name).is_file():
             yield from owners.get(name, ())
@@ -136,7 +136,7 @@ def test_switch_declares_what_others_use_of_it() -> None:
 
 
 @pytest.mark.parametrize("package", ROOMS)
-def test_rooms_of_package_import_as_table_says(package: str) -> None:
+def test_rooms_of_package_import_as_in_the_table(package: str) -> None:
     table = {room: set(others.split()) for room, others in ROOMS[package].items()}
     assert room_arrows(package) == table
     rooms = list(table)

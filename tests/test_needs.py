@@ -13,7 +13,7 @@ ROOT = FOLDER.parent
 pytest_plugins = ["pytester"]
 
 
-def test_every_skip_says_what_runs_the_test() -> None:
+def test_every_skip_names_the_command_that_runs_the_test() -> None:
     paths = (path for folder in ("tests", "judges", "examples") for path in (ROOT / folder).rglob("*.py"))
     others = [path for path in paths if path.name not in ("needs.py", Path(__file__).name)]
     said = [path for path in others if re.search(r"\b(skip|skipif|importorskip|xfail)\(", path.read_text())]

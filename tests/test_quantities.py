@@ -194,7 +194,7 @@ def test_kind_of_follows_the_name_s_ending() -> None:
         ("z", [f"h{i}" for i in range(20)], "there are h0, h1, h2 and 17 others"),
     ],
 )
-def test_nearest_names_what_is_near_or_what_there_is(name: str, known: list[str], text: str) -> None:
+def test_nearest_names_the_nearest_or_all_existing(name: str, known: list[str], text: str) -> None:
     assert nearest(name, known) == text
 
 

@@ -45,7 +45,7 @@ def _folded(name: str) -> str:
 
 
 def error_text(error: BaseException, caller: Path | None = None) -> str:
-    """Names an error of somebody's code, with the line that raised it; none of the caller's own folder."""
+    """Describes an error in a user's code, with the line that raised it, outside the caller's folder."""
     *_, frame = traceback.extract_tb(error.__traceback__) or [None]
     theirs = frame is not None and Path(frame.filename).parent != caller
     place = f" ({Path(frame.filename).name}, line {frame.lineno})" if frame and theirs else ""

@@ -3,7 +3,7 @@ r"""TCD's network (SIGCOMM'21, Fig. 2): a port's congestion reaches back to flow
 s0 --1                     2-- r0      flow 0: s0 -> r0, the victim; flow 1: s1 -> r1; flow 2: s2 -> r0;
       t0 3--1 l0 2--1 t1   3-- r1      a0, a1, ... send to r1
 s1 --2       3         \   4-- a0      P1 is t0:3, P2 l0:2, P3 t1:3
-s2 ----1 t2 2           `- 5-- a1 ...  s0's and s1's links have a rate of their own
+s2 ----1 t2 2           `- 5-- a1 ...  s0's and s1's links have a separate rate
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ def head_of_line(
     **pfc: Any,
 ) -> Topology:
     """The network, with `bursting` hosts beside r1. `sender_bps` is the rate of s0's and s1's links; `delay_s` is each
-    link's, one way. The flows go on for ever; those of a0 and so on are for whoever starts them.
+    link's, one way. The flows are unlimited; the caller starts those of a0 and so on.
 
     XOFF and XON are the paper's (5.2.1); XON keeps its distance from another XOFF.
     """

@@ -56,7 +56,7 @@ def parameters(
 def credit_parameters(
     buffer_bytes: float = BUFFER_BYTES, credit_interval_s: float = CREDIT_INTERVAL_S
 ) -> dict[str, Value]:
-    """By name. `buffer_bytes`: of an input port and virtual lane. `credit_interval_s`: at least so long lies between
+    """By name. `buffer_bytes`: of an input port and virtual lane. `credit_interval_s`: the least time between
     two flow control packets that credits of one lane cause."""
     return {"buffer_bytes": buffer_bytes, "credit_interval_s": credit_interval_s}
 
@@ -70,7 +70,7 @@ def classes(text: str) -> tuple[int, ...]:
 
 
 def completed(given: Mapping[str, Value], flow_control: str) -> dict[str, Value]:
-    """The parameters of a topology, with the usual values of those that it lacks, but for XON (`Topology.number`)."""
+    """The parameters of a topology, with defaults for those that it lacks, except XON (`Topology.number`)."""
     kinds = {name: isinstance(value, str) for name, value in parameters().items()}
     own: dict[str, Any] = {name: value for name, value in given.items() if isinstance(value, str) is kinds.get(name)}
     usual = {**parameters(**own), **(credit_parameters() if flow_control == CREDITS else {})}

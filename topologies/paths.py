@@ -26,7 +26,7 @@ class Block:
 
 
 class Ways(NamedTuple):
-    """The places that a switch reaches over so many links, by all of these ports, in order."""
+    """The places that a switch reaches over `hops` links, by all of these ports, in order."""
 
     hops: int
     ports: tuple[int, ...]

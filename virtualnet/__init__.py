@@ -1,6 +1,6 @@
-"""Timed networks: switches with compiled P4 programs, hosts with endpoints, links, and a clock that nobody waits for;
-deterministic, on one core. `TimedNetwork` knows neither what frames are for nor who programs the switches; above it is
-the RDMA lab (`lab.virtual`).
+"""Timed networks: switches with compiled P4 programs, hosts with endpoints, links, and simulated time, without
+waits; deterministic, on one core. `TimedNetwork` depends neither on the frames' purpose nor on the switches' programs;
+above it is the RDMA lab (`lab.virtual`).
 
 docs/virtualnet.md describes the model.
 """

@@ -46,7 +46,7 @@ class LinkStats:
 class Deadlock:
     """Classes of links that wait for each other and never send again: names of directions (Topology.link_name), and the
     class. `circle`: those that others of them wait for. `behind`: those that wait for these. `since_s`: when the last
-    one of the circle was told to stop. `held_bytes`: of all of them, inside the switches where they end."""
+        one of the circle was paused. `held_bytes`: of all of them, inside the switches where they end."""
 
     circle: tuple[tuple[str, int], ...]
     behind: tuple[tuple[str, int], ...]

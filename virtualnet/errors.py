@@ -8,7 +8,7 @@ from topologies.errors import LabError, error_text
 
 
 class VirtualError(LabError):
-    """The network can't be built, or its run can't go on: says why."""
+    """The network can't be built, or its run can't go on; the text has the reason."""
 
 
 class CallbackError(VirtualError):

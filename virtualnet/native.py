@@ -1,6 +1,6 @@
 """The engine as ctypes sees it: csrc/virtualnet.h, struct by struct and call by call.
 
-Whoever has kinds of endpoints, flow controls, schedulers or nodes of their own names their files: `engine(parts)` is
+A caller with further kinds of endpoints, flow controls, schedulers or nodes names their files: `engine(parts)` is
 built with them."""
 
 from __future__ import annotations

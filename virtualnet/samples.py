@@ -27,7 +27,7 @@ class Source:
 
 
 class Samples:
-    """Values at equal intervals; both arrays are copies of what there is so far."""
+    """Values at equal intervals; both arrays are copies of the values so far."""
 
     def __init__(self, library: ctypes.CDLL, handle: int, sampler: int, sources: Sequence[Source]) -> None:
         self.sources = tuple(sources)

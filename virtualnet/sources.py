@@ -33,7 +33,7 @@ class LinkSources:
         return self._of_link("held bytes", native.HELD_BYTES, peer.node, peer.port, traffic_class)
 
     def xoff_sent(self, node: str, port: int, traffic_class: int = ROCE_CLASS) -> Source:
-        """1 while what `node` sends out of `port` says stop."""
+        """1 while the flow control that `node` sends out of `port` stops its neighbour."""
         return self._of_link("xoff", native.XOFF_SENT, node, port, traffic_class)
 
     def pause_sent(self, node: str, port: int) -> Source:

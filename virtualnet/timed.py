@@ -1,7 +1,7 @@
 """A timed network: switches, hosts and links of a topology with a clock; the engine is in csrc/.
 
-A switch runs whatever program it has loaded, with entries of its own; a host has endpoints, which make frames and take
-them. What frames are for, who programs the switches, and with what, is known above.
+A switch runs whatever program it has loaded, with its own entries; a host has endpoints, which make and receive
+frames. The frames' purpose and the switches' programs and entries are determined above.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ _Network = TypeVar("_Network", bound="TimedNetwork")
 _CHUNK = 200_000
 """Events from one look at the wall's clock, and at Ctrl-C, to the next."""
 _FC_SYMBOLS, _BITS_PER_SYMBOL = 65536, 4 * 8
-"""At most so many symbol times lie between two flow control packets of a lane (InfiniBand Architecture 1.2.1, 7.9), and
-so many bits a link of the width 4X carries in one."""
+"""The most symbol times between two flow control packets of a lane (InfiniBand Architecture 1.2.1, 7.9), and the bits
+that a link of the width 4X carries in one."""
 STORED_BYTES = 128
 """Of a frame: the first are stored, the others are zeros."""
 
@@ -47,7 +47,7 @@ class Arrived(NamedTuple):
 
 
 class _Progress:
-    """Tells `function` the simulated time and the wall's seconds that are left, about twice a second."""
+    """Calls `function` with the simulated time and the remaining real seconds, about twice a second."""
 
     _EVERY_S = 0.5
 
@@ -228,7 +228,7 @@ class TimedNetwork(LinkSources):
             raise VirtualError(f"frames {frames!r}: there are flow control, notifications and data")
         for name, every in (("lose", lose), ("repeat", repeat), ("late", late)):
             if every < 0:
-                raise VirtualError(f"{name}: {every}: every so many, or 0")
+                raise VirtualError(f"{name}: {every}: a number from 1, or 0")
         if not 0 <= late_s < math.inf:
             raise VirtualError(f"late_s: {late_s:g} s: some time after it comes")
         by = native.Disturbance(lose, repeat, late, picoseconds(late_s))
@@ -272,7 +272,7 @@ class TimedNetwork(LinkSources):
     ) -> bool:
         """Goes on until a time, or with `finish` until every flow of known size has arrived whole, if that is earlier.
 
-        True: these flows have all arrived. `progress` is told, about twice a second, the simulated time and an estimate
+        True: these flows have all arrived. `progress` gets, about twice a second, the simulated time and an estimate
         of the wall's seconds that are left (infinite where no end is known). Raises VirtualError; CallbackError where
         an algorithm or a scheduled function raised. Ctrl-C (and SIGTERM) waits until the events of a look at the wall's
         clock are over, so never comes in the middle of a callback: the run can go on as if nothing had happened. A
@@ -325,7 +325,7 @@ class TimedNetwork(LinkSources):
         )  # fmt: skip
 
     def deadlock(self) -> Deadlock | None:
-        """The deadlock that there is now, if any: by PFC or credits of the switches themselves. It is exact: what is
+        """The present deadlock, if any: by PFC or credits of the switches themselves. It is exact: what is
         found never dissolves. Raises VirtualError where switches have output buffers, which aren't looked at."""
         buffered = next((switch.name for switch in self.topology.switches if switch.output is not None), None)
         if buffered is not None:

@@ -72,7 +72,7 @@ class Report:
         self._bmv2 = None if options.no_bmv2 else shutil.which("simple_switch_grpc")
 
     def run(self) -> None:
-        """The parts that are asked for."""
+        """Runs the requested parts."""
         parts = self._options.parts
         print(
             f"{self._options.program.name}, veth to veth, {len(all_cpus())} CPUs; median of {self._options.runs} runs"

@@ -5,7 +5,7 @@
 - latency: of single frames through an idle switch, with an awake receiver;
 - shaping: what a port with a rate lets out while a tenth more is offered.
 
-The sender has a core of its own; the copy loop and the embedded switch have one core, BMv2 has all.
+The sender has a separate core; the copy loop and the embedded switch have one core, BMv2 has all.
 """
 
 from __future__ import annotations
@@ -116,7 +116,7 @@ class Bench:
         return ["taskset", "-c", str(min(one_cpu(SENDER_CPU))), str(self.blast)]
 
     def _drained(self, last: int, all_of_them: int, still_s: float) -> int:
-        """The count once all have come, or it has stood still for so long."""
+        """The count once all have come, or once it has stood still for the limit."""
         since = time.monotonic()
         while last < all_of_them and time.monotonic() - since < still_s:
             time.sleep(0.05)

@@ -80,7 +80,7 @@ class Core:
 
 
 def insertion(command: Sequence[str], program: Path, entries: int) -> float:
-    """Seconds to insert so many LPM entries over P4Runtime, in batches, into a table made large enough."""
+    """Seconds to insert `entries` LPM entries over P4Runtime, in batches, into a table made large enough."""
     info, document = enlarged(program, entries)
     with listening(command, all_cpus()) as (_, port), Controller(port) as controller:
         controller.set_pipeline(text_format.MessageToString(info), document.encode())
@@ -92,7 +92,7 @@ def insertion(command: Sequence[str], program: Path, entries: int) -> float:
 
 
 def enlarged(program: Path, entries: int) -> tuple[Any, str]:
-    """A compiled program's p4info and its JSON, with an ipv4_lpm that has room for so many entries."""
+    """A compiled program's p4info and its JSON, with an ipv4_lpm that has room for `entries` entries."""
     document = json.loads(program.read_text())
     for pipeline in document["pipelines"]:
         for table in pipeline["tables"]:
@@ -107,7 +107,7 @@ def enlarged(program: Path, entries: int) -> tuple[Any, str]:
 
 @dataclass(frozen=True)
 class Start:
-    """Seconds from the call to the line that says it listens, with the program named on the command line."""
+    """Seconds from the call to the line that reports the listening address, with the program on the command line."""
 
     cached: float
     uncached: float
@@ -136,7 +136,7 @@ class Crowd:
 
 
 def crowd(program: Path, many: int) -> Crowd:
-    """So many switches with the program, started at once."""
+    """A number of switches with the program, started at once."""
     with contextlib.ExitStack() as stack:
         started = time.monotonic()
         all_of_them = [_launch(stack, program, {}) for _ in range(many)]

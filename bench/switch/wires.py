@@ -18,7 +18,7 @@ SOURCE, DESTINATION = bytes([10, 0, 0, 1]), bytes([10, 0, 0, 2])
 
 
 class BenchError(Exception):
-    """The bench can't run; the message says why."""
+    """The bench can't run; the message has the reason."""
 
 
 @dataclass(frozen=True)
@@ -72,7 +72,7 @@ def pairs(many: int, mtu: int = 1500) -> Iterator[list[tuple[str, str]]]:
 
 
 def run(*command: str) -> str:
-    """A command's output, or a BenchError with what it said."""
+    """A command's output, or a BenchError with its messages."""
     try:
         done = subprocess.run(command, capture_output=True, text=True, check=False)
     except OSError as error:

@@ -1,6 +1,6 @@
-"""Marking points as the controller sees them: one module beside each P4 file that has a table of its own.
+"""The controller's side of marking points: one module for each P4 file with a table.
 
-`Scheme.marking` names those of a scheme: a module here, a `PortTable`, or a file of somebody's own. Nothing lists them.
+`Scheme.marking` names those of a scheme: a module here, a `PortTable`, or a user's file. There is no list to update.
 NP-ECN by the counter of paused packets (np_ecn.p4) has no table, and so no module.
 """
 
@@ -31,7 +31,7 @@ def names() -> list[str]:
 
 
 def known() -> list[PortTable]:
-    """All that there are, files that were found so far included."""
+    """All marking points: the modules here, and the files found so far."""
     return [*map(find, names()), *_from_files.values()]
 
 

@@ -31,7 +31,7 @@ SETTINGS = (
 
 
 class Culprit(IntEnum):
-    """Whom a sample tells: choice_t of the P4 file."""
+    """How a sample selects the flow to notify: choice_t of the P4 file."""
 
     ARRIVAL = 0
     RANDOM = 1

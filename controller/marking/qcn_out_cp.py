@@ -1,4 +1,4 @@
-"""QCN's congestion points at outputs with buffers of their own: the table of p4src/v1model/qcn_out_cp.p4."""
+"""QCN's congestion points at outputs with separate buffers: the table of p4src/v1model/qcn_out_cp.p4."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A port's rest, which tells a RESUME to switches that don't see it: the table of p4src/v1model/rest.p4."""
+"""A port's rest, by which switches that don't see PAUSE frames detect a RESUME: the table of p4src/v1model/rest.p4."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ SETTINGS = (
     Setting("looks", "count", "looks in a row that show a queue that doesn't fall, for congestion", 1, 255),
 )
 _FRAMES = 2
-"""A queue of so many frames is gone."""
+"""A queue of at most this number of frames counts as empty."""
 
 
 @dataclass(frozen=True)
@@ -54,10 +54,11 @@ class TcdPort:
 
 
 def max_ton_s(rate_bps: float, delay_s: float, span_bytes: float, frame_bytes: float, epsilon: float) -> float:
-    """How long `epsilon` of the rate takes to outweigh what a pause alone moves. With PFC a port can be on for so long
-    between two pauses, if what its neighbour's input gets exceeds what leaves it by that: to fill it from XON to XOFF,
-    `span_bytes`, and by what drained until the RESUME had effect. With credits its own queue falls by what is on its
-    way in a round trip; `span_bytes` is what a flow control packet gives. Ours (docs/tcd.md)."""
+    """Computes max(Ton): how long `epsilon` of the rate takes to outweigh the bytes that a pause alone moves. With PFC
+    a port can be on for this time between two pauses, if what its neighbour's input gets exceeds what leaves it by
+    that: to fill it from XON to XOFF, `span_bytes`, and by what drained until the RESUME had effect. With credits its
+    own queue falls by what is on its way in a round trip; `span_bytes` is what a flow control packet gives. Ours
+    (docs/tcd.md)."""
     return (8 * (span_bytes + _FRAMES * frame_bytes) / rate_bps + 2 * delay_s) / epsilon
 
 

@@ -1,1 +1,1 @@
-"""A Tofino switch in a lab: what the compiler wrote, packed as its P4Runtime server loads it, and what it is told."""
+"""A Tofino switch in a lab: the compiler's output, packed for its P4Runtime server, and its entries."""

@@ -27,7 +27,7 @@ INGRESS_POOL, EGRESS_POOL, HEADROOM_POOL = "IG_APP_POOL_1", "EG_APP_POOL_0", "IG
 
 tm = bfrt.tf1.tm
 
-# Pools of their own: what is lossless competes with nothing else.
+# Separate pools, so that lossless classes don't compete with others.
 ingress_cells = len(LOSSLESS) * sum(xoff for _, xoff, _, _ in PORTS)
 tm.pool.cfg.mod(pool=INGRESS_POOL, size_cells=ingress_cells)
 tm.pool.cfg.mod(pool=HEADROOM_POOL, size_cells=len(LOSSLESS) * sum(headroom for _, _, _, headroom in PORTS))

@@ -1,5 +1,5 @@
-"""Stratum's chassis configuration: which ports the switch has, and how fast. It is text, and Stratum reads it when it
-starts, or over gNMI; P4Runtime knows nothing of ports."""
+"""Writes Stratum's chassis configuration: the switch's ports and their speeds. Stratum reads this text when it starts,
+or over gNMI; P4Runtime doesn't configure ports."""
 
 from __future__ import annotations
 

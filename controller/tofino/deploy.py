@@ -34,7 +34,7 @@ class Cell:
 
 @dataclass(frozen=True)
 class Deployed:
-    """What the switch holds now, as it tells. `entries`: by table."""
+    """The switch's state after deployment, as read from it. `entries`: by table."""
 
     entries: dict[str, int]
     counters: tuple[Cell, ...]

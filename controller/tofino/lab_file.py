@@ -218,7 +218,7 @@ def _bytes(least: int, most: int) -> Callable[[Node], int]:
 
 def _culprit(text: str) -> str:
     if text not in CULPRITS:
-        raise ValueError(f"{text!r}: a Tofino chooses by {' or '.join(CULPRITS)}; docs/tofino.md says why")
+        raise ValueError(f"{text!r}: a Tofino chooses by {' or '.join(CULPRITS)}; docs/tofino.md explains why")
     return text
 
 

@@ -101,8 +101,9 @@ class Tcd:
 
 @dataclass(frozen=True)
 class Qcn:
-    """QCN, of all ports and lossless classes: the set point, the bytes between two samples, and whom an input's sample
-    tells, one of CULPRITS. The values are those of `CommonParameters` and of scheme qcn-os-sojourn."""
+    """QCN, of all ports and lossless classes: the set point, the bytes between two samples, and how an input's sample
+    selects the flow to notify, one of CULPRITS. The values are those of `CommonParameters` and of scheme
+    qcn-os-sojourn."""
 
     q_eq_bytes: int = 26_000
     sample_bytes: int = 150_000
@@ -176,7 +177,7 @@ def usual_gap_ns(speed_bps: int, mtu: int) -> int:
 
 
 def cells(size: int) -> int:
-    """Cells of the buffer that so many bytes take."""
+    """Number of buffer cells for `size` bytes."""
     return -(-size // CELL_BYTES)
 
 

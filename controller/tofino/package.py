@@ -102,7 +102,7 @@ def _field(number: int, value: bytes) -> bytes:
 
 
 def _varint(value: int) -> bytes:
-    """Seven bits a byte, the lowest first; the top bit says that more come."""
+    """Seven bits a byte, the lowest first; the top bit is set if more bytes follow."""
     out = bytearray()
     while value > 0x7F:
         out.append(value & 0x7F | 0x80)

@@ -1,4 +1,5 @@
-"""What QCN is told on Tofino: tables of p4src/tna/qcn_cp.p4, qcn_in_cp.p4 and cnm.p4, and sessions of mirror.p4."""
+"""QCN's table entries and mirror sessions on Tofino: tables of p4src/tna/qcn_cp.p4, qcn_in_cp.p4 and cnm.p4, and
+sessions of mirror.p4."""
 
 from __future__ import annotations
 

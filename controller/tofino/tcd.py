@@ -1,4 +1,4 @@
-"""What TCD and its RED are told on Tofino: the tables of p4src/tna/tcd_port.p4 and red_ecn.p4."""
+"""Table entries of TCD and its RED on Tofino: the tables of p4src/tna/tcd_port.p4 and red_ecn.p4."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """What a congestion control scheme is to the hosts that run it: a reaction point (RP) and a notification point (NP).
 
-Both are pure state machines of one flow. They know no clock, socket or random number: whoever runs them (the live
-agent, or the virtual clock's NIC) brings times and events and obeys what comes back. Units are bit/s and seconds of the
+Both are pure state machines of one flow. They use no clock, socket or random number: their caller (the live
+agent, or the virtual clock's NIC) passes times and events and applies the results. Units are bit/s and seconds of the
 modelled network. Rates and sizes are of Ethernet frames, without preamble and FCS.
 """
 
@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 
 class Mark(IntEnum):
-    """What congestion points say of a packet, and notifications of a flow: the ECN field's values.
+    """The state that congestion points write into a packet, and notifications report of a flow: the ECN field's values.
 
     CE: congestion experienced. UE: undetermined, ECT(1) (SIGCOMM'21). Of several marks the worst counts: CE, then UE.
     """
@@ -163,8 +163,8 @@ class ReactionPoint:
 class NotificationPoint:
     """NP of one flow.
 
-    `period_s` is the length of the windows that it wants to see, None if none. Windows follow each other without gap,
-    as a timer that knows nothing of the flow's start makes them: the first packet comes anywhere in one
+    `period_s` is the length of the windows that it needs, None if none. Windows follow each other without gap, as of a
+    timer that doesn't depend on the flow's start: the first packet comes anywhere in one
     (`window_phase`), or, where `phase_spread` is below 1, in that part of it. A window without packets may be left out.
     `marked_from_s` is from when on `on_marked` wants to be called; calls before change nothing.
     """

@@ -1,9 +1,8 @@
 """Whether a scheme's RP and NP keep the rules of `base`: what `pcn scheme check` runs.
 
 Both are driven by events as hosts bring them, many thousands of each kind, drawn from a seed: what breaks a rule is
-named with the event that did it. They have to be functions of their events: no clock, no random numbers, nothing that
-one flow tells another.
-"""
+named with the event that did it. They have to be functions of their events: no clock, no random numbers, no state that
+flows share."""
 
 from __future__ import annotations
 
@@ -28,7 +27,7 @@ LINE_RATES_BPS = (1e9, 10e9, 100e9)
 _EVENTS = 3000
 _FLOWS = 4
 _SLOW = 20.0
-"""Calls that take so many times as long as PCN's make virtual time slow."""
+"""Calls that take longer than PCN's by this factor make virtual time slow."""
 _OWN_CLOCKS = {"time", "random", "_random", "secrets", "posix", "_socket", "datetime", "numpy.random"}
 
 
@@ -42,7 +41,7 @@ class Finding:
 
 
 class _BrokenError(Exception):
-    """A rule isn't kept; says where."""
+    """A rule is broken; the text names the place."""
 
 
 MOST_RATE_BPS = (2**32 - 1) * 1e6
@@ -53,14 +52,14 @@ Event = tuple[str, Any, float]
 
 
 def check(scheme: Scheme, seed: int = 1) -> list[Finding]:
-    """Every rule with its verdict, in order, but for `cost`."""
+    """Every rule with its verdict, in order, except `cost`."""
     rules: list[tuple[str, Callable[[], str]]] = [
         ("parameters have a unit, bounds and a meaning", lambda: _parameters(scheme)),
         ("events are those that hosts bring", lambda: _methods(scheme)),
         ("rates are finite, above 0 and at most the line rate", lambda: _rates(scheme, seed)),
         ("windows are answered by a CNP or nothing", lambda: _notifications(scheme, seed)),
         ("the same events give the same, whatever other flows do", lambda: _deterministic(scheme, seed)),
-        ("no clock, random number, file or socket of its own", lambda: _closed(scheme, seed)),
+        ("no clock, random number, file or socket", lambda: _closed(scheme, seed)),
     ]
     if scheme.reaction_point_c:
         rules.append(("the RP in C decides what the RP in Python does", lambda: _in_c(scheme, seed)))
@@ -110,7 +109,7 @@ def _methods(scheme: Scheme) -> str:
     for end, base in ends:
         for name in (name for name in dir(end) if name.startswith("on_")):
             if not hasattr(base, name):
-                raise _BrokenError(f"{type(end).__name__}.{name}: nobody calls it; {nearest(name, _events_of(base))}")
+                raise _BrokenError(f"{type(end).__name__}.{name}: no host calls it; {nearest(name, _events_of(base))}")
             if getattr(type(end), name, None) is not getattr(base, name):
                 own.append(name)
     return ", ".join(own) or "it reacts to none"
@@ -225,7 +224,7 @@ def decided(rp: ReactionPoint) -> dict[str, object]:
 
 
 def _trace(scheme: Scheme, seed: int) -> Iterator[tuple[object, ...]]:
-    """What RP and NP say after each event."""
+    """Outputs of RP and NP after each event."""
     configured, line_bps = scheme.configure(), LINE_RATES_BPS[1]
     rp, np = configured.new_rp(line_bps), configured.new_np()
     for event in _events(rp, np, seed):

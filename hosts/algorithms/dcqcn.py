@@ -6,7 +6,7 @@ Where the paper leaves a choice:
   four. Here T and BC count the expiries before this one, so that Fig. 7's comparisons and the five of the text agree.
 - Hyper increase is QCN's ("see [17]"): here the target rises by R_HAI at each event, without QCN's growing factor, as
   the parameter is usually given for DCQCN.
-- Alpha decays from the flow's start on, not from its first CNP: eq. 2 asks for "no feedback for K time units" alone.
+- Alpha decays from the flow's start on, not from its first CNP: eq. 2 requires only "no feedback for K time units".
 - The NP sends its next CNP at the first marked packet N after the last one. Fig. 6 can be read as sending it
   at the end of those N for a packet marked within; the paper's text has "if a marked packet arrives for a flow, and no
   CNP has been sent for the flow in last N microseconds, a CNP is sent immediately".

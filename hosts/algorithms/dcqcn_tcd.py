@@ -20,7 +20,7 @@ from .tcd import TcdNotificationPoint, TcdParameters
 
 @dataclass(frozen=True)
 class DcqcnTcdParameters(TcdParameters, DcqcnParameters):
-    """DCQCN's but for alpha, and the marking point's."""
+    """DCQCN's parameters with another alpha, and those of the marking point."""
 
     initial_alpha: float = parameter(1.2, "number", "DCQCN: alpha at a flow's start", least=1e-6, most=1.9)
 

@@ -4,8 +4,8 @@
     path/to/file.py:NAME       a `Scheme` in a Python file
     pcn@path/to/x.json         one of these with another program in the switches: called pcn@x, as it is another scheme
 
-Whatever is found has a name from then on: results, tables and pictures have it by that. A process of its own is told
-`Scheme.reference`, and finds the same.
+A scheme that was found has a name, which results, tables and pictures use. Other processes get `Scheme.reference`,
+and find the same scheme by it.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ schemes: dict[str, Scheme] = {scheme.name: scheme for scheme in _ours()}
 
 
 def find_scheme(text: str) -> Scheme:
-    """By name, file, or with another program. Raises SchemeError, which says what there is."""
+    """Finds a scheme by name or file, or with another program. Raises SchemeError, which lists the existing schemes."""
     if text in schemes:
         return schemes[text]
     base, at, program = text.partition("@")

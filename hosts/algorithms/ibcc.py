@@ -1,16 +1,17 @@
 """InfiniBand's congestion control (Architecture 1.2.1, annex A10) in RoCE's terms: CE stands for FECN, a CNP for BECN.
 
 A source has an index into its congestion control table (CCT) for each flow. A BECN raises it, a timer lowers it, and
-the entry says how long to wait after a packet, in times that the packet takes. A destination answers every packet that
+the entry is the wait after a packet, in packet times. A destination answers every packet that
 is marked. Its congestion point is a threshold: p4src's red_ecn.p4 with K_min = K_max.
 
-What the annex leaves to whoever configures a network, and is ours here: entry i waits i packet times, so that the rate
-is line / (1 + i); the threshold is a tenth of the buffer that TCD's paper has for a port. Differences from the annex:
+The annex leaves some values to a network's configuration; these are ours: entry i waits i packet times, so that the
+rate is line / (1 + i); the threshold is a tenth of the buffer that TCD's paper has for a port. Differences from the
+annex:
 
 - The index and its timer belong to a flow, and the timer runs from the first BECN until the index is 0 again, where the
   annex has one timer that goes on for all flows of a service level.
-- A switch marks at its threshold whether it has credits to send or not: it doesn't tell the root of a congestion tree
-  from its victims.
+- A switch marks at its threshold whether it has credits to send or not: it doesn't distinguish the root of a congestion
+  tree from its victims.
 """
 
 from __future__ import annotations

@@ -17,7 +17,7 @@ from .tcd import TcdParameters
 
 @dataclass(frozen=True)
 class IbccTcdParameters(TcdParameters, IbccParameters):
-    """The step is the paper's. UE is told once in a period, as DCQCN with TCD tells it; that is ours."""
+    """The step is the paper's. An NP sends UE once in a period, like DCQCN with TCD; that is our choice."""
 
     ccti_increase: float = parameter(
         2, "count", "IB CC with TCD: what a BECN adds to the index", name="CCTI_Increase", least=1, most=255

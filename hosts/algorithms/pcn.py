@@ -2,7 +2,7 @@
 
 Where the paper leaves a choice:
 
-- The NP's timer runs freely, with a phase of its own for each flow; the first packet comes anywhere in a period, and
+- The NP's timer runs freely, with a separate phase for each flow; the first packet comes anywhere in a period, and
   what arrived in that rest of it is divided by T as well. In a packet model of section 7.1's dumbbell the initial queue
   is then drained after 3 to 5 ms (paper: 7.5), and Jain's index is 0.98 to 1.00. If periods start with the flows' first
   packets, flows that start together are notified in step: 37 ms, and 0.92.
@@ -10,7 +10,7 @@ Where the paper leaves a choice:
   their total size divided by T.
 - "When the inter-arrival time is larger than T, NP estimates the receiving rate by replacing T by the inter-arrival
   time": that between the latest packet and the one before it. It can exceed T only in a period of one packet; a period
-  of several packets after a silence (a PAUSE, say) is divided by T, so that the silence doesn't hide the rate.
+  of several packets after a silence (for example a PAUSE) is divided by T, so that the silence doesn't hide the rate.
 - "95% packets": at least 95%. Below 20 packets a period this means all of them.
 - RecRate, "normalized by 1Mbps", is rounded to the nearest Mb/s and at least 1: rounding down would take 8% from flows
   of 10 Mb/s.
@@ -58,7 +58,7 @@ class PcnParameters(PcnWeights):
 
 @dataclass(frozen=True)
 class PcnTimeParameters(RestParameters, PcnParameters):
-    """Of PCN where switches tell a RESUME by time."""
+    """PCN's parameters if switches detect a RESUME by time."""
 
 
 def recommended(network: NetworkFacts) -> dict[str, float]:

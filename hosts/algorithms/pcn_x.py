@@ -14,9 +14,9 @@ PCN is fair while flows are few. With N flows on a bottleneck a flow has C T / N
    that it is about: the lower of the present one and the one before.
 4. PCN's decreases all go to the same RecRate (1 - w_min) while a queue drains. Relative ones add up: they are by
    `beta`, since w_min, 0.05 for two flows, would empty the link.
-5. An NP whose flow a higher class starves has no packets to tell of, and sends no CNP; the sender goes on at its rate,
-   into a queue that isn't served (docs/notebook/priorities.md). Here an RP that sends and hears nothing halves its rate
-   after `silence` periods, and again after each further one. The next CNP is about the rate before.
+5. An NP whose flow a higher class starves receives no packets, and sends no CNP; the sender goes on at its rate,
+   into a queue that isn't served (docs/notebook/priorities.md). Here an RP that sends and receives no CNP halves its
+   rate after `silence` periods, and again after each further one. The next CNP is about the rate before.
 
 CP, CNP and the increase are PCN's.
 """
@@ -48,7 +48,7 @@ class PcnXParameters(PcnWeights):
 
     beta: float = parameter(0.005, "number", "PCN-X: by how much a decrease lowers a rate", least=1e-6, most=1 - 1e-6)
     silence: float = parameter(
-        0, "number", "PCN-X: the rate is halved after so many periods without a CNP; 0: never", most=1e6
+        0, "number", "PCN-X: periods without a CNP after which the rate is halved; 0: never", most=1e6
     )
 
 

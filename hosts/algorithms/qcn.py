@@ -3,11 +3,11 @@ notifies the source itself.
 
 Where the papers leave a choice:
 
-- F_b has 6 bits, so the deepest cut is 63/128 = 0.492, not the 0.5 that G_d F_bmax is said to be.
+- F_b has 6 bits, so the deepest cut is 63/128 = 0.492, not the 0.5 that the text has for G_d F_bmax.
 - "With either Byte Counter or Timer larger than 5": the first five cycles are fast recovery, the sixth is active
   increase. When both counters are beyond 5 the increase is hyper-active: i R_HAI for the i-th such cycle of the slower
   one.
-- Cycles are halved for a counter that has had five of its own.
+- A counter's cycles are halved after its first five.
 - Eq. 2 sets R_t to R_c at every message. What is built keeps R_t at a message that follows another without a cycle in
   between (NICs call the other way "clamp target rate"): several messages in a row are one decrease, and the way back is
   short. `keep_target` chooses. It matters where many messages come in one round trip: with eq. 2, a flow that

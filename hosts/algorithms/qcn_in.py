@@ -1,10 +1,10 @@
 """QCN with its congestion points at inputs (RZ 3880, "unbiased QCN"): QCN's RP, and other answers to two questions.
 
 Which queue? What an ingress port has inside the switch, whichever outputs it waits for; not an output's queue. And
-whom does a sample tell? With `qcn-in` the source of the packet that arrives: flows are told by what they send, also one
-that waits for nothing. With the paper's occupancy sampling a flow that has packets inside: that of one of them, by
-chance (`qcn-os`), that with the most bytes (`qcn-os-largest`), or one by the time that packets wait (`qcn-os-sojourn`,
-ours).
+which flow does a sample notify? With `qcn-in` the source of the packet that arrives: flows are notified by what they
+send, also one that waits for nothing. With the paper's occupancy sampling a flow that has packets inside: that of one
+of them, by chance (`qcn-os`), that with the most bytes (`qcn-os-largest`), or one by the time that packets wait
+(`qcn-os-sojourn`, ours).
 
 Parameters are QCN's, so that the schemes can be compared; the paper's figures have their own.
 """
@@ -23,7 +23,7 @@ _PROGRAM, _MARKING = "qcn_in", ("qcn_in_cp",)
 
 @dataclass(frozen=True)
 class QcnInParameters(QcnParameters):
-    """QCN's. `culprit` is whom a sample tells, by its name in controller/marking/qcn_in_cp.py."""
+    """QCN's. `culprit` is how a sample selects the flow to notify: a name in controller/marking/qcn_in_cp.py."""
 
     culprit: ClassVar[str] = "arrival"
     keep_alive: ClassVar[float] = 0  # a sample at a departure needs a culprit that isn't an arriving packet
@@ -59,13 +59,13 @@ def _scheme(name: str, summary: str, parameters: type[QcnParameters]) -> Scheme:
     return Scheme(name, f"QCN at inputs, {summary} (RZ 3880)", _PROGRAM, parameters, QcnReactionPoint, marking=_MARKING)
 
 
-QCN_IN = _scheme("qcn-in", "which tells the source of the arriving packet", QcnInParameters)
-QCN_OS = _scheme("qcn-os", "which tells one of the packets inside, by chance", OccupancyParameters)
-QCN_OS_LARGEST = _scheme("qcn-os-largest", "which tells the flow with the most bytes inside", LargestParameters)
-QCN_OS_SOJOURN = _scheme("qcn-os-sojourn", "which tells a flow by the time that its packets wait", SojournParameters)
+QCN_IN = _scheme("qcn-in", "which notifies the source of the arriving packet", QcnInParameters)
+QCN_OS = _scheme("qcn-os", "which notifies the source of a random packet inside", OccupancyParameters)
+QCN_OS_LARGEST = _scheme("qcn-os-largest", "which notifies the flow with the most bytes inside", LargestParameters)
+QCN_OS_SOJOURN = _scheme("qcn-os-sojourn", "which notifies a flow by the time that its packets wait", SojournParameters)
 QCN_OUT = Scheme(
     "qcn-out",
-    "QCN at outputs with buffers of their own, behind a fabric (RZ 3880)",
+    "QCN at outputs with separate buffers, behind a fabric (RZ 3880)",
     "qcn_both",
     QcnParameters,
     QcnReactionPoint,
@@ -73,7 +73,7 @@ QCN_OUT = Scheme(
 )
 QCN_BOTH = Scheme(
     "qcn-both",
-    "QCN at inputs and at outputs with buffers of their own (RZ 3880)",
+    "QCN at inputs and at outputs with separate buffers (RZ 3880)",
     "qcn_both",
     QcnInParameters,
     QcnReactionPoint,

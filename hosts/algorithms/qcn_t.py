@@ -1,9 +1,9 @@
 """QCN-T (Computer Networks 2018): QCN with "a single modified Timer" instead of byte counter and timer.
 
-With QCN a flow's rate grows after so many bytes, or after so long: fast flows get there sooner by bytes, and so the
-byte counter, which "generally dominates", gives more steps to who has more. By a timer alone all take as many steps.
+With QCN a flow's rate grows after a number of bytes, or after a time: fast flows reach the bytes sooner, and so the
+byte counter, which "generally dominates", gives more steps to faster flows. By a timer alone all take as many steps.
 
-The text at hand doesn't say how the timer is modified. Here it has QCN's cycles: five of fast recovery, then ones of
+The text at hand doesn't describe the modified timer. Here it has QCN's cycles: five of fast recovery, then ones of
 half the length with active increase. Hyper-active increase, for which QCN waits for both counters, there is none. The
 timer's length decides how steady the queue is (docs/choices.md). The default is what the byte counter's 150 KB take
 at 1 Gb/s.
@@ -21,7 +21,7 @@ from .scheme import Scheme
 
 @dataclass(frozen=True)
 class QcnTParameters(CommonParameters):
-    """QCN's but for the timer."""
+    """QCN's parameters with another timer."""
 
     timer_s: float = parameter(1.2e-3, "time", "QCN-T: timer of rate increase", name="qcn_timer", least=1e-6, most=1)
 

@@ -1,4 +1,4 @@
-"""What TCD (SIGCOMM'21) adds to a scheme: parameters of its marking point, tcd_port.p4, and an NP that tells UE.
+"""TCD's additions to a scheme (SIGCOMM'21): parameters of its marking point, tcd_port.p4, and an NP that notifies UE.
 
 Of its two principles (5.2) the schemes take: a flow that is marked UE keeps its rate until it is congested or
 uncongested; one that is marked CE cuts it harder than the scheme alone would.
@@ -33,7 +33,7 @@ class TcdParameters(Parameters):
 
 
 class TcdNotificationPoint(DcqcnNotificationPoint):
-    """CE as DCQCN tells it. A window of N with packets marked UE and none CE makes a CNP with UE."""
+    """Notifies CE like DCQCN. A window of N with packets marked UE and none CE makes a CNP with UE."""
 
     def __init__(self, parameters: DcqcnParameters) -> None:
         super().__init__(parameters)
@@ -60,7 +60,7 @@ TCD = Scheme(
 
 @dataclass(frozen=True)
 class TcdTimeParameters(RestParameters, TcdMarksParameters):
-    """And those of a RESUME that is told by time."""
+    """And those of a RESUME that is detected by time."""
 
 
 TCD_TIME = Scheme(

@@ -8,11 +8,10 @@ Where it leaves a choice:
 - At the first RTT there is no gradient yet: it counts as 0.
 - "Gradient <= 0 for five completion events" are five in a row, in whichever of the three bands their RTTs were.
 - Two things are as in the code that TIMELY's authors published, not in Algorithm 1. No update takes more than half of
-  the rate (PCN's paper says so of all schemes, 3.2): the gradient has no bound, and an RTT that jumps by 1.5 times the
-  least one would leave the lowest rate. And what an update adds, or takes above T_high, is in proportion to the time
-  since the update before, up to the least RTT: so that RTTs of every packet (`segment_bytes` = a packet) make a rate
-  rise no faster than those of segments do.
-"""
+  the rate (PCN's paper states this for all schemes, 3.2): the gradient has no bound, and an RTT that jumps by 1.5 times
+  the least one would leave the lowest rate. And what an update adds, or takes above T_high, is in proportion to the
+  time since the update before, up to the least RTT: so that RTTs of every packet (`segment_bytes` = a packet) make a
+  rate rise no faster than those of segments do."""
 
 from __future__ import annotations
 
@@ -25,7 +24,7 @@ from .scheme import Scheme
 
 @dataclass(frozen=True)
 class TimelyParameters(Parameters):
-    """TIMELY's own values, which PCN's paper says that it uses (3.1). It names no least rate; here one increase.
+    """TIMELY's own values, which PCN's paper uses (3.1). It names no least rate; here one increase.
 
     t_low_s, t_high_s and min_rtt_s belong to networks whose empty round trip takes 20 us or so: a scenario with a
     longer one must set them. A max_decrease of 1 is Algorithm 1 as printed.

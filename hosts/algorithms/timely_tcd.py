@@ -1,4 +1,4 @@
-"""TIMELY with TCD (SIGCOMM'21, Fig. 19), by the paper's principles: the text at hand says only that there is one.
+"""TIMELY with TCD (SIGCOMM'21, Fig. 19), by the paper's principles: the text at hand only mentions it.
 
 An acknowledgement carries the worst mark of its segment. UE: the rate stays, and increases in a row count anew. CE, and
 none: TIMELY. RED marks by DCQCN's thresholds. Nothing cuts harder at CE: by how much isn't in the text.

@@ -71,7 +71,7 @@ def assignments(texts: Iterable[str], example: str) -> dict[str, str]:
 
 
 def listing(title: str, rows: Callable[[], Iterable[tuple[str, str]]]) -> type[click.Command]:
-    """A command whose help ends with a list: (name, what it is), asked for when the help is."""
+    """Makes a command whose help ends with a list of (name, description), computed when the help is shown."""
 
     class Listing(click.Command):
         def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:

@@ -93,7 +93,7 @@ def deploy(
     if check and reads:
         raise click.UsageError("take --check, which sends nothing, or --read")
     if address is None and not check:
-        raise click.UsageError("say where its P4Runtime server is, with --grpc HOST:PORT, or take --check")
+        raise click.UsageError("name its P4Runtime server with --grpc HOST:PORT, or take --check")
     lab = read(path)
     package = Package.compiled(program)
     entries = tofino.check(lab, package)

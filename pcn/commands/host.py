@@ -65,7 +65,7 @@ def host(
     from softswitch.units import quantity_text
 
     if not receivers and (rate or size or via):
-        raise click.UsageError("--rate, --size and --via are of flows: say where one goes, with --to ADDRESS")
+        raise click.UsageError("--rate, --size and --via are of flows: give a flow's destination with --to ADDRESS")
     given = assignments(parameters, "w_min=0.05")
     try:
         wanted = settings(find_nic(interface), ip, line_rate, scheme, given, log)

@@ -95,6 +95,6 @@ def pcap(
 
 
 def _free(stem: str) -> Path:
-    """A file that isn't there yet."""
+    """Chooses the name of a new file."""
     paths = (Path(f"{stem}{'' if number == 1 else f'-{number}'}.pcapng") for number in numbers(1))
     return next(path for path in paths if not path.exists())

@@ -1,4 +1,4 @@
-"""`pcn scheme`: which congestion control schemes there are, and whether one of somebody's own keeps the rules."""
+"""`pcn scheme`: lists the congestion control schemes, and checks whether a user's scheme keeps the rules."""
 
 from __future__ import annotations
 
@@ -65,8 +65,8 @@ def check(name: str, seed: int, as_json: bool) -> int:
     """Drive SCHEME's RP and NP by thousands of events, and report which rules they keep.
 
     \b
-    Units, finite rates, the same result each time and beside other flows, no clock or random numbers of its own, what
-    a call costs. Exit code 1 where a rule is broken, with the event that did it.
+    Units, finite rates, the same result each time and beside other flows, no clock or random numbers,
+    the cost of a call. Exit code 1 where a rule is broken, with the event that did it.
 
     \b
     Examples:

@@ -121,7 +121,7 @@ def sweep(
 
 
 def _show(outcomes: Sequence[Outcome], decided: Mapping[str, str], shown: Sequence[str]) -> list[str]:
-    """Prints the means; what there is to be said of them."""
+    """Prints the means; returns remarks on them."""
     from experiments.data.errors import ExperimentError
     from experiments.sweep import parameter_sweep
 

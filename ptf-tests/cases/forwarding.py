@@ -99,7 +99,8 @@ class UnknownDestination(PcnTest):
 
 
 class RouteToInternalPort(PcnTest):
-    """The recirculation port and the drop port are no next hops: what went there would count as inside for ever."""
+    """The recirculation port and the drop port are no next hops: packets sent there would count as inside without
+    end."""
 
     def runTest(self) -> None:
         for number, port in enumerate((RECIRCULATION_PORT, 511), start=1):
@@ -150,7 +151,7 @@ class CnpOvertakesData(PcnTest):
 
 
 class CnpIsUntouched(PcnTest):
-    """Its ECN field says decrease or increase and RecRate the rate: the switch changes neither."""
+    """Its ECN field means decrease or increase and RecRate is the rate: the switch changes neither."""
 
     def runTest(self) -> None:
         for port in FAST_PORTS:

@@ -99,7 +99,7 @@ class PortLeavesAndComesBack(MultipathTest):
 
 
 class NoPortInTheGroup(MultipathTest):
-    """A group that nobody programmed, and one without members, which BMv2 refuses to an entry: there is no route, and
+    """A group that isn't programmed, and one without members, which BMv2 refuses to an entry: there is no route, and
     nothing counts as inside."""
 
     def runTest(self) -> None:

@@ -1,7 +1,7 @@
 """NP-ECN (PCN, section 5.1): what a pause held up leaves unmarked, and real congestion is marked.
 
 "Exactly those" holds to the packet in the embedded switch, whose queues keep their order. In BMv2 a packet that
-is recirculated may be overtaken, so that the tests there tell how many leave unmarked, not which.
+is recirculated may be overtaken, so the tests there check how many leave unmarked, not which.
 """
 
 from testbed import CNP_CLASS, PAYLOAD, ROCE_CLASS, SLOW_PORT, Arrival, PcnTest, cnp, data, forwarded, index
@@ -216,7 +216,7 @@ class PortWithoutPfcMarks(PcnTest):
 
 
 class LossyClassesAreNotMarked(PcnTest):
-    """CNPs, whose ECN field has a meaning of its own, and every other class that isn't lossless."""
+    """CNPs, whose ECN field has another meaning, and every other class that isn't lossless."""
 
     def runTest(self) -> None:
         for number in set(range(8)) - {ROCE_CLASS, CNP_CLASS}:

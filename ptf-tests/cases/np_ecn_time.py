@@ -86,7 +86,7 @@ class CnpsHideNoPause(NpEcnTimeTest):
 
 
 class ShortPauseIsNotSeen(NpEcnTimeTest):
-    """Here frames of up to ten seconds are said to be possible: a rest of less is none. What found others is marked."""
+    """With a largest frame of ten seconds a shorter rest is none. Packets that found others are marked."""
 
     differences = ("marked_by_time",)
     gap = 10_000_000
@@ -101,7 +101,7 @@ class ShortPauseIsNotSeen(NpEcnTimeTest):
         self.hold(self.n)
         self.resume(SLOW_PORT)
         seen = marks(self.receive(SLOW_PORT, self.n))
-        self.assertLess(self.wires.now - begun, self.gap * 1e-6, "too slow to tell")
+        self.assertLess(self.wires.now - begun, self.gap * 1e-6, "too slow for a result")
         self.assertEqual((sum(seen), self.marked_by_time()), (self.n - 1, self.n - 1))
 
 
@@ -124,8 +124,8 @@ class WhatGoesRoundIsFound(ShortPauseIsNotSeen):
 
 
 class LongestFrameIsNoPause(NpEcnTimeTest):
-    """What waits behind a frame of the largest size, of its own class or a lower one, is marked. That frame is on its
-    way for 12 ms."""
+    """A packet that waits behind a frame of the largest size, of the same class or a lower one, is marked. That frame
+    is on its way for 12 ms."""
 
     def runTest(self) -> None:
         expected = [False, False, True, True, True]

@@ -112,7 +112,7 @@ class QuantaExpire(PcnTest):
 
 
 class PauseIsProlonged(PcnTest):
-    """Each PAUSE counts from its arrival, for as long as it says: a neighbour that refreshes it holds the port."""
+    """Each PAUSE counts from its arrival, for its own time: a neighbour that refreshes it holds the port."""
 
     def runTest(self) -> None:
         self.pause(2, quanta=500)

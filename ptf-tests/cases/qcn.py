@@ -1,5 +1,5 @@
-"""QCN's congestion point (IEEE 802.1Qau; QCN-T paper, section 2.1): which packets are sampled, what their sources are
-told, and that the message finds its way.
+"""QCN's congestion point (IEEE 802.1Qau; QCN-T paper, section 2.1): sampled packets, their sources' messages, and the
+messages' way.
 
 A pause makes the queue: the n-th packet that comes to a paused port finds n - 1 waiting.
 """
@@ -69,7 +69,7 @@ class QcnTest(PcnTest):
 
 
 class SourcesAreToldHowFarAndHowFast(QcnTest):
-    """Byte for byte, from the first packet that has something to tell to where 6 bits are full. Data isn't changed."""
+    """Byte for byte, from the first packet with feedback to where 6 bits are full. Data isn't changed."""
 
     def runTest(self) -> None:
         n = 40
@@ -213,7 +213,7 @@ class OnlyLosslessRoceIsSampled(QcnTest):
 
 
 class AMessagePassesPausedPorts(QcnTest):
-    """It has the highest class, which nobody pauses, while data to the same host has to wait."""
+    """It has the highest class, which no neighbour pauses, while data to the same host has to wait."""
 
     def runTest(self) -> None:
         n = 10

@@ -17,7 +17,7 @@ from controller.pfc import PFC_CLONE_SESSION
 from hosts import wire
 
 UNSURE = 4
-"""On a live target packets still come when so many have left."""
+"""On a live target packets still come when this number has left."""
 
 
 class QcnOutTest(PcnTest):
@@ -94,7 +94,7 @@ class InputsAndOutputsBoth(QcnOutTest):
 
 class AnInputsMessageIsNoOutputs(QcnOutTest):
     """A departure that the input's sample chose isn't sampled by the output: its message goes, and the next packet is
-    the output's. By sojourn with a dice of one side each sample tells the next packet that leaves."""
+    the output's. By sojourn with a draw of one value each sample notifies the source of the next departing packet."""
 
     marking = (
         QcnInPort(1, QcnOutTest.q_eq, 0, 1, culprit=Culprit.SOJOURN),

@@ -1,4 +1,4 @@
-"""QCN's congestion points at inputs (RZ 3880): what they count, when they sample, and whom they tell.
+"""QCN's congestion points at inputs (RZ 3880): what they count, when they sample, and which flow they notify.
 
 A pause keeps packets inside: the n-th packet from port 1 finds n - 1 of that port's, at whichever outputs they wait.
 """
@@ -54,7 +54,7 @@ class OnlyLosslessRoceOfItsPortIsSampled(QcnInTest):
 
 
 class SamplesAreAsFarApart(QcnInTest):
-    """However bad it is: the interval is fixed unless the table says that it is adaptive."""
+    """However bad it is: the interval is fixed by default; an entry can make it adaptive."""
 
     adaptive = False
     sample = 20 * FRAME
@@ -107,7 +107,7 @@ class Occupancy(QcnInTest):
         self.switch.modify(point.entries())
 
     def sample(self, n: int) -> Counter[tuple[bytes, int]]:
-        """Whom n packets that find the others waiting tell: the flow's destination and QP."""
+        """Flows notified by n packets that find the others waiting: the flow's destination and QP."""
         found: Counter[tuple[bytes, int]] = Counter()
         before = self.notified()
         for psn in range(n):
@@ -124,7 +124,7 @@ class Occupancy(QcnInTest):
 
 
 class ByChance(Occupancy):
-    """A flow is told with probability q_n / q: within three standard deviations of the binomial distribution."""
+    """A flow is notified with probability q_n / q: within three standard deviations of the binomial distribution."""
 
     point = QcnInPort(1, FRAME, 0, sample_bytes=1, culprit=Culprit.RANDOM)
 
@@ -164,7 +164,7 @@ class ByChanceAfterAPeak(ByChance):
 
 
 class TheLargestAlone(Occupancy):
-    """None to the innocent, and none to the second. When the largest has left, the next one is told."""
+    """None to the innocent, and none to the second. When the largest has left, the next one is notified."""
 
     point = QcnInPort(1, FRAME, 0, sample_bytes=1, culprit=Culprit.LARGEST)
 
@@ -202,8 +202,8 @@ class WhatWasCountedIsWhateverTheTableHas(QcnInTest):
 
 
 class AFullArray(Occupancy):
-    """What has no slot can't be told; all others can, and slots come back (tearDown). Not in BMv2, which has no room
-    for more packets that go round than there are slots, and drops what comes beside them."""
+    """A packet without a slot can't be sampled; all others can, and slots become free again (tearDown). Not in BMv2,
+    which has no room for more recirculating packets than slots, and drops further packets."""
 
     n, more = 700, 400
     point = QcnInPort(1, FRAME, 0, sample_bytes=1, culprit=Culprit.RANDOM)
@@ -220,8 +220,8 @@ class AFullArray(Occupancy):
 
 
 class ByTheTimeThatPacketsWait(QcnInTest):
-    """A sample tells the next departure that the dice takes: one that waited w of D us with probability w / D, one that
-    waited for nothing never."""
+    """A sample notifies the source of the next departure that the random draw selects: one that waited w of D us with
+    probability w / D, one that waited for nothing never."""
 
     rounds, wait_s, longest_s = 150, 0.5, 1.0
     point = QcnInPort(1, FRAME // 2, 0, sample_bytes=1, culprit=Culprit.SOJOURN, sojourn_us=round(longest_s * 1e6))
@@ -248,7 +248,7 @@ class ByTheTimeThatPacketsWait(QcnInTest):
 
 
 class ASampleThatWaitsIsReplaced(QcnInTest):
-    """By the next one; so packets that come together are told one message, by the first that leaves."""
+    """By the next one; so packets that come together cause one message, by the first that leaves."""
 
     point = QcnInPort(1, FRAME, 0, sample_bytes=1, culprit=Culprit.SOJOURN)
 

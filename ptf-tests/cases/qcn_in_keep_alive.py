@@ -1,5 +1,5 @@
-"""Keep-alive of QCN's congestion points at inputs: samples while PFC says PAUSE to the neighbour, when something
-departs and, of port 2, when the packet generator says (run.py)."""
+"""Keep-alive of QCN's congestion points at inputs: samples while PFC pauses the neighbour, when a packet departs
+and, for port 2, at the packet generator's frames (run.py)."""
 
 import itertools
 import math
@@ -27,7 +27,7 @@ from controller.marking.qcn_in_cp import Culprit, QcnInPort
 
 
 class KeepAliveTest(QcnInTest):
-    """XOFF is 30 packets, and keep-alive 20 ms, the packet generator's period, unless a test says otherwise."""
+    """XOFF is 30 packets, and keep-alive 20 ms, the packet generator's period, by default."""
 
     xoff, period_us = 30, 20_000
     point = QcnInPort(1, FRAME, 0, sample_bytes=10**9, culprit=Culprit.LARGEST, keep_alive_us=period_us)
@@ -76,8 +76,8 @@ class KeepAliveOff(KeepAlive):
 
 
 class StoppedOutput(KeepAliveTest):
-    """Nothing departs: each generated frame samples, and tells the largest flow; none the second, and none one that
-    waits for nothing. Nothing else is counted."""
+    """Nothing departs: each generated frame samples, and notifies the largest flow; none notifies the second, or one
+    that waits for nothing. Nothing else is counted."""
 
     q_eq = 40 * FRAME
     point = replace(KeepAliveTest.point, port=2, q_eq_bytes=q_eq)
@@ -129,7 +129,7 @@ class NoOftenerThanThePortSays(StoppedOutput):
 
 
 class AnInnocentFlowBesideIt(StoppedOutput):
-    """It passes at once, and is told nothing; its departures are no samples while the latest one is younger."""
+    """It passes at once, and gets no message; its departures are no samples while the latest one is younger."""
 
     def runTest(self) -> None:
         self.fill()
@@ -176,7 +176,7 @@ class WithoutItsFramesAStoppedOutputIsNoSample(StoppedOutput):
 
 
 class OnlyWhilePaused(StoppedOutput):
-    """The neighbour isn't told to pause: what it sends is what samples."""
+    """The neighbour isn't paused: its packets trigger samples."""
 
     largest, second = 15, 10
 

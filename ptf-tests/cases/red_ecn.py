@@ -181,7 +181,7 @@ class BothEctCodepointsAndCe(RedTest):
 
 
 class LossyClassesAreNotMarked(RedTest):
-    """CNPs, whose ECN field has a meaning of its own, and every other class that isn't lossless."""
+    """CNPs, whose ECN field has another meaning, and every other class that isn't lossless."""
 
     def runTest(self) -> None:
         for number in set(range(8)) - {ROCE_CLASS, CNP_CLASS}:

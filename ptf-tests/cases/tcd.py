@@ -17,7 +17,7 @@ UE, ECT0, CE = 1, wire.ECN_ECT0, wire.ECN_CE
 NON_CONGESTION, DRAINING, UNDETERMINED, CONGESTION = range(4)
 MAX_TON_S = 0.1
 LATE = 3
-"""By so many packets a live switch may be off."""
+"""Tolerance of a live switch, in packets."""
 
 
 def always(port: int) -> RedPort:
@@ -68,7 +68,7 @@ class TcdTest(PcnTest):
         return self.register("tcd_state", index(port, number))
 
     def check_runs(self, found: list[int], *expected: tuple[int, int]) -> None:
-        """So many packets with this mark, then so many with that."""
+        """A number of packets with the first mark, then a number with the second."""
         runs: list[tuple[int, int]] = []
         for mark in found:
             runs = [*runs[:-1], (mark, runs[-1][1] + 1)] if runs and runs[-1][0] == mark else [*runs, (mark, 1)]

@@ -1,4 +1,4 @@
-"""TCD with its RESUME told by a port's rest: the states that PFC's RESUME gives, and which RESUMEs aren't seen
+"""TCD with RESUMEs detected by a port's rest: the states that PFC's RESUME gives, and which RESUMEs aren't seen
 (docs/tofino.md). Those that are TimeTold are tcd.py's, with this program and pauses that last."""
 
 from dataclasses import replace
@@ -50,7 +50,7 @@ class TimeToldClassesAndPortsHaveStatesOfTheirOwn(ByTime, tcd.ClassesAndPortsHav
 
 
 class ShortPauseIsNotSeen(ByTime):
-    """Here frames of up to ten seconds are said to be possible: a rest of less is none. RED decides throughout."""
+    """With a largest frame of ten seconds a shorter rest is none. RED decides throughout."""
 
     differences = ("marked_ue_by_pfc",)
 
@@ -73,7 +73,7 @@ class ShortPauseIsNotSeen(ByTime):
 
 
 class ResumeThatNothingWaitedForIsNotSeen(ByTime):
-    """The port was paused without a packet. PFC tells its RESUME all the same."""
+    """The port was paused without a packet. PFC reports its RESUME all the same."""
 
     differences = ("marked_ue_by_pfc",)
 

@@ -31,7 +31,7 @@ _ended = False
 
 
 class BuildError(Exception):
-    """The compiler is missing or refused, with what it said; or the cache can't be written."""
+    """The compiler is missing or refused (the text has its message), or the cache can't be written."""
 
 
 class LimitError(BuildError):
@@ -89,7 +89,7 @@ def _limit(kind: int, most: int) -> int:
 
 
 def _kill(process: subprocess.Popen[str]) -> None:
-    """What is left of its group."""
+    """Ends the rest of its group."""
     with suppress(ProcessLookupError, PermissionError):
         if process.returncode is None:
             os.killpg(process.pid, signal.SIGKILL)

@@ -1,9 +1,8 @@
 """C sources to shared objects, cached by content.
 
 A cached object's name holds a hash of the sources, the flags and the compiler's version, so it is never stale.
-Objects are written beside their place and renamed, so two processes that build the same one do no harm; what a build
-that was killed left there, the next one removes. Their last bytes are a checksum: what a crash, or somebody, left of
-one is built again.
+Objects are written beside their place and renamed, so two processes that build the same one do no harm; the next build
+removes the files of a build that was killed. Their last bytes are a checksum: a damaged object is built again.
 The cache is `$XDG_CACHE_HOME/pcn-lab`, else `~/.cache/pcn-lab`; it may be deleted at any time. What stands there runs
 in this process: so the cache, and each object in it, is this user's own (`softswitch.private`).
 """
@@ -109,7 +108,7 @@ def build(name: str, sources: Sequence[Path | str], digest: str, flags: Sequence
 
 @contextmanager
 def _scratch(folder: Path) -> Iterator[Path]:
-    """A folder in the cache for one build, locked while it lasts. Those that nobody locks any more are removed."""
+    """A folder in the cache for one build, locked while it lasts. Folders without a lock are removed."""
     import shutil
     import tempfile
 
@@ -169,7 +168,7 @@ def link(name: Path, target: Path) -> None:
 
 
 def compiler_version() -> str:
-    """What the C compiler says of itself. Raises BuildError where there is none."""
+    """The C compiler's version text. Raises BuildError if there is none."""
     return _compiler_version(tuple(compiler()))
 
 

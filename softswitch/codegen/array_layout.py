@@ -18,7 +18,7 @@ LINE = 64
 
 @dataclass(frozen=True)
 class Place:
-    """Cell i is at i * stride + offset of a block. Stride 0: an array of its own, cell after cell."""
+    """Cell i is at i * stride + offset of a block. Stride 0: a separate array, cell after cell."""
 
     block: int = 0
     offset: int = 0

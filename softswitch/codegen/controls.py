@@ -1,6 +1,6 @@
 """Actions, tables and controls to C: a static inline function each.
 
-A table's function says which action ran, whether it was a hit, and whether the action called exit. A control's nodes
+A table's function returns which action ran, whether it was a hit, and whether the action called exit. A control's nodes
 stand in topological order (they have no cycle), so most of them fall through to the next.
 """
 

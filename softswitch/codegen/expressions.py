@@ -304,12 +304,12 @@ class Expressions(Places):
         return Value(i % f"i < {size} ? {read.text} : {zero}", read.kind, r)
 
     def register_cell(self, c_type: str, register: int) -> str:
-        """An lvalue: cell `i` of a register of up to 128 bits; codegen/array_layout.py says where it is."""
+        """An lvalue: cell `i` of a register of up to 128 bits; codegen/array_layout.py computes its place."""
         stride = self.cells.registers[register].stride
         return f"(*({c_type} *)((char *)s->registers[{register}].cells + i * {stride}))"
 
     def register_read(self, register: int) -> Value:
-        """Cell `i` of a register array; csrc/pipeline.h says how cells are laid out."""
+        """Cell `i` of a register array; csrc/pipeline.h describes the layout of cells."""
         width = self.program.registers[register].width
         r = unsigned_range(width)
         if width <= 64:

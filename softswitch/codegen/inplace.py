@@ -3,7 +3,7 @@
 Headers stay in the frame. Ingress parses them into local variables and writes bridged metadata for egress: which
 headers are valid, metadata that both pipelines use, header fields that ingress changed. Egress loads the fields that it
 uses from the frame and stores the changed ones. Each pipeline is generated twice: the fast path is for packets on
-the parser path with the most headers, so that the compiler knows which headers are valid; the slow path is for all
+the parser path with the most headers, so that the compiler can derive which headers are valid; the slow path is for all
 others. Parser states, tables, actions and checksums share their code with the general pipelines.
 
 Programs that could move a header, or request more than a port and a queue, have no in-place form.

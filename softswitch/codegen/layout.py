@@ -151,5 +151,5 @@ class Layout:
 
 
 def sort_rows(rows: list[tuple[int, str]]) -> list[str]:
-    """The largest members first, so that there are no holes."""
+    """The largest members first, which avoids holes."""
     return [text for _, text in sorted(rows, key=lambda row: row[0])]

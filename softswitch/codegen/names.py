@@ -4,7 +4,7 @@ from __future__ import annotations
 
 
 def identifier(prefix: str, index: int, name: str) -> str:
-    """A C identifier: unique by prefix and index, readable by what is left of the name."""
+    """A C identifier: unique by prefix and index, readable by the rest of the name."""
     readable = "".join(c if c.isascii() and c.isalnum() else "_" for c in name)[:40].strip("_")
     return f"{prefix}{index}_{readable}" if readable else f"{prefix}{index}"
 

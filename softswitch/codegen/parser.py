@@ -1,5 +1,5 @@
 """The parser to one C function: a label a state, and gotos. Of a parser of many statements each state is a function,
-which says what state comes next, and PART statements of a state are one: a compiler's time and memory grow faster than
+which returns the next state, and PART statements of a state are one: a compiler's time and memory grow faster than
 a function.
 
 `pos` is how many bytes of `data` are extracted, `length` how many there are: no read goes past it. A program whose
@@ -53,7 +53,7 @@ class ParserGenerator:
 
     def fast_path(self, path: list[int]) -> str:
         """bool parse_fast_path(s, p, h, l): parses packets that take exactly this path through the states to accept;
-        false for others. It has no joins, so the compiler knows which headers are valid."""
+        false for others. It has no joins, so the compiler can derive which headers are valid."""
         lines = [
             f"SW_INLINE bool parse_fast_path{SIGNATURE}) {{",
             UNUSED,

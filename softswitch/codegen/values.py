@@ -1,6 +1,6 @@
 """Values of the generated C: their kinds, their ranges, and conversions between kinds.
 
-BMv2 computes with integers of any size. The generator knows the range of each value, so it picks the smallest kind
+BMv2 computes with integers of any size. The generator tracks the range of each value, so it picks the smallest kind
 that holds every value exactly: u64, i64, i128, or `wide`, two's complement in as many limbs as the program needs.
 Where only the low bits matter, it computes modulo 2^64 (u64), 2^128 (u128) or in wide.
 """
@@ -28,7 +28,7 @@ class Limbs:
         self.count = 0
 
     def need(self, bits: int) -> None:
-        """Makes room for a signed value of so many bits."""
+        """Makes room for a signed value of `bits` bits."""
         self.count = max(self.count, 3, (bits + 63) // 64)
 
 

@@ -1,4 +1,4 @@
-"""The switch's C for an engine that runs switches of its own: the runtime's functions, and the headers' folder.
+"""The switch's C for an engine that runs switches itself: the runtime's functions, and the headers' folder.
 
 `softswitch.embed.HEADERS` names those that it may include.
 """

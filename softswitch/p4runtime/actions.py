@@ -34,12 +34,12 @@ class Call(NamedTuple):
         message.action.CopyFrom(unpack(self.action, self.args))
 
     def fits(self, query: p4r.TableAction) -> bool:
-        """Whether a read that asks for this action selects the entry."""
+        """Whether a read with this action as a filter selects the entry."""
         return self.action.id == query.action.action_id
 
 
 def pack(where: str, actions: Mapping[int, Action], message: p4r.Action) -> Call:
-    """The call that a message asks for. Raises RpcError INVALID_ARGUMENT for a foreign action or bad parameters."""
+    """The action call of a message. Raises RpcError INVALID_ARGUMENT for a foreign action or bad parameters."""
     action = actions.get(message.action_id)
     if action is None:
         raise RpcError(

@@ -2,7 +2,7 @@
 
 Source: P4Runtime specification, "Client Arbitration and Controller Replication". The primary of a role is the session
 with the highest election id that the role has ever seen. Callers hold the server's lock: so a change of primary waits
-for the Write that is under way, as the specification asks.
+for the Write in progress, as the specification requires.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ LAST_WORD_S = 10.0  # a client that did not read its stream may take so long to 
 
 
 class Session:
-    """One StreamChannel: what waits to be sent on it, and who its client says it is.
+    """One StreamChannel: the messages that wait to be sent on it, and the identity that its client claims.
 
     `cut` ends the stream whatever its client does: a status waits for the client to read it.
     """

@@ -34,7 +34,7 @@ LOOK = 10_000  # entries and cells that a Read looks at while nobody can write
 
 @dataclass
 class Written:
-    """The updates of a batch that were carried out, and what the client is told if some were not."""
+    """The updates of a batch that were applied, and the client's error if some were not."""
 
     updates: list[p4r.Update]
     error: BatchError | None = None
@@ -93,13 +93,13 @@ class Reading:
 
     @property
     def error(self) -> BatchError | None:
-        """What the client is told at the end if a query failed."""
+        """The error for the client at the end if a query failed."""
         failed = any(outcome.canonical_code for outcome in self._outcomes)
         return BatchError(self._outcomes) if failed else None
 
     def take(self) -> list[Part]:
-        """What comes next, all as of now: whole tables and arrays, until LOOK entries have been looked at. Callers make
-        sure that nobody writes meanwhile."""
+        """What comes next, all as of now: whole tables and arrays, until LOOK entries have been looked at. Callers
+        ensure that no client writes meanwhile."""
         taken, looked_at = [], 0
         for part in self._parts:
             taken.append(part)

@@ -45,7 +45,7 @@ def bind(info: p4i.P4Info, program: model.Program) -> schema.Schema:
     """
     wanted = info.pkg_info.platform_properties.multicast_group_table_size
     if wanted > MAX_GROUP:
-        raise RpcError(INVALID_ARGUMENT, f"the p4info asks for {wanted} multicast groups; the switch has {MAX_GROUP}")
+        raise RpcError(INVALID_ARGUMENT, f"the p4info requires {wanted} multicast groups; the switch has {MAX_GROUP}")
     _check_unique(info)
     types = Translations(info)
     values = Types(info)
@@ -238,7 +238,7 @@ def _value_set(
 
 
 def _width(described: p4i.MatchField | p4i.Action.Param, width: int) -> int:
-    """Bits that a client may use, of the `width` in the program. A p4info says none where the type is an error."""
+    """Bits that a client may use, of the `width` in the program. A p4info has none if the type is `error`."""
     if described.bitwidth < 0:
         raise RpcError(INVALID_ARGUMENT, f"{described.name} has {described.bitwidth} bits in the p4info")
     return min(described.bitwidth or width, width)
@@ -374,7 +374,7 @@ def _digest(types: Types, described: p4i.Digest, learn: model.LearnList) -> sche
 
 
 def _header(types: Translations, described: p4i.ControllerPacketMetadata) -> tuple[schema.HeaderField, ...]:
-    """Raises RpcError UNIMPLEMENTED for a field that is a string: the p4info doesn't say how many bits it has."""
+    """Raises RpcError UNIMPLEMENTED for a field that is a string: the p4info doesn't have its width."""
     for field in described.metadata:
         if not 0 <= field.bitwidth <= MAX_WIDTH:
             raise RpcError(INVALID_ARGUMENT, f"metadata field {field.name} has {field.bitwidth} bits in the p4info")

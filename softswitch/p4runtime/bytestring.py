@@ -18,7 +18,7 @@ def encode(value: int) -> bytes:
 def decode(data: bytes, width: int, what: str, code: int = INVALID_ARGUMENT) -> int:
     """The unsigned number in `data`. Raises RpcError `code` if it is empty or exceeds `width` bits.
 
-    The specification asks for OUT_OF_RANGE in general, and for INVALID_ARGUMENT in matches and action parameters.
+    The specification requires OUT_OF_RANGE in general, and for INVALID_ARGUMENT in matches and action parameters.
     """
     if not data:
         raise RpcError(code, f"{what}: the value is an empty byte string")

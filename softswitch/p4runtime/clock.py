@@ -1,7 +1,7 @@
-"""The manual clock of a switch that serves P4Runtime: time doesn't go past what its controllers have to be told.
+"""The manual clock of a switch that serves P4Runtime: time doesn't pass notifications that are due.
 
-The data plane's events reach controllers by the service's one thread. A fence behind them says that it has come so far:
-then all that has happened has been told, and so have digests and idle entries whose time has come.
+The data plane's events reach controllers by the service's one thread. When it comes to a fence behind these events,
+controllers have been notified of all of them, and of due digests and idle entries.
 """
 
 from __future__ import annotations
@@ -29,19 +29,19 @@ class Clock:
         self._stopped = False
 
     def stop(self) -> None:
-        """Nobody tells anything any more: ends what waits for it."""
+        """No notifications come any more: ends all calls that wait for them."""
         with self._told:
             self._stopped = True
             self._told.notify_all()
 
     def note_fence(self) -> None:
-        """The service's thread has come to the next fence, and has told what is due."""
+        """The service's thread has come to the next fence, and has sent all due notifications."""
         with self._told:
             self._fences_seen += 1
             self._told.notify_all()
 
     def advance(self, span_ns: int, port: int = 0, frames: int = 0, wanted: Callable[[], bool] = lambda: True) -> int:
-        """Moves time on and returns it, ns. Everything due by then has been done and told.
+        """Advances the time and returns it, ns. Everything due by then is done, notifications included.
 
         With `frames` no further than to the moment at which that many more have left by `port`; no further either once
         it isn't `wanted` any more. Raises OverflowError where time would be after LONGEST_NS.
@@ -63,9 +63,8 @@ class Clock:
     def inject(self, frames: Iterable[tuple[int, bytes]]) -> int:
         """Frames come in at ports, one after the other, at the time that stands, which is returned, ns.
 
-        What they cause at this time has been done and told. Raises NativeError for a port that isn't one without
-        interface, and for a frame that is too long.
-        """
+        Their effects at this time, notifications included, are complete. Raises NativeError for a port that isn't one
+        without interface, and for a frame that is too long."""
         try:
             for port, frame in frames:
                 self._native.inject(port, frame)
@@ -78,14 +77,14 @@ class Clock:
         return self._native.departed()
 
     def _next_ns(self) -> int:
-        """When controllers have something to be told next, beside what the data plane does."""
+        """The time of the next notification of controllers, beside the data plane's."""
         running = self._pipeline.running
         if running is None:
             return NEVER
         return min(running.digests.next_ns, running.tables.timers.next_ns)
 
     def _settle(self) -> None:
-        """Waits until what has happened and what is due has been told."""
+        """Waits until controllers have been notified of all past and due events."""
         with self._told:
             self._fences += 1
             fence = self._fences

@@ -84,7 +84,7 @@ class Forwarding:
             raise from_native(error) from error
 
     def read(self, query: p4r.Entity) -> Iterator[p4r.Entity]:
-        """The entities that a query selects, where nobody writes meanwhile. Raises as `parts`."""
+        """The entities that a query selects, if no client writes meanwhile. Raises as `parts`."""
         return entities(self.parts(query))
 
     def messages(self, event: Event) -> Iterator[p4r.StreamMessageResponse]:

@@ -1,8 +1,8 @@
 """What clients may take of the server: bytes a request, RPCs at once, the time that they let it wait, memory.
 
-Nobody has to be primary, or to have a certificate, to come to these bounds, so each holds before the service looks at a
-request. What exceeds one is RESOURCE_EXHAUSTED; a client that lets the server wait too long is cut off (CANCELLED).
-"""
+A client reaches these bounds without being primary, or having a certificate, so each is checked before the service
+reads a request. What exceeds one is RESOURCE_EXHAUSTED; a client that lets the server wait too long is cut off
+(CANCELLED)."""
 
 from __future__ import annotations
 

@@ -120,7 +120,7 @@ class Types:
 
     def resolve(self, spec: p4t.P4DataTypeSpec, what: str) -> Type:
         """The type that a spec of the p4info names. Raises RpcError INVALID_ARGUMENT for one that no register can
-        hold, that isn't there, that contains itself, or that has more than MAX_SIZE members in all."""
+        hold, that is unknown, that contains itself, or that has more than MAX_SIZE members in all."""
         kind = spec.WhichOneof("type_spec")
         if kind == "bitstring":
             return _bits(spec.bitstring, what)

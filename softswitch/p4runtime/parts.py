@@ -1,7 +1,7 @@
 """What a Read's answer is made of: a table, an array, or the like, as it was at one moment.
 
-A part is taken while the service's lock is held, which takes little; its entities are made afterwards, when nobody
-waits for them but the client.
+A part is taken while the service's lock is held, which takes little; its entities are made afterwards, when
+only the client waits for them.
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
-"""What a role may do, where its controllers say so in `role.config`.
+"""The rights of a role with a `role.config`.
 
-The P4Runtime specification leaves the form of role configurations to whoever deploys them; without one, a role may do
-everything. The form known here is Stratum's P4RoleConfig, which finsy has too: the P4Info ids that a role may write,
-for itself alone or with others, whether it is told of packets, and whether it may set the pipeline.
-"""
+The P4Runtime specification leaves the form of role configurations to the operator; without one, a role may do
+everything. The form supported here is Stratum's P4RoleConfig, which finsy has too: the P4Info ids that a role may
+write, for itself alone or with others, whether it receives packets, and whether it may set the pipeline."""
 
 from __future__ import annotations
 
@@ -42,7 +41,7 @@ class Scope:
     pipeline: bool
 
     def covers(self, entity: p4r.Entity) -> bool:
-        """Whether the role may write an entity, and sees it. The replication engine has no id, so it is nobody's."""
+        """Whether the role may write and read an entity. The replication engine has no id, so it belongs to no role."""
         which = entity.WhichOneof("entity")
         return which in _IDS and self._has(_IDS[which](getattr(entity, which)))
 
@@ -51,7 +50,7 @@ class Scope:
         return bool(self.exclusive & (other.exclusive | other.shared) or other.exclusive & self.shared)
 
     def heard(self, message: p4r.StreamMessageResponse) -> p4r.StreamMessageResponse | None:
-        """What of a message the role is told; None: nothing."""
+        """The part of a message that the role receives; None: nothing."""
         which = message.WhichOneof("update")
         if which == "packet":
             metadata = {(item.metadata_id, item.value) for item in message.packet.metadata}

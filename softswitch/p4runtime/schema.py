@@ -1,4 +1,4 @@
-"""What P4Runtime's ids mean in the program that runs: ids and widths of the p4info beside the indices that C knows.
+"""Maps P4Runtime's ids to the running program: ids and widths of the p4info beside the indices of the C code.
 
 `binding.py` makes a Schema of a p4info and a loaded program.
 """

@@ -44,7 +44,7 @@ class Server:
     """Serves a Service, and what `others` handle, at `address` (HOST:PORT, port 0: any free one; or unix:PATH, which
     the switch's own user alone may open). A context manager. `message_bytes`: of the largest request.
 
-    Leaving it waits for RPCs under way, but not for ever: `busy` says whether one is still at work.
+    Leaving it waits for RPCs in progress, for a limited time: `busy` is set if one still runs.
 
     Raises ServerError.
     """

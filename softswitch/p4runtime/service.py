@@ -196,7 +196,7 @@ class Service(p4r_grpc.P4RuntimeServicer):
             session.close(RpcError(RESOURCE_EXHAUSTED, "the system gives the switch no more threads"))
 
     def _listen(self, session: Session, requests: Iterator[p4r.StreamMessageRequest]) -> None:
-        """Reads a stream until it ends, in a thread of its own: gRPC's iterators block."""
+        """Reads a stream until it ends, in a separate thread: gRPC's iterators block."""
         try:
             for request in requests:
                 if session.closed:
@@ -224,7 +224,7 @@ class Service(p4r_grpc.P4RuntimeServicer):
             elif which == "digest_ack":
                 self._digest_ack(session, request.digest_ack)
             else:
-                raise RpcError(UNIMPLEMENTED, f"the switch does not know stream messages of kind {which}")
+                raise RpcError(UNIMPLEMENTED, f"the switch does not support stream messages of kind {which}")
         except RpcError as error:
             reply.error.canonical_code, reply.error.message = error.code, error.message
             if which == "packet":
@@ -261,7 +261,7 @@ class Service(p4r_grpc.P4RuntimeServicer):
     # ---- events of the data plane ----
 
     def _run_pump(self) -> None:
-        """Tells what the data plane has to say. A live clock wakes it; the manual one moves by fences."""
+        """Sends the data plane's notifications. A live clock wakes it; the manual one moves by fences."""
         while not self._ending.is_set():
             try:
                 event = self._native.next_event((self._pump_wait_ns() + 999_999) // 1_000_000)
@@ -294,7 +294,7 @@ class Service(p4r_grpc.P4RuntimeServicer):
         return min(PUMP_WAIT_NS, digests_ns, max(running.tables.timers.next_ns - now_ns, 1_000_000))
 
     def _tell_idle(self, running: Forwarding, now_ns: int, *, wait: bool) -> None:
-        """Packet-ins don't wait for a long batch of writes: while there is one, idle entries are told later."""
+        """Packet-ins don't wait for a long batch of writes: while there is one, idle entries are reported later."""
         if running.tables.timers.next_ns > now_ns or not self._lock.acquire(blocking=wait):
             return
         try:

@@ -1,4 +1,4 @@
-"""Table entries as a Read answers them: what they were like at one moment, and the message that says it.
+"""Table entries as a Read answers them: their state at one moment, and its message.
 
 Source: P4Runtime specification, "TableEntry".
 """
@@ -19,7 +19,7 @@ from softswitch.p4runtime.schema import Table
 
 
 class Shown(NamedTuple):
-    """An entry as it was when it was read. None: wasn't asked for, or there is none."""
+    """An entry as it was when it was read. None: not requested, or it has none."""
 
     key: Key | None
     call: Call | Reference | None

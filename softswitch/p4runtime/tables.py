@@ -156,7 +156,7 @@ class Tables:
         return functools.partial(self._add, state, entry, direct)
 
     def read(self, query: p4r.TableEntry) -> Iterator[Part]:
-        """The entries that a TableEntry query selects, table by table, as the specification's "Wildcard Reads" says."""
+        """The entries that a TableEntry query selects, table by table, by the specification's "Wildcard Reads"."""
         filtered = query.match or query.HasField("action") or query.priority
         if not query.table_id and (filtered or query.controller_metadata or query.metadata):
             raise RpcError(INVALID_ARGUMENT, "a read of all tables takes no other filter")
@@ -182,7 +182,7 @@ class Tables:
         return state.table, state.default if message.is_default_action else self._entry(state, message)
 
     def idle(self, now_ns: int) -> p4r.IdleTimeoutNotification | None:
-        """What is to be told of the entries that have become idle."""
+        """The notifications of the entries that have become idle."""
         message = p4r.IdleTimeoutNotification(timestamp=self._native.timestamp_ns())
         for table, entry in self.timers.due(now_ns):
             assert isinstance(entry, Entry)

@@ -2,7 +2,7 @@
 
 Source: P4Runtime specification, "User-defined types" and "Translation of Port Numbers". It leaves the mapping to the
 switch's configuration. Here, as p4testgen and sonic-pins have it: `@p4runtime_translation_mappings({{"name", 0}, ...})`
-beside the type fixes some; a decimal numeral stands for its number; any other string gets a number of its own.
+beside the type fixes some; a decimal numeral stands for its number; any other string gets a separate number.
 """
 
 from __future__ import annotations

@@ -236,7 +236,7 @@ class StatementLoader:
         return self.names.headers[self.names.header_names.find(place.at("value"))].metadata
 
     def _assign_metadata(self, place: Place, target: Place, value: Place) -> AssignMetadata:
-        """p4c copies structs field by field, but for standard metadata that log_msg prints as a whole."""
+        """p4c copies structs field by field, except standard metadata that log_msg prints as a whole."""
         to, source = (self.names.header_names.find(argument.at("value")) for argument in (target, value))
         kind = self.names.headers[to].type
         if kind != self.names.headers[source].type:

@@ -1,4 +1,4 @@
-"""A P4 program as the switch sees it: what BMv2's JSON says, resolved and typed.
+"""A P4 program as the switch sees it: BMv2's JSON, resolved and typed.
 
 References are indices into the tuples of `Program`, so a model that was loaded has no dangling names. Everything
 is immutable. Expressions and statements have their own modules.
@@ -60,7 +60,8 @@ class HeaderType:
 
 @dataclass(frozen=True)
 class Header:
-    """A header or metadata instance. `stack` and `union` say what it is an element or a member of, and which."""
+    """A header or metadata instance. `stack` and `union`: the stack or union that it is an element or a member of, and
+    which one."""
 
     name: str
     type: int

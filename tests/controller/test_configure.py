@@ -139,7 +139,7 @@ def test_the_slope_gives_equation_5_within_its_resolution(k_min: int, span: int,
     assert excess * port.slope_q48 / 2**48 == pytest.approx(excess / span * p_max, abs=span * 2**-49 + 1e-12)
 
 
-def test_np_ecn_by_time_is_told_what_a_pause_is() -> None:
+def test_np_ecn_by_time_gets_the_shortest_pause() -> None:
     """The largest frame and two PFC frames at the port's rate, in whole us; dilated, with what a thread is late."""
 
     def made(
@@ -158,7 +158,7 @@ def test_np_ecn_by_time_is_told_what_a_pause_is() -> None:
 
 
 def test_classes_above_a_lossless_one_go_before_it() -> None:
-    """CNPs and PFC's other classes: they are served first, so what they take is no pause. Lower ones say nothing."""
+    """CNPs and PFC's other classes: they are served first, so what they take is no pause. Lower ones don't count."""
     before = "goes_before"
     assert RestPort(1, 2).actions == {3: "set_rest", 4: before, 5: before, 6: before, 7: before}
     assert RestPort(1, 2, 0b0010_0100).actions == {

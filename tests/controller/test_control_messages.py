@@ -19,7 +19,7 @@ from softswitch.native import Departed
 
 TO_CPU, TO_PORT_2, LEARNT, LEARNT_TOO = 0xC0, 0xC2, 0xA1, 0xA2
 LIMIT_S = 60.0
-"""Only a hang waits so long for a message."""
+"""Only a hang takes this long until a message."""
 
 
 def frame(dst: int, src: int) -> bytes:

@@ -103,7 +103,7 @@ def test_an_election_id_that_another_has_already(lab: Lab) -> None:
 
 
 def test_our_own_controller_writes_again_when_the_other_has_gone(lab: Lab) -> None:
-    """And while it is there, says who it is."""
+    """And while it is connected, names it."""
     with other(lab, 1000) as client:
         settings.change(client, {"xoff": 300e3})
         with pytest.raises(PrimaryError, match=r"with election id 1000 \(ours is 1\)"):
@@ -114,8 +114,8 @@ def test_our_own_controller_writes_again_when_the_other_has_gone(lab: Lab) -> No
     assert lab.switches["s1"].election_id == (1001 if lab.record.target == "softswitch" else 1)
 
 
-def test_what_the_switch_says_of_others_does_not_pile_up(lab: Lab) -> None:
-    """In the process that keeps a network up, which never asks."""
+def test_mastership_keeps_only_the_last_arbitration_update(lab: Lab) -> None:
+    """In the process that keeps a network up, which never reads them."""
     for theirs in range(2, 12):
         with other(lab, theirs):
             pass

@@ -32,7 +32,7 @@ def configured(scheme: str, dilation: float = 1.0, **fields: float) -> qcn_in_cp
         ("qcn-os-sojourn", Culprit.SOJOURN),
     ],
 )
-def test_the_scheme_says_whom_a_sample_tells(scheme: str, culprit: Culprit) -> None:
+def test_scheme_sets_which_flow_a_sample_notifies(scheme: str, culprit: Culprit) -> None:
     port = configured(scheme)
     assert port.culprit is culprit
     assert bool(port.keep_alive_us) == (culprit is not Culprit.ARRIVAL)
@@ -82,7 +82,7 @@ def test_otherwise_there_is_none(scheme: str, fields: dict[str, float]) -> None:
     assert generator(scheme, **fields) is None  # type: ignore[arg-type]
 
 
-def test_without_departures_sojourn_has_nobody_to_tell() -> None:
+def test_sojourn_refuses_keep_alive_by_generator() -> None:
     with pytest.raises(SchemeError, match="keep_alive = 2: it must be from 0 to 1"):
         find_scheme("qcn-os-sojourn").configure({"keep_alive": 2})
 

@@ -64,7 +64,7 @@ def fewest(ways: Sequence[Way], base: int) -> int:
 
 @st.composite
 def ways_to_hosts(draw: st.DrawFn) -> tuple[int, list[Way]]:
-    """A way each to some of the addresses from a base on, in order: by few routes, some with a MAC of their own."""
+    """A way each to some of the addresses from a base on, in order: by few routes, some with a separate MAC."""
     base = draw(st.sampled_from(_BASES))
     numbers = sorted(draw(st.sets(st.integers(0, _SPACE - 1))))
     found: list[Way] = []
@@ -99,7 +99,7 @@ def test_joined_routes_are_the_hosts_own_by_as_few_disjoint_prefixes_as_it_takes
 
 @pytest.mark.parametrize("name", TOPOLOGIES)
 def test_each_switch_sends_each_host_s_packets_by_all_its_shortest_paths(name: str) -> None:
-    """With the host's MAC to a host of its own, a router's to all others."""
+    """Routes to a switch's own hosts have the host's MAC, all others a router's."""
     topology = TOPOLOGIES[name]()
     for switch in topology.switches:
         made = plan(topology, switch.name, 1.0)
@@ -116,7 +116,7 @@ def test_each_switch_sends_each_host_s_packets_by_all_its_shortest_paths(name: s
 
 
 @given(st.data())
-def test_packets_to_nobody_never_go_round(data: st.DataObject) -> None:
+def test_packets_to_unused_addresses_never_loop(data: st.DataObject) -> None:
     """Whatever addresses the hosts have: by any of a route's ports, at most as many switches as the longest way has."""
     topology = fat_tree(4)
     numbers = data.draw(st.lists(st.integers(1, 60), unique=True, min_size=16, max_size=16))
@@ -141,7 +141,7 @@ def test_packets_to_nobody_never_go_round(data: st.DataObject) -> None:
 
 
 def test_the_clos_takes_few_routes() -> None:
-    """ToRs their hosts, the pod's other ToRs (a half and a quarter of it) and the other pods (halves of what is left);
+    """ToRs their hosts, the pod's other ToRs (a half and a quarter of it) and the other pods (halves of the rest);
     leaves their ToRs and the other pods; spines the pods. A route to each host would be 28,672 of them."""
     topology = clos()
     counts = {tier: set[int]() for tier in "tlp"}

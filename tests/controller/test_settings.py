@@ -1,4 +1,4 @@
-"""Settings of marking points: what somebody's own module gets wrong is named."""
+"""Settings of marking points: faults of a user's module are named."""
 
 from __future__ import annotations
 

@@ -106,6 +106,6 @@ def test_a_second_controller_reads_but_does_not_write(lab: Lab) -> None:
             second.become_primary(election_id=1)
 
 
-def test_nobody_there(tmp_path: Path) -> None:
+def test_connecting_without_a_server_raises(tmp_path: Path) -> None:
     with pytest.raises(SwitchError, match="no P4Runtime server answers"):
         SwitchClient.connect("s0", f"unix:{tmp_path}/s0.grpc", 1, limit_s=0.2)

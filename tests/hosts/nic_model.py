@@ -6,8 +6,8 @@ times, which never go back, and puts on the wire what `due` returns. Seconds are
 times, all is exact.
 
 The schedule is absolute: a frame's start follows from the model, not from when the process woke up, so that pacing has
-no drift. Starts are decided as late as nobody could tell: `advance(now)` decides all up to now, and must be called
-before anything that changes the state is told. A frame leaves when its last bit has left: at its start, plus its length
+no drift. Starts are decided as late as possible without an effect: `advance(now)` decides all up to now, and
+must be called before each change of the state. A frame leaves when its last bit has left: at its start, plus its length
 at line rate, plus the link's delay.
 
 A process that is late may catch up by a burst of two packets, or of `catch_up_s`. What it is later than that is lost:

@@ -68,7 +68,7 @@ def test_every_cnp_changes_the_rate(pair: Pair) -> None:
 
 
 def test_a_flow_is_never_faster_than_its_rate(pair: Pair) -> None:
-    """Nor slower, where nobody keeps the process from running: the NIC's own tests say that, by their clock."""
+    """The NIC's tests check, by their clock, that it isn't slower if the process runs in time."""
     sender, receiver = pair.clients
     synchronise(pair)
     pair.start_flow(1, size_bytes=200_000, rate_bps=1e8)
@@ -328,7 +328,7 @@ def test_a_socket_left_by_a_killed_agent_is_taken_over(bare_pair: Pair) -> None:
     fresh.close()
 
 
-def test_without_permission_it_says_so(bare_pair: Pair) -> None:
+def test_agent_without_permission_names_it(bare_pair: Pair) -> None:
     command = bare_pair.command(0)
     unprivileged = ["setpriv", "--bounding-set=-net_raw", "--inh-caps=-net_raw", *command[4:]]
     result = subprocess.run([*command[:4], *unprivileged], capture_output=True, text=True, timeout=LIMIT_S)

@@ -40,7 +40,7 @@ def few(monkeypatch: pytest.MonkeyPatch) -> int:
 
 
 def test_receiver_forgets_silent_flows_beyond_its_most() -> None:
-    """One that is heard between them stays, whatever comes."""
+    """A flow that receives packets between them stays."""
     host = WholeHost(find_scheme("pcn").configure())
     most, invented = stats.MOST_FLOWS, 3 * stats.MOST_FLOWS
     for number in range(invented):
@@ -126,7 +126,7 @@ def test_sender_forgets_the_flows_that_ended_first(few: int) -> None:
     assert numbers == [1]  # they go on
 
 
-def test_sender_waits_for_so_many_acknowledgements_at_most(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_sender_bounds_the_acknowledgements_it_waits_for(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sender_module, "_MOST_ASKED", 5)
     host = WholeHost(find_scheme("timely").configure({"segment_bytes": 1000}))
     host.start(1)
@@ -210,7 +210,7 @@ def test_pfc_to_another_address_is_a_bad_frame(address: str) -> None:
 
 
 @given(st.binary(max_size=300))
-def test_frames_for_nobody_cost_no_python(frame: bytes) -> None:
+def test_frames_for_no_flow_cost_no_python(frame: bytes) -> None:
     with Host() as host:
         host.loop.frame(frame, 1.0)
         assert not host.frames
@@ -273,7 +273,7 @@ def test_control_server_answers_whatever_it_gets(line: bytes, error: str, tmp_pa
         assert error in answer["error"]
 
 
-def test_control_server_has_so_many_clients_at_most(tmp_path: Path) -> None:
+def test_control_server_bounds_its_clients(tmp_path: Path) -> None:
     with ControlServer(tmp_path / "socket", lambda request: None) as server:
         clients = []
         for _ in range(70):

@@ -1,7 +1,7 @@
 """The hosts' whole code in a closed loop, in virtual time: section 7.1's dumbbell with a model of its bottleneck.
 
 Only the switch is modelled here: a FIFO with NP-ECN (marks what found a packet waiting when it arrived; nothing pauses
-this port), PFC towards the senders, and the delays. Everything else is the agents' own code, but for sockets.
+this port), PFC towards the senders, and the delays. Everything else except sockets is the agents' own code.
 """
 
 from __future__ import annotations

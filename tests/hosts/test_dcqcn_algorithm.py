@@ -41,7 +41,7 @@ def expire(rp: DcqcnReactionPoint, times: int = 1) -> None:
 
 
 def send(rp: DcqcnReactionPoint, times: int = 1) -> None:
-    """What the byte counter waits for, so many times."""
+    """The byte counter's bytes, `times` times."""
     for _ in range(times):
         assert rp.due_bytes is not None
         rp.sent_bytes = rp.due_bytes
@@ -110,7 +110,7 @@ def test_fast_recovery_has_five_iterations() -> None:  # 1.4
 
 
 def cut_twice() -> DcqcnReactionPoint:
-    """RT 20 Gb/s, RC 10 Gb/s, so that there is room above the target."""
+    """RT 20 Gb/s, RC 10 Gb/s, to leave room above the target."""
     rp = reaction_point()
     rp.on_cnp(NOTICE, 0.0)
     rp.on_cnp(NOTICE, 0.0)

@@ -28,7 +28,7 @@ TAKEN = Scheme("pcn", "has a name of ours", "pcn", Parameters, Stay)
 
 @pytest.fixture(autouse=True)
 def _as_before() -> Iterator[None]:
-    """What a test finds, the next one doesn't know."""
+    """Schemes that a test finds are unknown to the next test."""
     before = dict(schemes)
     yield
     schemes.clear()
@@ -73,7 +73,7 @@ def test_another_process_finds_it_by_its_reference(file: Path, tmp_path: Path) -
         ("pcn@{}", "a program is a .p4 file, or the .json that p4c made of one"),
     ],
 )
-def test_what_is_wrong_is_said(text: str, message: str, file: Path) -> None:
+def test_discovery_names_each_fault(text: str, message: str, file: Path) -> None:
     with pytest.raises(SchemeError) as error:
         find_scheme(text.format(file))
     assert message in str(error.value)

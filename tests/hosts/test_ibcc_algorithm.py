@@ -116,7 +116,7 @@ def test_with_tcd_a_becn_adds_two_and_ue_holds() -> None:
     assert (rp.ccti, rp.timer_s) == (4, pytest.approx(140e-6 + TIMER))
 
 
-def test_with_tcd_a_period_with_ue_alone_is_told_as_ue() -> None:
+def test_np_with_tcd_notifies_ue_for_a_period_with_ue_alone() -> None:
     np = IbccTcdNotificationPoint(IbccTcdParameters())
     assert np.on_window(Window(10, 0, 3, 10_000, 0.0, 1e-6)) == Cnp(Mark.UE)
     assert np.on_window(Window(10, 1, 3, 10_000, 0.0, 1e-6)) is None  # each CE was told at once

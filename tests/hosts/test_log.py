@@ -28,7 +28,7 @@ def test_events_are_lines_in_order_at_nominal_times(tmp_path: Path) -> None:
     assert log.errno == 0
 
 
-def test_a_log_that_takes_nothing_says_so() -> None:
+def test_log_that_can_t_be_written_counts_its_lines() -> None:
     log = EventLog(Path("/dev/full"), DilatedClock(400))
     for number in range(2):
         log.write(0.0, "rate", flow=1)
@@ -39,8 +39,8 @@ def test_a_log_that_takes_nothing_says_so() -> None:
 
 @given(Steps)
 def test_log_counts_every_line_it_loses(steps: list[int | str | None]) -> None:
-    """The disk gets full and free again at any byte; what is in the file is whole lines in order, and they say how many
-    are missing where."""
+    """The disk gets full and free again at any byte; the file has whole lines in order, which state
+    how many are missing where."""
 
     def play() -> list[int]:
         log = EventLog(path, DilatedClock(400))

@@ -84,7 +84,7 @@ def samples() -> list[bytes]:
 
 
 def reading(frame: bytes) -> str:
-    """What `hosts.wire` says a frame is to this host."""
+    """The kind of a frame for this host by `hosts.wire`."""
     try:
         packet = wire.decode(frame)
     except wire.WireError:

@@ -81,7 +81,7 @@ def test_pacing_has_no_drift(rate: float) -> None:
 
 @given(st.floats(0, 1e6), st.floats(1e7, LINE))
 def test_at_the_time_that_it_wakes_for_a_frame_is_due(start: float, rate: float) -> None:
-    """A double of so many seconds is coarser than the NIC's picoseconds."""
+    """A double of this number of seconds is coarser than the NIC's picoseconds."""
     nic = Nic(LINE)
     nic.add(flow(rate, start), start)
     for number in range(20):
@@ -239,7 +239,7 @@ def test_each_pause_counts_from_its_arrival() -> None:
     assert driver.nic.pauses[ROCE].until_ps / 1e12 == pytest.approx(10 * QUANTUM_S)
 
 
-def test_paused_time_ends_with_the_quanta_even_if_nobody_looked() -> None:
+def test_paused_time_ends_with_the_quanta_without_a_call() -> None:
     driver = make()
     driver.nic.pfc({ROCE: 1000}, 0.0)
     assert driver.nic.paused_s(ROCE, 400 * QUANTUM_S) == pytest.approx(400 * QUANTUM_S)
@@ -320,7 +320,7 @@ def test_control_frames_go_first_and_ignore_pauses() -> None:
     assert kinds == [False] * 11 + [True] * 4 + [False]
 
 
-def test_a_late_process_bursts_little_and_says_what_it_lost() -> None:
+def test_late_process_bursts_little_and_reports_lost_time() -> None:
     one = flow()
     driver = make(one)
     driver.run(10.5 * FRAME_S)
@@ -381,7 +381,7 @@ def test_allowed_bits_follow_rates_starts_ends_and_pauses() -> None:
     assert driver.nic.started_bits == pytest.approx(expected, rel=0.03)
 
 
-def test_however_many_flows_end_at_once_each_is_told() -> None:
+def test_nic_reports_the_end_of_each_of_many_flows() -> None:
     ended: list[tuple[NicFlow, float]] = []
     nic = Nic(LINE, on_end=lambda one, at_s: ended.append((one, at_s)))
     flows = [flow(start=1.0, end_s=n * 1e-6) for n in range(1, 301)]

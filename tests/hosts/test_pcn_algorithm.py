@@ -145,7 +145,7 @@ def test_cnps_to_reach_from_a_sixteenth() -> None:  # Fig. 10
 
 
 @pytest.mark.parametrize("flows", [1, 2, 4, 16])
-def test_equal_flows_from_0_overshoot_within_10_loops_but_for_one(flows: int) -> None:  # 0.11
+def test_equal_flows_from_0_overshoot_within_10_loops_except_one(flows: int) -> None:  # 0.11
     rp = reaction_point(rate=0.0)
     sums = []
     for _ in range(10):
@@ -272,7 +272,7 @@ def test_unknown_schemes_are_named_with_the_nearest() -> None:
         find_scheme("pfc").configure({"w_min": 1})
 
 
-def test_pfc_stays_at_line_rate_and_notifies_nobody() -> None:
+def test_pfc_stays_at_line_rate_and_sends_no_notification() -> None:
     configured = find_scheme("pfc").configure()
     rp, np = configured.new_rp(LINE), configured.new_np()
     rp.on_cnp(Cnp(Mark.CE, rec_rate_bps=1e6), 0.0)

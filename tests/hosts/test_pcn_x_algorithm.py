@@ -67,7 +67,7 @@ def test_an_increase_whose_effect_has_not_arrived_is_not_taken_back() -> None:
 
 
 def silent(silence: float, sent_bytes: int, periods: int) -> PcnXReactionPoint:
-    """After so many periods with timers alone; it has sent so much in each."""
+    """An RP after `periods` periods with timers alone, with `sent` bytes sent in each."""
     rp = PcnXReactionPoint(10e9, PcnXParameters(period_s=T, silence=silence))
     rp.on_start(0.0)
     for number in range(1, periods + 1):
@@ -77,7 +77,7 @@ def silent(silence: float, sent_bytes: int, periods: int) -> PcnXReactionPoint:
     return rp
 
 
-def test_who_hears_nothing_halves_its_rate_and_goes_on_from_there_when_it_does() -> None:
+def test_rp_without_cnps_halves_its_rate_and_continues_from_there_at_the_next() -> None:
     assert [silent(3, 10_000, periods).rate_bps for periods in (2, 3, 4, 5)] == [10e9, 5e9, 2.5e9, 1.25e9]
     rp = silent(3, 10_000, 5)
     rp.on_cnp(Cnp(Mark.CE, 4e9), 5 * T)
@@ -92,7 +92,7 @@ def test_a_slow_flow_isn_t_unheard() -> None:
     assert silent(2, 1000, 5).rate_bps == 5e9
 
 
-def test_silence_is_off_unless_asked_for() -> None:
+def test_silence_is_off_by_default() -> None:
     rp = silent(0, 10_000, 100)
     assert (rp.rate_bps, rp.timer_s) == (10e9, None)
     rp.on_cnp(Cnp(Mark.CE, 4e9), 1.0)

@@ -67,7 +67,7 @@ def test_messages_without_a_cycle_between_them_are_one_decrease(event: object) -
 
 
 def cut_twice() -> QcnReactionPoint:
-    """R_t is below the line, so that there is room above it."""
+    """R_t is below the line rate, with room above it."""
     return reaction_point(63, 63, keep_target=0)
 
 

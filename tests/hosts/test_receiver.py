@@ -76,7 +76,7 @@ def test_each_of_many_flows_is_found_again() -> None:
     assert [(flow.flow, flow.packets, flow.gaps) for flow in bench.receiver.stats()] == [(flow, 2, 0) for flow in flows]
 
 
-def test_packets_that_ask_are_acknowledged_when_they_arrive() -> None:
+def test_receiver_acknowledges_packets_with_ack_request_on_arrival() -> None:
     bench = Bench("timely")
     for psn in range(10):
         bench.packet(1.0 + psn * 1e-6, psn, asks=psn in (0, 4, 9))
@@ -153,7 +153,7 @@ def test_a_silent_flow_gets_no_cnp_and_comes_back_on_its_grid() -> None:
 
 @given(st.lists(st.tuples(st.floats(1e-7, 3 * T), st.booleans()), min_size=1, max_size=60), st.booleans())
 def test_every_packet_counts_in_exactly_one_window(arrivals: list[tuple[float, bool]], punctual: bool) -> None:
-    """Whether or not timers are called in time; a CNP says decrease when 95% of its window is marked."""
+    """Whether or not timers are called in time; a CNP requests a decrease when 95% of its window is marked."""
     bench = Bench(period_s=T)
     now, windows = 1.0, {}
     for n, (gap, marked) in enumerate(arrivals):
@@ -175,7 +175,7 @@ def test_every_packet_counts_in_exactly_one_window(arrivals: list[tuple[float, b
     assert bench.only.cnps == len(windows)
 
 
-def test_flows_have_windows_of_their_own() -> None:
+def test_flows_have_separate_windows() -> None:
     bench = Bench(period_s=T)
     bench.packet(1.0, flow=1)
     bench.packet(1.0 + 0.4 * T, flow=2, ecn=wire.ECN_CE)
@@ -270,7 +270,7 @@ def test_bytes_payload_and_the_last_packet() -> None:
     assert (flow.first_s, flow.last_s, flow.complete_s) == (1.0, 1.5, 1.5)
 
 
-def test_marks_are_told_apart() -> None:
+def test_receiver_distinguishes_marks() -> None:
     bench = Bench()
     for psn, ecn in enumerate((wire.ECN_CE, wire.ECN_CE, wire.ECN_ECT1, wire.ECN_ECT0, wire.ECN_NOT_ECT)):
         bench.packet(1.0, psn, ecn)

@@ -1,4 +1,5 @@
-"""`hosts.algorithms.check`: ours keep the rules, and each rule is broken by somebody who is named with the event."""
+"""`hosts.algorithms.check`: our schemes keep the rules, and each broken rule is reported with the scheme and the
+event."""
 
 from __future__ import annotations
 
@@ -153,12 +154,12 @@ def test_notifications(answer: Any, seen: str) -> None:
     assert seen in findings["windows are answered by a CNP or nothing"].seen
 
 
-def test_an_event_that_nobody_brings() -> None:
+def test_check_names_an_event_that_no_host_calls() -> None:
     finding = broken(replace(PLAIN, reaction_point=type("Deaf", (Plain,), {"on_cnq": lambda self, cnp, now_s: None})))
-    assert finding.seen.startswith("Deaf.on_cnq: nobody calls it; did you mean 'on_cnp'")
+    assert finding.seen.startswith("Deaf.on_cnq: no host calls it; did you mean 'on_cnp'")
 
 
-def test_flows_that_tell_each_other() -> None:
+def test_check_finds_flows_that_share_state() -> None:
     shared = [0]
 
     def on_cnp(self: Plain, cnp: Cnp, now_s: float) -> None:
@@ -168,17 +169,17 @@ def test_flows_that_tell_each_other() -> None:
     assert broken(rp(on_cnp)).rule == "the same events give the same, whatever other flows do"
 
 
-def test_a_clock_of_its_own() -> None:
+def test_check_finds_a_clock() -> None:
     finding = broken(rp(lambda self, cnp, now_s: time.monotonic() and None))
     assert finding.seen == "it calls time.monotonic: times and events are brought to it"
 
 
-def test_random_numbers_of_its_own() -> None:
+def test_check_finds_random_numbers() -> None:
     def on_cnp(self: Plain, cnp: Cnp, now_s: float) -> None:
         self.rate_bps = 1e9 * (1 - random.random() / 2)
 
     rules = [one.rule for one in check(rp(on_cnp)) if not one.kept]
-    assert "no clock, random number, file or socket of its own" in rules
+    assert "no clock, random number, file or socket" in rules
 
 
 def test_a_bare_field() -> None:
@@ -189,7 +190,7 @@ def test_a_bare_field() -> None:
     assert broken(replace(PLAIN, parameters=Bare)).seen.startswith("step is a bare field")
 
 
-def test_a_unit_that_there_is_not() -> None:
+def test_check_finds_an_unknown_unit() -> None:
     @dataclass(frozen=True)
     class Wrong(Parameters):
         period_s: float = parameter(1e-3, "seconds", "from CNP to CNP")  # type: ignore[arg-type]

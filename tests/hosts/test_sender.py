@@ -111,7 +111,7 @@ def test_switches_messages_set_the_rate_of_their_flow_alone() -> None:
     assert bench.sender.timer_s == 15e-3
 
 
-def test_the_last_packet_of_each_segment_and_of_the_flow_asks_for_an_acknowledgement() -> None:
+def test_last_packet_of_each_segment_and_of_the_flow_requests_an_acknowledgement() -> None:
     bench = Bench(find_scheme("timely").configure())
     bench.start(size_bytes=150_000)
     bench.run(0.0, 1.0)
@@ -139,7 +139,7 @@ def test_a_round_trip_begins_when_the_packet_has_left_the_nic_and_ends_when_its_
     assert bench.nic.flows[0].rate_bps == flow.rate_bps
 
 
-def test_acknowledgements_that_nobody_asked_for_change_nothing() -> None:
+def test_unrequested_acknowledgements_change_nothing() -> None:
     bench = Bench(find_scheme("timely").configure())
     bench.start()
     bench.run(0.0, 100e-6)

@@ -1,4 +1,4 @@
-"""TCD's schemes (SIGCOMM'21, 5.2): UE holds a rate, CE cuts it as the scheme alone does, and their NP tells both."""
+"""TCD's schemes (SIGCOMM'21, 5.2): UE holds a rate, CE cuts it as the scheme alone does, and their NP notifies both."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def test_without_ue_it_is_dcqcn(events: list[str], alpha: float) -> None:
     )  # fmt: skip
 
 
-def test_the_np_tells_ue_once_a_window_and_ce_at_once() -> None:
+def test_np_notifies_ue_once_a_window_and_ce_at_once() -> None:
     np = TcdNotificationPoint(DcqcnTcdParameters())
     assert np.period_s == 50e-6
     assert np.on_window(window()) is None

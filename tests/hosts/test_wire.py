@@ -103,7 +103,7 @@ def test_an_acknowledgement_is_what_scapy_builds_with_its_icrc(packet: AckPacket
     assert wire.decode(wire.encode_ack(packet)) == packet
 
 
-def test_a_packet_that_asks_differs_in_a_bit_and_its_icrc() -> None:
+def test_packet_with_ack_request_differs_in_a_bit_and_its_icrc() -> None:
     plain, asking = (bytearray(wire.encode_data(data(asks=asks))) for asks in (0, 1))
     packet = wire.decode(asking)
     assert isinstance(packet, DataPacket)

@@ -1,4 +1,4 @@
-"""A host without socket and clock, whole but for these, and schemes that fail when they are asked to."""
+"""A complete host except socket and clock, and schemes that fail on request."""
 
 from __future__ import annotations
 

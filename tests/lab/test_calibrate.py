@@ -74,7 +74,7 @@ def test_switches_of_one_process_need_a_smaller_k() -> None:
     assert stretch(topology, "softswitch", ROUNDS, together=True).k < 0.7 * stretch(topology, "softswitch", ROUNDS).k
 
 
-def test_choice_says_why_and_warns_of_what_takes_long() -> None:
+def test_choice_gives_its_reason_and_warns_of_a_large_k() -> None:
     choice = stretch(dumbbell(), "softswitch", ROUNDS)
     assert choice.why.startswith("its 6 hosts at line rate then send ")
     assert "this machine's 2 cores" in choice.why

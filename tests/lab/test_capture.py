@@ -125,7 +125,7 @@ def test_only_frames_that_were_at_the_port_within_the_time_count(tap: Taps) -> N
 
 
 def test_drops_after_the_end_do_not_count(tap: Taps) -> None:
-    """A look tells of those since the look before."""
+    """A look reports those since the previous look."""
     end = START + 20 * MS
     one = tap([])
     kernel = tap.kernels[0]

@@ -46,7 +46,7 @@ def busy() -> Iterator[None]:
         loop.wait()
 
 
-def test_a_capture_that_nobody_reads_until_its_end_is_whole(lab: Lab, busy: None, tmp_path: Path) -> None:
+def test_capture_that_is_read_only_at_its_end_is_complete(lab: Lab, busy: None, tmp_path: Path) -> None:
     """All of a flow passes while the process doesn't read: as if it had got no CPU."""
     numbers: list[int] = []
 
@@ -69,7 +69,7 @@ def test_a_capture_that_nobody_reads_until_its_end_is_whole(lab: Lab, busy: None
 
 
 def test_a_capture_of_a_full_link_holds_what_arrived_before_its_end(lab: Lab, busy: None, tmp_path: Path) -> None:
-    """What r0 says to have received before the capture can have ended had left s1:1 before it ended."""
+    """Packets that r0 reports received before the capture can have ended had left s1:1 before it ended."""
     duration_s = 5e-3
     (number,) = start(lab)
     known: list[int] = []
@@ -96,8 +96,8 @@ def test_a_capture_of_a_full_link_holds_what_arrived_before_its_end(lab: Lab, bu
     assert max(psns) + 1 - min(psns) - len(set(psns)) <= got.gaps + got.reordered
 
 
-def test_a_file_that_can_t_grow_keeps_its_whole_frames_and_says_how_many(lab: Lab, tmp_path: Path) -> None:
-    """As on a full disk: here the process may write no file beyond 50 kB."""
+def test_file_that_can_t_grow_keeps_whole_frames_and_counts_them(lab: Lab, tmp_path: Path) -> None:
+    """As on a full disk: the process may write no file beyond 50 kB."""
     (number,) = start(lab)
     path = tmp_path / "cut.pcapng"
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)

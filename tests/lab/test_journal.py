@@ -262,7 +262,7 @@ print(*records.RUN_DIR.iterdir())
 
 @pytest.mark.root
 def test_full_run_is_one_line_and_nothing_is_left(tmp_path: Path) -> None:
-    """In a mount namespace of its own."""
+    """In a separate mount namespace."""
     mounting = 'mount -t tmpfs -o mode=700,size=64k tmpfs "$0" && exec "$@"'
     command = ["unshare", "-m", "--propagation", "private", "sh", "-c", mounting, str(tmp_path)]
     done = subprocess.run(

@@ -1,4 +1,4 @@
-"""Links of a running network that are set down and up: what is lost is counted, and everybody says so."""
+"""Links of a running network that are set down and up: lost frames are counted, and all commands report them."""
 
 from __future__ import annotations
 

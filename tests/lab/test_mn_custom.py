@@ -78,7 +78,7 @@ def _commands() -> list[Path]:
 @pytest.mark.root
 @pytest.mark.parametrize("mn", _commands(), ids=str)
 def test_the_kernel_s_hosts_talk_through_our_switches(mn: Path, tmp_path: Path) -> None:
-    """TCP no faster than the dumbbell's links over k, and in a neighbour table that nobody had to ask for."""
+    """TCP no faster than the dumbbell's links over k, and with a neighbour table that needs no ARP request."""
     script = tmp_path / "script"
     listening = "until ss -Hltn sport = :5001 | grep -q .; do sleep 0.1; done"
     lines = [
@@ -105,8 +105,8 @@ def test_the_kernel_s_hosts_talk_through_our_switches(mn: Path, tmp_path: Path) 
 @pytest.mark.root
 @pytest.mark.parametrize("mn", _commands()[-1:], ids=str)
 def test_pcn_s_commands_see_a_network_of_mininet_s_command(mn: Path, tmp_path: Path) -> None:
-    """Another one of its name is up, or not: what it is called, it says. Of the commands `mn`, one: what they write of
-    the network is the same."""
+    """Whether or not another network of its name is up, it prints its name. One of the commands `mn`: their output
+    about the network is the same."""
     run = f"import sys; sys.path.insert(0, {str(ROOT)!r}); from pcn.cli import main; main()"
     pcn = tmp_path / "pcn"
     pcn.write_text(f"#!{sys.executable}\n{run}\n")

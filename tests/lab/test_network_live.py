@@ -42,7 +42,7 @@ def name() -> Iterator[str]:
 
 
 def marked(mark: str) -> list[str]:
-    """Command lines of the processes that inherited the mark, but for this one."""
+    """Command lines of the processes that inherited the mark, except this one."""
     found = []
     for path in Path("/proc").glob("[0-9]*"):
         try:
@@ -73,7 +73,7 @@ def test_everything_is_up_and_gone(name: str, tmp_path: Path) -> None:
     net.stop()  # the second time it does nothing
 
 
-def test_mininet_s_prompt_says_that_a_node_s_shell_has_ended(name: str, tmp_path: Path) -> None:
+def test_mininet_s_prompt_reports_a_node_s_ended_shell(name: str, tmp_path: Path) -> None:
     """Mininet's own cleanup kills every node's shell of the machine."""
     with network(name, tmp_path) as net:
         record = records.load(name)
@@ -157,7 +157,7 @@ def test_a_second_network_of_the_name_is_refused_and_harms_nothing(name: str, tm
 
 
 def test_an_interface_of_the_name_in_the_root_namespace_is_named(name: str, tmp_path: Path) -> None:
-    """In a namespace that plays the root one, so that this test collides with nobody."""
+    """In a namespace that stands for the root one, so that this test collides with no other network."""
     script = (
         "import sys; from pathlib import Path\n"
         "from topologies.dumbbell import dumbbell; from lab.network import Network\n"

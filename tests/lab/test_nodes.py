@@ -12,7 +12,7 @@ from lab.nodes import LabNode, NodeError
 
 
 class Struck(LabNode):
-    """Its shell ends before it has said anything, as by a Ctrl-C while it is being started."""
+    """Its shell ends before any output, as by a Ctrl-C while it is being started."""
 
     def _popen(self, cmd: Sequence[str], **params: Any) -> subprocess.Popen[bytes]:
         return super()._popen(["false"], **params)

@@ -22,7 +22,7 @@ FRAME = 1058
 
 
 class Network:
-    """Every packet is marked, and as many pass as `steps` says, in turn, after each read of any counter."""
+    """Every packet is marked, and as many pass as `steps` has, in turn, after each read of any counter."""
 
     def __init__(self, steps: Sequence[int]) -> None:
         self._steps = steps
@@ -77,7 +77,7 @@ class Agent:
         self._sends = name == "h0"
 
     def ahead(self, command: str) -> None:
-        """Nobody else works meanwhile."""
+        """No other client works meanwhile."""
 
     def flows(self) -> tuple[SentFlow, ...]:
         if not self._sends:
@@ -124,7 +124,7 @@ def test_no_more_is_marked_than_was_sent(steps: Sequence[int]) -> None:
 
 
 def test_a_share_is_of_what_passed() -> None:
-    """Little passes while counters are read: nearly all of it is marked, and said to be."""
+    """Little passes while counters are read: nearly all of it is marked, and reported as marked."""
     network = lab((1,))
     observer = Observer(network)
     network.switches["s0"]._network._packets += 10_000

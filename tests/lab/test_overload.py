@@ -1,4 +1,4 @@
-"""Which nodes of a network don't keep pace, and what is said of it."""
+"""Nodes of a network that don't keep pace, and the line that reports them."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def node(*, behind_s: float = 0.0) -> Pace:
     )
 
 
-def test_network_that_keeps_pace_says_nothing() -> None:
+def test_network_that_keeps_pace_prints_nothing() -> None:
     assert overload(400, {"s0": node(), "h0": node()}, NOW, 0) is None
     assert overload(400, {}, NOW, 0) is None
 

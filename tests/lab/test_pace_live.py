@@ -22,7 +22,8 @@ PCN = (sys.executable, "-c", "from pcn.cli import main; main()")
 
 
 def test_overloaded_network_reports_late_nodes(tmp_path: Path) -> None:
-    """Time isn't stretched: a million packets a second, which no host sends. Every look says so until the flow ends."""
+    """Time isn't stretched: a million packets a second, which no host sends. Every look reports it until the flow
+    ends."""
     name = f"a{os.getpid()}-{uuid.uuid4().hex[:8]}"
     topology = dumbbell(pairs=1)
     with Lab(topology, log_dir=tmp_path, name=name, dilation=1, role="up") as lab:

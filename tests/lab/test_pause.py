@@ -25,5 +25,5 @@ def test_each_pause_is_followed_before_it_ends_and_the_last_ends_with_the_pause(
         assert wait_s >= left_s * (1 - 1e-12) or quanta == MAX_QUANTA
 
 
-def test_a_pause_without_end_is_sent_again_for_ever() -> None:
+def test_pause_without_end_is_refreshed_without_end() -> None:
     assert _next(math.inf, QUANTUM_S) == (MAX_QUANTA, MAX_QUANTA * QUANTUM_S / 2)

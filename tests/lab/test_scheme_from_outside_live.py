@@ -1,4 +1,4 @@
-"""A scheme in a file of somebody's own, with its program and its marking point, on a network that is up."""
+"""A scheme in a user's file, with its program and its marking point, on a network that is up."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ def spec(**fields: float) -> LaunchSpec:
     return launch_spec(topology, "s0", 500, Path("grpc"), generator=generator)
 
 
-def test_the_embedded_switch_is_told_on_its_command_line() -> None:
+def test_embedded_switch_gets_its_settings_on_its_command_line() -> None:
     def generator(spec: LaunchSpec) -> Generator | None:
         return parse(target("softswitch").command(spec)[3:]).generator
 

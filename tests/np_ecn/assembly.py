@@ -1,5 +1,5 @@
-"""Runs a program for Tofino as its assembly (NAME.bfa) says: tables, gateways, actions and stateful ALUs, stage by
-stage. It knows what the programs of p4src/tna become, and refuses the rest with a KeyError or ValueError."""
+"""Runs the assembly (NAME.bfa) of a program for Tofino: tables, gateways, actions and stateful ALUs, stage by
+stage. It supports what the programs of p4src/tna compile to, and raises KeyError or ValueError for anything else."""
 
 from __future__ import annotations
 

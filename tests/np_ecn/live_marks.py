@@ -40,7 +40,7 @@ class Counted:
 def count(
     packets: int, log_dir: Path, target: str = "softswitch", dilation: float = 400, name: str = "marks"
 ) -> Counted:
-    """Four long flows until so many packets have left, and a pause of 1 ms after each quarter of them."""
+    """Runs four long flows until `packets` packets have left, with a pause of 1 ms after each quarter of them."""
     topology, cell = dumbbell(), index(4)
     with Lab(topology, log_dir=log_dir, name=name, target=target, dilation=dilation, scheme="pcn-time") as lab:
         switch = lab.switches["s0"]

@@ -20,7 +20,7 @@ class Dequeue:
 
 @dataclass(frozen=True)
 class Told:
-    """What a packet of a watched class tells: it is the first to show a RESUME; the latest one found it enqueued."""
+    """What a packet of a watched class shows: it is the first to show a RESUME; the latest one found it enqueued."""
 
     shows: bool
     held_up: bool

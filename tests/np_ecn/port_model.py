@@ -1,4 +1,4 @@
-"""A port as NP-ECN knows it: FIFO queues by class, strict priorities, PFC, and the counter of paused packets of a
+"""A port as NP-ECN sees it: FIFO queues by class, strict priorities, PFC, and the counter of paused packets of a
 switch that sees PAUSE and RESUME. Times are integers; a packet's length is the time that it takes on the wire."""
 
 from __future__ import annotations

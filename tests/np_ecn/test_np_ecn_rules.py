@@ -1,4 +1,5 @@
-"""NP-ECN by time against the counter of paused packets, on a model of a port: equal but where docs/tofino.md says."""
+"""NP-ECN by time against the counter of paused packets, on a model of a port: equal except in the cases of
+docs/tofino.md."""
 
 from __future__ import annotations
 
@@ -108,7 +109,7 @@ def test_in_whole_microseconds_without_pauses(
 
 
 def test_what_comes_in_the_microsecond_of_the_resume_is_unmarked() -> None:
-    """Before it and after it: the clock can't tell."""
+    """Before it and after it: the clock's values are equal."""
     trace = port(10**6, [*burst(5, every=100), (20_700, DATA, FRAME), *burst(9, every=100)], {DATA: [(1000, 20_450)]})
     found = differences(trace, new(8), MARKED, 1000)
     assert found.time_alone == frozenset()

@@ -42,7 +42,7 @@ def copy_of_checkout(into: Path) -> Path:
 
 
 def test_drift_is_seen(build: ModuleType, tmp_path: Path) -> None:
-    """Every kind of it is told by name: source, output, included file, program."""
+    """Every kind of file is named: source, output, included file, program."""
     root = copy_of_checkout(tmp_path)
     assert build.stale(root) == []
     constants = root / "p4src/shared/constants.p4"

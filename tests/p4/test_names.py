@@ -23,14 +23,14 @@ Reasons = dict[str, dict[str, str]]
 ONLY_V1MODEL: Reasons = {
     "tables": {
         "pfc_config": "thresholds, quanta and lossless classes are the traffic manager's",
-        "next_hop_group": "a lab's switch is told one port a route: the controller writes no groups there",
+        "next_hop_group": "a lab's switch has one port a route: the controller writes no groups there",
     },
     "actions": {
         "set_pfc": "of pfc_config",
         "no_pfc": "of pfc_config",
         "ipv4_multipath": "leads to next_hop_group",
         "next_hop": "of next_hop_group",
-        "NoAction": "of next_hop_group: what happens when the group isn't there",
+        "NoAction": "of next_hop_group: the action without a group",
     },
     "counters": {
         "pause_received": "PFC frames end at the MAC, which counts them",
@@ -39,8 +39,8 @@ ONLY_V1MODEL: Reasons = {
     "registers": {
         "waiting_packets": "the traffic manager counts its queues itself: enq_qdepth",
         "waiting_bytes": "the traffic manager counts its queues itself: enq_qdepth",
-        "tx_paused": "the traffic manager doesn't tell",
-        "tx_pause_expiry": "the traffic manager doesn't tell",
+        "tx_paused": "the traffic manager doesn't report it",
+        "tx_pause_expiry": "the traffic manager doesn't report it",
         "pn": "the paper's counter, which needs the PAUSE and RESUME frames",
     },
 }
@@ -73,12 +73,12 @@ OWN_V1MODEL: dict[str, Reasons] = {
     },
     "tcd": {
         "counters": {
-            "marked_ue_by_time": "compares what tells the RESUME, which takes PFC's frames",
-            "marked_ue_by_pfc": "compares what tells the RESUME, which takes PFC's frames",
+            "marked_ue_by_time": "compares two ways to detect the RESUME, which needs PFC's frames",
+            "marked_ue_by_pfc": "compares two ways to detect the RESUME, which needs PFC's frames",
         },
         "registers": {
-            "resumed_at": "the traffic manager doesn't tell",
-            "told_at": "the traffic manager doesn't tell",
+            "resumed_at": "the traffic manager doesn't report it",
+            "told_at": "the traffic manager doesn't report it",
             "tcd_state": "tcd_undetermined and tcd_queue",
             "tcd_since": "tcd_until",
             "tcd_bytes": "tcd_queue",
@@ -106,7 +106,7 @@ OWN_TNA: dict[str, Reasons] = {
         "registers": {
             "tcd_until": "tcd_since, and max(Ton) more",
             "tcd_undetermined": "of tcd_state",
-            "tcd_queue": "tcd_bytes, tcd_not_fallen, and what of tcd_state RED asks for",
+            "tcd_queue": "tcd_bytes, tcd_not_fallen, and the part of tcd_state that RED needs",
         },
     },
 }

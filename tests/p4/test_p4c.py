@@ -1,4 +1,4 @@
-"""What only a real p4c can tell. Skipped, visibly, where there is none: the compiled programs are committed."""
+"""Checks that need a real p4c. Skipped, visibly, where p4c is missing: the compiled programs are committed."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def test_committed_tofino_output_is_p4cs(
 def test_tofino_2_takes_the_same_programs(
     build_tofino: ModuleType, tofino_tools: tuple[Path, Path], tmp_path: Path
 ) -> None:
-    """Without a warning; those by time in what docs/tofino.md says. QCN's p4info has other widths: of sessions."""
+    """Without a warning; those by time as in docs/tofino.md. QCN's p4info has other widths: of sessions."""
     assert build_tofino.main(["--chip", "tofino2", "--out", str(tmp_path)]) == 0
     text = " ".join((ROOT / "docs/tofino.md").read_text().split())
     for program in (one for one in build_tofino.find_programs() if one.name in ("pcn", "tcd")):
@@ -92,7 +92,7 @@ def test_tofino_2_takes_the_same_programs(
 def test_warning_of_the_tofino_backend_is_an_error(
     build_tofino: ModuleType, tofino_tools: tuple[Path, Path], tmp_path: Path
 ) -> None:
-    """Here of a field that nobody initialised."""
+    """For example of an uninitialised field."""
     shutil.copytree(ROOT / "p4src", tmp_path / "p4src", ignore=shutil.ignore_patterns("__pycache__"))
     parser = tmp_path / "p4src/tna/parser.p4"
     parser.write_text(parser.read_text().replace("        meta.watched = 0;\n", ""))

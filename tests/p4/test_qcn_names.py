@@ -28,9 +28,9 @@ COMMON_TNA = {
 ONLY_V1MODEL = {
     "qcn": {"sampled_feedback": "samples aren't adaptive: it would be written in a stage behind that where it is read"},
     "qcn_in": {
-        "sampled_feedback": "samples aren't adaptive: ingress doesn't know it",
+        "sampled_feedback": "samples aren't adaptive: ingress doesn't have it",
         "sampled_at": "no keep-alive",
-        "held_bytes": "neither gress knows it: admitted_bytes less departed_bytes",
+        "held_bytes": "neither gress has it: admitted_bytes less departed_bytes",
         "xoff_sent": "the traffic manager sends PAUSE",
         "slots_used": "no RANDOM",
         "free_slots": "no RANDOM",
@@ -133,7 +133,7 @@ def test_actions_mean_the_same(v1model: p4i.P4Info, tna: p4i.P4Info) -> None:
 
 
 def test_tables_are_keyed_alike(v1model: p4i.P4Info, tna: p4i.P4Info) -> None:
-    """By port; and by class here, where no program knows which classes are lossless."""
+    """By port; and by class here, where no program has the lossless classes."""
 
     def keys(info: p4i.P4Info) -> dict[str, dict[str, tuple[int, int]]]:
         return {

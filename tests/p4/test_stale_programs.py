@@ -71,7 +71,9 @@ def test_a_source_is_known_without_its_line_comments(tmp_path: Path, before: str
     assert (manifest.source_digest(source) == known) is same
 
 
-def test_a_run_says_so_and_its_page_too(sources: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_run_and_its_page_report_stale_programs(
+    sources: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     edit(sources / "np_ecn.p4")
     out = tmp_path / "run"
     assert (
@@ -81,7 +83,7 @@ def test_a_run_says_so_and_its_page_too(sources: Path, tmp_path: Path, capsys: p
     assert LINE in (out / "report.html").read_text()
 
 
-def test_a_result_says_where_it_comes_from(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_result_records_its_provenance(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     arguments = ["run", "dumbbell", "--clock", "virtual", "--no-pictures", "--out", str(tmp_path / "my run")]
     monkeypatch.setattr("sys.argv", ["/usr/bin/pcn", *arguments])
     assert pcn(arguments) == 0
@@ -93,9 +95,7 @@ def test_a_result_says_where_it_comes_from(tmp_path: Path, monkeypatch: pytest.M
 
 
 @pytest.mark.root
-def test_a_network_that_is_brought_up_says_so(
-    sources: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_pcn_up_reports_stale_programs(sources: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     edit(sources / "np_ecn.p4")
     name = f"c{os.getpid()}-{uuid.uuid4().hex[:8]}"
     try:
@@ -106,7 +106,7 @@ def test_a_network_that_is_brought_up_says_so(
 
 
 @pytest.mark.root
-def test_ptf_says_so(sources: Path) -> None:
+def test_ptf_reports_stale_programs(sources: Path) -> None:
     edit(sources / "np_ecn.p4")
     script = (
         "import runpy, sys; from pathlib import Path; from p4src import manifest\n"

@@ -70,12 +70,10 @@ def test_absent_compiler_is_explained(
     assert {path: path.read_bytes() for path in COMPILED.glob("*/*")} == before
 
 
-def test_outputs_of_another_chip_have_a_place_of_their_own(
-    build_tofino: ModuleType, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_outputs_of_another_chip_need_a_folder(build_tofino: ModuleType, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         build_tofino.main(["--chip", "tofino2"])
-    assert "say where the outputs for tofino2 go, with --out DIR" in capsys.readouterr().err
+    assert "name the folder of the outputs for tofino2, with --out DIR" in capsys.readouterr().err
 
 
 def test_snapshots_are_in_one_order(build_tofino: ModuleType, twin: Path) -> None:
@@ -129,7 +127,7 @@ def test_parser_branches(twin: Path) -> None:
 
 @pytest.mark.parametrize("programs", [("pcn", "tcd"), ("qcn", "qcn_in")])
 def test_documentation_has_the_figures(programs: tuple[str, ...]) -> None:
-    """A table has a column for each program, and one for what there is."""
+    """A table has a column for each program, and one for the chip's total."""
     text = (ROOT / "docs/tofino.md").read_text()
     for name, (*used, of) in rows(programs).items():
         assert f"| {name} | {' | '.join(map(str, used))} | {of} |" in text, name

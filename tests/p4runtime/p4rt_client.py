@@ -1,4 +1,4 @@
-"""A P4Runtime client in plain stubs, for the tests: what it sends is exactly what a test says."""
+"""A P4Runtime client in plain stubs, for the tests: it sends exactly the messages of a test."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who is primary, who is told, and who may write."""
+"""Which client is primary, which clients are notified, and which may write."""
 
 from __future__ import annotations
 
@@ -140,7 +140,7 @@ def test_more_streams_than_there_may_be(clients: list[Client], monkeypatch: pyte
     assert refusal(third) == grpc.StatusCode.RESOURCE_EXHAUSTED
 
 
-def test_before_there_was_a_primary_no_election_id_is_told(empty_switch: Switch) -> None:
+def test_arbitration_update_before_the_first_primary_has_no_election_id(empty_switch: Switch) -> None:
     with Client(empty_switch.port) as silent:
         silent.send(arbitration=p4r.MasterArbitrationUpdate(device_id=1))
         answer = silent.receive().arbitration

@@ -1,4 +1,4 @@
-"""The `softswitch` command as a process, in a network namespace of its own."""
+"""The `softswitch` command as a process, in a separate network namespace."""
 
 from __future__ import annotations
 

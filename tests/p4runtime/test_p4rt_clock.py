@@ -38,7 +38,7 @@ def client(manual_switch: Switch, program: Program) -> Iterator[Client]:
         yield client
 
 
-def test_the_service_is_what_its_file_says() -> None:
+def test_service_matches_its_proto_file() -> None:
     """Read as protoc would: every declaration of the text is in the messages, and nothing of it was left unread."""
     text = re.sub(r"//.*", "", PROTO.read_text())
     declared = set(re.findall(r"(?:message|service|rpc) (\w+)", text))
@@ -220,7 +220,7 @@ def test_the_packet_generator_of_the_command_line(program: Program) -> None:
 
 
 def test_the_example_of_the_documentation(capsys: pytest.CaptureFixture[str]) -> None:
-    """docs/test-clock.md: the switch as its command line says, and the program as it stands there."""
+    """docs/test-clock.md: the switch by the page's command line, and the page's program."""
     text = (ROOT / "docs/test-clock.md").read_text()
     command = re.search(r"^    softswitch (.*--clock manual.*)$", text, re.MULTILINE)
     code = re.search(r"```python\n(.*?)```\n+```\n(.*?)```", text, re.DOTALL)

@@ -73,7 +73,7 @@ async def wait_for(condition: Callable[[], Awaitable[bool]]) -> None:
 
 
 async def learn_hosts(ready: asyncio.Event, switch: fy.Switch) -> None:
-    """The ready handler of a learning switch: floods what is unknown, and makes an entry of each address it is told."""
+    """The ready handler of a learning switch: floods what is unknown, and makes an entry of each reported address."""
     await switch.delete_all()
     flood = fy.P4TableEntry("l2", is_default_action=True, action=fy.P4TableAction("drop"))
     await switch.write(

@@ -1,4 +1,4 @@
-"""What a switch tells of its interfaces by gNMI, to a client that we did not write: finsy's."""
+"""A switch's interface counters by gNMI, read by another project's client: finsy's."""
 
 from __future__ import annotations
 

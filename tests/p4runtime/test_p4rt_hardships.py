@@ -110,7 +110,7 @@ def test_it_ends_in_the_middle_of_a_write(processes: Callable[..., Process]) -> 
         assert controller.stdout is not None
         assert controller.stdout.readline() == "ready\n"
         assert switch.end(signal.SIGTERM) == 0
-        assert controller.wait(WAIT_S) != 0, "it was told that the switch is gone"
+        assert controller.wait(WAIT_S) != 0, "it detected that the switch is gone"
     assert len(switch.lines) == 1, "no word beyond the ready line"
 
 
@@ -179,7 +179,7 @@ def test_switch_compiles_runtime_and_program_side_by_side(
 
 
 def test_a_full_disk_for_the_log(processes: Callable[..., Process], program: Program) -> None:
-    """/dev/full takes no byte. The switch says so once and serves."""
+    """/dev/full takes no byte. The switch reports it once and serves."""
     switch = processes(str(PROGRAMS / "bench.json"), "--log-file", "/dev/full", "-L", "debug")
     with Client(switch.port) as client:
         client.arbitrate()
@@ -207,8 +207,8 @@ def test_a_full_disk_for_its_own_output(program: Program) -> None:
 
 @pytest.mark.root
 def test_an_interface_vanishes_and_returns(processes: Callable[..., Process]) -> None:
-    """One line each, at the default log level; the kernel takes an interface down before it removes it, and whoever
-    looks between the two sees that."""
+    """One line each, at the default log level; the kernel takes an interface down before it removes it, and a
+    reader between the two sees that."""
     ends = [f"p4h{os.getpid()}{end}" for end in "ab"]
     veth = ["ip", "link", "add", ends[0], "type", "veth", "peer", "name", ends[1]]
     subprocess.run(veth, check=True)

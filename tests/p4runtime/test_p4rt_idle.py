@@ -1,4 +1,4 @@
-"""Idle timeouts over gRPC: what is told, when, and not for entries that packets hit."""
+"""Idle timeouts over gRPC: which entries are reported, when, and not those that packets hit."""
 
 from __future__ import annotations
 
@@ -42,11 +42,11 @@ def told(client: Client) -> list[tuple[int, int]]:
 
 
 def nothing_told(client: Client) -> None:
-    """What wasn't told before this answer isn't on its way: a call of the clock returns when all is told."""
+    """No notification is on its way after this answer: a call of the clock returns when all are sent."""
     assert client.arbitrate().device_id == 1
 
 
-def test_an_idle_entry_is_told_again_and_again(empty_switch: Switch, idle: Program) -> None:
+def test_idle_entry_is_reported_after_each_timeout(empty_switch: Switch, idle: Program) -> None:
     """On the live clock: never early."""
     with Client(empty_switch.port) as client:
         client.arbitrate()
@@ -61,7 +61,7 @@ def test_an_idle_entry_is_told_again_and_again(empty_switch: Switch, idle: Progr
             assert list(message.table_entry) == [entry]
 
 
-def test_when_an_idle_entry_is_told(client: Client, clock: ManualClock, idle: Program) -> None:
+def test_idle_entry_is_reported_after_its_timeout(client: Client, clock: ManualClock, idle: Program) -> None:
     entry = flow(idle, 1, 300, controller_metadata=7, metadata=b"mine")
     clock.advance(1)
     client.insert(table_entry=entry)
@@ -80,7 +80,7 @@ def test_when_an_idle_entry_is_told(client: Client, clock: ManualClock, idle: Pr
 
 
 def test_hits_keep_an_entry_alive(client: Client, clock: ManualClock, idle: Program) -> None:
-    """Of two entries, the one that is hit is told a timeout after its last hit."""
+    """Of two entries, the one that is hit is reported a timeout after its last hit."""
     client.write(*(update("INSERT", table_entry=flow(idle, key, 1000)) for key in (1, 2)))
     for _ in range(4):
         clock.advance(0.4)

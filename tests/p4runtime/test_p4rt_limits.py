@@ -85,7 +85,7 @@ def flood(client: Client, what: str, caplog: pytest.LogCaptureFixture) -> None:
 
 
 @pytest.mark.parametrize("what", FLOODS)
-def test_stream_that_nobody_reads_ends(
+def test_unread_stream_ends(
     client: Client, switch: Switch, what: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     """Answers wait for their client, in number and bytes bounded; the others' streams go on."""
@@ -269,7 +269,7 @@ def test_request_that_does_not_come_holds_no_worker(
 
 
 def test_messages_of_errors_are_short(client: Client, names: Names) -> None:
-    """They quote what the client sent, but for its length."""
+    """They quote the client's text, but not all of it."""
     entry = names.entry("l2", {"dst_addr": b"\1" * 100_000}, names.action("forward", port=1))
     with pytest.raises(RefusedError, match="a value of 100000 bytes does not fit into 48 bits") as failure:
         client.insert(table_entry=entry)

@@ -1,4 +1,4 @@
-"""softswitch/README.md: its commands start a switch as they stand there, and its options are those that there are."""
+"""softswitch/README.md: its commands start a switch unchanged, and its options are the existing ones."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ STARTS = [line.partition(" ")[2] for line in COMMANDS if line.startswith("softsw
 @pytest.mark.root
 @pytest.mark.parametrize("arguments", STARTS)
 def test_its_commands_start_a_switch(arguments: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """In a network namespace of its own, whose interfaces are those that the page makes."""
+    """In a separate network namespace, whose interfaces are those that the page makes."""
     monkeypatch.chdir(ROOT)
     script = " && ".join(["ip link set lo up", *SETUP, 'exec "$@"'])
     process = Process(*shlex.split(arguments), prefix=("unshare", "--net", "bash", "-c", script, "bash"))

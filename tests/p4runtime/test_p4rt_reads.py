@@ -1,4 +1,4 @@
-"""Reads: in pieces, as of one moment, as large as they may be, and without keeping anybody waiting."""
+"""Reads: in pieces, as of one moment, of the largest size, and without delaying other clients."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ CELLS = 4096  # of bench.p4's largest register
 
 
 class Context:
-    """What Read uses of gRPC's: it ends an RPC, and says whether the client is there."""
+    """The part of gRPC's context that Read uses: it ends an RPC, and has whether the client is connected."""
 
     def __init__(self) -> None:
         self.active = True
@@ -134,7 +134,7 @@ def test_read_ends_where_the_pipeline_changes(bench: Bench) -> None:
     assert failure.value.args[0] is grpc.StatusCode.ABORTED
 
 
-def test_long_entities_come_in_messages_of_their_own(client: Client, names: Names) -> None:
+def test_long_entities_come_in_separate_messages(client: Client, names: Names) -> None:
     """Metadata is the client's: no message grows with it beyond what a client takes by default."""
     size = batches.CHUNK_BYTES // 2
     for number in range(1, 6):
@@ -154,7 +154,7 @@ def test_too_many_queries_are_refused(client: Client) -> None:
 
 
 def untaken(client: Client, program: Program) -> Any:
-    """A Read whose answer nobody takes."""
+    """A Read whose answer the client doesn't read."""
     cells = p4r.Entity(register_entry=p4r.RegisterEntry(register_id=program.names.id("registers", "cells")))
     return client.stub.Read(p4r.ReadRequest(device_id=1, entities=[cells] * 1000))
 
@@ -167,7 +167,7 @@ def read_code(client: Client) -> grpc.StatusCode | None:
     return None
 
 
-def test_reads_that_nobody_takes_keep_no_one_waiting(
+def test_untaken_reads_delay_no_other_client(
     switch: Switch, program: Program, client: Client, names: Names, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """They hold as many workers as reads may hold: others are refused at once, and all else is answered."""
@@ -184,7 +184,7 @@ def test_reads_that_nobody_takes_keep_no_one_waiting(
         del calls
 
 
-def test_read_that_nobody_takes_is_cut_off(
+def test_untaken_read_is_cut_off(
     switch: Switch, program: Program, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr(limits, "PEER_S", 0.05)

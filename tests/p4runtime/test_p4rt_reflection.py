@@ -73,5 +73,5 @@ def test_reflection_describes_what_a_call_needs(
     assert field is None or getattr(reply, field)
 
 
-def test_reflection_says_what_it_does_not_know(channel: grpc.Channel) -> None:
+def test_reflection_answers_unknown_symbols_with_an_error(channel: grpc.Channel) -> None:
     assert ask(channel, file_containing_symbol="no.such.Service").error_response.error_code == 5

@@ -1,4 +1,4 @@
-"""Roles with a configuration (Stratum's P4RoleConfig): what they may write, see, and are told."""
+"""Roles with a configuration (Stratum's P4RoleConfig): what they may write, read and receive."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ def test_other_configurations_are_refused(switch: Switch) -> None:
             assert failure.value.code == grpc.StatusCode.INVALID_ARGUMENT
 
 
-def test_backups_are_told_of_a_new_configuration(scoped: Client, switch: Switch, names: Names) -> None:
+def test_backups_are_notified_of_a_new_configuration(scoped: Client, switch: Switch, names: Names) -> None:
     with Client(switch.port, role="switching", election_id=0) as backup:
         assert backup.arbitrate(role=switching(names)).status.code == rpc_code.ALREADY_EXISTS
         other = role("switching", exclusive_p4_ids=[names.id("tables", "acl")])

@@ -144,7 +144,7 @@ def test_the_state_goes_along_by_name(named: Client, names: Names, translated: P
 
 @pytest.mark.parametrize("place", ["match", "packet_in", "register", "digest"])
 def test_what_cannot_be_a_string_is_refused_at_load(named: Client, translated: Program, place: str) -> None:
-    """A mask of strings means nothing; the p4info doesn't say how many bits there are for the others."""
+    """A mask of strings has no meaning; the p4info doesn't have the width of the others."""
     info = translated.info
     if place == "match":
         field = next(t for t in info.tables if t.preamble.alias == "fixed").match_fields[0]

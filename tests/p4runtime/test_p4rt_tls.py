@@ -74,7 +74,7 @@ def switch(*arguments: str) -> Iterator[int]:
 
 
 def credentials(authority: Authority, own: tuple[Path, Path] | None = None) -> grpc.ChannelCredentials:
-    """Of a client that trusts the authority and has, or has not, a certificate of its own."""
+    """The channel of a client that trusts the authority, with or without a client certificate."""
     root = authority.certificate.read_bytes()
     if own is None:
         return grpc.ssl_channel_credentials(root)
@@ -139,7 +139,7 @@ def test_bad_files_are_named(folder: Path, authority: Authority, server_files: l
         assert why in done.stderr
 
 
-def test_only_this_machine_is_listened_to_unless_told_otherwise() -> None:
+def test_server_listens_only_on_this_machine_by_default() -> None:
     """By the kernel's table, whose addresses are little endian; of IPv6 sockets, the IPv4 part."""
 
     def listening(port: int) -> set[str]:

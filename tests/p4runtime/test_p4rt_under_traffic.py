@@ -90,7 +90,7 @@ def value_of(client: Client, names: Names, register: str, index: int) -> int:
 
 
 def test_a_wide_register_is_never_half_written(busy: Client, names: Names) -> None:
-    """The program copies cell 0 to cell 1, 128 bits, adding what its tables say. Both halves are written alike."""
+    """The program copies cell 0 to cell 1, 128 bits, adding its tables' numbers. Both halves are written alike."""
     wait_for(lambda: value_of(busy, names, "wide_cells", 1) != 0)  # the background's own addition
     added = value_of(busy, names, "wide_cells", 1)
     last = 0

@@ -55,7 +55,7 @@ def python() -> dict[str, str]:
 
 
 def files(block_name: str) -> dict[str, str]:
-    """What the page of a block (`topologies.md-2`) says to save, by name: blocks that begin with `# NAME.py`."""
+    """Files that the page of a block (`topologies.md-2`) names for saving: blocks that begin with `# NAME.py`."""
     page = block_name.rpartition("-")[0]
     return {
         found[1]: block

@@ -1,6 +1,6 @@
-"""Where commands run as a user types them: a shell's view of a machine of its own.
+"""Runs commands as a user types them, in a shell's view of a separate machine.
 
-Networks of other users of this machine aren't seen: a mount namespace of its own has its own /run/pcn-lab.
+Networks of other users of this machine aren't seen: a separate mount namespace has its own /run/pcn-lab.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class Machine:
         )
 
     def run(self, line: str) -> str:
-        """To its end, or, what has none, until it said something and was interrupted; its output."""
+        """Runs a command to its end, or interrupts one without end after its first output; returns its output."""
         with self.start(line) as process:
             assert process.stdout is not None
             said, codes = "", {0}

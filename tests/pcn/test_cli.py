@@ -18,6 +18,7 @@ from distributions import required
 
 from controller.texts import dilated_text
 from lab import journal as records
+from lint import prose
 from p4src import manifest
 from p4src.manifest import ROOT
 from pcn import cli, doctor
@@ -56,18 +57,11 @@ def test_every_command_has_help_with_examples(command: tuple[str, ...], capsys: 
     assert "Examples:" in out
 
 
-_NOT_PLAIN = re.compile(
-    r"\b(told|tells?|heard|hears?|whoever|nobody|asked|knows?|says?|said|so many|so long)\b"
-    r"|unless given|for ever|of its own accord|isn't there|but for",
-    re.IGNORECASE,
-)
-
-
 @pytest.mark.parametrize("command", commands(), ids=lambda words: " ".join(words) or "pcn")
 def test_help_has_plain_words(command: tuple[str, ...], capsys: pytest.CaptureFixture[str]) -> None:
     """Software reports, sends and detects; a default stands as "(default: X)"."""
     _, out, _ = run(capsys, *command, "--help")
-    assert _NOT_PLAIN.findall(" ".join(out.split())) == []
+    assert [found for word in prose.words() for found in word.pattern.findall(" ".join(out.split()))] == []
 
 
 @pytest.mark.parametrize("command", commands(), ids=lambda words: " ".join(words) or "pcn")
@@ -206,7 +200,7 @@ def test_assignments_keep_the_text() -> None:
 
 
 class TestDoctor:
-    def test_says_what_is_there(self) -> None:
+    def test_doctor_lists_present_software(self) -> None:
         result = CliRunner().invoke(cli.pcn, ["doctor", "--json"])
         found = {check["name"]: check for check in json.loads(result.output)}
         assert found["Python"]["present"]
@@ -287,8 +281,8 @@ class TestDoctor:
         (check,) = [check for check in doctor.checks() if check.name == "P4 programs"]
         assert (check.present, check.found) == (False, "not found: p4src/compiled/pcn.json")
 
-    def test_a_name_that_somebody_else_has(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        """As by a module of that name on PYTHONPATH: then nothing else of ours may be imported."""
+    def test_doctor_names_a_module_of_another_project(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        """As by a module of that name on PYTHONPATH: then no other module of ours may be imported."""
         (tmp_path / "controller.py").touch()
         script = "import sys; from pcn.cli import main; main()"
         environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(tmp_path), str(ROOT)])}

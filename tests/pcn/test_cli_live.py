@@ -136,7 +136,7 @@ def test_wrong_names(network: str, arguments: list[str], message: str) -> None:
     assert len(done.stderr.splitlines()) == 1
 
 
-def test_real_time_is_said(network: str, tmp_path: Path) -> None:
+def test_pause_prints_its_real_time(network: str, tmp_path: Path) -> None:
     said = pcn("pause", "h0", "--for", "100us", "-n", network).stdout.splitlines()
     assert said[0] == "h0:0 is paused for 100 us nominal, 50 ms real; Ctrl-C ends it"
     file = tmp_path / "h0.pcapng"
@@ -163,7 +163,7 @@ def test_flow_tables_have_units(network: str) -> None:
         assert "packets" in pcn(*words, "-n", network).stdout
 
 
-def test_a_line_that_mininet_does_not_know(network: str) -> None:
+def test_mn_refuses_an_unknown_line(network: str) -> None:
     done = pcn("mn", "-n", network, "pings h0")
     assert (done.returncode, done.stdout) == (1, "")
     assert "no command or node 'pings'" in done.stderr
@@ -177,7 +177,7 @@ def test_the_name_is_taken(network: str, tmp_path: Path) -> None:
     assert f"`pcn down {network}` ends it" in done.stderr
 
 
-def test_an_up_that_fails_says_why_and_leaves_nothing(tmp_path: Path) -> None:
+def test_failed_up_prints_the_reason_and_leaves_nothing(tmp_path: Path) -> None:
     name = f"f{os.getpid()}"
     done = pcn("up", "dumbbell", "-n", name, "--logs", str(tmp_path / "logs"), "--param", "w_mox=1")
     assert done.returncode == 1

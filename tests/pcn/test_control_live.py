@@ -1,4 +1,4 @@
-"""Settings and PFC frames on a network that runs: what was written is there, and does what it says."""
+"""Settings and PFC frames on a network that runs: written values are read back, and take effect."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def test_a_new_threshold_acts_at_once(dcqcn_lab: Lab, start_flow: StartFlow, xof
 
 def test_a_paused_port_holds_packets_and_then_sends_all(dcqcn_lab: Lab, start_flow: StartFlow) -> None:
     """A flow of half the link's rate waits nowhere else. That nothing leaves meanwhile is for tests with a test clock:
-    whoever repeats the PAUSE may be late."""
+    the process that repeats the PAUSE may be late."""
     flow = start_flow(5e9)
     before = {name: counted(dcqcn_lab, "s1", name, 1) for name in ("pause_received", "resume_received")}
     with held(dcqcn_lab, "s1", 1) as made:
@@ -118,8 +118,8 @@ def test_a_paused_port_holds_packets_and_then_sends_all(dcqcn_lab: Lab, start_fl
     assert seen().missing == 0
 
 
-def test_a_pause_lasts_as_long_as_it_was_told_to(dcqcn_lab: Lab) -> None:
-    """65,535 quanta last 3.36 ms: sent again every 1.68 ms, and at the end what is left, then RESUME."""
+def test_pause_lasts_as_long_as_requested(dcqcn_lab: Lab) -> None:
+    """65,535 quanta last 3.36 ms: sent again every 1.68 ms, and at the end the rest, then RESUME."""
     before = {name: counted(dcqcn_lab, "s1", name, 1) for name in ("pause_received", "resume_received")}
     began = time.monotonic()
     made = pause(dcqcn_lab, "s1", 1, duration_s=4e-3)
@@ -189,7 +189,7 @@ def test_pauses_that_cannot_be(dcqcn_lab: Lab) -> None:
         pause(dcqcn_lab, "s2", 1, duration_s=1e-3)
     with pytest.raises(LabError, match="s0 has no port 7; it has 1, 2"):
         pause(dcqcn_lab, "s0", 7, duration_s=1e-3)
-    with pytest.raises(LabError, match="s0 has several ports: say which of 1, 2"):
+    with pytest.raises(LabError, match="s0 has several ports: name one of 1, 2"):
         pause(dcqcn_lab, "s0", duration_s=1e-3)
     with pytest.raises(PauseError, match="class 8"):
         resume(dcqcn_lab, "s0", 1, traffic_class=8)

@@ -102,7 +102,7 @@ LIVE = {name: block for name, block in HERE.items() if re.search(r"\b(Lab|attach
 
 
 def save(name: str, place: Path) -> None:
-    """The block as example.py, beside what its page says to save."""
+    """The block as example.py, beside the files that its page names for saving."""
     for file, text in examples.files(name).items():
         (place / file).write_text(text)
     (place / "example.py").write_text(examples.python()[name])

@@ -87,7 +87,7 @@ def test_the_tour_s_burst_is_there_when_one_looks() -> None:
 @pytest.mark.root
 @pytest.mark.parametrize("line", MININET)
 def test_mininet_s_own_command(empty: Machine, tmp_path: Path, line: str) -> None:
-    """In the checkout, where a file that a page says to save is."""
+    """In the checkout, with the files that a page names for saving."""
     (tmp_path / "lab").symlink_to(ROOT / "lab")
     (page,) = [page for page, lines in PRINTED.items() if line in lines]
     for name, text in examples.files(f"{page}-1").items():
@@ -121,7 +121,7 @@ def test_what_only_a_switch_s_own_system_has(line: str) -> None:
 
 
 @pytest.mark.parametrize("line", [*MAKE, *examples.inline("make")])
-def test_what_make_is_asked_for_is_there(line: str) -> None:
+def test_make_targets_of_pages_exist(line: str) -> None:
     """Targets are minutes each, and tested as what they call: here, that they are."""
     dry = {**os.environ, "MAKEFLAGS": "n"}  # not `-n` behind the line: the make before an && would be real
     done = subprocess.run(line, shell=True, env=dry, cwd=ROOT, capture_output=True, text=True, check=False)

@@ -1,4 +1,4 @@
-"""Commands in a folder where somebody else's `signal.py` lies: no process that they start imports it. (machine.py runs
+"""Commands in a folder with another user's `signal.py`: no process that they start imports it. (machine.py runs
 those of the pages in such a folder, too.)"""
 
 from __future__ import annotations

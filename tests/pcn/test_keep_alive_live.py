@@ -18,7 +18,7 @@ from topologies.star import star
 pytestmark = pytest.mark.root
 
 
-def test_a_stopped_output_s_sender_is_told(tmp_path: Path) -> None:
+def test_keep_alive_notifies_the_sender_of_a_stopped_output(tmp_path: Path) -> None:
     topology = star(1, xoff_bytes=60e3)
     fields = {"scheme": "qcn-os-largest", "scheme_parameters": {"keep_alive": 2}, "dilation": 500}
     with Lab(topology, log_dir=tmp_path, name=f"k{os.getpid()}-{uuid.uuid4().hex[:8]}", **fields) as lab:

@@ -128,7 +128,7 @@ def test_what_a_pause_does_is_seen(dcqcn_lab: Lab, flow: int) -> None:
 
 
 def test_a_capture_is_what_wireshark_reads(dcqcn_lab: Lab, tshark: str, tmp_path: Path) -> None:
-    """Data towards r0 goes out of s1:1; the PAUSE that comes in there is told from a neighbour's by its source."""
+    """Data towards r0 goes out of s1:1; the PAUSE that comes in there differs from a neighbour's by its source."""
     path, made, begun, over = tmp_path / "s1-1.pcapng", list[Captured](), threading.Event(), threading.Event()
 
     def stopped() -> bool:
@@ -286,7 +286,7 @@ def test_watch_on_a_terminal_ends_as_it_came(dcqcn_lab: Lab, flow: int, key: byt
     ],
     ids=" ".join,
 )
-def test_completion_offers_what_there_is(dcqcn_lab: Lab, words: list[str], offered: list[str]) -> None:
+def test_completion_offers_existing_names(dcqcn_lab: Lab, words: list[str], offered: list[str]) -> None:
     known = ["-n", dcqcn_lab.network.name] if words[0] in ("tables", "counters", "registers", "set", "pause") else []
     typed = ["pcn", words[0], *known, *words[1:]] if known else ["pcn", *words]
     if words[0] == "flow":
@@ -302,7 +302,7 @@ def test_completion_offers_flows_and_networks(dcqcn_lab: Lab, flow: int) -> None
 
 
 def complete(words: list[str]) -> list[str]:
-    """As bash asks."""
+    """As bash calls it."""
     environment = {**os.environ, "_PCN_COMPLETE": "bash_complete", "COMP_WORDS": " ".join(words)}
     environment["COMP_CWORD"] = str(len(words) - 1)
     command = [sys.executable, "-c", "from pcn.cli import main; main()"]

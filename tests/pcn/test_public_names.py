@@ -1,4 +1,5 @@
-"""`from pcn import ...`: every name is there, where type checkers are told that it is, and costs nothing before."""
+"""`from pcn import ...`: every name exists in the module that type checkers read, and is loaded only when it is
+used."""
 
 from __future__ import annotations
 
@@ -12,7 +13,7 @@ import pcn
 
 
 def _for_type_checkers() -> dict[str, str]:
-    """What the module says under TYPE_CHECKING: the module of each name."""
+    """The module of each name, from the imports under TYPE_CHECKING."""
     tree = ast.parse(Path(pcn.__file__).read_text())
     (block,) = [node for node in tree.body if isinstance(node, ast.If)]
     imports = [node for node in block.body if isinstance(node, ast.ImportFrom)]
@@ -27,7 +28,7 @@ def test_every_name_is_there() -> None:
         assert getattr(pcn, name) is found
 
 
-def test_names_are_loaded_when_they_are_asked_for() -> None:
+def test_names_are_loaded_at_first_use() -> None:
     script = "import sys, pcn; before = set(sys.modules); pcn.dumbbell; print(sorted(set(sys.modules) - before))"
     loaded = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout
     assert "topologies.dumbbell" in loaded

@@ -20,7 +20,7 @@ def test_without_a_network(tmp_path: Path) -> None:
     assert done.stderr.startswith("error: no network 'nosuch' is up")
 
 
-def test_ipython_does_not_hear_of_the_other_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_ipython_does_not_see_the_other_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     """An activated one, which it would warn about: the shell's own is what it runs in."""
     monkeypatch.setenv("VIRTUAL_ENV", "/somewhere/.venv")
     monkeypatch.setenv("TERM", "xterm")

@@ -99,7 +99,7 @@ def test_without_a_height_everything_is_shown() -> None:
     assert sum("sending" in line for line in text.splitlines()) == 16
 
 
-def test_what_is_left_out_is_counted() -> None:
+def test_view_counts_omitted_rows() -> None:
     text = "\n".join(lines(80, 24, 224))
     assert "17 more ports" in text
     assert "5 more; 3 flows have ended" in text

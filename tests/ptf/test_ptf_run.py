@@ -31,7 +31,7 @@ def call(*arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(words, cwd=ROOT, capture_output=True, text=True, check=False)
 
 
-def test_a_record_says_what_happened_and_when(tmp_path: Path) -> None:
+def test_record_has_events_with_times(tmp_path: Path) -> None:
     """40 packets of class 7 keep the slow port, 12 of class 3 wait behind them: each but the first found others."""
     record = tmp_path / "record"
     done = call("--record", str(record), "np_ecn.CongestedPortMarks")

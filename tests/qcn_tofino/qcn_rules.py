@@ -14,7 +14,7 @@ CELL_BYTES = 80
 
 @dataclass(frozen=True)
 class Point:
-    """What the tables say of a port and class."""
+    """The tables' values for a port and class."""
 
     q_eq: int
     sample: int
@@ -105,7 +105,7 @@ class InputRule:
         return feedback, queue
 
     def departs(self, length: int, queued_ns: int, ingress_ns: int, draw: int) -> tuple[int, int]:
-        """At egress, after so long in its queue, and in ingress before: feedback for this packet's source, and the
+        """At egress, after `waited` in its queue, and in ingress before: feedback for this packet's source, and the
         queue."""
         self.departed = (self.departed + length) % WRAP
         inside_ns = (queued_ns + ingress_ns) % WRAP

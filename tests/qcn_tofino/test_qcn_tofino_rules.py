@@ -122,7 +122,7 @@ def test_a_sample_lacks_what_leaves_while_its_copy_is_on_its_way(
 
 
 def constant(inside: dict[int, int], rates: dict[int, float], until_ns: int, seed: int) -> Iterator[Packet]:
-    """So many packets of each flow are inside all the time: one comes when one leaves. Flow n leaves by output n."""
+    """A constant number of packets of each flow is inside: one comes when one leaves. Flow n leaves by output n."""
     chance = random.Random(seed)
     for flow, n in inside.items():
         leaves: list[float] = []
@@ -140,7 +140,7 @@ SLOW_AND_FAST = ({1: 30, 2: 10}, {1: GB10 / 4, 2: GB10})
 def shares(
     point: Point, inside: dict[int, int], rates: dict[int, float], until_ns: int = 24_000_000
 ) -> tuple[float, int]:
-    """Flow 1's share of all that are told, and how many are."""
+    """Flow 1's share of all notifications, and their number."""
     events = run(constant(inside, rates, until_ns, 5), rates, TRANSIT_NS)
     told = Counter(one.flow for one in drive(InputRule(point), events, 1) if isinstance(one, Told))
     return told[1] / told.total(), told.total()
@@ -150,8 +150,8 @@ def shares(
 @pytest.mark.parametrize(
     ("inside", "rates"), [({1: 30, 2: 30}, {1: GB10, 2: GB10}), ({1: 40, 2: 1}, {1: GB10 / 4, 2: GB10}), SLOW_AND_FAST]
 )
-def test_sojourn_tells_by_what_is_inside(inside: dict[int, int], rates: dict[int, float], sides: int) -> None:
-    """P = q_n / q, within three binomial standard deviations, if the dice has sides enough."""
+def test_sojourn_notifies_by_the_bytes_inside(inside: dict[int, int], rates: dict[int, float], sides: int) -> None:
+    """P = q_n / q, within three binomial standard deviations, if the draw has enough values."""
     longest = max(n * FRAME / rates[flow] for flow, n in inside.items())
     share, told = shares(Point(1000, 30_000, Culprit.SOJOURN, round(sides * longest)), inside, rates)
     expected = inside[1] / sum(inside.values())
@@ -159,11 +159,11 @@ def test_sojourn_tells_by_what_is_inside(inside: dict[int, int], rates: dict[int
     assert abs(share - expected) < 3 * math.sqrt(expected * (1 - expected) / told), (share, told)
 
 
-def test_a_dice_with_too_few_sides_tells_by_what_leaves() -> None:
+def test_draw_with_too_few_values_notifies_by_departures() -> None:
     assert shares(Point(1000, 30_000, Culprit.SOJOURN, 1), *SLOW_AND_FAST)[0] < 0.3
 
 
-def test_arrival_tells_by_what_comes() -> None:
+def test_arrival_notifies_by_arrivals() -> None:
     share, told = shares(Point(1000, 30_000), *SLOW_AND_FAST)
     assert abs(share - 0.2) < 3 * math.sqrt(0.2 * 0.8 / told)
 

@@ -91,7 +91,7 @@ def test_verify() -> None:
         assert d.get("std.parser_error") == 7
 
 
-def test_a_parser_that_would_loop_for_ever_ends() -> None:
+def test_parser_that_would_loop_without_end_ends() -> None:
     b = builder()
     b.states = [state("start", [], "start")]
     with Driver(b.json()) as d:

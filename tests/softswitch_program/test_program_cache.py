@@ -62,7 +62,7 @@ def checkout(tmp_path: Path) -> Path:
 
 
 def build(checkout: Path, *words: str, **environment: str) -> list[tuple[str, str]]:
-    """What BUILD says in a process that has these sources alone."""
+    """BUILD's output in a process that has only these sources."""
     environment = {**os.environ, "PYTHONPATH": str(checkout.parent), "PYTHONDONTWRITEBYTECODE": "1", **environment}
     command = [sys.executable, "-c", BUILD, *words]
     said = subprocess.run(command, env=environment, cwd=checkout, check=True, capture_output=True, text=True).stdout

@@ -1,4 +1,4 @@
-"""What programs ask of the switch, with values at the ends of their ranges: 0 is a value, not the lack of one."""
+"""Requests of programs to the switch, with values at the ends of their ranges: 0 is a value, not the lack of one."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def test_failed_assert_is_a_warning_of_the_switch() -> None:
 
 
 def test_hash_of_size_0_gives_the_base() -> None:
-    """As v1model.p4 says."""
+    """As in v1model.p4."""
     builder = to_port_2()
     builder.extra["calculations"] = [{"name": "c", "id": 0, "algo": "crc16", "input": [field("h", "b")]}]
     named = {"type": "calculation", "value": "c"}

@@ -18,7 +18,7 @@ _Made = TypeVar("_Made")
 
 
 class KernelHost:
-    """One end of a veth pair in a namespace of its own, IPv4 and IPv6; `near` is the switch's end.
+    """One end of a veth pair in a separate namespace, IPv4 and IPv6; `near` is the switch's end.
     A context manager; all of it is gone on exit."""
 
     def __init__(self, number: int, mtu: int = 1500) -> None:
@@ -113,7 +113,7 @@ def has_vlan_devices() -> bool:
 
 
 def run(*command: str) -> str:
-    """A command's output; what it says where it fails is in the error."""
+    """A command's output; if it fails, the error has its message."""
     done = subprocess.run(command, check=False, capture_output=True, text=True)
     assert done.returncode == 0, f"{' '.join(command)}: {done.stderr.strip()}"
     return done.stdout

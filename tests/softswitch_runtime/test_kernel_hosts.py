@@ -1,4 +1,4 @@
-"""TCP and UDP of kernel hosts behind the switch, whose offloads nobody turned off: checksums and frames of 64 KB."""
+"""TCP and UDP of kernel hosts behind the switch, whose offloads are on: checksums and frames of 64 KB."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ def test_switch_cuts_udp_that_the_kernel_left_uncut(pair: Pair, version: int, ta
 
 
 def test_switch_notes_once_that_it_cannot_cut_a_tunnel(pair: Pair) -> None:
-    """TCP in VXLAN: such frames are lost, as the log says with the command that helps; and the command does help."""
+    """TCP in VXLAN: such frames are lost, and the log names the command that helps; and the command does help."""
     ends = [(pair.a, pair.b), (pair.b, pair.a)]
     for here, there in ends:
         if not here.add_tunnel(there):

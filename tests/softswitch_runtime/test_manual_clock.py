@@ -108,7 +108,7 @@ def test_the_highest_number_is_served_first() -> None:
 
 
 def test_what_a_packet_finds() -> None:
-    """The first starts at once, so the second finds nobody waiting."""
+    """The first starts at once, so the second finds no packet waiting."""
     with two_ports() as switch:
         switch.shape(2, 8e6)
         switch.inject(1, *[frame() for _ in range(4)])
@@ -136,7 +136,7 @@ def test_held_packets_go_round_in_the_switchs_time(rate: float, passes: int) -> 
 
 
 def test_a_loop_without_end_ends_with_the_time() -> None:
-    """A hold that nobody lifts, an hour of it: 20,000 passes a second. Others get in between."""
+    """A hold without end, an hour of it: 20,000 passes a second. Others get in between."""
     with two_ports() as switch:
         switch.write_register(0, 1)
         switch.inject(1, frame(HOLD))
@@ -223,8 +223,8 @@ def test_frames_of_any_length_are_as_they_were(length: int) -> None:
         assert switch.stats(2).tx_bytes == (length if length >= 23 else 0)
 
 
-def test_the_clock_stops_where_there_is_something_to_hear() -> None:
-    """So that who hears it may act at that time. It goes on when it is asked again."""
+def test_clock_stops_where_a_controller_is_notified() -> None:
+    """So that the controller may act at that time. The next call continues."""
     with Switch(cpu_port=255, manual=True) as switch:
         switch.port_add(1)
         switch.forward(1, 255)

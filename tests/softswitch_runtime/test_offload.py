@@ -23,7 +23,7 @@ HOP_BY_HOP = {False: b"\x06\0\x01\x04\0\0\0\0", True: b"\x11\0\x01\x04\0\0\0\0"}
 
 
 class Path:
-    """A sender that says what it leaves undone, a switch that is a wire, and who receives."""
+    """A sender that declares its offloads, a switch that is a wire, and a receiver."""
 
     def __init__(self, stack: ExitStack) -> None:
         self.a, self.b = (stack.enter_context(Link(MTU)) for _ in range(2))
@@ -101,7 +101,7 @@ def without_outer_tag(frame: bytes) -> bytes:
 
 
 def test_udp_checksum_of_zero_is_sent_as_ffff(path: Path) -> None:
-    """RFC 768: 0 means that there is none."""
+    """RFC 768: 0 means no checksum."""
     packet = next(p for n in range(2**16) if (p := udp_of(n)).frame()[40:42] == b"\xff\xff")
     path.send(packet.descriptor(0), packet.frame(uncut=True))
     assert path.b.receive(1) == [packet.frame()]

@@ -26,7 +26,7 @@ def test_readers_see_what_nodes_write() -> None:
     assert (second.tolerance_ns, second.frames, second.sent_ppm) == (5, 0, pace.MILLION)
     board.begin(0, 7)
     assert board.read()[0].frames == 0
-    with pytest.raises(StartError, match="2 slots, from 0: slot 2 isn't there"):
+    with pytest.raises(StartError, match="2 slots, from 0: there is no slot 2"):
         board.begin(2, 1)
 
 
@@ -57,7 +57,7 @@ def test_board_of_another_user_is_refused() -> None:
             Board.open(board.path)
 
 
-def test_file_that_somebody_could_cut_is_no_board(tmp_path: Path) -> None:
+def test_file_that_another_process_could_truncate_is_no_board(tmp_path: Path) -> None:
     """A switch that has it mapped would end."""
     (tmp_path / "file").write_bytes(bytes(4096))
     with pytest.raises(StartError, match="is no memory of a fixed size"):

@@ -1,4 +1,4 @@
-"""What is this user's alone: whatever the umask, whoever made a folder first, wherever his links lead."""
+"""Folders and files of this user alone: whatever the umask, another user's earlier folder, or another user's links."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ _MODES = st.integers(0, 0o1777)
 
 @given(above=_MODES, own=_MODES)
 def test_folder_is_private_or_refused_whatever_the_modes(above: int, own: int) -> None:
-    """And accepted wherever nobody else may write."""
+    """And accepted if no other user may write."""
     place = Path(tempfile.mkdtemp())
     ours = place / "above" / "ours"
     try:

@@ -62,7 +62,7 @@ def test_clone_resubmit_recirculate(make_links: Links) -> None:
         b.receive(1)
         assert seen(c.receive(1)[0])["metadata"] == 0, "no list, no metadata"
         a.send(frame(CLONE, 99))
-        assert len(b.receive(1)) == 1, "a session that isn't there makes no clone"
+        assert len(b.receive(1)) == 1, "an unknown session makes no clone"
         a.send(frame(CLONE_EGRESS, 7))
         (original,), (clone,) = b.receive(1), c.receive(1)
         assert clone[0] == 0xCC, "an egress clone has the headers as egress left them"

@@ -25,7 +25,7 @@ def frame(length: int = 64, fill: int = 0) -> bytes:
 
 @pytest.mark.parametrize("tag", [b"\x81\x00\x60\x05", b"\x88\xa8\x0f\xff", b"\x81\x00\x00\x00"])
 def test_vlan_tags_come_through(make_links: Links, tag: bytes) -> None:
-    """The kernel takes tags off and tells them aside; the program must see the frame as it was on the wire."""
+    """The kernel removes tags and passes them separately; the program must see the frame as it was on the wire."""
     a, b = make_links(2)
     with Switch() as switch:
         switch.port_add(1, a.near)
@@ -65,7 +65,7 @@ def test_lengths_up_to_jumbo(make_links: Links) -> None:
 # From 1,280 on: an interface that has had less begins with IPv6 when it gets more, and says so on the wire.
 @pytest.mark.parametrize("mtu", [1280, 1400, 1500])
 def test_frames_longer_than_the_mtu_was(make_links: Links, mtu: int) -> None:
-    """A slot of the ring is as long as the MTU asks when the port is opened. What is longer later keeps its place."""
+    """A slot of the ring has the length of the MTU when the port is opened. Longer frames later keep their place."""
     (a,) = make_links(1, mtu)
     (b,) = make_links(1, 1500)
     with Switch(depth=2000) as switch:
@@ -201,7 +201,7 @@ def test_an_interface_vanishes_and_returns(make_links: Links) -> None:
 
 
 def test_an_interface_that_cannot_be_opened_when_it_returns(make_links: Links) -> None:
-    """No descriptor is left at that moment: the log says so, the other ports go on, and later it is opened."""
+    """No descriptor is left at that moment: the log reports it, the other ports work, and later it is opened."""
     a, b = make_links(2)
     with Switch() as switch:
         switch.port_add(1, a.near)
@@ -229,7 +229,7 @@ def test_an_interface_that_cannot_be_opened_when_it_returns(make_links: Links) -
         try:
             assert wait(lambda: switch.stats(3).up == 1)
             back = next((text for _, _, text in told if b"is back" in text), None)
-            assert back == f"port 3: interface {name} is back".encode(), "a failure is told once"
+            assert back == f"port 3: interface {name} is back".encode(), "a failure is reported once"
         finally:
             subprocess.run(["ip", "link", "del", name], check=True)
 
@@ -251,7 +251,7 @@ def test_an_interface_that_is_down_for_a_while(make_links: Links) -> None:
 
 
 @pytest.mark.parametrize("end", ["near", "far"], ids=["its own interface", "what it is connected to"])
-def test_a_link_that_is_down_loses_what_leaves_by_it_and_says_so_once(make_links: Links, end: str) -> None:
+def test_link_that_is_down_loses_frames_and_is_logged_once(make_links: Links, end: str) -> None:
     a, b = make_links(2)
     with Switch() as switch:
         switch.port_add(1, a.near)

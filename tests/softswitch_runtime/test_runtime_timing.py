@@ -62,7 +62,7 @@ def test_frame_that_waits_finds_the_queue_of_its_arrival(make_links: Links) -> N
 
 
 @pytest.mark.parametrize("rate", [0, 40e6])
-def test_held_packets_stop_nobody_else(make_links: Links, rate: float) -> None:
+def test_held_packets_stop_no_other_packets(make_links: Links, rate: float) -> None:
     """Packets of class 5 recirculate until a register lets them go. Lower classes of the same port, other ports and
     the control plane go on; when released, all of them come, none twice."""
     a, b, c = make_links(3)

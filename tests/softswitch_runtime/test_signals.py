@@ -69,7 +69,7 @@ def test_a_signal_ends_a_wait(what: str, when: str) -> None:
 
 @pytest.mark.parametrize("number", ["SIGTERM", "SIGINT"])
 def test_a_signal_is_not_lost_where_the_machine_stalls_while_it_is_sent_again(number: str) -> None:
-    """Python raises nothing out of the hook that is told of a dropped exception, either."""
+    """Python raises nothing out of the hook for dropped exceptions, either."""
     stalls = """
 import _thread, time
 start = _thread.start_new_thread

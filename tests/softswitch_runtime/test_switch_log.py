@@ -19,7 +19,7 @@ _NOTE = re.compile(r"lines lost here: (\d+): \[Errno 27\] File too large")
 
 @given(Steps)
 def test_switch_log_counts_every_line_it_loses(steps: list[int | str | None]) -> None:
-    """Those that are there are whole, and between them the log says how many are missing."""
+    """All lines in the log are whole, and between them the log states how many are missing."""
 
     def play() -> int:
         handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND)

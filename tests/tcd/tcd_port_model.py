@@ -1,4 +1,4 @@
-"""TCD's states where PFC tells the RESUME, and where the port's rest tells it, on NP-ECN's model of a port."""
+"""TCD's states with RESUMEs reported by PFC, and with RESUMEs detected by the port's rest, on NP-ECN's port model."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def undetermined(met: Sequence[Met]) -> Undetermined:
 
 @dataclass(frozen=True)
 class Shown:
-    """A RESUME, and when the rest told it: at the first departure after it, unless `first` is None."""
+    """A RESUME, and when the rest shows it: at the first departure after it, or never if `first` is None."""
 
     at: int
     first: int | None
@@ -90,9 +90,8 @@ def shown(trace: Trace, ends: Sequence[int], gap: int, number: int) -> list[Show
 def allowed(met: Sequence[Met], resumes: Sequence[Shown], max_ton: int) -> Undetermined:
     """The bound.
 
-    A RESUME that doesn't show is PFC's alone, for max(Ton). One that shows is seen at the first departure after it: by
-    so much longer are packets marked UE by time alone.
-    """
+    A RESUME that doesn't show is PFC's alone, for max(Ton). One that shows is seen at the first departure after it:
+    until then packets are marked UE by time alone."""
     time_alone, pfc_alone = set(), set()
     for one in met:
         for resume in resumes:

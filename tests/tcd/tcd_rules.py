@@ -1,4 +1,4 @@
-"""TCD as docs/tcd.md has it, of one port and class, written as a state machine, and what PFC says of that port.
+"""TCD as docs/tcd.md has it, of one port and class, written as a state machine, and PFC's events of that port.
 Times are us in v1model, ns on Tofino; queues bytes, or cells."""
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class States:
 
 @dataclass
 class Port:
-    """p4src/v1model/programs/tcd.p4: PFC tells the RESUME."""
+    """p4src/v1model/programs/tcd.p4: PFC reports the RESUME."""
 
     states: States
     paused_until: int | None = None

@@ -18,7 +18,7 @@ CASES = {
     "Nothing waited at the RESUME": [rules.test_a_resume_that_no_packet_waited_for_is_not_seen],
     "Classes that go before left without a rest": [rules.test_higher_classes_without_rest_hide_a_pause],
     "Another lossless class": [rules.test_two_lossless_classes_hide_each_other_s_pauses],
-    "The RESUME was told later": [rules.test_a_resume_is_seen_at_the_first_departure_after_it],
+    "The RESUME was detected later": [rules.test_a_resume_is_seen_at_the_first_departure_after_it],
     "`gap` is too small": [rules.test_a_class_that_goes_before_and_is_not_known_makes_a_resume],
     "Nothing left an undetermined port": [rules.test_a_look_that_is_due_for_a_wrap_is_put_off],
     "A packet that waited more than `gap` leaves 4.29 s": [rules.test_a_resume_is_shown_again_a_wrap_later],

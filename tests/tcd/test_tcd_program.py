@@ -102,7 +102,7 @@ def test_the_program_is_the_state_machine(made: tuple[Driver, int], steps: list[
                 port.resume(now)
 
 
-def test_another_class_and_another_port_have_states_of_their_own(made: tuple[Driver, int]) -> None:
+def test_other_classes_and_ports_have_separate_states(made: tuple[Driver, int]) -> None:
     driver, _ = made
     for name in REGISTERS:
         driver.register(name, CELL, 0)

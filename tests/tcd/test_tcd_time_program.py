@@ -1,4 +1,4 @@
-"""The compiled program whose RESUME a port's rest tells has the models' states, and counts where PFC's would differ."""
+"""The compiled program that detects RESUMEs by rest has the models' states, and counts where PFC's would differ."""
 
 from __future__ import annotations
 

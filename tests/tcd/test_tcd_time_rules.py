@@ -1,5 +1,5 @@
-"""TCD with its RESUME told by a port's rest against TCD that PFC tells it, on a model of a port; and Tofino's registers
-against the state machine: equal but where docs/tofino.md says."""
+"""Compares TCD whose RESUME a port's rest shows with TCD whose RESUME PFC reports, on a model of a port; and Tofino's
+registers with the state machine: equal except in the cases of docs/tofino.md."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def test_with_pauses_they_differ_within_the_bound(
         event(f"time alone {bool(alone.time_alone)}, PFC alone {bool(alone.pfc_alone)}")
         if all(one.first == one.at for one in told):
             assert not any(one.differ for one in found)
-            event(f"{bool(told)}: all are told when they come")
+            event(f"{bool(told)}: all are detected when they come")
 
 
 @settings(max_examples=250)

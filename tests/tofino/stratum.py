@@ -1,7 +1,7 @@
 """Stands where a lab has Stratum on a Tofino switch: a real gRPC server with the embedded switch's own P4Runtime
 service, which checks entries against the p4info, and memory in place of the chip.
 
-What it takes and refuses is Stratum's: the device configuration is its protobuf message, decoded by a schema of its own
+What it takes and refuses is Stratum's: the device configuration is its protobuf message, decoded by a separate schema
 (not by what the controller encodes with); names are found in the BF-RT description as Stratum finds them; only
 VERIFY_AND_COMMIT loads; every write carries an election id.
 """
@@ -182,7 +182,7 @@ def verify(config: p4r.ForwardingPipelineConfig) -> Any:
 
 @dataclass
 class Loaded:
-    """The configuration that runs; what `Service` asks its pipeline."""
+    """The configuration that runs, with the queries that `Service` makes of its pipeline."""
 
     traffic: Mapping[tuple[str, int], Counter] = field(default_factory=dict)
     config: p4r.ForwardingPipelineConfig | None = None

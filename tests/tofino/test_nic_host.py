@@ -1,4 +1,4 @@
-"""`pcn host` on the two ends of a veth pair, each in a network namespace of its own, in real time."""
+"""`pcn host` on the two ends of a veth pair, each in a separate network namespace, in real time."""
 
 from __future__ import annotations
 
@@ -205,7 +205,7 @@ def test_it_obeys_pfc_frames_that_reach_it(cable: Cable, tmp_path: Path) -> None
 
 
 @pytest.mark.root
-def test_what_cannot_be_is_told_with_the_way_out(cable: Cable) -> None:
+def test_host_refuses_impossible_arguments_with_the_way_out(cable: Cable) -> None:
     for arguments, code, message in (
         (["--to", "nonsense"], 1, "'nonsense' is not an IPv4 address"),
         (["--to", IPS[1], "--via", "nonsense"], 1, "'nonsense'"),
@@ -215,7 +215,7 @@ def test_what_cannot_be_is_told_with_the_way_out(cable: Cable) -> None:
         (["--param", "w=1"], 2, "pcn has no parameter 'w'"),
         (["--param", "w_min"], 2, "write it as name=value"),
         (["--to", IPS[0]], 2, f"{IPS[0]}: that is this host's own address"),
-        (["--size", "10MB"], 2, "say where one goes, with --to ADDRESS"),
+        (["--size", "10MB"], 2, "give a flow's destination with --to ADDRESS"),
     ):
         got, _, err = cable.run(0, *arguments)
         assert got == code, err

@@ -245,9 +245,9 @@ def test_the_sample_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("host", "reason"), [("127.0.0.1", "Connection refused"), ("nobody.invalid", "errors resolving nobody.invalid")]
+    ("host", "reason"), [("127.0.0.1", "Connection refused"), ("absent.invalid", "errors resolving absent.invalid")]
 )
-def test_nobody_is_there(
+def test_deploy_without_a_server_prints_the_reason(
     host: str, reason: str, sample: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("controller.tofino.deploy.CONNECT_LIMIT_S", 0.5)
@@ -257,7 +257,7 @@ def test_nobody_is_there(
     assert reason in err
 
 
-def test_somebody_else_is_there(
+def test_deploy_reports_a_port_of_another_service(
     sample: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A port with another service, or with TLS."""
@@ -281,7 +281,7 @@ def test_somebody_else_is_there(
     assert f"no P4Runtime server answers at {address} within 1 s: " in err
 
 
-def test_ctrl_c_while_nobody_answers(
+def test_ctrl_c_ends_deploy_while_no_server_answers(
     sample: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It needn't wait for the limit."""

@@ -16,7 +16,7 @@ from topologies.tree import FileError
 TEXT = SAMPLE.read_text()
 
 
-def test_the_sample_says_what_its_comments_say() -> None:
+def test_sample_has_the_values_of_its_comments() -> None:
     lab = read(SAMPLE)
     assert (lab.switch, lab.device, lab.pipes, lab.mtu) == ("tofino", 1, 2, 1514)
     assert [port.number for port in lab.ports] == [128, 136, 144]
@@ -120,7 +120,7 @@ FAULTS = [
 
 
 @pytest.mark.parametrize(("old", "new", "message"), FAULTS)
-def test_a_fault_is_told_with_line_field_and_way_out(old: str, new: str, message: str, tmp_path: Path) -> None:
+def test_fault_is_reported_with_line_field_and_way_out(old: str, new: str, message: str, tmp_path: Path) -> None:
     assert old in TEXT
     path = tmp_path / "ports.yaml"
     path.write_text(TEXT.replace(old, new, 1))
@@ -147,7 +147,7 @@ def test_the_line_is_that_of_the_fault(tmp_path: Path) -> None:
     assert [int(line.split(":")[1]) for line in str(error.value).splitlines()] == sorted(wanted)
 
 
-def test_all_faults_are_told_at_once(tmp_path: Path) -> None:
+def test_all_faults_are_reported_at_once(tmp_path: Path) -> None:
     path = tmp_path / "ports.yaml"
     text = (
         TEXT.replace("switch: tofino ", "switch: '' ").replace("speed: 100G", "speed: 1G").replace("to: 10", "to: 300")
@@ -159,7 +159,7 @@ def test_all_faults_are_told_at_once(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("text", ["", "# nothing\n", "---\n"])
-def test_an_empty_file_says_where_one_comes_from(text: str, tmp_path: Path) -> None:
+def test_empty_file_names_the_command_that_writes_one(text: str, tmp_path: Path) -> None:
     (tmp_path / "ports.yaml").write_text(text)
     with pytest.raises(FileError, match=r"pcn deploy --sample|a mapping is wanted"):
         read(tmp_path / "ports.yaml")

@@ -69,7 +69,7 @@ def test_the_dice_has_sides_enough(longest_ns: int) -> None:
 
 @given(st.integers(1_000, 200_000))
 def test_feedback_is_that_of_802_1qau(q_eq: int) -> None:
-    """63 F_b / ((2 w + 1) Q_eq) in 6 bits, each value where it begins, but for whole steps."""
+    """63 F_b / ((2 w + 1) Q_eq) in 6 bits, each value where it begins, except for whole steps."""
     steps = qcn.feedback_steps(q_eq)
     assert [value for *_, value in steps] == list(range(1, 64))
     assert steps[-1][1] == qcn.STEPS - 1

@@ -34,7 +34,7 @@ _MESSAGES: Mapping[str, Mapping[str, str]] = {
 
 
 def parse(text: str) -> Any:
-    """The text as such a message. Raises ParseError for a name or value that isn't there."""
+    """The text as such a message. Raises ParseError for an unknown name or value."""
     file = descriptor_pb2.FileDescriptorProto(name="chassis.proto", package="chassis", syntax="proto3")
     for name, values in _ENUMS.items():
         enum = file.enum_type.add(name=name)
@@ -106,7 +106,7 @@ _TABLES = {
 
 
 class Driver:
-    """Stands where the driver's shell has `bfrt`: knows the names above, and remembers what it is told."""
+    """Stands for `bfrt` of the driver's shell: has the names above, and records its calls."""
 
     def __init__(self, calls: list[tuple[str, dict[str, Any]]], name: str = "") -> None:
         self._calls, self._name = calls, name

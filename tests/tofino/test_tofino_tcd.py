@@ -29,7 +29,7 @@ def red(tcd: Tcd, queue_bytes: int) -> float:
 
 
 def probability(tcd: Tcd, cells: int) -> float:
-    """What the table gives for a queue of so many cells."""
+    """The table's probability for a queue of `cells` cells."""
     found = [step.draws / DRAWS for step in curve(tcd) if step.low <= cells <= step.high]
     assert len(found) <= 1
     return found[0] if found else 0.0

@@ -130,7 +130,7 @@ def test_racks_that_have_no_addresses_are_refused() -> None:
             make_racks(pods, racks, hosts)
 
 
-def test_parallel_links_have_names_of_their_own() -> None:
+def test_parallel_links_have_separate_names() -> None:
     topology = clos(pods=2)
     names = [topology.link_name(end.node, end.port) for link in topology.links for end in (link.a, link.b)]
     assert len(set(names)) == len(names)

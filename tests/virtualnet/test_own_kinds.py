@@ -21,7 +21,7 @@ PAGE = Path(__file__).resolve().parents[2] / "docs" / "virtualnet.md"
 
 @pytest.fixture(scope="module")
 def parts(tmp_path_factory: pytest.TempPathFactory) -> list[Part]:
-    """The page's files, registered as it says."""
+    """The page's files, registered as on the page."""
     folder = tmp_path_factory.mktemp("kinds")
     section = PAGE.read_text().split("## Kinds of one's own")[1].split("\n## ")[0]
     files = re.findall(r"```c\n(/\* (\w+\.c) \*/\n.*?)```", section, re.DOTALL)

@@ -1,4 +1,4 @@
-"""How the engine asks the algorithms: what they are told, what their errors become, and that nothing stays behind."""
+"""The engine's callbacks of algorithms: their arguments, their errors, and that no objects stay behind."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Np(NotificationPoint):
 
 
 class Rp(ReactionPoint):
-    """Wants what `wants` says after its first CNP."""
+    """Requests the events of `wants` after its first CNP."""
 
     def __init__(self, wants: dict[str, Any] | None = None) -> None:
         self.rate_bps = 1e9
@@ -79,7 +79,7 @@ def network_of(rp: ReactionPoint, np: NotificationPoint) -> VirtualNetwork:
     return network
 
 
-def test_what_algorithms_are_told_are_the_values_of_their_own_types() -> None:
+def test_algorithms_get_values_of_their_types() -> None:
     np, rp = Np(Cnp(Mark.CE, 2.5e9)), Rp({"timer_s": 200e-6, "due_bytes": 40_000})
     with network_of(rp, np) as network:
         network.run(until_s=500e-6)
@@ -174,7 +174,7 @@ def test_an_algorithms_error_carries_its_traceback() -> None:
 
 
 @pytest.mark.parametrize("told", ["on_rate", "on_window"])
-def test_who_is_told_may_fail_too(told: str) -> None:
+def test_errors_of_notified_functions_end_the_run(told: str) -> None:
     def fails(*_: object) -> None:
         raise ZeroDivisionError
 

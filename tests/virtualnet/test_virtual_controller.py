@@ -67,7 +67,7 @@ def route(network: VirtualNetwork, host: str, port: int) -> None:
 
 
 def data_frame(network: VirtualNetwork, to: str = "r0", payload_bytes: int = 8) -> bytes:
-    """A data packet, of a queue pair that nobody has."""
+    """A data packet of an unused queue pair."""
     src, dst = (network.topology.host(name) for name in ("h1", to))
     ends = wire.Ends(wire.parse_mac(src.mac), wire.parse_mac(dst.mac), wire.parse_ip(src.ip), wire.parse_ip(dst.ip))
     return wire.data_headers(ends, 77, payload_bytes, dscp=wire.data_dscp(3)) + bytes(payload_bytes + 4)
@@ -129,7 +129,7 @@ def test_packet_out_goes_through_the_program_at_the_callers_time(queues: Any, tm
 
 
 def test_controller_that_learns_a_route_gets_every_packet_through() -> None:
-    """It looks every microsecond, and sends on what came before its route: to a host, frames of nobody's flow."""
+    """It looks every microsecond, and sends on what came before its route: to a host, frames of no flow."""
     runs = []
     for queues in ("nodes", "one"):
         with network_with_cpu(queues) as network:
@@ -166,7 +166,7 @@ def test_controller_that_learns_a_route_gets_every_packet_through() -> None:
 def test_host_takes_any_frame_of_a_controller(
     scheme: str, to: str, port: int, opcode: int, qp: int, rest: bytes
 ) -> None:
-    """Notifications of flows that didn't ask for them, too: the flows still arrive whole."""
+    """Notifications of flows that don't use them, too: the flows still arrive whole."""
     with network_with_cpu(scheme=scheme) as network:
         with_flows(network, [FlowSpec(n, "h0", "r0", size_bytes=1000 * N_PACKETS) for n in (1, 2)])
         start = bytearray(data_frame(network, to))

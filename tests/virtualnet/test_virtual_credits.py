@@ -1,5 +1,5 @@
-"""InfiniBand's credits: nothing is lost and no buffer overflows, on random networks too; what flow control packets say,
-as captures have it, against a count of our own; losses of them and of data heal; lanes don't stop each other; and who
+"""InfiniBand's credits: nothing is lost and no buffer overflows, on random networks too; flow control packets'
+content in captures against a separate count; losses of them and of data heal; lanes don't stop each other; and who
 refuses it."""
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ def nothing_inside(network: VirtualNetwork) -> bool:
 
 @dataclass(frozen=True)
 class FlowControl:
-    """A flow control packet: when it had left, its lane, and what it says."""
+    """A flow control packet: when it had left, its lane, and its content."""
 
     time_s: float
     lane: int
@@ -208,7 +208,7 @@ def test_in_any_network_all_arrives_and_all_credits_come_back(data: st.DataObjec
 @pytest.mark.parametrize("response_s", [0.0, 3e-6])
 def test_senders_keep_to_the_limits_that_flow_control_packets_give(response_s: float, tmp_path: Path) -> None:
     """A slow link behind s0. FCTBS is what we count, modulo 4096, twelve times over; h0 starts no frame that the latest
-    FCCL forbids; lanes are told once in each period at least, and no more often than once an interval."""
+    FCCL forbids; lanes get a packet at least once in each period, and at most once an interval."""
     delay_s, interval_s = 1e-6, 3e-6
     topology = by_credits(chain(1, out_bps=2e9, delay_s=delay_s), credit_interval_s=interval_s)
     with VirtualNetwork(topology, PFC_ONLY, response_s=response_s) as network:
@@ -244,8 +244,8 @@ def test_senders_keep_to_the_limits_that_flow_control_packets_give(response_s: f
 
 
 def test_programs_follow_the_switch_s_count(tmp_path: Path) -> None:
-    """TCD's program at s0, before a slow link. Its FCTBS and FCCL are those of the packets on the wire, and it heard
-    the last RESUME when a capture shows that s1's flow control packet ended a lack of credits."""
+    """TCD's program at s0, before a slow link. Its FCTBS and FCCL are those of the packets on the wire, and its
+    last RESUME is when a capture shows that s1's flow control packet ended a lack of credits."""
     scheme = find_scheme("tcd").configure({"max_ton_s": 1})  # a RESUME's time is kept
     first_s, cell, resumed_s = {}, 2 * 8 + 3, []
     with VirtualNetwork(by_credits(chain(2, out_bps=3e9)), scheme) as network:
@@ -298,7 +298,7 @@ def test_lost_flow_control_packets_stop_nothing_for_longer_than_a_period() -> No
 
 @pytest.mark.parametrize("which", [1, 5, 20])
 def test_one_lost_flow_control_packet_changes_little(which: int) -> None:
-    """The next one says all that it said."""
+    """The next one has all of its content."""
     ended = []
     for lost in (0, which):
         with VirtualNetwork(by_credits(chain(1, out_bps=5e9)), PFC_ONLY) as network:
@@ -319,8 +319,8 @@ def test_one_lost_flow_control_packet_changes_little(which: int) -> None:
 
 
 def test_credits_of_lost_data_come_back(tmp_path: Path) -> None:
-    """Every tenth data frame is lost on the way to s0, 2,000 blocks in all and more than the buffer of 500 has: h0 says
-    what it sent, s0 takes that for received. Losses of all data stop it until then."""
+    """Every tenth data frame is lost on the way to s0, 2,000 blocks in all and more than the buffer of 500 has: h0
+    reports what it sent, s0 takes that for received. Losses of all data stop it until then."""
     topology = by_credits(chain(1), buffer_bytes=500 * BLOCK)
     with VirtualNetwork(topology, PFC_ONLY) as network:
         flow = network.add_flow(FlowSpec(1, "h0", "r0"))
@@ -348,7 +348,7 @@ def test_credits_of_lost_data_come_back(tmp_path: Path) -> None:
     assert (limit - sent) % COUNTS == 500
 
 
-def test_acknowledgements_need_credits_of_their_own_lane() -> None:
+def test_acknowledgements_need_credits_of_their_lane() -> None:
     """An ACK for each packet. s0's flow control packets to r0 are lost: r0 stops sending ACKs, but not its own flow
     control packets, so data arrive. Later all ACKs do, too."""
     timely = find_scheme("timely").configure({"segment_bytes": 1000})
@@ -366,7 +366,7 @@ def test_acknowledgements_need_credits_of_their_own_lane() -> None:
         assert back.packets - back.fc_packets == 5000
 
 
-def test_messages_that_a_switch_makes_use_nobody_s_credits() -> None:
+def test_messages_that_a_switch_makes_use_no_credits() -> None:
     """QCN's messages to h0 wait in s0, for h0's flow control packets are lost: more than their lane's buffer at the
     input that they are made for could hold."""
     topology = by_credits(star(4), buffer_bytes=blocks(MTU) * BLOCK)
@@ -464,7 +464,7 @@ def test_a_switch_that_takes_another_lane_than_was_used_ends_the_run() -> None:
 @pytest.mark.parametrize("output", [None, OutputBuffer(20_000), OutputBuffer(20_000, reliable=True)])
 @pytest.mark.parametrize("scheme", ["dcqcn", "timely", "qcn", "ibcc-tcd"])
 def test_both_orders_of_events_and_both_forms_of_a_program_agree(scheme: str, output: OutputBuffer | None) -> None:
-    """CNPs, ACKs and, with QCN, messages that switches make by cloning: those use nobody's credits."""
+    """CNPs, ACKs and, with QCN, messages that switches make by cloning: those use no credits."""
     topology = by_credits(mesh(4, [(0, 1), (1, 2), (2, 3)], [1e-6, 2e-6]), buffer_bytes=30_000)
     switches = tuple(replace(switch, arbitration=ROUND_ROBIN, output=output) for switch in topology.switches)
     topology = replace(topology, switches=switches)

@@ -144,7 +144,7 @@ def test_a_network_stands_still_exactly_where_a_deadlock_is_found(data: st.DataO
         assert complete is (network.deadlock() is None)
 
 
-def test_experiments_say_that_they_end_in_one() -> None:
+def test_experiments_report_a_deadlock() -> None:
     topology = replace(ring(), flows=tuple(clockwise()))
     plan = plan_of("ring", "pfc", 1, topology, 2e-3, {}, [Endpoint("s0", 2)], 1e-4, start_s=-0.5e-3)
     recording = run_virtual(plan, Silent())

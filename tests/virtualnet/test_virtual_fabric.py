@@ -45,7 +45,7 @@ def test_a_frame_takes_the_fabric_s_time_and_latency_more() -> None:
 
 @pytest.mark.parametrize("reliable", [False, True])
 def test_a_full_buffer_holds_the_inputs_up_and_is_counted_once(reliable: bool) -> None:
-    """Two inputs into a tenth of their rate: the buffer fills but for less than two frames; the ingress occupancy has
+    """Two inputs into a tenth of their rate: the buffer fills up to less than two frames; the ingress occupancy has
     it with reliable delivery alone. Without, its sum is what waits at the inputs."""
     topology = buffered(star(2, out_bps=1e9, xoff_bytes=50e3), replace(BUFFER, reliable=reliable))
     with VirtualNetwork(topology, PFC_ONLY) as network:

@@ -92,7 +92,7 @@ def test_a_pause_that_is_late_stops_later_by_as_much() -> None:
 
 
 def test_a_pause_that_a_link_keeps_back_is_late() -> None:
-    """The cable is down while h0's PAUSE runs out; when it is up again, h0 goes on until it hears of the next one."""
+    """The cable is down while h0's PAUSE runs out; when it is up again, h0 goes on until it receives the next one."""
     topology = chain(1, out_bps=1e9, delay_s=20e-6, xoff_bytes=50e3, pause_quanta=1000)
     with VirtualNetwork(topology, PFC_ONLY) as network:
         network.add_flow(FlowSpec(1, "h0", "r0", size_bytes=1_000_000))
@@ -155,7 +155,7 @@ def test_cnps_are_lost_and_come_twice(how: Literal["lose", "repeat"]) -> None:
 
 
 def test_late_cnps_come_in_order_and_all() -> None:
-    """RPs hear of congestion 200 us later, some of the time, and queues grow higher."""
+    """RPs get notifications 200 us later, some of the time, and queues grow higher."""
     longest = []
     for late_s in (0.0, 200e-6):
         with VirtualNetwork(star(2, xoff_bytes=1e9), find_scheme("pcn").configure({"period_s": 50e-6})) as network:
@@ -212,7 +212,7 @@ def test_both_queues_and_both_forms_agree_about_faults() -> None:
 
 
 def test_frames_with_faults_are_on_the_wire_once(tmp_path: Path) -> None:
-    """A fault is the link's: who sends doesn't know of it."""
+    """A fault is the link's: the sender doesn't detect it."""
     with VirtualNetwork(chain(1, out_bps=1e9, xoff_bytes=50e3), PFC_ONLY) as network:
         network.capture("s0", 1, tmp_path / "back")
         network.add_flow(FlowSpec(1, "h0", "r0", size_bytes=1_000_000))
@@ -232,7 +232,7 @@ def test_faults_that_can_not_be() -> None:
             network.disturb("h0", 0, "notifications", late=1, late_s=1e-6)
         with pytest.raises(VirtualError, match="late_s: -1e-06 s: some time after it comes"):
             network.disturb("h0", 0, "flow control", late=1, late_s=-1e-6)
-        with pytest.raises(VirtualError, match="lose: -1: every so many, or 0"):
+        with pytest.raises(VirtualError, match="lose: -1: a number from 1, or 0"):
             network.disturb("h0", 0, "data", lose=-1)
         with pytest.raises(VirtualError, match="frames 'cnp': there are flow control, notifications and data"):
             network.disturb("h0", 0, "cnp", lose=1)  # type: ignore[arg-type]

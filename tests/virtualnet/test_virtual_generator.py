@@ -79,7 +79,7 @@ def test_each_switch_has_its_own() -> None:
 def stopped(
     keep_alive: int, scheme: str = "qcn-os-largest", arbitration: str = FIFO, **options: Any
 ) -> tuple[Totals, list[int], int]:
-    """From 0.1 ms on the output sends nothing, and its input has told its host to pause. Totals; messages because of
+    """From 0.1 ms on the output sends nothing, and its input has paused its host. Totals; messages because of
     that input so far, each 120 us, keep-alive's interval at 10 Gb/s; how many of them came to the flow by 3.05 ms."""
     topology = star(2, xoff_bytes=60e3)
     switches = tuple(replace(switch, arbitration=arbitration) for switch in topology.switches)
@@ -113,7 +113,7 @@ def test_a_stopped_output_s_input_is_sampled_each_period(scheme: str, variant: d
 
 
 @pytest.mark.parametrize("keep_alive", [0, 1])
-def test_without_it_nothing_tells_the_sender(keep_alive: int) -> None:
+def test_sender_gets_no_message_without_keep_alive(keep_alive: int) -> None:
     _, counts, _ = stopped(keep_alive)
     assert len(set(counts)) == 1
 

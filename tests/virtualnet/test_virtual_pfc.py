@@ -1,4 +1,4 @@
-"""PFC outside the P4 program: lossless by construction, PAUSE and RESUME where the thresholds say, expiry,
+"""PFC outside the P4 program: lossless by construction, PAUSE and RESUME at the thresholds, expiry,
 response time; and the program that does it itself marks the same packets."""
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def test_an_incast_loses_nothing_and_stays_within_the_headroom(delay_s: float, r
 
 
 def test_more_inside_than_can_be_ends_the_run() -> None:
-    """The engine's own account is told of bytes that never came."""
+    """The engine's account gets bytes that never came."""
     with VirtualNetwork(star(2, xoff_bytes=50e3), PFC_ONLY) as network:
         incast(network, 2).run(until_s=1e-6)
         link = network._links[Endpoint("h0", 0)]

@@ -117,7 +117,7 @@ def test_the_benchs_floor_forwards_through_next_hop_groups() -> None:
     assert floor.events > full.events / 2
 
 
-def test_a_program_that_resubmits_for_ever_is_told_so(tmp_path: Path) -> None:
+def test_program_that_resubmits_without_end_is_refused(tmp_path: Path) -> None:
     source = source_of(Program.compiled("pcn_native"))
     for action in source["actions"]:
         if action["name"].endswith(".ipv4_forward"):
@@ -129,7 +129,7 @@ def test_a_program_that_resubmits_for_ever_is_told_so(tmp_path: Path) -> None:
 
 
 def taking(n_bytes: int) -> Json:
-    """A program whose parser takes so many bytes more of each RoCE packet, which it doesn't send on."""
+    """A program whose parser takes more bytes of each RoCE packet, which it doesn't send on."""
     source = source_of(Program.compiled("pcn_native"))
     fields = [[f"f{i}", 64, False] for i in range(n_bytes // 8)]
     for kind, more in (("header_types", {"fields": fields}), ("headers", {"header_type": "more_t", "metadata": False})):

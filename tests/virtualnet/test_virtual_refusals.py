@@ -1,4 +1,4 @@
-"""What the engine in C refuses itself: Python asks for none of it, by any name that a network has."""
+"""Requests that the engine in C refuses: Python makes none of them, with any name of a network."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def test_each_wrong_argument_alone_is_refused(function: str, arguments: Sequence
 
 
 @pytest.mark.parametrize("place", [0, 1])
-def test_a_value_that_there_is_not_cannot_be_sampled(place: int) -> None:
+def test_unknown_value_can_t_be_sampled(place: int) -> None:
     with VirtualNetwork(star(1), PFC_ONLY) as network:
         sources = [network.queue_bytes("s0", 1)] * 2
         sources[place] = Source("of no link", native.QUEUE_BYTES, LINKS)

@@ -78,7 +78,7 @@ def test_both_orders_of_events_agree(scheme: str, pfc: bool) -> None:
     assert totals[0].packets == 0
 
 
-def test_an_arbitration_that_there_is_not() -> None:
+def test_unknown_arbitration_is_refused() -> None:
     with pytest.raises(TopologyError, match="s0: arbitration 'wfq': there is 'fifo' and 'round robin'"):
         arbitrated(star(2), "wfq")
 

@@ -1,5 +1,6 @@
-"""TCD with its RESUME told by a port's rest against TCD that PFC tells it, in virtual time: without congestion control
-traffic is the same in both, frame by frame. The data plane counts the packets that only one of the two marks UE."""
+"""TCD with RESUMEs detected by a port's rest against TCD with RESUMEs reported by PFC, in virtual time: without
+congestion control traffic is the same in both, frame by frame. The data plane counts the packets that only one of the
+two marks UE."""
 
 from __future__ import annotations
 

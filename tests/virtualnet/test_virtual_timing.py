@@ -40,7 +40,7 @@ def unequal(delays_s: list[float]) -> Topology:
     return Topology("unequal", hosts, (Switch("s0", 1),), tuple(links), parameters=parameters())
 
 
-def test_flows_of_one_network_have_round_trips_of_their_own() -> None:
+def test_flows_of_one_network_have_separate_round_trips() -> None:
     """Exact for each; headroom is each link's own, and no frame is lost where near and far hosts share a port."""
     delays_s = [1e-6, 10e-6, 100e-6]
     topology = unequal(delays_s)
@@ -210,7 +210,9 @@ def test_an_error_in_a_callback_carries_its_traceback_and_the_time() -> None:
 
 
 @pytest.mark.parametrize("queues", ["nodes", "one"])
-def test_progress_is_told_with_an_estimate(queues: Literal["nodes", "one"], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_run_reports_progress_with_an_estimate(
+    queues: Literal["nodes", "one"], monkeypatch: pytest.MonkeyPatch
+) -> None:
     clock = iter(range(10**6))
     monkeypatch.setattr("virtualnet.timed.time.monotonic", lambda: float(next(clock)))
     told: list[tuple[float, float]] = []
@@ -225,7 +227,7 @@ def test_progress_is_told_with_an_estimate(queues: Literal["nodes", "one"], monk
 
 @pytest.mark.parametrize("window", [1, 40, 90])
 def test_ctrl_c_leaves_a_run_that_goes_on_as_if_it_had_not_come(window: int) -> None:
-    """It comes while an NP is asked: neither the answer nor anything that follows from it is lost."""
+    """It comes during an NP's callback: neither the result nor anything that follows from it is lost."""
 
     def totals(interrupt: bool) -> tuple[Totals, int]:
         interrupts = windows = 0
@@ -263,7 +265,7 @@ def test_ctrl_c_closes_a_network_cleanly() -> None:
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
-def test_progress_is_told_while_algorithms_are_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_run_reports_progress_during_callbacks(monkeypatch: pytest.MonkeyPatch) -> None:
     clock = iter(range(10**6))
     monkeypatch.setattr("virtualnet.timed.time.monotonic", lambda: float(next(clock)))
     told: list[float] = []
@@ -284,8 +286,8 @@ def test_progress_is_told_while_algorithms_are_asked(monkeypatch: pytest.MonkeyP
     ],
     ids=["at", "set_link", "add_flow", "stop_flow", "sample"],
 )
-def test_who_is_told_of_one_host_changes_nothing(change: Callable[[VirtualNetwork], object], queues: str) -> None:
-    """Others are ahead by then: what it says of a later time would come too late for them."""
+def test_callback_of_one_host_can_t_change_the_past(change: Callable[[VirtualNetwork], object], queues: str) -> None:
+    """Others are ahead by then: its effects at a later time would come too late for them."""
     for told in ("on_rate", "on_window"):
         with dumbbell_network(queues=queues) as network:
             setattr(network, told, lambda *_, network=network: change(network))
