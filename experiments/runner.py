@@ -50,8 +50,8 @@ def run(
 
     `scheme` is one, or several with commas between; by default the scenario's own. Several run in turn, with the same
     seed, and the result has a directory for each and a report that puts them side by side. `clock` is `live`, `virtual`
-    or `live,virtual`: each scheme then runs on both, and the report draws one run over the other and says how far they
-    agree. `settings` are `name=value`, for the scenario's parameters. `k` None: chosen for this machine, and
+    or `live,virtual`: each scheme then runs on both, and the report draws one run over the other and measures how far
+    they agree. `settings` are `name=value`, for the scenario's parameters. `k` None: chosen for this machine, and
     again, larger, if the machine turns out not to carry it. `out` is by default as `place_of` has it; what is there
     already is kept beside it (see `results.atomic_folder`). The clock `virtual` needs neither root nor Mininet, and has
     neither k nor target. `pictures`: PNG and SVG files beside the report, which draws its charts itself.

@@ -1,9 +1,9 @@
 """All C of this project under gcc's address and undefined-behaviour sanitizers: what follows is as for `python`.
 
     python judges/sanitizers.py judges/swarm/swarm.py --seeds 1:500
-    python judges/sanitizers.py -m pytest -s tests/virtualnet    # -s: else pytest keeps what they say
+    python judges/sanitizers.py -m pytest -s tests/virtualnet    # -s: else pytest keeps their output
 
-What they find ends the process, and says where. Objects are compiled anew, into the same cache; all is some five times
+A finding ends the process, and names its place. Objects are compiled anew, into the same cache; all is some five times
 slower.
 """
 

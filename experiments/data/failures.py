@@ -1,4 +1,4 @@
-"""What of a result couldn't be made or written. The rest is kept, and whoever asked is told in one line."""
+"""Collects the parts of a result that failed; the rest is kept, failures are reported in one line."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Failures:
         return inner
 
     def note(self, what: str, error: Exception) -> None:
-        """What fails again, for another page, isn't told twice."""
+        """Records each failure once, also if it fails again for another page."""
         self._found.setdefault(self._prefix + what, reason(error))
 
     def add(self, others: Failures) -> None:
@@ -63,7 +63,7 @@ class Failures:
 
 
 class IncompleteError(ExperimentError):
-    """A result that is there, but for some of its parts."""
+    """A result without some of its parts."""
 
     def __init__(self, place: Path, failures: Failures) -> None:
         super().__init__(f"{place} is incomplete: without {'; '.join(failures.lines())}. The rest is there")

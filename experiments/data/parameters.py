@@ -22,7 +22,7 @@ UNITS: dict[Kind, str] = {"rate": "bit/s", "time": "s", "size": "B", "count": ""
 class Parameter:
     """One parameter of a scenario.
 
-    `default` None: it follows from others; `derived` then says how. Values must lie in [`minimum`, `maximum`].
+    `default` None: it follows from others; `derived` then describes how. Values must lie in [`minimum`, `maximum`].
     """
 
     name: str

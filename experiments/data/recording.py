@@ -17,10 +17,10 @@ together, under the group's name, and no rate:
     PORT      ingress_bytes                         what came in by it and is inside, if the plan samples it
     PORT      transmitted_bytes, transmitted_packets        counter series, lossless class; at egress, so before an
                                                             output buffer behind a fabric, if there is one
-    PORT      marked_packets, marked_ue_packets, notified_packets   likewise, those of these counters that there are
+    PORT      marked_packets, marked_ue_packets, notified_packets   likewise, those of these counters that exist
     PORT      what marking points name (SAMPLED)                            samples of registers
     LINK      pause, resume                                                 PFC frames sent over it (counter series)
-    LINK      xoff                                                          1 while they say stop
+    LINK      xoff                                                          1 while they stop it
 """
 
 from __future__ import annotations
@@ -100,9 +100,9 @@ class Recording:
     start_s: float = 0.0
     versions: Mapping[str, str] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
-    """What a reader has to know about this run, for the report."""
+    """Remarks on this run for readers of the report."""
     lost_control: int | None = None
-    """PAUSE, RESUME and CNP frames that were sent and didn't come; `notes` name them. None: nobody counts both ends."""
+    """PAUSE, RESUME and CNP frames that were sent and didn't come; `notes` name them. None: the ends aren't counted."""
     deadlock: Deadlock | None = None
     """At the run's end; `notes` name it. In virtual time alone, and without output buffers."""
 

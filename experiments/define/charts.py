@@ -92,7 +92,7 @@ class Chart:
     A run's chart has a `name`; its `views` are those of the page, the first is shown first, and all charts of a page
     have as many. One of several runs stands beside others, `columns` a row.
 
-    `level` draws a thin line across, named `level_text`. `top` cuts the y axis: how high the lines go is said then.
+    `level` draws a thin line across, named `level_text`. `top` cuts the y axis; a text then has the highest value.
     `ticks` name x = 0, 1, 2, ...; `bars` do, too, and draw the lines' points as groups of bars. `rows` name them from
     top to bottom and draw bars to the right; `level` is a vertical line then.
     """
@@ -108,7 +108,7 @@ class Chart:
     bands: tuple[Band, ...] = ()
     marks: tuple[Mark, ...] = ()
     empty: str = ""
-    """What is said when no line has a value."""
+    """The text if no line has a value."""
     level: float | None = None
     level_text: str = ""
     log_x: bool = False

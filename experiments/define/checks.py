@@ -10,8 +10,8 @@ from typing import Literal, get_args
 from experiments.data.recording import Recording
 
 Verdict = Literal["met", "trend", "not met", "not comparable"]
-"""met: within the band. trend: not within it, yet better than the next scheme in the paper, or of the order that the
-theory says. not comparable: the run has no such figure."""
+"""met: within the band. trend: not within it, yet better than the next scheme in the paper, or of the theory's
+    order. not comparable: the run has no such figure."""
 VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
 
 
@@ -19,7 +19,7 @@ VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
 class Check:
     """One row. `claim` is the number in the list of claims, or empty; values are in `unit`, or None.
 
-    `known` is a section of docs/ (PAGE#ANCHOR) that tells why runs like this one are off here, as far as it is known.
+    `known` is a section of docs/ (PAGE#ANCHOR) that explains why runs like this one deviate.
     """
 
     claim: str

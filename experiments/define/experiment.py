@@ -33,8 +33,8 @@ class Variant:
 
 @dataclass(frozen=True)
 class Run:
-    """One run of an experiment. `keys` tell it from the others: scheme, seed, and what the experiment varies; the plan
-    is made of `scheme`, `seed` and `arguments`, and runs as the variant of this name."""
+    """One run of an experiment. `keys` distinguish it from the others: scheme, seed, and what the experiment varies;
+    the plan is made of `scheme`, `seed` and `arguments`, and runs as the variant of this name."""
 
     keys: Mapping[str, Key]
     scheme: str
@@ -84,7 +84,7 @@ class Experiment:
     about: str = ""
     """What is run and measured, and what was chosen: for the reader of the results."""
     schemes: tuple[str, ...] = ()
-    """Those that run unless somebody says otherwise."""
+    """Those that run by default."""
     deadlocks: bool = False
     """Whether it counts runs that end in a deadlock; elsewhere there may be none."""
     draws: str = ""

@@ -30,7 +30,7 @@ _LABELS = {
 
 
 class Look(NamedTuple):
-    """How a line is told from others, in print and by whoever sees few colours, too. The colour is the palette's."""
+    """Line style that stays distinguishable in greyscale and for colour-blind readers. The colour is the palette's."""
 
     colour: str
     mark: str
@@ -48,5 +48,5 @@ LOOKS = {
 
 
 def label(scheme: str) -> str:
-    """The name that people know: `dcqcn` is DCQCN."""
+    """The display name: `dcqcn` is DCQCN."""
     return _LABELS.get(scheme, scheme)

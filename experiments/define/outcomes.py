@@ -96,12 +96,12 @@ class Outcomes:
 
 
 def ratio(above: float | None, below: float | None) -> float | None:
-    """above / below; None where either is unknown or nothing can be said."""
+    """above / below; None if either is unknown or the ratio has no meaning."""
     return None if above is None or not below else above / below
 
 
 def said(value: float | None, unit: str = "", digits: int = 3) -> str:
-    """A figure in a text, with so many significant digits; a dash where there is none."""
+    """Formats a number with `digits` significant digits; a dash for None."""
     return "–" if value is None else f"{value:.{digits}g}{unit and ' '}{unit}"
 
 

@@ -70,7 +70,7 @@ class EmptyPath:
         return cls(tuple(link.rate_bps for link in links), tuple(link.delay_s for link in links))
 
     def fct_s(self, size_bytes: int, payload_bytes: int) -> float:
-        """From the start of so many bytes of payload to the arrival of the last."""
+        """The time from a flow's start to the arrival of its last byte of payload."""
         whole, rest = divmod(size_bytes, payload_bytes)
         full = whole - (0 if rest else 1)  # before the last one
         last = (rest or payload_bytes) + -rest % 4  # InfiniBand's padding
@@ -87,7 +87,7 @@ class EmptyPath:
 
 
 def empty_fct_s(topology: Topology, src: str, dst: str, size_bytes: int, payload_bytes: int) -> float:
-    """How long so many bytes take from host to host in the empty network, as `EmptyPath` has it."""
+    """The time of a number of bytes from host to host in the empty network, by `EmptyPath`."""
     return EmptyPath.of(topology, src, dst).fct_s(size_bytes, payload_bytes)
 
 

@@ -1,6 +1,6 @@
 """Closed forms of the paper's fluid model (appendix A) and of Algorithm 1. Rates in bit/s, times in s, queues in bytes.
 
-N flows share a bottleneck of capacity C; CNPs come every T; w is w_min unless it is said otherwise.
+N flows share a bottleneck of capacity C; CNPs come every T; w is w_min by default.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def queue_oscillation(flows: int, w_min: float, capacity_bps: float, period_s: f
 def rate_oscillation(flows: int, w_min: float, capacity_bps: float) -> float:
     """Swing of one flow's rate in the steady state: w_min C (1 - (1 - w_min) / N).
 
-    Equation 16 says w_min C: it compares a rate of eq. 9 from which it drops one factor (1 - w_min). [A.2.3 and A.2.2]
+    Equation 16 has w_min C: it compares a rate of eq. 9 from which it drops one factor (1 - w_min). [A.2.3 and A.2.2]
     """
     return w_min * capacity_bps * (1 - (1 - w_min) / flows)
 
@@ -47,7 +47,7 @@ def fairness_half_life_loops(flows: int, w_min: float) -> float:
 def increase(
     w_min: float = 1 / 128, w_max: float = 0.5, rate: float = 0.0, line: float = 1.0
 ) -> Iterator[tuple[float, float]]:
-    """(rate, w) after 1, 2, 3, ... CNPs that say increase, without end. [Algorithm 1 lines 10-11, Fig. 10]"""
+    """(rate, w) after 1, 2, 3, ... CNPs that request an increase, without end. [Algorithm 1 lines 10-11, Fig. 10]"""
     w = w_min
     while True:
         rate = rate * (1 - w) + line * w

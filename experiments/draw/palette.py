@@ -1,5 +1,5 @@
 """Colours of figures and report, light and dark. The first four of flows are Okabe and Ito's, which colour-blind people
-can tell apart; in the dark they are lighter."""
+can distinguish; in the dark they are lighter."""
 
 from __future__ import annotations
 

@@ -23,14 +23,15 @@ from experiments.draw.palette import LIGHT, Theme
 
 _STROKES = {"solid": "-", "dashed": (0, (5, 3)), "dotted": (0, (1, 2))}
 _TICKS = 8
-"""Up to so many different x on a logarithmic axis are named themselves."""
+"""The most different x on a logarithmic axis that each get a label."""
 _BESIDE, _ALL_BESIDE = 0.055, 0.24
 """How far apart points of one x stand, in steps of x, and all of them: equal lines don't hide each other."""
 _HEADROOM, _FOOTROOM = 1.06, 0.05
 _UNSEEN = 0.006
 """A bar of this share of the highest is no more than a line."""
 _TOGETHER = 8
-"""So many names, if they mean the same in all charts, stand above these; else each chart has its own below it."""
+"""The most names that one legend above all charts has, if they mean the same in all; else each chart has its own
+below."""
 _OF_VIEWS = 4
 """Names a row above a run's chart."""
 _SEEDS = "points and bars: means over the seeds, with standard errors; dots: each seed"
@@ -53,7 +54,7 @@ def pictures(charts: Sequence[Chart]) -> dict[str, bytes]:
 
 
 def draw(charts: Sequence[Chart]) -> Figure:
-    """One chart with its views, or charts side by side, at most three a row unless they say otherwise."""
+    """One chart with its views, or charts side by side, at most three a row by default."""
     first = charts[0]
     if first.views:
         figure, columns, rows = Figure(figsize=(10.4, 3.9), dpi=160, layout="constrained"), len(first.views), 1
@@ -276,8 +277,8 @@ def _most(chart: Chart, lines: Sequence[Line]) -> float:
 
 
 def _set_y(axes: Axes, chart: Chart, view: View | None, lines: Sequence[Line], theme: Theme) -> None:
-    """From `bottom`, or a little below what is lowest, to `top`, or to a little above what is highest; says where the
-    axis is cut below that."""
+    """From `bottom`, or a little below what is lowest, to `top`, or to a little above what is highest; returns where
+    the axis is cut below that."""
     cut, most = view.top if view else chart.top, highest(lines, view)
     top, lowest = _most(chart, lines) * _HEADROOM or 1.0, float(values(lines).min(initial=math.inf))
     bottom = lowest - (top - lowest) * _FOOTROOM if lowest < chart.bottom else chart.bottom

@@ -1,6 +1,6 @@
-"""docs/claims.md says of each claim where it is checked: in tests, in figures with their verdicts, by a choice, or not
-yet and why. Verdicts are written by whoever writes the figures' results; how many claims are checked how opens
-docs/results.md."""
+"""docs/claims.md names each claim's check: tests, figures with their verdicts, a choice, or the reason why there is
+none yet. The command that writes the figures' results writes the verdicts; docs/results.md begins with the claims'
+counts."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def addressed(text: str, anchors: Mapping[str, str], verdicts: Verdicts) -> str:
 
 
 def table(text: str, verdicts: Verdicts) -> str:
-    """How many claims of each paper and kind are checked how, and what the figures' rows say of them."""
+    """Counts the claims of each paper and kind by their check, and the verdicts of the figures' rows."""
     head = ("paper", "kind", "claims", "tests", "figures", "choices", "not yet", *VERDICTS)
     titles = {int(number): title for number, title in _PAPER.findall(text)}
     lines = [f"| {' | '.join(head)} |", f"| --- | --- |{' --: |' * (len(head) - 2)}"]

@@ -91,8 +91,8 @@ def sections(root: Path) -> list[Section]:
 
 
 def write_docs(root: Path, docs: Path) -> None:
-    """Of all figures that have been run into `root`: docs/figures/NAME.png, and NAME.json with what docs/results.md
-    says of it. Then that page of all figures that are there, and their verdicts in docs/claims.md, if that is."""
+    """Of all figures that have been run into `root`: docs/figures/NAME.png, and NAME.json with its part of
+    docs/results.md. Then that page of all existing figures, and their verdicts in docs/claims.md, if that exists."""
     figures = docs / "figures"
     figures.mkdir(parents=True, exist_ok=True)
     for section in sections(root):
@@ -115,7 +115,7 @@ def write_docs(root: Path, docs: Path) -> None:
 
 
 def documented(docs: Path) -> list[Section]:
-    """The figures that docs/results.md tells of."""
+    """The figures of docs/results.md."""
     places = ((figure, docs / "figures" / f"{name}.json") for name, figure in FIGURES.items())
     return [
         Section(figure, json.loads(place.read_text(encoding="utf-8")), None)

@@ -123,7 +123,7 @@ def number(value: float | None) -> str:
 
 
 def took(wall_s: float) -> str:
-    """How long a run took: to a tenth of a second where that says something."""
+    """Formats a run's duration, short ones to a tenth of a second."""
     return f"{wall_s:.0f} s" if wall_s >= 10 else f"{wall_s:.1f} s"
 
 
@@ -342,5 +342,5 @@ def _line(line: Line) -> dict[str, Any]:
 
 
 def _numbers(values: Array, digits: int) -> list[float | None]:
-    """Rounded to so many digits after the point: 0.1 us, and less than a line is wide."""
+    """Digits after the point to which values are rounded: 0.1 us, and less than a line's width."""
     return [None if math.isnan(value) else round(float(value), digits) for value in values]

@@ -20,7 +20,7 @@ _MOST_FLOWS = 16
 
 
 def stdout() -> Console:
-    """A console that, unless a terminal says how wide it is, breaks no row of a table."""
+    """A console that breaks no row of a table if there is no terminal with a width."""
     console = Console()
     return console if console.is_terminal else Console(width=200)
 

@@ -29,7 +29,7 @@ from topologies.errors import NO_ROOM
 SUMMARY, SERIES = "summary.json", "series.parquet"
 """Of a run."""
 COMPARISON = "comparison.json"
-"""Of several runs, each in a directory of its own."""
+"""Of several runs, each in a separate directory."""
 FIGURE = "figure.json"
 _NUMBERS = (SUMMARY, SERIES, COMPARISON, FIGURE)
 """What makes a directory a result: one of these is in it."""
@@ -132,7 +132,7 @@ def has_numbers(directory: Path) -> bool:
 
 
 def remove_dead() -> list[str]:
-    """Removes the work directories of runs that were killed: nobody holds their lock. What was removed."""
+    """Removes the work directories of killed runs, whose lock is free. Returns what was removed."""
     removed: list[str] = []
     runs = _runs()
     for link in runs.iterdir() if runs else ():

@@ -15,7 +15,7 @@ DOCS = Path(__file__).resolve().parents[2] / "docs"
 
 @dataclass(frozen=True)
 class Section:
-    """Of a page of docs/: its heading and the Markdown below it. Where it isn't there: its anchor, and nothing."""
+    """Of a page of docs/: its heading and the Markdown below it. If it is missing: its anchor, and nothing."""
 
     link: str
     """PAGE#ANCHOR, as pages of docs/ name it to each other."""

@@ -18,7 +18,7 @@ _RECEIVED = ("received_bytes", "received_packets", "marked_packets", "marked_ue_
 
 
 def read_logs(paths: Iterable[Path], flows: Iterable[FlowSpec], series: Series) -> None:
-    """Adds what the logs (see `hosts.log`) say of `flows` to `series`. Their times count from time 0."""
+    """Adds the logs' (see `hosts.log`) values of `flows` to `series`. Their times count from time 0."""
     reader = _Reader(flows, series)
     for path in paths:
         with path.open() as lines:
@@ -57,7 +57,7 @@ class _Reader:
                 self._series.add(float(time_s), entity, metric, float(value))
 
     def _known(self, totals: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
-        """Of flows of the plan: packets of anybody make more."""
+        """Only flows of the plan: any sender's packets make more."""
         return ((name, counts) for name, counts in totals.items() if int(name) in self._flows)
 
     def _single(self, kind: str, time_s: float, entity: str, event: Mapping[str, Any]) -> None:

@@ -113,7 +113,7 @@ class _Run:
         self._complete, self._arrived, self._moved = False, 0, time.monotonic()
 
     def start(self) -> None:
-        """Tells every agent the start of time, and its flows."""
+        """Sends every agent the start of time, and its flows."""
         for agent in self._agents.values():
             agent.set_epoch(self.clock.epoch)
         for flow in self._plan.topology.flows:

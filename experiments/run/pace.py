@@ -1,4 +1,4 @@
-"""Whether the machine carried what the run asked of it. A run that it couldn't carry is no result."""
+"""Checks whether the machine carried the run's load. A run that it couldn't carry is no result."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def carried_share(
     """Of what a port could send while packets waited and no pause held it, the share that it did send.
 
     Counts the spans between two readings of `sent_bytes` in which every sample of the queue (packets) is at least
-    BUSY_PACKETS and none is paused. None if these are too few to tell.
+    BUSY_PACKETS and none is paused. None if these are too few.
     """
     times, totals = sent_bytes
     busy = could = 0.0

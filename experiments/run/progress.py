@@ -1,4 +1,4 @@
-"""How a run tells what it is doing: a moving display on a terminal, plain lines elsewhere (a log, CI)."""
+"""Reports a run's progress: a moving display on a terminal, plain lines elsewhere (a log, CI)."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ class RunProgress(Protocol):
         """Within the step, this share (0 to 1) is done; `text` is the latest of what is seen."""
 
     def note(self, text: str) -> None:
-        """A line that stays: what a reader of the result should know."""
+        """A line that stays: a remark for readers of the result."""
 
 
 class Silent:
-    """Says nothing."""
+    """Prints nothing."""
 
     def stage(self, text: str) -> None:
         pass
@@ -36,7 +36,7 @@ class Silent:
 
 
 class Notes(Silent):
-    """Says what stays, and nothing else. A context manager, as ConsoleProgress is."""
+    """Prints lines that stay, and nothing else. A context manager, as ConsoleProgress is."""
 
     def __init__(self, console: Console) -> None:
         self._console = console

@@ -76,7 +76,7 @@ def _tree(changed: list[str]) -> str:
 
 def _git(*arguments: str) -> str | None:
     """git's output; None where it fails. The checkout may be another user's than root's. An installation lies in no
-    repository of ours, but perhaps in somebody else's."""
+    repository of ours, but perhaps in another one."""
     if not (ROOT / ".git").exists():
         return None
     command = ["git", "--no-optional-locks", "-c", f"safe.directory={ROOT}", "-C", str(ROOT), *arguments]

@@ -6,7 +6,7 @@
     cluster.py   the workers of a Dask scheduler
     executor.py  runs what isn't in the store yet
 
-These know nothing of what a run is about: a task names a function and its arguments. What they run for experiments:
+These don't depend on a run's content: a task names a function and its arguments. What they run for experiments:
 
     run_task.py         an experiment's run as a task
     figures.py          a figure: its runs, checks and files

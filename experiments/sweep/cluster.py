@@ -1,6 +1,6 @@
 """The workers of a Dask scheduler. Dask is loaded here alone, and only where it is used.
 
-What a scheduler's clients and workers send each other are pickles, which is to say code.
+A scheduler's clients and workers send each other pickles, that is, code.
 """
 
 from __future__ import annotations
@@ -87,13 +87,13 @@ def _result(client: Any, task: Task, future: Any, interrupt: signals.Deferred) -
 
 
 def _version() -> str:
-    """By its name, so that a worker tells its own."""
+    """By its name, so that a worker recognises its own."""
     return store.version()
 
 
 @contextlib.contextmanager
 def _configured() -> Iterator[None]:
-    """Dask as it is to be here. It says nothing: of a worker that ends it has 40 lines."""
+    """Applies our Dask settings and silences its log (40 lines per lost worker)."""
     from dask import config
 
     logger = logging.getLogger("distributed")

@@ -21,12 +21,12 @@ class Means:
     jobs: int = 1
     """Tasks at a time; one: in this process."""
     scheduler: str | None = None
-    """Of Dask, tls://HOST:PORT: tasks are its workers', and `jobs` says nothing."""
+    """Of Dask, tls://HOST:PORT: tasks are its workers', and `jobs` has no effect."""
     memory_bytes: int | None = None
     """What a process of ours may have; one that has more ends, and its task has failed."""
     tls: cluster.Tls | None = None
-    """By which the scheduler and this process prove what they are. Without it, on tcp://HOST:PORT, anybody who reaches
-    scheduler or workers runs code as their users."""
+    """Certificates of the scheduler and this process. Without TLS, on tcp://HOST:PORT, everyone who reaches scheduler
+    or workers runs code as their users."""
 
     def __post_init__(self) -> None:
         if self.tls and not self.scheduler:
@@ -40,7 +40,7 @@ class Means:
 
 
 def sweep(tasks: Sequence[Task], store: Store, means: Means, progress: RunProgress) -> list[Done]:
-    """All of them, in their order. What the store has isn't run again, but for what failed there.
+    """All of them, in their order. Tasks in the store aren't run again, except failed ones.
 
     A task that fails leaves the others alone. Whatever ends the sweep, what was over stays in the store."""
     todo = [task for task in tasks if task.identity not in store.done or store.done[task.identity].error]

@@ -155,7 +155,7 @@ def means(outcomes: Sequence[Outcome], what: str = "") -> dict[str, Mean]:
 
 
 def notes(outcomes: Sequence[Outcome], decided: Mapping[str, str], shown: Sequence[str]) -> list[str]:
-    """What a reader of the means has to know: what seeds decide, where they give equal runs, and which runs lack one of
+    """Remarks on the means: what seeds determine, where they give equal runs, and which runs lack one of
     the numbers `shown`."""
     found: list[str] = []
     grouped = groups(outcomes)
@@ -218,7 +218,7 @@ def charts(outcomes: Sequence[Outcome], decided: Mapping[str, str], shown: Seque
 
 
 def text_of(keys: Mapping[str, Key]) -> str:
-    """What tells runs from others, the scheme by its name."""
+    """The keys that distinguish runs, the scheme by its name."""
     texts = {name: f"{value:g}" if isinstance(value, float) else value for name, value in keys.items()}
     others = [f"{name} {text}" for name, text in texts.items() if name != "scheme"]
     return ", ".join([label(str(keys["scheme"])), *others] if "scheme" in keys else others)

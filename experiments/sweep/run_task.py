@@ -50,7 +50,7 @@ def run_all(
 
 
 def run_tasks(tasks: Sequence[Task], store: Store, means: Means, progress: RunProgress) -> list[Done]:
-    """As `sweep`. What is over when a signal ends it stays in the store, and a line says so."""
+    """As `sweep`. Finished tasks stay in the store when a signal ends it, and a line reports that."""
     before = sum(task.identity in store.done and not store.done[task.identity].error for task in tasks)
     if before:
         progress.note(f"{before} of {len(tasks)} runs were done before: {store.place}")
@@ -127,7 +127,7 @@ def _steady(plan: Plan, recording: Recording) -> dict[str, float | None]:
 
 
 def with_seeds(runs: Iterable[Run], seeds: Sequence[int]) -> list[Run]:
-    """Each run with each of these seeds instead of its own."""
+    """Each run with each of these seeds instead of the declared one."""
     found: dict[str, Run] = {}
     for run in runs:
         for seed in seeds:

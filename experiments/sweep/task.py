@@ -19,8 +19,8 @@ from topologies.errors import LabError
 
 @dataclass(frozen=True)
 class Task:
-    """`function` is "module:name", called with `arguments` and `limits`; it returns a JSON value. `keys` tell a task
-    from others of its sweep. `limits` don't change what comes out, but whether something does."""
+    """`function` is "module:name", called with `arguments` and `limits`; it returns a JSON value. `keys` distinguish a
+    task from others of its sweep. `limits` don't change what comes out, but whether something does."""
 
     function: str
     arguments: Mapping[str, Any]

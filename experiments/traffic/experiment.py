@@ -56,7 +56,7 @@ class Traffic(Experiment):
 
     @property
     def parameters(self) -> tuple[Parameter, ...]:
-        """Its own, the topology's but for texts, and those of all schemes."""
+        """Its own, the topology's except texts, and those of all schemes."""
         own = [one for one in _OWN if not (self.spec.flows and one.name in _OF_FILE)]
         return (*own, *_of_topology(self.spec.topology), *scheme_parameters.parameters(min_rtt=(None, "longest path")))
 
@@ -115,7 +115,7 @@ class Traffic(Experiment):
 
 
 def _of_topology(name: str) -> tuple[Parameter, ...]:
-    """Its options that are numbers, but for the MTU, which follows from the payload."""
+    """Its options that are numbers, except the MTU, which follows from the payload."""
     made = []
     for option, one in find_topology(name).options.items():
         if one.annotation is str or option == "mtu_bytes":

@@ -16,7 +16,7 @@ from experiments.define import recording_numbers
 from topologies.model import FlowSpec
 
 SIZES = (("S", 10e3), ("M", 100e3), ("L", 1e6), ("XL", float("inf")))
-"""Classes by size, each up to so many bytes: those of PCN's Table 1."""
+"""Classes by size, each with its largest bytes: those of PCN's Table 1."""
 ALL = "all"
 _PERCENTILES = (50, 95, 99)
 

@@ -3,7 +3,7 @@
     traffic?topology=clos&workload=W1&pattern=incast
     traffic?topology=compact&flows=/home/me/flows.csv&digest=1f3a...
 
-A process of its own gets the reference, and finds the same.
+Another process gets the reference, and finds the same.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ def parse_spec(topology: str = "", workload: str = "", pattern: str = "", flows:
 
 
 def from_reference(text: str) -> TrafficSpec:
-    """What `TrafficSpec.reference` says. Raises ExperimentError where a file has another content by now."""
+    """Parses `TrafficSpec.reference`. Raises ExperimentError where a file has another content by now."""
     _, _, query = text.partition("?")
     found = TrafficSpec(**dict(parse_qsl(query)))
     if found.digest and _digest(found) != found.digest:

@@ -1,4 +1,4 @@
-"""The P4Runtime client of its own tests serves here, too."""
+"""Uses the P4Runtime client of tests/p4runtime."""
 
 from __future__ import annotations
 

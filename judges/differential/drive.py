@@ -1,4 +1,4 @@
-"""Runs cases through BMv2 and writes what came out. Starts itself again in a network namespace of its own.
+"""Runs cases through BMv2 and writes what came out. Starts itself again in a separate network namespace.
 
     python judges/differential/drive.py --record            make recordings/ anew
     python judges/differential/drive.py --seed 7 --out F    the same with other cases, elsewhere
@@ -97,7 +97,7 @@ def running(kind: Bmv2Target) -> Iterator[tuple[Client, int, Callable[[], bool]]
                 yield client, child.pid, lambda: child.poll() is None
         except RefusedError as error:
             log.seek(0)
-            raise SystemExit(f"{error}; {kind.name} says: {log.read().decode(errors='replace')}") from error
+            raise SystemExit(f"{error}; {kind.name} prints: {log.read().decode(errors='replace')}") from error
         finally:
             child.terminate()
             try:
@@ -123,7 +123,7 @@ def _controller(child: subprocess.Popen[bytes]) -> Client:
 
 
 def run(kind: Bmv2Target, ports: Ports, program: str, setup: Setup, packets: list[Packet]) -> Result:
-    """One case in a switch of its own."""
+    """One case in a separate switch."""
     names, compiled = load(program)
     with running(kind) as (client, pid, alive):
         client.set_pipeline(names.info, compiled)

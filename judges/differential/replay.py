@@ -1,4 +1,4 @@
-"""The embedded switch on a recording's case. Its clock stands: what a packet caused is there when it is asked for."""
+"""The embedded switch on a recording's case. Its clock stands: a packet's effects are complete when they are read."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """The embedded switch against BMv2: every byte out of every port, counters, registers and digests.
 
-BMv2's answers are recorded (drive.py says how). PCN_DIFFERENTIAL_SEED=7 runs new cases of that seed through the BMv2
+BMv2's answers are recorded (by drive.py). PCN_DIFFERENTIAL_SEED=7 runs new cases of that seed through the BMv2
 that is installed, too.
 """
 

@@ -1,6 +1,6 @@
 """Hostile frames at a live agent: a process's main, as root, in .venv.
 
-    fuzz_frames.py SCHEMES SECONDS [SEED]    for so long at an agent of each scheme: `pcn,qcn`, or `all`
+    fuzz_frames.py SCHEMES SECONDS [SEED]    for SECONDS at an agent of each scheme: `pcn,qcn`, or `all`
 
 Two agents at the ends of a veth pair send to each other. Past one of them this sends the other one rounds of frames,
 each of a kind of KINDS, as fast as it can. After each round, and a RESUME, has to hold:
@@ -74,7 +74,7 @@ class Hostile:
                 return wire.encode_ack(wire.AckPacket(*ends, NAMED, rng.randrange(1 << 12), rng.randrange(4)))
 
     def data(self) -> bytes:
-        """A right packet of a flow that somebody invents, or of the peer's."""
+        """A valid packet of an invented flow, or of the peer's."""
         rng, ends = self.rng, self.ends()
         if rng.random() < 0.9:
             ends = ends._replace(src_mac=rng.randbytes(6), src_ip=rng.randbytes(4))
@@ -122,7 +122,7 @@ class Hostile:
 
 
 def right(frame: bytearray) -> bytes:
-    """With the IPv4 checksum and the ICRC that its bytes ask for."""
+    """With the correct IPv4 checksum and ICRC of its bytes."""
     end = 14 + struct.unpack_from("!H", frame, 16)[0] if len(frame) > 18 else 0
     if frame[12:14] == b"\x08\x00" and wire.DATA_OVERHEAD <= end <= len(frame):
         frame[24:26] = bytes(2)
@@ -222,7 +222,7 @@ class Attack:
         self.frames += frames
 
     def _sent(self) -> int:
-        """Packets of the victim's other flow that have come to its peer, which nobody floods."""
+        """Packets of the victim's other flow that have come to its peer, which isn't flooded."""
         return sum(flow.packets for flow in self.pair.clients[ATTACKER].stats().received if flow.flow == OTHER)
 
     def _came(self) -> int:
@@ -232,7 +232,7 @@ class Attack:
 
 
 def attack(scheme: str, seconds: float, seed: int, frames: int = FRAMES) -> str:
-    """So long, and at least a cycle. A line of what was seen; fails by `pytest.fail`."""
+    """Runs for `seconds`, and at least a cycle. Returns a line of counts; fails by `pytest.fail`."""
     end = time.monotonic() + seconds
     with tempfile.TemporaryDirectory(prefix="pcn-frames-") as folder, Attack(scheme, Path(folder)) as made:
         made.cycle(seed, frames)

@@ -114,7 +114,7 @@ def _said(*command: str) -> str:
 
 
 def fuzz(name: str, options: list[str]) -> int:
-    """libFuzzer in a process of its own, with these of its options."""
+    """libFuzzer in a separate process, with these of its options."""
     os.environ["CC"] = CLANG
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch)

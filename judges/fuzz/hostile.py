@@ -1,6 +1,6 @@
 """Packets of any bytes and any length, through programs with entries, and through damaged programs: a process's main.
 
-    hostile.py SEED BURSTS   sends each program so many bursts of packets; ends with 0 if the switch outlived them
+    hostile.py SEED BURSTS   sends each program BURSTS bursts of packets; ends with 0 if the switch outlived them
 
 test_sanitizers.py runs it with runtime and programs under the sanitizers. Longer runs find more.
 """

@@ -1,4 +1,4 @@
-"""Hostile frames at live agents, a cycle each; docs/trust.md says how to send them for an hour."""
+"""Hostile frames at live agents, a cycle each; docs/trust.md has the command for an hour of them."""
 
 from __future__ import annotations
 

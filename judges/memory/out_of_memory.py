@@ -2,7 +2,7 @@
 
     out_of_memory.py SCENARIO [STEP]   switch, engine or agent; each STEP-th request, all of them without it
 
-Each try ends well or by an error of ours that says so; a try with memory after it ends as the first one did. In an
+Each try succeeds or ends with an error of the project; a try with memory after it ends as the first one did. In an
 environment of `environment()`, by which the project's C is compiled so that its requests can fail.
 """
 

@@ -33,7 +33,7 @@ def code(place: Path, path: str) -> str | dict[Path, str] | None:
 
 
 def same(one: str | dict[Path, str], other: str | dict[Path, str]) -> bool:
-    """But for the lines that compiled P4 names."""
+    """Except the lines that compiled P4 names."""
     if isinstance(one, str) or isinstance(other, str):
         return one == other
     return {path: _without_lines(text) for path, text in one.items()} == {
@@ -65,7 +65,7 @@ def _assembly(place: Path, path: str) -> str | None:
 
 
 def _tree(place: Path, path: str) -> str | None:
-    """Without the types of functions, which nobody evaluates; those of a class say what its fields are."""
+    """Without the types of functions, which aren't evaluated; those of a class define its fields."""
     try:
         tree = ast.parse((place / path).read_text())
     except SyntaxError:

@@ -6,7 +6,7 @@
 A change is made in a copy of the last commit, compiled, and tried with the tests of its folder; the first one that
 fails, or takes five times as long, has noticed it. Changes that don't compile, or of which the compiler makes the same,
 don't count. Live tests aren't run, nor those of other folders: `make test` notices more. What was tried isn't tried
-again (--out); the share noticed is printed by file, then all that nobody noticed. P4 needs p4c-bm2-ss on the PATH.
+again (--out); it prints the detected share by file, then all undetected changes. P4 needs p4c-bm2-ss on the PATH.
 """
 
 from __future__ import annotations
@@ -91,7 +91,7 @@ COMPILED = ".compiled"
 COPIES = "PCN_MUTANTS_COPIES"
 """Where worker processes put theirs."""
 PATIENCE, LEAST_S = 5, 60.0
-"""Tests that take so many times as long as without a change have noticed it."""
+"""Tests that take this many times as long as without a change have detected it."""
 
 
 def git(*words: str) -> str:

@@ -80,7 +80,7 @@ def test_kinds_of_mutations() -> None:
 
 
 class Wrong:
-    """The embedded switch, but for what `change` makes of its writes, and `hide` of what it answers to reads."""
+    """The embedded switch with writes changed by `change`, and with answers to reads changed by `hide`."""
 
     def __init__(
         self,
@@ -121,7 +121,7 @@ def is_judged(request: p4r.WriteRequest, answer: Answer) -> bool:
 
 
 def drops_an_update(target: Wrong, request: p4r.WriteRequest) -> Answer:
-    """Says that it carried out the last update, and doesn't."""
+    """Reports success of the last update without applying it."""
     shorter = p4r.WriteRequest()
     shorter.CopyFrom(request)
     if not request.updates or request.updates[-1].type != p4r.Update.INSERT:

@@ -95,7 +95,7 @@ class Scenario:
 @dataclass
 class Found:
     """How a scenario ended. `missing`: data packets that were sent and haven't come; `missing_control`: PAUSEs, RESUMEs
-    and CNPs. `counted`: frames that switches and hosts say were lost. `inside`: registers that aren't at 0. `silent`:
+    and CNPs. `counted`: frames that switches and hosts count as lost. `inside`: registers that aren't at 0. `silent`:
     probes that haven't come. `left`: what of the network is there once it is down."""
 
     missing: int = 0
@@ -382,7 +382,7 @@ def violations(found: Found) -> Iterator[str]:
             f"{found.counted} are counted, {found.links_went_down} links went down"
         )
     for register, cells in found.inside.items():
-        yield f"{register} counts what isn't there: {cells}"
+        yield f"{register} counts packets that have left: {cells}"
     for one in found.silent:
         yield f"{one}, afterwards: {PROBE_PACKETS} packets don't arrive"
     if found.bad_frames:

@@ -1,4 +1,4 @@
-"""Plays a scenario, and says what of it can't be."""
+"""Plays a scenario, and returns its violations."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ LARGE = ("free_slots", "positions", "occupants", "flow_bytes")
 DRAIN_S = 10.0
 """Whatever is inside leaves within that: a frame at the slowest rate, a PAUSE of 65,535 quanta there."""
 CLOSED_S = {PFC: 0.5, CREDITS: 0.06}
-"""The longest PAUSE there is; two periods after which credits are told again at the slowest link. Whatever doesn't move
-for so long never will."""
+"""The longest PAUSE; two periods after which credits are sent again at the slowest link. A packet that doesn't move for
+this time never will."""
 
 
 @dataclass(frozen=True)
@@ -160,7 +160,7 @@ def _at_the_end(network: VirtualNetwork, faults: Faults, deadlock: Deadlock | No
         for register in set(INSIDE) & set(switch.registers()):
             left = {cell: value for cell, value in switch.read_registers(register).items() if value}
             if left:
-                yield f"{name}: {register} counts what isn't there: {left}"
+                yield f"{name}: {register} counts packets that have left: {left}"
 
 
 def _of_the_deadlock(network: VirtualNetwork, deadlock: Deadlock) -> Iterator[str]:

@@ -49,7 +49,8 @@ def judged(scenario: Scenario) -> tuple[tuple[str, ...], dict[str, Any]]:
 
 
 def block(first: int, last: int, sources: str) -> dict[str, Any]:
-    """A sweep's task: the scenarios of these seeds. `sources` tells it from those of other versions of the swarm."""
+    """A sweep's task: the scenarios of these seeds. `sources` distinguishes it from those of other versions of the
+    swarm."""
     del sources
     found, facts = [], Counter[str]()
     for seed in range(first, last + 1):

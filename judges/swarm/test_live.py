@@ -34,7 +34,7 @@ def test_every_kind_of_fault_is_drawn() -> None:
             live.Found(missing=66, missing_control=1, counted=2, links_went_down=1),
             "66 data packets and 1 PAUSEs, RESUMEs and CNPs are lost, 2 are counted, 1 links went down",
         ),
-        (live.Found(inside={"s0: waiting_bytes": {3: 9}}), "s0: waiting_bytes counts what isn't there: {3: 9}"),
+        (live.Found(inside={"s0: waiting_bytes": {3: 9}}), "s0: waiting_bytes counts packets that have left: {3: 9}"),
         (live.Found(silent=["h0 to h1"]), "h0 to h1, afterwards: 3 packets don't arrive"),
         (live.Found(bad_frames=2), "2 bad frames"),
         (live.Found(left=["process 7"]), "once the network is down, there is process 7"),
@@ -50,7 +50,7 @@ def test_what_is_explained_is_none() -> None:
 
 @pytest.mark.root
 def test_entries_that_stay_away_are_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
-    """On a network: all is well but the probes, which the switch has no routes for and says so."""
+    """On a network: all is well but the probes, for which the switch has no routes, which it counts."""
     monkeypatch.setattr(live.LiveFaults, "restore_all", lambda self: None)
     monkeypatch.setattr(live, "FAULTS_S", 0.2)
     monkeypatch.setattr(live, "STOP_S", 0.3)

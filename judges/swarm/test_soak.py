@@ -1,4 +1,4 @@
-"""The soak: that growth is noticed, and what isn't growth. It is run as docs/trust.md says."""
+"""The soak: growth is detected, and what isn't growth. docs/trust.md has its command."""
 
 from __future__ import annotations
 

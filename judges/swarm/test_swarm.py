@@ -40,7 +40,7 @@ def test_a_scenario_is_its_seed_s() -> None:
     assert len({str(draw(seed)) for seed in range(50)}) == 50
 
 
-def test_a_block_says_whose_seed_was_wrong(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_block_names_the_wrong_seed(monkeypatch: pytest.MonkeyPatch) -> None:
     def judge(scenario: Scenario) -> tuple[tuple[str, ...], dict[str, Any]]:
         return (("it was wrong",) if scenario.seed == 3 else ()), {"events": 5, "lost": scenario.seed}
 

@@ -1,6 +1,6 @@
 """Judges a switch by a test in STF: the program's entries over P4Runtime, its packets as the switch takes them.
 
-Each test has a switch of its own.
+Each test has a separate switch.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _CALL_S = 120
 
 
 class JudgedError(Exception):
-    """The switch did other than the test says; the message says what."""
+    """The switch's result differs from the test's; the message has the difference."""
 
 
 def judge(start: Start, info: p4i.P4Info, config: bytes, steps: Sequence[Step]) -> None:

@@ -21,7 +21,7 @@ from finsy.proto import p4i, p4r
 
 
 class StfError(Exception):
-    """A statement that isn't understood, or that means nothing in the program; the message says which."""
+    """A statement that isn't understood, or that means nothing in the program; the message names it."""
 
 
 class Packet(NamedTuple):

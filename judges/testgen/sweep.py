@@ -5,11 +5,10 @@
 
 With --target bmv2 samples' tests are played on simple_switch_grpc, which has to be on PATH, as root.
 
---include is the p4include of that p4c, --p4c its p4c-bm2-ss. Of samples, each program of --match is given so many
-seconds to make so many tests; --out keeps tests and compiled programs, and a second run judges them without making
-them again. A line for each test that fails; then the counts, and how many of a program's statements, parser states and
-actions the paths of its tests go through, as p4testgen says. Exit code 1: the switch did other than a test says.
-"""
+--include is the p4include of that p4c, --p4c its p4c-bm2-ss. For each sample of --match p4testgen gets --seconds to
+make --tests tests; --out keeps tests and compiled programs, and a second run judges them without making them again. A
+line for each test that fails; then the counts, and how many of a program's statements, parser states and actions the
+paths of its tests go through, by p4testgen. Exit code 1: the switch's result differs from a test's."""
 
 from __future__ import annotations
 

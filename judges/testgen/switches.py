@@ -37,7 +37,7 @@ _END_S = 5
 
 
 class SwitchError(Exception):
-    """The switch ended, or still has a packet under way after LIMIT_S; the message says which."""
+    """The switch ended, or still has a packet under way after LIMIT_S; the message has the reason."""
 
 
 class Switch(Protocol):
@@ -133,7 +133,7 @@ def _listens(path: Path) -> bool:
 
 @contextmanager
 def bmv2() -> Iterator[Switch]:
-    """BMv2, in a network namespace of its own, for its Thrift server; its other servers are Unix sockets. Needs root.
+    """BMv2, in a separate network namespace, for its Thrift server; its other servers are Unix sockets. Needs root.
 
     Raises SwitchError if it doesn't start.
     """

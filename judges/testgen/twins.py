@@ -1,6 +1,6 @@
 """Tests that p4testgen makes of our programs for Tofino, played on the v1model program of the same rule.
 
-Its Tofino target doesn't know what a checksum's verdict is, and so finds packets that are dropped alone. A twin has the
+Its Tofino target doesn't compute a checksum's verdict, and so finds only packets that are dropped. A twin has the
 same tables and actions by name, so entries are the same.
 """
 

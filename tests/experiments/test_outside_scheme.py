@@ -1,4 +1,4 @@
-"""`pcn run` with a scheme of somebody's own: in a file, or one of ours with another program."""
+"""`pcn run` with a user's scheme: in a file, or one of ours with another program."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ SHORT = ["--clock", "virtual", "--set", "duration=20ms", "--no-pictures"]
 
 @pytest.fixture(autouse=True)
 def _as_before() -> Iterator[None]:
-    """What a test finds, the next one doesn't know."""
+    """Schemes that a test finds are unknown to the next test."""
     before = dict(schemes)
     yield
     schemes.clear()
@@ -42,7 +42,7 @@ def test_beside_ours_by_its_own_name_without_claims_of_a_paper(tmp_path: Path) -
     assert "aimd: additive increase, multiplicative decrease" in (out / "report.html").read_text()
 
 
-def test_a_figure_runs_it_in_processes_of_their_own(tmp_path: Path) -> None:
+def test_figure_runs_a_user_s_scheme_in_separate_processes(tmp_path: Path) -> None:
     assert pcn(["figure", "fig11", "--schemes", AIMD, "--jobs", "2", "--out", str(tmp_path / "figures")]) == 0
     runs = json.loads((tmp_path / "figures/fig11/figure.json").read_text())["runs"]
     assert [run["keys"] for run in runs] == [{"scheme": "aimd", "seed": seed} for seed in (1, 2, 3)]
@@ -66,7 +66,7 @@ def test_its_parameters_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
     assert listed["cut"]["default"] == 0.1
 
 
-def test_a_name_that_another_scheme_has_too_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_name_of_another_scheme_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     text = WRONG.format(rate="1e9", program="pcn", marking="()").replace("Parameters, Rp", "Own, Rp")
     field = "    t_s: float = parameter(1e-3, 'time', 'a time', name='T')"
     own = f"\n@dataclass(frozen=True)\nclass Own(Parameters):\n{field}\n"
@@ -199,12 +199,12 @@ def test_check_tries_the_settings_too(
     assert message in seen
 
 
-def test_a_figure_without_runs_of_it_says_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_figure_without_runs_of_the_scheme_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert pcn(["figure", "fig13", "--schemes", AIMD, "--out", str(tmp_path)]) == 1
     assert capsys.readouterr().err == "pcn: fig13: there are no runs of aimd\n"
 
 
-def test_a_program_without_its_native_twin_says_what_to_make(
+def test_program_without_its_native_version_names_the_way_out(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     for name in ("step_ecn.json", "step_ecn.p4info.txtpb"):

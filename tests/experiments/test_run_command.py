@@ -37,7 +37,7 @@ def test_json_is_all_that_comes_to_stdout(tmp_path: Path, capsys: pytest.Capture
     assert said.err == ""
 
 
-def test_quiet_says_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_quiet_prints_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert pcn([*SHORT, "--quiet", "--out", str(tmp_path / "one")]) == 0
     assert capsys.readouterr() == ("", "")
 
@@ -45,7 +45,7 @@ def test_quiet_says_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
 @pytest.mark.parametrize(
     ("verdicts", "code"), [(("met", "trend", "not comparable"), 0), (("met", "not met", "not met"), 3), ((), 0)]
 )
-def test_check_tells_ci(
+def test_check_sets_the_exit_code(
     verdicts: Sequence[str],
     code: int,
     tmp_path: Path,
@@ -110,7 +110,7 @@ def test_nothing_is_printed_of_nothing(tmp_path: Path, capsys: pytest.CaptureFix
     assert "across the runs" not in said
 
 
-def test_the_page_names_the_files_that_there_are(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_page_names_the_existing_files(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert pcn([*SHORT, "--out", str(tmp_path / "one")]) == 0
     page = (tmp_path / "one/report.html").read_text()
     (line,) = [line for line in page.splitlines() if "Beside this page" in line]

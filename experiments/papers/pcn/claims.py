@@ -1,4 +1,4 @@
-"""What PCN (NSDI'20) says in numbers that runs are compared with, each once, by the rows of docs/claims.md."""
+"""Numbers of PCN's paper (NSDI'20) that runs are compared with, each once, by the rows of docs/claims.md."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ SHOWN = (*COMPARED, PCN_X)
 
 INCREASE = Claim("0.9", "line")
 RISE = Claim("0.10", "line", {"5 CNPs": 0.1, "15 CNPs": 0.95})
-"""5.3, Fig. 10: the rate from 0 after so many CNPs, of line rate; at most and at least."""
+"""5.3, Fig. 10: the rate from 0 after a number of CNPs, of line rate; at most and at least."""
 
 IDEAL = Claim("0.19", "Gbit/s", {"f0": 37.5, "f1": 2.5})
 """3.2: what F0 and F1 would have during the bursts, with 16 hosts at R1."""

@@ -105,7 +105,7 @@ class WholeSteps(TimelyReactionPoint):
 
 
 class FallingRtts(TimelyReactionPoint):
-    """TIMELY whose increases grow after so many RTTs, each below the one before, as its authors' code has it; Algorithm
+    """TIMELY whose increases grow after a number of RTTs, each below the one before, as in its authors' code; Algorithm
     1 counts gradients."""
 
     _falling = 0

@@ -1,4 +1,4 @@
-"""What QCN-T's paper says that runs are compared with, by the rows of docs/claims.md. The text at hand has no numbers
+"""Claims of QCN-T's paper that runs are compared with, by the rows of docs/claims.md. The text at hand has no numbers
 of its experiments, only their order."""
 
 from __future__ import annotations

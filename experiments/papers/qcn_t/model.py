@@ -1,7 +1,7 @@
 """A model of ours: how fast shares even out if bytes end the cycles of QCN's rate limiters, or time does.
 
 Messages come by the byte: each byte of any flow is as likely to be sampled, so a flow that sends R_i loses b R_i^2 a
-second, with the same b for all. What it gains is a step after so many bytes, g R_i a second, or after so long, g a
+second, with the same b for all. What it gains is a step after a number of bytes, g R_i a second, or after a time, g a
 second. The queue settles where gains and losses balance, which gives b. With shares s_i = R_i / C:
 
     bytes   ds_i/dt = g N s_i (1 - s_i / sum s^2)      gains grow with the rate: an equation of replicators

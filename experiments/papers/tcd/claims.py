@@ -1,4 +1,4 @@
-"""What TCD's paper says in numbers that runs are compared with, each once, by the rows of docs/claims.md."""
+"""Numbers of TCD's paper that runs are compared with, each once, by the rows of docs/claims.md."""
 
 from __future__ import annotations
 

@@ -38,7 +38,7 @@ _ALPHAS: dict[str, dict[str, tuple[float, ...]]] = {
     DCQCN: {HADOOP_EVEN: (0.5, 1.2), HADOOP_POLARISED: (0.5, 1.2), WEB: (0.5, 1.2)},
     DCQCN_TCD: {HADOOP_EVEN: (1.2, 0.5), HADOOP_POLARISED: (1.2,), WEB: (1.2,)},
 }
-"""The paper's first; the others tell what alpha's start does from what detection does."""
+"""The paper's first; the others separate the effects of alpha's start and of detection."""
 _LIMITS: dict[str, tuple[float, float]] = {
     "< 50 KB": (0, 50e3),
     "< 80 KB": (0, 80e3),

@@ -96,7 +96,7 @@ def victims(recording: Recording) -> list[FlowRecord]:
 
 
 def times_us(plan: Plan, recording: Recording, group: str, least: float = 0.0, most: float = float("inf")) -> Array:
-    """Completion times of a group's flows of so many bytes. One that is still going counts with the time it had."""
+    """Completion times of a group's flows of one size. One that is still going counts with the time it had."""
     return np.array([
         (recording.duration_s - flow.start_s if flow.fct_s is None else flow.fct_s) * 1e6
         for flow, spec in zip(recording.flows, plan.topology.flows, strict=True)

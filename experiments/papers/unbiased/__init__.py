@@ -1,4 +1,4 @@
-"""Unbiased QCN (RZ 3880): congestion points at inputs, and whom their samples tell."""
+"""Unbiased QCN (RZ 3880): congestion points at inputs, and the flows that their samples notify."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What RZ 3880 (unbiased QCN) says in numbers that runs are compared with, each once, by the rows of docs/claims.md."""
+"""Numbers of RZ 3880 (unbiased QCN) that runs are compared with, each once, by the rows of docs/claims.md."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ PFC, OUTPUTS, INPUTS = "pfc", "qcn", "qcn-in"
 """PAUSE alone, and QCN with its congestion points at outputs and at inputs."""
 RANDOM, LARGEST, SOJOURN = "qcn-os", "qcn-os-largest", "qcn-os-sojourn"
 BUFFERED_OUTPUTS, BOTH = "qcn-out", "qcn-both"
-"""Congestion points at outputs with buffers of their own, and at both."""
+"""Congestion points at outputs with separate buffers, and at both."""
 OCCUPANCY = (RANDOM, LARGEST, SOJOURN)
 """Occupancy sampling: the paper's two ways, and ours."""
 

@@ -1,4 +1,4 @@
-"""Where a target is known to differ from the oracle, and what the specification asks for instead.
+"""Known differences of targets from the oracle, and what the specification requires instead.
 
 The embedded switch has no such list: what it refuses on purpose are choices of rules.py that its README.md, "Limits",
 names. An entry that a long run doesn't meet has to go, except what the target survives most of the time: `run.py`

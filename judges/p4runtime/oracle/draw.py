@@ -43,7 +43,7 @@ class Draw:
             self._kinds.append(self.digest)
 
     def valid(self) -> p4r.Update:
-        """An update that has to be accepted, but for limits of the target."""
+        """An update that has to be accepted, except for limits of the target."""
         while True:
             update = self.rng.choice(self._kinds)()
             if update is not None and all(RULES[name].choice for name in self.model.decide(update).broken):
@@ -236,7 +236,7 @@ class Draw:
             self._rates(entry.meter_config, table.single_rate)
 
     def _count(self, data: p4r.CounterData, unit: str) -> None:
-        """A count of what the counter counts (6.4.4); what becomes of the rest is nowhere said."""
+        """A count in the counter's unit (6.4.4); the specification doesn't define the rest."""
         data.SetInParent()
         if unit != "BYTES":
             data.packet_count = self.rng.choice((0, 1, 77, 2**40))

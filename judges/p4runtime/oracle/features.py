@@ -13,7 +13,7 @@ LARGE = 2**20
 
 
 def features(model: Model, update: p4r.Update) -> Iterator[str]:
-    """Names by which a Difference may know an update."""
+    """Names by which a Difference may match an update."""
     kind = update.entity.WhichOneof("entity")
     if kind is None:
         return

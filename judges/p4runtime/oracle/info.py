@@ -132,7 +132,7 @@ class Info:
 
 
 def read(info: p4i.P4Info) -> Info:
-    """What a p4info says."""
+    """The content of a p4info."""
     described = {action.preamble.id: action for action in info.actions}
     direct_counters = {counter.preamble.id: _unit(counter.spec) for counter in info.direct_counters}
     direct_meters = {meter.preamble.id: meter.spec.type == ONE_RATE for meter in info.direct_meters}

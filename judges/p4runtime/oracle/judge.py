@@ -93,7 +93,7 @@ class Judge:
         self.tally = Tally(known=self._known.met)
 
     def run(self, updates: int) -> Tally:
-        """Episodes until so many updates were sent."""
+        """Episodes until `updates` updates were sent."""
         episode = 0
         while self.tally.updates < updates and len(self.tally.violations) < MOST:
             self.episode(episode)
@@ -200,7 +200,7 @@ class Judge:
                 yield Finding(f"{len(codes)} errors, {set_codes} of them set, for {len(request.updates)} updates")
                 return
             if any(error != p4r.Error() for error in answer.details if not error.canonical_code):
-                yield Finding("the error of an update that succeeded says more than OK")
+                yield Finding("the error of an update that succeeded has more than OK")
         rollback = request.atomicity != p4r.WriteRequest.CONTINUE_ON_ERROR and answer.code != OK
         blamed = False
         for update, error in zip(request.updates, errors, strict=True):
@@ -248,7 +248,7 @@ class Judge:
             yield from reads.wrong(*answered)
 
     def _read(self, queries: list[Query]) -> Generator[Finding, None, list[reads.Answered]]:
-        """Reads all at once; where the target is known to differ, then one by one, to know which query differs."""
+        """Reads all at once; where the target is known to differ, then one by one, to find the query that differs."""
         entities, answer = self._target.read([query.entity for query in queries])
         errors = (p4r.Error(),) * len(queries) if answer.code == OK else answer.details
         if answer.code not in (OK, UNKNOWN) or len(errors) != len(queries):

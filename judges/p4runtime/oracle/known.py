@@ -11,8 +11,9 @@ from oracle.rules import OK, RULES, UNAVAILABLE
 
 
 class Finding(NamedTuple):
-    """Something that is wrong, of which update or query, and by which names a Difference may know it: the rules that an
-    update breaks and its features; what is read; what is missing, too much or different in what the target holds."""
+    """Something that is wrong, of which update or query, and the names by which a Difference may match it: the rules
+    that an update breaks and its features; what is read; what is missing, too much or different in what the target
+    holds."""
 
     what: str
     message: str = ""
@@ -23,7 +24,7 @@ class Finding(NamedTuple):
 @dataclass(frozen=True)
 class Difference:
     """A target that answers `code` to what has this name in a Finding, or holds something else (OK). `right`: what the
-    specification asks for, and where. `unclean`: the target refuses the update, and carries some of it out."""
+    specification requires, and where. `unclean`: the target refuses the update, and carries some of it out."""
 
     name: str
     code: int

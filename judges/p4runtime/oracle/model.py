@@ -67,7 +67,7 @@ class Model:
         self._use(state)
 
     def decide(self, update: p4r.Update) -> Decision:
-        """What a server may answer to an update, in the state that there is."""
+        """A server's possible answers to an update, in the present state."""
         broken = tuple(dict.fromkeys(self._wrong(update)))
         if not broken:
             return Decision((), frozenset((OK,)))

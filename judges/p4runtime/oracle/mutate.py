@@ -1,6 +1,6 @@
 """Mutations: each breaks one rule of rules.py, by the name of that rule, in an update that breaks none.
 
-A mutation returns whether it applies. Whether the rule is then broken is the model's to say, which knows nothing of it.
+A mutation returns whether it applies. The model, which is independent of it, decides whether the rule is then broken.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Reads that select something, and reads that ask for what there is not: sections 9.1.6 and 13."""
+"""Reads that select something, and reads of missing entities: sections 9.1.6 and 13."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def _choices(*codes: int) -> frozenset[int]:
 
 
 def _shown(entry: Entry, *, counter: bool = False, meter: bool = False) -> Entry:
-    """An entry as it's answered where its counter or meter was or wasn't asked for."""
+    """An entry as in an answer, with or without a request for its counter or meter."""
     return entry._replace(counter=entry.counter if counter else None, meter=entry.meter if meter else None)
 
 
@@ -152,7 +152,7 @@ def _table(draw: Draw) -> Query:
 
 
 def _entry(draw: Draw) -> Query | None:
-    """One entry by its key: one that is there, one without its priority, or one that isn't there."""
+    """One entry by its key: an existing one, one without its priority, or a missing one."""
     found = _some_entry(draw)
     if found is None:
         return None
@@ -205,7 +205,7 @@ def _all_profiles(draw: Draw) -> Query:
 
 
 def _profile(draw: Draw) -> Query:
-    """Members or groups: all of a profile, one, or one that isn't there."""
+    """Members or groups: all of a profile, one, or a missing one."""
     profile = draw.rng.choice(list(draw.info.profiles.values()))
     what = draw.rng.choice(("member", "group"))
     state: dict[tuple[int, int], Any] = draw.model.state.members if what == "member" else dict(draw.model.state.groups)

@@ -27,7 +27,7 @@ UNAVAILABLE: int = rpc_code.UNAVAILABLE  # of a server that crashed
 
 @dataclass(frozen=True)
 class Rule:
-    """What a rule says, in our words, where it stands, and what a server may answer."""
+    """A rule in our words, its section, and a server's possible answers."""
 
     says: str
     section: str
@@ -46,7 +46,7 @@ def _choice(says: str, section: str, *codes: int) -> Rule:
 RULES: dict[str, Rule] = {
     # ---- requests ----
     "device": _rule("another device", "12", NOT_FOUND),
-    "role": _rule("a role that nobody has", "12", NOT_FOUND),
+    "role": _rule("a role that no client has", "12", NOT_FOUND),
     "election": _rule("not the primary's election id", "12", DENIED),
     "rollback": _choice("batches that are rolled back are an option", "12.2", UNIMPLEMENTED),
     "atomic": _choice("batches that are atomic for the data plane are an option", "12.2", UNIMPLEMENTED),
@@ -63,7 +63,7 @@ RULES: dict[str, Rule] = {
     "is-const": _rule("is_const is false in a write", "9.1", INVALID),
     "priority-unset": _rule("a key with a ternary, range or optional field needs a priority", "9.1", INVALID),
     "priority-set": _rule("an exact or LPM key takes no priority", "9.1", INVALID),
-    "priority-negative": _choice("nothing is said of a priority below 0", "9.1", INVALID),
+    "priority-negative": _choice("a priority below 0 is undefined", "9.1", INVALID),
     "keyless-insert": _rule("a table without a key takes no entries", "9.1", INVALID),
     "keyless-entry": _rule("a table without a key has no entries", "9.1", INVALID, NOT_FOUND),
     "table-full": _choice("a table may hold more than its size", "9.1", EXHAUSTED),
@@ -109,7 +109,7 @@ RULES: dict[str, Rule] = {
     # ---- what hangs on entries ----
     "idle-unsupported": _rule("idle timeouts where the p4info has them", "9.1.8", INVALID),
     "idle-default": _rule("the default entry has no idle timeout", "9.1.8", INVALID),
-    "idle-negative": _choice("nothing is said of times below 0", "9.1.8", INVALID),
+    "idle-negative": _choice("times below 0 are undefined", "9.1.8", INVALID),
     "last-hit": _rule("time_since_last_hit is unset in a write", "9.1.8", INVALID),
     "counter-none": _rule("the table has a direct counter", "9.1.7", INVALID),
     "meter-none": _rule("the table has a direct meter", "9.1.7", INVALID),
@@ -118,11 +118,11 @@ RULES: dict[str, Rule] = {
     "colour-nonzero": _rule("counters of colours are only reset", "9.4.1", INVALID, UNIMPLEMENTED),
     "direct-none": _rule("the table has such a direct resource", "9.3.1, 9.4.1", INVALID, NOT_FOUND),
     "default-meter": _choice("a default entry's meter: README.md, Limits", "9.1.3", UNIMPLEMENTED),
-    "count-negative": _choice("nothing is said of counts below 0", "9.3", INVALID),
+    "count-negative": _choice("counts below 0 are undefined", "9.3", INVALID),
     "eburst": _rule("only a meter of one rate and three colours has an eburst", "9.4", INVALID),
     "single-rate": _rule("a meter of one rate has pir and pburst like cir and cburst", "9.4", INVALID),
     "meter-rates": _choice("a committed rate above the peak rate makes no sense in RFC 2698", "9.4", INVALID),
-    "meter-negative": _choice("nothing is said of rates below 0", "9.4", INVALID),
+    "meter-negative": _choice("rates below 0 are undefined", "9.4", INVALID),
     # ---- action profiles ----
     "member-zero": _rule("no member has id 0", "9.2.1", INVALID, NOT_FOUND),
     "member-action": _rule("a member has an action", "9.2.1", INVALID),
@@ -169,10 +169,10 @@ RULES: dict[str, Rule] = {
     "replica-twice-clone": _choice("whether those of a session may be the same", "9.5.2", INVALID),
     "instance-large": _choice("instances up to what the target has", "9.5.1, 9.5.2", INVALID),
     "class-of-service": _choice("classes of service: README.md, Limits", "9.5.2", UNIMPLEMENTED, INVALID),
-    "length-negative": _choice("nothing is said of lengths below 0", "9.5.2", INVALID),
+    "length-negative": _choice("lengths below 0 are undefined", "9.5.2", INVALID),
     # ---- value sets, digests ----
     "set-full": _rule("a value set keeps within its size", "9.6", EXHAUSTED),
     "set-twice": _rule("a member stands once in a value set", "9.6", EXISTS),
     "set-range": _choice("ranges in value sets: README.md, Limits", "9.6", UNIMPLEMENTED),
-    "digest-negative": _choice("nothing is said of times and sizes below 0", "9.8", INVALID),
+    "digest-negative": _choice("times and sizes below 0 are undefined", "9.8", INVALID),
 }

@@ -67,7 +67,7 @@ class State:
     digests: dict[int, Form] = field(default_factory=dict)
 
     def copy(self) -> State:
-        """The same values in dictionaries of their own."""
+        """The same values in separate dictionaries."""
         return State(**{one.name: dict(getattr(self, one.name)) for one in fields(self)})
 
     def of_table(self, table: int) -> Iterator[tuple[EntryKey, Entry]]:

@@ -45,7 +45,7 @@ class Target(Protocol):
 
 
 def answer(code: grpc.StatusCode, message: str, packed: bytes) -> Answer:
-    """What a status says."""
+    """The content of a status."""
     errors = []
     for detail in rpc_status.Status.FromString(packed).details:
         error = p4r.Error()
@@ -177,7 +177,7 @@ class Remote:
 
 
 class Bmv2:
-    """simple_switch_grpc of PATH. Each pipeline is loaded into a process of its own, as one that has survived a wrong
+    """simple_switch_grpc of PATH. Each pipeline is loaded into a separate process, as one that has survived a wrong
     update may have lost its memory's order."""
 
     def __init__(self) -> None:
@@ -202,7 +202,7 @@ class Bmv2:
         return entities, self._checked(answer)
 
     def _checked(self, answer: Answer) -> Answer:
-        """Says that it crashed where no answer came, once it has ended."""
+        """Reports a crash if no answer came, once it has ended."""
         if answer.code != grpc.StatusCode.UNAVAILABLE.value[0]:
             return answer
         return replace(answer, message=f"simple_switch_grpc ended with {self._process.wait(WAIT_S)}")

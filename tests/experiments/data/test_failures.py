@@ -1,4 +1,4 @@
-"""A text, a picture or a check that fails: numbers and everything else are kept, and one line says what is missing."""
+"""A text, a picture or a check that fails: numbers and everything else are kept, and one line names what is missing."""
 
 from __future__ import annotations
 
@@ -33,14 +33,14 @@ def files(place: Path) -> set[str]:
 
 @pytest.fixture
 def stranger(monkeypatch: pytest.MonkeyPatch) -> str:
-    """A scheme bound to a program that no text knows."""
-    mine = dataclasses.replace(schemes["pcn"], name="mine", summary="of somebody's own", program="pcn_waited")
+    """A scheme bound to a program without a text."""
+    mine = dataclasses.replace(schemes["pcn"], name="mine", summary="a user's", program="pcn_waited")
     monkeypatch.setitem(schemes, "mine", mine)
     return "mine"
 
 
 @pytest.mark.parametrize("scenario", ["dumbbell", "victim"])
-def test_a_program_that_no_text_knows(stranger: str, scenario: str, tmp_path: Path) -> None:
+def test_report_describes_a_program_without_a_text(stranger: str, scenario: str, tmp_path: Path) -> None:
     assert pcn(["run", scenario, *SHORT, "--no-pictures", "--scheme", stranger, "--out", str(tmp_path / "mine")]) == 0
     page = (tmp_path / "mine" / "report.html").read_text()
     assert "Missing here" not in page
@@ -108,7 +108,7 @@ def test_data_of_a_picture_that_fail_cost_no_other(
 
 @pytest.mark.parametrize("scenario", SCENARIOS)
 def test_charts_have_the_names_of_what_draws_them(scenario: str) -> None:
-    """By which they are told where they fail."""
+    """By which their failures are identified."""
     made = SCENARIOS[scenario]
     plan = made.plan(made.schemes[0], 1, {})
     recording = fluid(plan) if scenario == "dumbbell" else run_virtual(plan, Silent())
@@ -154,7 +154,7 @@ def test_a_figure_whose_picture_fails_keeps_its_numbers(
     assert "Its picture is missing." not in (place / "report.html").read_text()
 
 
-def test_failures_are_told_once_and_by_reason() -> None:
+def test_failures_are_reported_once_and_by_reason() -> None:
     failures = Failures()
     below = failures.below("pcn")
     for _ in range(2):

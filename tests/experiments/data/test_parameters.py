@@ -1,4 +1,4 @@
-"""Parameters by name: units, ranges, and what is said about a mistake."""
+"""Parameters by name: units, ranges, and errors."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ def test_values_are_written_with_units(kind: str, value: float | None, text: str
     assert format_value(kind, value) == text  # type: ignore[arg-type]
 
 
-def test_every_default_is_one_of_its_own_values() -> None:
+def test_every_default_is_an_allowed_value() -> None:
     for scenario in SCENARIOS.values():
         for parameter in scenario.parameters:
             assert parameter.what

@@ -56,7 +56,7 @@ def test_events_of_no_series_are_none() -> None:
     assert series_math.binned_events(np.empty(0), np.empty(0), 1.0, 2.0)[1].tolist() == [0.0, 0.0]
 
 
-def test_a_view_that_is_cut_says_how_high_the_lines_go() -> None:
+def test_cut_view_states_the_highest_value() -> None:
     assert highest(chart(1.0, 30.0).lines, View("", 0.0, 2.0)) == 30.0
     assert highest(chart(1.0).lines, View("", 5.0, 6.0)) == 0.0
     free, cut = (pictures([chart(1.0, 30.0, top=top)])["svg"].decode() for top in (None, 10.0))

@@ -85,7 +85,7 @@ def test_spread_stands_where_each_seed_gives_another_run() -> None:
     assert not any(chart.lines[0].seeds), "no bar of an error"
 
 
-def test_sweep_says_what_seeds_decide(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_sweep_prints_what_seeds_determine(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file, out = tmp_path / "flows.csv", tmp_path / "out"
     file.write_text(CSV)
     command = ["sweep", "traffic", "--topology", "compact", "--flows", str(file), "--scheme", "pcn,pfc"]

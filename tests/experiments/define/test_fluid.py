@@ -40,9 +40,7 @@ def test_one_loop_brings_any_overload_to_just_below_the_capacity(rates: list[flo
     ("overload", "w_min", "loops"),
     [(3, 1 / 128, 257), (3, 1 / 30, 61), (2, 1 / 128, 129), (16, 1 / 128, 1921), (3, 0.025, 81)],
 )
-def test_the_queue_of_an_overload_is_gone_after_as_many_loops_as_a_2_1_says(
-    overload: int, w_min: float, loops: int
-) -> None:
+def test_queue_of_an_overload_is_gone_after_the_loops_of_a_2_1(overload: int, w_min: float, loops: int) -> None:
     made = Fluid(10e9, 500e-6, w_min).run([10e9] * overload, loops + 1)
     assert int(np.flatnonzero(made.queue[1:] == 0)[0]) + 1 == loops  # 0.29, 0.30
     assert theory.loops_to_drain(overload * 10e9, 10e9, w_min) == loops
@@ -136,7 +134,7 @@ def test_the_recommended_w_min_bounds_both_swings(flows: int) -> None:
         assert np.ptp(cycle.queue) <= 62.5e3
 
 
-def test_an_idle_link_is_filled_as_figure_10_says() -> None:
+def test_idle_link_is_filled_as_in_figure_10() -> None:
     loops = Fluid(C, T, 1 / 128).run([0.0], 26)
     for k, (rate, w) in enumerate(islice(theory.increase(), 25), start=1):
         assert loops.rates[k, 0] == pytest.approx(rate * C)  # 0.10

@@ -82,7 +82,7 @@ def test_poisson_gaps_are_exponential() -> None:
 
 
 @pytest.mark.parametrize("sizes", [W1, W2])
-def test_flows_load_the_link_as_asked(sizes: FlowSizes) -> None:
+def test_flows_load_the_link_as_requested(sizes: FlowSizes) -> None:
     per_s = arrivals_per_s(0.6, 40e9, sizes, 1000, 1058)
     flows = poisson_flows(rng(), sizes, per_s, 4.0, ["h0"], "r0")
     frames = sum(flow.size_bytes or 0 for flow in flows) * 1.058
@@ -184,7 +184,7 @@ def test_file_of_shares_has_any_scale_and_a_header_or_none(text: str, tmp_path: 
         ("0 0\n500 60\n1000 50\n2000 100\n", "neither sizes nor shares may fall"),
     ],
 )
-def test_a_file_that_is_none_says_where(text: str, message: str, tmp_path: Path) -> None:
+def test_invalid_file_is_refused_with_its_line(text: str, message: str, tmp_path: Path) -> None:
     path = tmp_path / "mine.txt"
     path.write_text(text)
     with pytest.raises(ValueError, match=message) as error:
@@ -192,7 +192,7 @@ def test_a_file_that_is_none_says_where(text: str, message: str, tmp_path: Path)
     assert "mine.txt" in str(error.value)
 
 
-def test_flows_from_everywhere_to_everywhere_load_each_host_as_asked() -> None:
+def test_flows_between_all_hosts_load_each_host_as_requested() -> None:
     hosts = [f"h{i}" for i in range(20)]
     per_s = arrivals_per_s(0.6, 40e9, HADOOP, 1000, 1058)
     flows = uniform_flows(rng(), HADOOP, per_s, 20_000, hosts, "all")

@@ -46,7 +46,7 @@ def test_legends_lie_on_no_curve(same: bool) -> None:
         assert not legend.get_window_extent().overlaps(axes.get_window_extent())
 
 
-def test_an_axis_has_room_above_what_is_highest_or_says_that_it_is_cut() -> None:
+def test_axis_has_room_above_the_highest_value_or_states_the_cut() -> None:
     lines = [curve("one", [0.0, 1.0], [35.7, 3.0], points=True, seeds=[[30.0, 41.4], [2.0, 4.0]])]
     free, cut = draw([Chart("free", "x", "y", lines), Chart("cut", "x", "y", lines, top=15)]).axes
     assert free.get_ylim()[1] > 41.4
@@ -61,7 +61,7 @@ def test_an_axis_that_begins_above_zero_has_room_below_what_is_lowest() -> None:
     assert 0.8 < axes.get_ylim()[0] < 0.89
 
 
-def test_bars_of_zero_say_so_and_seeds_are_dots() -> None:
+def test_bars_of_zero_are_labelled_and_seeds_are_dots() -> None:
     bars = [
         curve("PCN", [0.0], [2.0], "pcn", seeds=[[1.0, 3.0]]),
         curve("QCN", [0.0], [0.0], "qcn", seeds=[[0.0, 0.0]]),

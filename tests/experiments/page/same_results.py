@@ -1,4 +1,4 @@
-"""Whether two pages of results say the same: python same_results.py BEFORE.md AFTER.md. Tells which rows differ."""
+"""Compares two pages of results: python same_results.py BEFORE.md AFTER.md. Prints the rows that differ."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ TEXT = (DOCS / "claims.md").read_text(encoding="utf-8")
 CLAIMS = claims(TEXT)
 MADE = documented(DOCS)
 ROWS = {(one.figure.name, claim) for one in MADE for claim in one.verdicts if claim}
-"""What figures say something of."""
+"""The claims with a figure's verdict."""
 
 
 @functools.cache
@@ -74,7 +74,7 @@ def test_verdicts_follow_the_figures() -> None:
     assert now == text.replace("#old): 9 met", f"#{anchor(made.heading)}): {counts}")
 
 
-def test_the_paper_s_numbers_are_of_claims_that_there_are() -> None:
+def test_paper_s_numbers_belong_to_existing_claims() -> None:
     numbered = [one.id for one in vars(pcn).values() if isinstance(one, Claim)]
     assert len(numbered) == len(set(numbered)) > 20
     assert set(numbered) <= {claim.id for claim in CLAIMS}

@@ -1,5 +1,5 @@
-"""A disk that is full, for real: a small tmpfs in a mount namespace of its own. What had room is kept; one line says
-what hadn't."""
+"""A disk that is full, for real: a small tmpfs in a separate mount namespace. Files that had room are kept; one line
+names the others."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ exit $status
 
 
 def on_a_disk(tmp_path: Path, size: str, *command: str) -> tuple[int, str, str, Path]:
-    """A command with {disk} for the folder of a new file system of this size. Exit code, what it said on stdout and
-    stderr, and a copy of what was on that disk at last."""
+    """A command with {disk} for the folder of a new file system of this size. Exit code, stdout
+    and stderr, and a copy of that disk's content at the end."""
     disk, kept = tmp_path / "disk", tmp_path / "kept"
     disk.mkdir()
     kept.mkdir()
@@ -124,7 +124,7 @@ print(*result.failures.lines(), sep="\\n")
     assert not (kept / "run" / "logs").exists()
 
 
-def test_a_live_run_whose_logs_have_no_room_ends_and_says_so(tmp_path: Path) -> None:
+def test_live_run_without_room_for_logs_ends_with_the_reason(tmp_path: Path) -> None:
     arguments = ("--set", "duration=20ms", "-k", "400", "--out", "{disk}/mine")
     code, _, errors, kept = on_a_disk(tmp_path, "60k", *PCN, "run", "dumbbell", *arguments)
     assert code == 1

@@ -115,7 +115,7 @@ def test_flows_of_one_host_count_up_to_its_nic() -> None:
 
 
 @pytest.mark.parametrize("scheme", sorted(schemes))
-def test_the_story_tells_of_every_figure(scheme: str) -> None:
+def test_story_names_every_figure(scheme: str) -> None:
     recording = fluid(plan())
     made = plan(scheme=scheme)
     steady = steady_state(recording, made.bottleneck, made.capacity_bps, made.steady_from_s)
@@ -137,7 +137,7 @@ def test_the_text_has_the_sum_that_was_measured() -> None:
 
 
 def with_lower_rates(series: Series, share: float) -> Series:
-    """All sending rates after 1 ms so many times what they are."""
+    """All sending rates after 1 ms, multiplied by a factor."""
     made = Series()
     for entity, metric in series:
         times, values = series.get(entity, metric)

@@ -136,7 +136,7 @@ def test_w_min_follows_the_number_of_flows() -> None:
     assert plan("rtt/5", 16).topology.max_rtt_s() == pytest.approx(100e-6)
 
 
-def test_an_outcome_tells_how_many_packets_a_fair_share_has_in_a_period() -> None:
+def test_outcome_has_the_packets_of_a_fair_share_in_a_period() -> None:
     plan = dumbbell_plan("pcn", 1, 0.3, {}, 1e-3)
     found = numbers(plan, run_virtual(plan, Silent()))
     assert found["packets"] == pytest.approx(10e9 * T / 8 / FRAME / 4)

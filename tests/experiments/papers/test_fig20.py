@@ -25,7 +25,7 @@ def run(scheme: str) -> dict[str, float | None]:
 
 
 def test_flows_are_sorted_by_table_1_s_classes() -> None:
-    """The same flows for each scheme; each of Table 1's classes has a priority of its own, the shortest the highest."""
+    """The same flows for each scheme; each of Table 1's classes has a separate priority, the shortest the highest."""
     plan, other = (Fig20().plan(scheme, 2, {"workload": 1, "count": 500}) for scheme in ("pcn", "timely"))
     assert plan.topology.flows == other.topology.flows
     assert len(plan.topology.flows) >= 500

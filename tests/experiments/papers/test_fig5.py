@@ -1,4 +1,4 @@
-"""Fig. 5 in virtual time: above its share F1 is paused, and F0 with it; at or below it nobody is."""
+"""Fig. 5 in virtual time: above its share F1 is paused, and F0 with it; at or below it no flow is."""
 
 from __future__ import annotations
 

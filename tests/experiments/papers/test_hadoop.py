@@ -1,4 +1,4 @@
-"""Fig. 12's and 13's flows bring the load that they are said to, and how R1's link was shared is told from counts."""
+"""Fig. 12's and 13's flows have the documented load, and the shares of R1's link follow from counts."""
 
 from __future__ import annotations
 

@@ -56,7 +56,7 @@ SMALL = {
 
 
 @pytest.mark.parametrize("name", FIGURES)
-def test_runs_are_told_apart_by_their_keys_and_the_same_each_time(name: str) -> None:
+def test_runs_differ_by_their_keys_and_are_the_same_each_time(name: str) -> None:
     figure = FIGURES[name]
     runs, again = (list(figure.runs(figure.schemes)) for _ in range(2))
     assert len({run.label for run in runs}) == len(runs)
@@ -76,7 +76,7 @@ def test_runs_are_told_apart_by_their_keys_and_the_same_each_time(name: str) -> 
 
 
 @pytest.mark.parametrize("name", ["fig11", "fig12", "fig17", "fig18", "fig19"])
-def test_a_scheme_that_the_paper_does_not_know_is_run_without_claims(name: str) -> None:
+def test_scheme_outside_the_paper_runs_without_claims(name: str) -> None:
     figure = FIGURES[name]
     runs = list(figure.runs(("pcn", "pcn-time")))
     strangers = [run for run in runs if run.scheme == "pcn-time"]
@@ -165,7 +165,7 @@ def test_fig_11_sets_the_others_against_pcn() -> None:
     ]
 
 
-def test_fig_12_says_that_qcn_has_least_only_beside_others() -> None:
+def test_fig_12_ranks_qcn_only_beside_others() -> None:
     numbers = {f"{kind} {group}": 2.0 for kind in ("mean_ms", "p99_ms") for group in hadoop.GROUPS}
     runs = [
         Outcome({"scheme": scheme, "seed": 1}, numbers | {"pause_per_s": pause, "h1_of_fair": 1.0})
@@ -181,14 +181,14 @@ def test_fig_12_says_that_qcn_has_least_only_beside_others() -> None:
     assert least(runs[0]) == least(*runs[1:]) == []
 
 
-def test_every_trend_row_of_the_page_says_what_that_is() -> None:
+def test_every_trend_row_of_the_page_has_its_definition() -> None:
     rows = (Path(__file__).parents[3] / "docs/results.md").read_text(encoding="utf-8").splitlines()
     trend = [row for row in rows if row.endswith("| trend |")]
     assert len(trend) > 50
     assert [row for row in trend if "trend: " not in row] == []
 
 
-def test_lines_of_a_chart_have_colours_of_their_own() -> None:
+def test_lines_of_a_chart_have_different_colours() -> None:
     lines = [curve(name, [], [], scheme) for name, scheme in (("PCN", "pcn"), ("PCN-X", "pcn-x"), ("TIMELY", "timely"))]
     lines += [curve(f"rule {number}", [], []) for number in range(5)]
     found = looks(LIGHT, lines)
@@ -245,7 +245,7 @@ def test_a_run_is_made_of_its_declaration_in_any_process(monkeypatch: pytest.Mon
     assert 0.5 < (one.numbers["utilisation"] or 0) <= 1.0
 
 
-def test_pages_say_what_the_summaries_say(tmp_path: Path) -> None:
+def test_pages_have_the_values_of_the_summaries(tmp_path: Path) -> None:
     outcomes = tuple(of_17(lambda flows: 0.5))
     checks = tuple(Fig17().checks(Outcomes(outcomes)))
     write(FigureResult(FIGURES["fig17"], checks, outcomes), tmp_path / "fig17")

@@ -72,7 +72,7 @@ def test_a_flow_with_little_grows_in_proportion_to_it_by_bytes_alone(by: str, ga
 
 def packets_to_jain(scheme: str, start: list[float], index: float, seed: int, **fields: float) -> float:
     """Seconds of simulated time, by packets and the schemes' own RPs: flows begin at these shares of the line, as if
-    just told. Jain's index is that of what arrives in 0.1 s."""
+    just notified. Jain's index is that of what arrives in 0.1 s."""
     rates = iter(start)
     its = find_scheme(scheme)
 
@@ -116,7 +116,7 @@ def time_to_jain(start: Sequence[float], index: float, gain: float, by: str) -> 
 
 
 @pytest.mark.parametrize("start", [[0.9, 0.1], [0.55, 0.15, 0.15, 0.15]])
-def test_packets_even_out_as_much_faster_by_time_as_the_model_says(start: list[float]) -> None:
+def test_packets_even_out_faster_by_time_as_in_the_model(start: list[float]) -> None:
     """Within a factor of 1.8: seeds differ by as much. All steps are of 0.5 Mb/s, as the model has equal and small
     ones; the timer is as long as the byte counter's cycle at the fair share, so that g is the same."""
     model = [time_to_jain(start, 0.9, 1.0, by) for by in (BYTES, TIME)]

@@ -1,4 +1,4 @@
-"""What the studies and the fluid model say, in runs of this tree: orderings and bounds, not digits."""
+"""Results of the studies and the fluid model, in runs of this tree: orderings and bounds, not digits."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def test_pcn_x_is_fair_where_pcn_is_not_and_as_full() -> None:
     assert number(ours, "queue_kb") < number(plain, "queue_kb")
 
 
-def test_packets_do_what_the_fluid_model_says() -> None:
+def test_packets_follow_the_fluid_model() -> None:
     found = [outcome(FluidCheck, flows=4), outcome(FluidCheck, of=4, **{"with": "packets of 250 B"})]
     rows = [row for row in FluidCheck().checks(Outcomes(found)) if row.measured is not None]
     plain = {row.claim: row.verdict for row in rows if row.what.startswith("4 flows: ") and "band" not in row.what}

@@ -1,4 +1,4 @@
-"""RZ 3880's figures: one run of each kind, of one seed, holds what the paper says."""
+"""RZ 3880's figures: one run of each kind, of one seed, agrees with the paper."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ def test_at_100_gbps_too() -> None:
 
 
 @pytest.mark.parametrize("scheme", [PFC, INPUTS, "qcn-os"])
-def test_the_scenario_says_so_of_one_run(scheme: str) -> None:
+def test_scenario_reports_the_shares_of_one_run(scheme: str) -> None:
     plan = Innocent().plan(scheme, 1, {})
     recording = run_virtual(plan, Silent())
     checks = Innocent().settled(plan, recording)

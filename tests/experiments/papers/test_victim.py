@@ -160,7 +160,7 @@ def test_before_the_bursts_all_is_in_the_steady_state(runs: Runs) -> None:
     assert 0.08 < late < 0.15
 
 
-def test_every_figure_is_told_of_and_every_measure_is_a_number(runs: Runs) -> None:
+def test_story_names_every_figure_and_every_measure_is_a_number(runs: Runs) -> None:
     for scheme in ("pfc", "dcqcn", "pcn"):
         made, recording = runs(scheme)
         told = {place for place, _ in [*VICTIM.page.about(made), *VICTIM.page.story(made, recording, None)]}  # type: ignore[arg-type]

@@ -66,7 +66,7 @@ def test_series_come_back_in_the_order_of_time() -> None:
     assert series.get("s0:4", "none")[0].size == 0
 
 
-def test_the_summary_is_what_its_schema_says() -> None:
+def test_summary_matches_its_schema() -> None:
     made = json.loads(summary.dumps(built()))
     assert mismatches(made) == []
     assert made["packets"]["lost"] == 0
@@ -128,7 +128,7 @@ class Page(HTMLParser):
         assert self.open.pop() == tag
 
 
-def test_the_report_is_one_file_that_says_what_it_ran_with() -> None:
+def test_report_is_one_file_with_its_provenance() -> None:
     html = render([RESULT])
     page = Page()
     page.feed(html)
@@ -230,7 +230,7 @@ def test_a_place_that_cannot_be_written_is_named(tmp_path: Path) -> None:
 
 @pytest.fixture
 def killed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """What a run left that was killed. While it went on nobody removed it."""
+    """Remains of a run that was killed. They weren't removed while it ran."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     script = (
         "import signal, sys; from pathlib import Path\n"

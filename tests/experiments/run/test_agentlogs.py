@@ -55,7 +55,7 @@ def test_what_came_in_is_counted_in_bytes_packets_and_marks(tmp_path: Path) -> N
         assert series.get("flow 1", metric)[1].tolist() == [0, total]
 
 
-def test_flows_that_somebody_invents_are_left_out(tmp_path: Path) -> None:
+def test_flows_of_invented_packets_are_left_out(tmp_path: Path) -> None:
     invented = [
         {"t": 0.5, "ev": "np", "flow": 9, "src_ip": "10.6.6.6"},
         moved(0.0, 1.0, {"1": 7}, **{"9": [1, 1, 0, 0]}),

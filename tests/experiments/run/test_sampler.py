@@ -1,4 +1,4 @@
-"""Which registers of a port become series: the queue's, and those that marking points name, somebody's own too; and
+"""Which registers of a port become series: the queue's, and those that marking points name, a user's too; and
 that PAUSEs of all classes that flows have are counted."""
 
 from __future__ import annotations

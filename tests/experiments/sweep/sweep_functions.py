@@ -27,7 +27,7 @@ def kill() -> None:
 
 
 def hog(megabytes: int) -> int:
-    """Has so much until it is ended for it."""
+    """Takes memory until it is ended for it."""
     kept = bytearray(b"x") * (megabytes << 20)
     threading.Event().wait()
     return len(kept)
@@ -41,7 +41,7 @@ def once(file: str, number: float) -> float:
 
 
 def wait(place: str, n: int = 0) -> str:
-    """Says that it runs, and goes on until it is ended."""
+    """Reports that it runs, and runs until it is ended."""
     del n
     Path(place, str(os.getpid())).touch()
     threading.Event().wait()

@@ -262,7 +262,7 @@ def lines(place: Path) -> int:
 
 @contextlib.contextmanager
 def sweeping(tmp_path: Path) -> Iterator[subprocess.Popen[bytes]]:
-    """A sweep in a process of its own with two workers, one of which has a task that goes on until it is ended."""
+    """A sweep in a separate process with two workers, one of which has a task that goes on until it is ended."""
     place, waits = tmp_path / "sweep", tmp_path / "waits"
     waits.mkdir()
     tasks = [
@@ -363,7 +363,7 @@ def test_a_run_that_fails_is_a_row(
     assert "Traceback" not in said.err
 
 
-def test_a_run_may_take_so_long(
+def test_run_beyond_its_time_limit_fails(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr("virtualnet.timed._Progress._EVERY_S", 0.0)
@@ -384,7 +384,7 @@ def test_a_run_may_take_so_long(
         (["dumbbell", "--scheme", "nosuch"], "there is no scheme 'nosuch'"),
     ],
 )
-def test_what_cannot_be_is_told(
+def test_sweep_refuses_impossible_arguments(
     words: list[str], message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert pcn(["sweep", *words, "--out", str(tmp_path / "out")]) == 1

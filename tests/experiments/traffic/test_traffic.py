@@ -40,7 +40,7 @@ from topologies.model import FlowSpec
 CSV = "src,dst,start_s,size_bytes\nh0,r0,0,64000\nh1,r1,1e-5,2000000\nh0,r1,2e-5,1\n"
 
 
-def test_a_reference_says_what_it_is_made_of(tmp_path: Path) -> None:
+def test_reference_names_its_parts(tmp_path: Path) -> None:
     made = parse_spec("clos", "W1", "incast")
     assert made.reference == "traffic?topology=clos&workload=W1&pattern=incast"
     assert from_reference(made.reference) == made
@@ -189,7 +189,7 @@ def test_reader_of_flows_ends_in_flows_or_one_line(head: tuple[str, str], rows: 
 
 
 @pytest.mark.parametrize("line", ["h0,h99,0,1", "h0,h0,0,1"])
-def test_flows_between_hosts_that_there_are(tmp_path: Path, line: str) -> None:
+def test_flows_need_existing_hosts(tmp_path: Path, line: str) -> None:
     path = tmp_path / "flows.csv"
     path.write_text(CSV + line + "\n")
     with pytest.raises(ExperimentError, match=r"has no host 'h99'; did you mean 'h9'\?|a flow from h0 to itself"):

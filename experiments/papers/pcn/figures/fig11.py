@@ -73,7 +73,7 @@ _SWINGS: dict[str, tuple[str, str, dict[str, float]]] = {
 _LONG = [what for what in _SWINGS if what.startswith("TIMELY") and what not in (_WHOLE_STEPS, _OWN_RTT)]
 CAPACITY_GBPS = 10.0
 _CALM = (PCN, "qcn")
-"""Whose queue and rates are steady, says the paper."""
+"""Schemes whose queue and rates are steady in the paper."""
 
 
 def settled_s(

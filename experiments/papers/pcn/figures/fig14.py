@@ -153,7 +153,7 @@ def _who(scheme: str, segment: int | None) -> str:
 
 
 def _keys(who: str) -> dict[str, Key]:
-    """What tells its runs from others."""
+    """The keys that distinguish its runs."""
     return {"beside" if " " in who else "scheme": who}
 
 

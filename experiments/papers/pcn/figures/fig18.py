@@ -27,7 +27,7 @@ _DURATION_S = 100e-3
 _LONG = {"flows": 16, "every_us": 5000}
 """3.1's bursts, at the longest interval."""
 _OVERLOAD_S = 14 * BURST_BYTES * 8 * (1 + HEADER_BYTES / PAYLOAD_BYTES) / 40e9
-"""R1 takes so long to receive one burst."""
+"""The time in which R1 receives one burst."""
 _LATE = "throughput of S1 to R1, 3.1's bursts every 5 ms (met: within 10%; trend: within a factor of 1.5)"
 
 _OTHER_W_MIN = 1 / 128

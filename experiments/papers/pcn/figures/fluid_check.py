@@ -36,7 +36,7 @@ _QUEUE_SWING = "swing of the queue, second half, middle 90%"
 
 
 def cycle_swing(times: Array, rates: Array, flows: int, start_s: float, end_s: float) -> float:
-    """How far a rate swings within a cycle of N loops: the mean of those that there are in [start_s, end_s]."""
+    """How far a rate swings within a cycle of N loops: the mean of all in [start_s, end_s]."""
     cycle = round(flows * PERIOD_S / STEP_S)
     values = series_math.step_at(times, rates, np.arange(start_s, end_s, STEP_S))
     cycles = values[: values.size // cycle * cycle].reshape(-1, cycle)

@@ -20,11 +20,11 @@ WORKLOADS = (W1, W2)
 SIZES = ("S", "M", "L", "XL")
 """Table 1's classes, from the shortest flows to the longest."""
 PRIORITIES = dict(zip(SIZES, (6, 5, 4, 3), strict=True))
-"""B.4: "S size flows are in the first priority", XL in the fourth; class 7 has what tells senders about congestion."""
+"""B.4: "S size flows are in the first priority", XL in the fourth; class 7 has the notifications of senders."""
 TIERS = {"t": "ToRs", "l": "leaves", "p": "spines"}
 _STREAM = 74
 _ENDS_S = 1.0
-"""All flows have arrived long before, but for a scheme that leaves some of them at a standstill."""
+"""All flows have arrived long before, except with a scheme that leaves some of them at a standstill."""
 
 
 def realistic_plan(

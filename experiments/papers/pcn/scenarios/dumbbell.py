@@ -238,7 +238,7 @@ def _steady(plan: Plan, recording: Recording) -> list[Check]:
 
 
 _CLAIMS: Mapping[str, tuple[Callable[[Plan, Recording], list[Check]], ...]] = {PCN: (_convergence, _steady)}
-"""By scheme: what the paper says of it here."""
+"""By scheme: the paper's claims for it here."""
 
 
 def _ms(seconds: float | None) -> float | None:

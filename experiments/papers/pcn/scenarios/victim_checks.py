@@ -127,5 +127,5 @@ _CLAIMS: Mapping[str, Callable[[Plan, Measures], list[Check]]] = {
     **dict.fromkeys(LOSS.paper, _searching),
     **dict.fromkeys((PCN, PCN_X, "pcn-time"), _pcn),
 }
-"""By scheme: what the paper says of it here, and of PCN's kin."""
+"""By scheme: the paper's claims for it here, and for PCN's variants."""
 _KNOWN_TREE = {"dcqcn": DCQCN_ALPHA}

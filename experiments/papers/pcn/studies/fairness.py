@@ -25,7 +25,7 @@ _ABOUT = "300 ms on the dumbbell, 10 Gb/s, measured over the last 150."
 
 
 class Study(Experiment):
-    """Runs on the dumbbell with so many flows."""
+    """Runs on the dumbbell with `flows` flows."""
 
     schemes: tuple[str, ...] = (PCN,)
     variants = VARIANTS
