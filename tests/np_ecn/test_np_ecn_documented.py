@@ -1,4 +1,4 @@
-"""docs/tofino.md's tables of when NP-ECN by time errs: every row has its tests, and these are they."""
+"""docs/tofino.md's tables of the errors of NP-ECN by time: every row has the tests listed here."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ TEXT = (Path(__file__).parents[2] / "docs/tofino.md").read_text()
 # By how a row begins.
 CASES = {
     "The port rested no longer than `gap`": [rules.test_a_pause_shorter_than_the_bound_is_not_seen],
-    "All that waited had come less than `gap` before the RESUME": [
+    "All waiting packets had arrived less than `gap` before the RESUME": [
         rules.test_packets_that_come_late_in_a_pause_of_an_empty_queue_are_marked
     ],
     "Classes that go before left without a rest": [rules.test_higher_classes_without_rest_hide_a_pause],
     "Another lossless class": [rules.test_two_lossless_classes_hide_each_other_s_pauses],
-    "It came between the RESUME and the first dequeue after it": [
+    "The packet came between the RESUME and the first dequeue after it": [
         rules.test_what_comes_between_resume_and_first_departure_is_taken_for_paused
     ],
-    "It waited for more than 262 us": [
+    "The packet waited for more than 262 us": [
         rules.test_what_was_in_tofino_s_ingress_pipeline_at_the_resume_is_unmarked,
         rules.test_tofino_s_18_bits_of_waiting_time,
     ],
@@ -35,7 +35,7 @@ CASES = {
 
 
 def test_every_row_has_its_tests() -> None:
-    section = TEXT[TEXT.index("### When it errs") : TEXT.index("### The same rule in v1model")]
+    section = TEXT[TEXT.index("### Errors of the rule") : TEXT.index("### The same rule in v1model")]
     rows = [line[2:] for line in section.splitlines() if line.startswith("| ") and not line.startswith("| when |")]
     assert len(rows) == len(CASES)
     for row, case in zip(rows, CASES, strict=True):

@@ -1,4 +1,4 @@
-"""docs/tofino.md's tables of where TCD by time differs: every row has its tests, and these are they."""
+"""docs/tofino.md's tables of the differences of TCD by time: every row has the tests listed here."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ TEXT = (Path(__file__).parents[2] / "docs/tofino.md").read_text()
 # By how a row begins.
 CASES = {
     "The port rested no longer than `gap`": [rules.test_a_pause_shorter_than_the_bound_is_not_seen],
-    "Nothing waited at the RESUME": [rules.test_a_resume_that_no_packet_waited_for_is_not_seen],
+    "No packet waited at the RESUME": [rules.test_a_resume_that_no_packet_waited_for_is_not_seen],
     "Classes that go before left without a rest": [rules.test_higher_classes_without_rest_hide_a_pause],
     "Another lossless class": [rules.test_two_lossless_classes_hide_each_other_s_pauses],
     "The RESUME was detected later": [rules.test_a_resume_is_seen_at_the_first_departure_after_it],
@@ -28,7 +28,7 @@ CASES = {
 
 
 def test_every_row_has_its_tests() -> None:
-    section = TEXT[TEXT.index("### Where TCD differs") : TEXT.index("### TCD by time in v1model")]
+    section = TEXT[TEXT.index("### Differences of TCD") : TEXT.index("### TCD by time in v1model")]
     rows = [line[2:] for line in section.splitlines() if line.startswith("| ") and not line.startswith("| when |")]
     assert len(rows) == len(CASES)
     for row, case in zip(rows, CASES, strict=True):
