@@ -27,7 +27,7 @@ _WHAT = (
     "time, at line rate."
 )
 _READING = (
-    "Met: within the band that the row names. Trend: outside it, yet on the side of the others that the paper says, "
+    "Met: within the band that the row names. Trend: outside it, yet on the paper's side of the others, "
     "or within the wider band that the row names. Claims have the numbers of [claims.md](claims.md); what was chosen "
     "where the paper is silent stands in [choices.md](choices.md). Where it is known why a row is off, it links to it."
 )

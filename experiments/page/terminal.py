@@ -111,5 +111,5 @@ def show_checks(title: str, rows: list[dict[str, Any]], console: Console) -> Non
     console.print(checks)
     for link, claims in why.items():
         found = section(link)
-        text = f'Known: {", ".join(dict.fromkeys(claims))} as {found.page} tells under "{found.heading}"'
+        text = f'Known: {", ".join(dict.fromkeys(claims))} as {found.page} explains under "{found.heading}"'
         console.print(text, highlight=False, markup=False, soft_wrap=True)

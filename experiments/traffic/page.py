@@ -35,7 +35,7 @@ def slowdown(plan: Plan, recording: Recording) -> Chart:
     return Chart(
         name="slowdown",
         title="Slowdown",
-        what="share of the flows of a size whose completion time is at most so many times that in the empty network",
+        what="share of the flows of a size whose completion time is at most a multiple of that in the empty network",
         x_label="Completion time over that in the empty network",
         y_label="Flows (%)",
         lines=tuple(lines),

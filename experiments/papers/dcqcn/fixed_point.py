@@ -38,8 +38,9 @@ class FixedPoint(Experiment):
     source = "5.1"
     schemes = (DCQCN,)
     about = (
-        "N flows to one output of 40 Gbit/s, from 200 to 400 ms after their start; means over 3 seeds. The paper says "
-        "that p is below 1% for reasonable settings and the queue close to K_min, and proves neither; it names no N. "
+        "N flows to one output of 40 Gbit/s, from 200 to 400 ms after their start; means over 3 seeds. The paper "
+        "states that p is below 1% for reasonable settings and the queue close to K_min, and proves neither; "
+        "it names no N. "
         "The closed form is that of the fluid model's fixed point (Zhu et al., CoNEXT'16): p^3 = R_AI N^2 / (K C^2) "
         "(1/B + N/(T C))^2, in packets."
     )

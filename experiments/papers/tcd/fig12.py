@@ -1,4 +1,4 @@
-"""Fig. 12 and 13: what ports that a PAUSE held do when it ends, without and with congestion of their own."""
+"""Fig. 12 and 13: what ports that a PAUSE held do when it ends, without and with congestion at the ports themselves."""
 
 from __future__ import annotations
 
@@ -56,8 +56,9 @@ class Fig12(Experiment):
     schemes = (TCD, RED)
     about = (
         "Fig. 2's network. F0 and F1 send 10 Gb/s each; from 2 ms on A0 to A14 send 64 KB each to R1, again each 47.5 "
-        "us, for 0.4 ms. Nobody controls congestion. PAUSE of R1's port reaches P2, then P1. With several congestion "
-        "points S2 sends 25 Gb/s to R0, too, so that P2 has more than its line takes. States are read each 10 us; the "
+        "us, for 0.4 ms. No scheme controls congestion. PAUSE of R1's port reaches P2, then P1. With several "
+        "congestion points S2 sends 25 Gb/s to R0, too, so that P2 has more than its line takes. States are "
+        "read each 10 us; the "
         "threshold is RED's K_min, 5 KB."
     )
 

@@ -27,8 +27,9 @@ class Fig15(Victims):
     schemes = (DCQCN, DCQCN_TCD, TIMELY, TIMELY_TCD)
     about = (
         f"{TRAFFIC}; A0 to A14 start Hadoop flows of one size at once, to R1. The paper compares DCQCN, whose alpha "
-        "starts at 0.5, with TCD and alpha's start at 1.2; here both run with 0.5, 1 and 1.2, so that detection and "
-        "alpha's start are told apart. TIMELY takes an RTT each 16 KB, or each 64 KB. Means over 5 seeds; a flow that "
+        "starts at 0.5, with TCD and alpha's start at 1.2; here both run with 0.5, 1 and 1.2, so that the effects of "
+        "detection and of alpha's start are separate. TIMELY takes an RTT each 16 KB, or each 64 KB. Means "
+        "over 5 seeds; a flow that "
         "is still going 20 ms after the last arrival counts with the time that it had."
     )
 

@@ -23,7 +23,7 @@ class Fig15b(Victims):
     schemes = (DCQCN, DCQCN_TCD)
     about = (
         f"{TRAFFIC}; A0 to A14 each send a burst of the same size to R1 at once, a millisecond apart on average: with "
-        "250 KB that is more than R1's link takes, as the paper says. Alpha starts at 0.5 with DCQCN and at 1.2 with "
+        "250 KB that is more than R1's link takes, as in the paper. Alpha starts at 0.5 with DCQCN and at 1.2 with "
         "TCD. Means over 5 seeds."
     )
 
@@ -66,7 +66,7 @@ class Fig15b(Victims):
         ratios = [without / with_tcd for without, with_tcd in zip(theirs, ours, strict=True)]
         marked = percent(outcomes.mean("ce_share", scheme=DCQCN, burst=50.0))
         return [
-            f"With bursts of 50 KB DCQCN marks {marked} of the victims, so that there is little to gain: seed by seed "
+            f"With bursts of 50 KB DCQCN marks {marked} of the victims, so TCD can gain little: seed by seed "
             f"they take {said(min(ratios))} to {said(max(ratios))} times as long as with TCD."
         ]
 

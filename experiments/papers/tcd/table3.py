@@ -30,7 +30,7 @@ class Table3(Victims):
         f"{TRAFFIC}; A0 to A14 start Hadoop flows of one size at once, to R1. Their load together is that part of R1's "
         "link that the rows name: the paper's text has none. A victim is taken for congested if one of its packets is "
         "marked CE. Shares of all victims, means over 5 seeds. Alpha starts at 0.5 with DCQCN and at 1.2 with TCD, as "
-        "in 5.2.1, unless a row says otherwise."
+        "in 5.2.1, except where a row has other values."
     )
 
     def runs(self, schemes: Sequence[str]) -> Iterator[Run]:
@@ -79,7 +79,7 @@ class Table3(Victims):
             )
             told.append(
                 f"The paper's words are one look: {by_looks} of the victims are marked at {LOAD:g}, none or next to "
-                "none with the default of 6. [tcd.md](tcd.md#one-look-isnt-enough) says why."
+                "none with the default of 6. [tcd.md](tcd.md#one-look-isnt-enough) explains why."
             )
         return told
 

@@ -189,7 +189,7 @@ def about(plan: Plan) -> list[tuple[str, str]]:
         (
             "marks",
             "F0 passes the undetermined port alone, F1 the congested one, too. TCD marks F0 UE and F1 CE; RED can't "
-            "tell them apart.",
+            "distinguish them.",
         ),
         ("checks", "Verdicts are computed from the run. Claim numbers are those of docs/claims.md."),
     ]

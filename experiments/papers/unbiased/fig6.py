@@ -24,10 +24,10 @@ SEEDS = (1, 2, 3, 4, 5, 6, 7, 8)
 _SLOWS_S, _ENDS_S = 10e-3, 310e-3
 _SLOW_BPS = 1e9
 _STOPS_S, _STOPPED_BPS = 20e-3, 1e6
-"""An output that nearly stops, for so long before it is slow: a frame in 12 ms."""
+"""An output that nearly stops, for this time before it is slow: a frame in 12 ms."""
 _BIN_S = 1e-3
 _THERE = 2.0
-"""The limit is there once it stays below so many times the output's rate."""
+"""The limit is there once it stays below this multiple of the output's rate."""
 _OUTPUT, _INPUT, _KEPT, _DELIVERED, _PLAIN, _FIFO, _FIFO_KEPT = (
     "at outputs",
     "at inputs",
@@ -64,7 +64,7 @@ class Fig6(Experiment):
         "One flow at line rate; at 10 ms its output slows down from 10 to 1 Gb/s. The switch has output buffers of 150 "
         "KB behind a fabric of 1.6 times the rate. Time from then until the rate limit stays below 2 Gb/s, in means "
         "over a millisecond; medians over 8 seeds. The interval is fixed and the target set at each message, "
-        "which the paper's 15 ms ask for; what is open is varied below. An output's congestion point sees what "
+        "which the paper's 15 ms require; what is open is varied below. An output's congestion point sees what "
         "arrives at its buffer, 16 Gb/s while that has room; an input's sees next to nothing while its host is paused. "
         "Keep-alive samples what departs then, at most once each 120 us. With reliable delivery, or without output "
         "buffers, what waits for the output holds the input up, and its congestion point sees less. The last row's "

@@ -45,7 +45,7 @@ def test_report_describes_a_program_without_a_text(stranger: str, scenario: str,
     page = (tmp_path / "mine" / "report.html").read_text()
     assert "Missing here" not in page
     if scenario == "dumbbell":
-        assert "A port marks as the program pcn_waited says." in page
+        assert "A port marks by the program pcn_waited." in page
 
 
 def test_a_text_that_fails_costs_nothing_else(

@@ -74,5 +74,5 @@ def test_only_what_is_off_is_explained(capsys: pytest.CaptureFixture[str]) -> No
     assert [bool(one.explained) for one in rows] == [False, True, True, False]
     show_checks("checks", [vars(one) for one in rows], stdout())
     said = capsys.readouterr().out
-    assert 'Known: 0.2, 0.3 as docs/choices.md tells under "Flows that aren\'t notified in step"' in said
+    assert 'Known: 0.2, 0.3 as docs/choices.md explains under "Flows that aren\'t notified in step"' in said
     assert said.count("known") == 2

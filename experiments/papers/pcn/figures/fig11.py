@@ -98,9 +98,9 @@ class Fig11(Experiment):
         "0.1/4 (7.1 states neither); TIMELY's thresholds are 50 and 500 us above the RTT. The sum of the rates counts "
         "as settled from the moment from which its mean over 10 RTTs stays within 10% of the capacity; what never "
         "comes about counts with the run's 300 ms. Means over three seeds, which shift the NPs' timers and draw QCN's "
-        "samples; what is varied runs with the first alone. The paper doesn't say what its 40 to 90 ms count. TIMELY's "
+        "samples; what is varied runs with the first alone. The paper doesn't define its 40 to 90 ms. TIMELY's "
         "rate grows by 10 Mb/s in each least RTT, which is 500 us here, and falls by gradients that count in least "
-        "RTTs. What a CNP of PCN says is T and an RTT old when it has an effect, so that several increases come in a "
+        "RTTs. The content of PCN's CNP is T and an RTT old when it has an effect, so that several increases come in a "
         "row where the model has one."
     )
 

@@ -60,7 +60,7 @@ class Fig12(Experiment):
         "rate, and increases even that out slowly among many flows ([fairness.md](fairness.md)). PAUSE frames come at "
         "the beginning of a large burst, from what is sent before the first CNPs, and more of them where it meets one "
         "that is still going: so the share that PCN prevents depends on the load, too. "
-        "What the factors depend on that the paper leaves open about the others is a study of its own, below."
+        "A separate study, below, shows how the factors depend on what the paper leaves open about the other schemes."
     )
 
     def runs(self, schemes: Sequence[str]) -> Iterator[Run]:

@@ -33,9 +33,9 @@ WINDOW_S = 0.5
 """Jain's index is of the throughputs over 500 ms. [B.1]"""
 DURATION_S = 1.0
 _MANY = 256
-"""Up to here the other schemes cope, says the paper."""
+"""Up to here the other schemes cope in the paper."""
 _Q_EQ_BYTES, _Q_EQ_FLOWS = 75e3, (16, 256)
-"""QCN's queue stands at its Q_eq. The paper doesn't name its own; this is what its queues say."""
+"""QCN's queue stands at its Q_eq. The paper doesn't name its value; this is the value of its queues."""
 
 _OWN_Q_EQ_BYTES = QcnParameters().q_eq_bytes
 JAIN_BY_PORT = 1 / (0.5 * (2 / 3) ** 2 + 0.5 * (4 / 3) ** 2)
@@ -52,7 +52,7 @@ class Fig17(Experiment):
     about = (
         "The dumbbell with 4 to 1,024 flows, all from line rate at time 0. One second; queue, utilisation, PAUSE "
         "and Jain's index are of its last 500 ms. PCN with T = RTT = 500 us and w_min = 0.1/N. "
-        f"[fairness.md](fairness.md) says what decides about Jain's index. QCN's queue stands at the Q_eq that its "
+        f"[fairness.md](fairness.md) explains Jain's index. QCN's queue stands at the Q_eq that its "
         f"switches have, {_OWN_Q_EQ_BYTES / 1e3:g} KB; the paper's queues are those of a larger one. Where PFC shares "
         f"the link each host gets as much, and one has half of the flows: Jain's index is {JAIN_BY_PORT:.2g} then, and "
         "can't fall lower."

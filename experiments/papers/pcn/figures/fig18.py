@@ -44,8 +44,8 @@ class Fig18(Experiment):
         f"of a burst. In the first three panels each of H2 to H15 starts one flow of 64 KB to R1 at each interval, "
         f"measured from 20 to 100 ms after the first. Below {_OVERLOAD_S * 1e6:.0f} us R1 is overloaded and flows pile "
         f"up. The fourth panel has 3.1's bursts, 16 such flows each, at the longest interval, 5 ms: R1 would be "
-        f"overloaded at all below {16 * _OVERLOAD_S * 1e3:.2g} ms. It is with these that S1 to R1 carries what B.2 "
-        "says. QCN and TIMELY leave S0 to S1 idle since F0 takes long to rise to what F1 leaves. PCN with T = 50 us, "
+        f"overloaded at all below {16 * _OVERLOAD_S * 1e3:.2g} ms. With these S1 to R1 carries the rate of "
+        "B.2. QCN and TIMELY leave S0 to S1 idle since F0 takes long to rise to what F1 leaves. PCN with T = 50 us, "
         "w_min = 0.1/2. Rates are of frames."
     )
 
@@ -140,7 +140,7 @@ class Fig18(Experiment):
                 f"w_min decides about PCN: S0 to S1 carries {said(ours[0])} Gb/s at least, with 5.3's w_min = 1/128 "
                 f"{said(slow[0])} (from 200 us on), since rates swing by less; S1 to R1 with 3.1's bursts "
                 f"{said(ours[1])} and {said(slow[1])}, since F1 comes up more slowly between bursts. The paper's two "
-                f"figures, near 40 and {LONG_INTERVALS[PCN]:g}, ask for different w_min."
+                f"figures, near 40 and {LONG_INTERVALS[PCN]:g}, require different w_min."
             )
         f1 = outcomes.mean("f1_gbps", scheme="timely", **_LONG)
         if f1 is not None:

@@ -61,7 +61,7 @@ class Fig2(Experiment):
         "smallest segment; its steps are in proportion to the time between two and no decrease is of more than a half, "
         "as in its authors' code, which PCN's authors used (7). What is open there decides about what is lost: rates "
         "grow by 10 Mb/s in each least RTT, or in each segment where that takes longer. In the picture each panel has "
-        "a time axis of its own."
+        "a separate time axis."
     )
 
     def runs(self, schemes: Sequence[str]) -> Iterator[Run]:
@@ -130,7 +130,7 @@ class Fig2(Experiment):
             f"{full(open='the RTT of every packet')}, since F1 reacts at once, and by those of 64 KB "
             f"{full(open='one RTT each 64 KB')}, since both flows come down to nearly nothing (paper: "
             f"{LOSS['timely']:g} ms).",
-            "How long the tree lasts depends on how soon F1 knows. TIMELY: "
+            "The tree lasts until F1 has been notified and slowed down. TIMELY: "
             f"{tree(scheme='timely')} by RTTs of 16 KB, {tree(open='one RTT each 64 KB')} by those of 64, "
             f"{tree(open='one RTT each 64 KB and decreases without a bound, Algorithm 1 as printed')} where decreases "
             f"have no bound, {tree(scheme='pfc')} with PFC alone. QCN, whose switch has a sample of F1 in time: "

@@ -54,7 +54,7 @@ class FluidCheck(Experiment):
         "500 us, and there is nearly no delay (RTT 10 us); w_min = 0.1/N. Flows start at line rate, those of one host "
         "share its NIC. Lines of the model are from equations 3 to 7, from the same start. Equation 16's swing is that "
         "of a cycle, one loop of increase and N - 1 of decrease, with all shares equal. From cycle to cycle a flow's "
-        "rate wanders as well, and the model knows nothing of it: in a loop in which the queue runs empty at the very "
+        "rate wanders as well, which the model doesn't have: in a loop in which the queue runs empty at the very "
         "end a little more than 95% of one flow's packets found others waiting and a little less of another's, so the "
         "one falls, the other rises by w_min (C - R), and it takes many cycles to undo that. Smaller packets bring the "
         "flows' marked shares closer to each other, and such loops are fewer; where the flow whose period ends first "

@@ -27,9 +27,9 @@ _MARKING = {
     "pcn": "A port marks a packet that found another of its class waiting there, unless a pause held it up.",
     "pcn_time": "A port marks a packet that found others waiting, unless it began to wait before a pause ended.",
 }
-"""By program; one of somebody's own marks as it says itself."""
+"""By program; a user's program has a generic text."""
 _AS_THEORY = 0.95
-"""From this share of theory's figure on a run is said to have it."""
+"""From this share of theory's figure on a run counts as having it."""
 
 
 def about(plan: Plan) -> list[tuple[str, str]]:
@@ -83,8 +83,9 @@ def _rates_by_pcn(plan: Plan, recording: Recording, steady: Steady) -> list[tupl
         f"the first CNPs come back after an RTT and a CNP period, {_ms(plan.topology.max_rtt_s() + plan.number('T'))}."
     )
     second = (
-        "While packets wait, all are marked and the receivers ask for (1 - w_min) of what they get: by equation 8 the "
-        f"sum then stays at {target / 1e9:.3g} Gbit/s, a little below the capacity, and the queue drains. "
+        "While packets wait, all are marked and the receivers request (1 - w_min) of their receiving rate: by "
+        f"equation 8 the sum then stays at {target / 1e9:.3g} Gbit/s, a little below the capacity, and the "
+        "queue drains. "
     )
     after = draining_rate(recording, plan.topology, plan.bottleneck, capacity)
     if after is not None:
@@ -120,7 +121,7 @@ def _rates_by_search(plan: Plan, recording: Recording, steady: Steady) -> list[t
     text = "Each sender starts at line rate. "
     if paper:
         text += (
-            "It isn't told which rate would do: it lowers its rate while it is notified of congestion, by half at most "
+            "It gets no target rate: it lowers its rate while it is notified of congestion, by half at most "
             "each time, and raises it step by step when it isn't. "
         )
     text += (
@@ -192,9 +193,9 @@ def _steady_queue(plan: Plan, recording: Recording, steady: Steady) -> str:
     )
     if swing <= peaks / _AS_THEORY:
         return f"{text}."
-    phases = "each flow's periods have a phase of their own" if plan.number("phases") else "all periods are in step"
+    phases = "each flow's periods have a separate phase" if plan.number("phases") else "all periods are in step"
     return (
-        f"{text}; here {phases}, and what a CNP says is a period and an RTT old, so that several increases come before "
+        f"{text}; here {phases}, and a CNP's content is a period and an RTT old, so that several increases come before "
         "the first decrease is felt."
     )
 
@@ -218,7 +219,7 @@ def _pause(plan: Plan, recording: Recording, steady: Steady) -> list[tuple[str, 
         f"port and class. "
     )
     text += (
-        f"The last one came {_ms(last)} after the start, none in the last third: what is left is the scheme's work."
+        f"The last one came {_ms(last)} after the start, none in the last third: the rest is the scheme's work."
         if steady.pause == 0
         else f"{steady.pause:,} of them fell into the last third."
     )
@@ -227,7 +228,7 @@ def _pause(plan: Plan, recording: Recording, steady: Steady) -> list[tuple[str, 
 
 def _marked(plan: Plan, recording: Recording) -> list[tuple[str, str]]:
     program = find_scheme(plan.scheme).program
-    rule = _MARKING.get(program, f"A port marks as the program {program} says.")
+    rule = _MARKING.get(program, f"A port marks by the program {program}.")
     shares = [
         f"{name} {port.marked / port.transmitted:.1%}" for name, port in recording.ports.items() if port.transmitted
     ]

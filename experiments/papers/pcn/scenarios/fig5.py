@@ -188,7 +188,7 @@ def about(plan: Plan) -> list[tuple[str, str]]:
             "received",
             f"R1's link is shared by ingress port, {share} each: that is all that R1 gets of F1. If F1 sends more, "
             "S1 has to pause S0, and F0 goes with it. If F1 sends what is received of it, or less, nothing is "
-            "paused, however congested R1's port is. That is why PCN tells a sender its receiving rate. (The "
+            "paused, however congested R1's port is. That is why PCN sends the receiving rate to a sender. (The "
             f"paper's {SHARE['payload']:g} Gbit/s are payload; the rates here are of frames.)",
         ),
         ("checks", "Verdicts are computed from the run. Claim numbers are those of docs/claims.md."),

@@ -101,7 +101,7 @@ def _reading(plan: Plan) -> list[tuple[str, str]]:
         ),
         (
             "marked",
-            "A mark stays on a packet, so a receiver can't tell which switch made it. S1's port to R0 carries F0 "
+            "A mark stays on a packet, so a receiver can't detect which switch made it. S1's port to R0 carries F0 "
             "alone: what it doesn't mark of F0 was marked at S0, where F0 meets F1.",
         ),
         (
@@ -165,8 +165,9 @@ def _rates_received(plan: Plan, made: Measures) -> str:
     before, least = _gbps(made.f0_rate_before_bps), _gbps(made.f0_rate_least_bps)
     half_life = theory.fairness_half_life_loops(LONG_SENDERS, plan.number("w_min")) * plan.number("T")
     return (
-        f"F1 is told at once what R1 receives of it. F0 is never told less than what it gets: from {before} it "
-        f"doesn't fall below {least}, and takes what F1 leaves. Afterwards the difference between the two halves "
+        f"F1 gets R1's receiving rate of its packets at once. F0's CNPs never have less than its receiving rate: "
+        f"from {before} it doesn't fall below {least}, and takes what F1 leaves. Afterwards the difference "
+        "between the two halves "
         f"every {_ms(made.half_life_s)}; appendix A.2.2 gives {_ms(half_life)}, for flows that are notified in step"
         + (", as these are." if not plan.number("phases") else ", which these aren't.")
     )

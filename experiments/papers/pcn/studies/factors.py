@@ -39,8 +39,8 @@ class FactorStudy(Experiment):
         "recommendations make it such a mean: alpha = 0.02, T_high = 1 ms, with an RTT of every packet and T_low = 0, "
         "or with one each 64 KB and T_low = 50 us; and increases grow after five falling RTTs, not gradients. Other "
         "figures have other values, since by these the link isn't full in time after the victim's bursts (Fig. 2). "
-        "DCQCN: open ns-3 code has R_AI 5 and R_HAI 50 Mb/s by default. What H0 asks for are fast increases, what H2 "
-        "to H15 ask for are slow ones."
+        "DCQCN: open ns-3 code has R_AI 5 and R_HAI 50 Mb/s by default. H0's flows need fast increases, those of H2 "
+        "to H15 slow ones."
     )
     settings: Mapping[Key, tuple[str, str, str, Mapping[str, float]]] = {
         "timely": ("timely", _AS, "", {}),
