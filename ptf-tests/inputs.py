@@ -25,7 +25,7 @@ def packet(destination: int, qp: int, psn: int = 0, source: int = 1) -> bytes:
 
 
 class QcnInTest(PcnTest):
-    """Every packet of the point's port, 1, is sampled, unless a test says otherwise."""
+    """Every packet of the point's port, 1, is sampled by default."""
 
     program = "qcn_in"
     q_eq, w = 5 * FRAME, 2

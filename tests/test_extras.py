@@ -33,7 +33,7 @@ WITHOUT_EXTRAS = """
 import importlib, json, pkgutil, sys
 from topologies import extras
 for module in extras.MODULES.values():
-    sys.modules[module] = None  # as one that isn't there
+    sys.modules[module] = None  # as a missing one
 failed = {}
 for name in sys.argv[1:]:
     package = importlib.import_module(name)

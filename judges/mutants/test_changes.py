@@ -49,7 +49,7 @@ def test_changes_of_python() -> None:
     }  # fmt: skip
 
 
-def test_a_change_says_where_it_is() -> None:
+def test_change_names_its_place() -> None:
     change = next(one for one in changes("a.c", C_TEXT) if one.old == " < ")
     assert change.said(C_TEXT) == "a.c:3:11: if (a < b && c != 0) call(x, 1); // one [< -> <=]"
     assert "if (a <= b && c" in change.applied(C_TEXT)
@@ -83,7 +83,7 @@ def test_changes_are_drawn_the_same_each_time_and_of_all_files() -> None:
         ("class C:\n    x: ClassVar[int] = 1", "class C:\n    x: int = 1", False),
     ],
 )
-def test_the_same_code_is_told_from_other_code(tmp_path: Path, one: str, other: str, alike: bool) -> None:
+def test_mutants_distinguish_equal_code_from_other_code(tmp_path: Path, one: str, other: str, alike: bool) -> None:
     (tmp_path / "a.py").write_text(one)
     before = code(tmp_path, "a.py")
     (tmp_path / "a.py").write_text(other)

@@ -1,11 +1,11 @@
-"""Coverage-guided fuzzing of P4Runtime messages, against the whole service but for gRPC's own transport.
+"""Coverage-guided fuzzing of P4Runtime messages, against the whole service except gRPC's transport.
 
     fuzz_messages.py fuzz PROGRAM SECONDS FOLDER   needs atheris and clang; FOLDER keeps what it found
     fuzz_messages.py keep PROGRAM FOLDER           puts the shortest inputs that reach something new into corpus/
 
 What is kept is replayed by test_p4rt_fuzz.py, and under the sanitizers by test_sanitizers.py (`replay`).
 
-An input is a row of messages: a byte that says which RPC, two bytes length, the serialised request. Each is carried
+An input is a row of messages: a byte for the RPC, two bytes length, the serialised request. Each is carried
 out or refused with a code. Afterwards everything can be read, and what was read can be written into a fresh switch.
 """
 
@@ -349,7 +349,7 @@ def corpus(name: str) -> list[bytes]:
 
 
 def fuzz(name: str, options: list[str]) -> int:
-    """libFuzzer in a process of its own, with these of its options."""
+    """libFuzzer in a separate process, with these of its options."""
     where = "import atheris, glob; print(atheris.path(), *glob.glob(atheris.__path__[0] + '/custom_mutator.*.so'))"
     said = subprocess.run([sys.executable, "-c", where], capture_output=True, text=True, check=True).stdout.split()
     library = f"{said[0]}/asan_with_fuzzer.so {said[1]}"
