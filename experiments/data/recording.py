@@ -26,7 +26,7 @@ together, under the group's name, and no rate:
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING
 
 from experiments.data.series import Series
@@ -76,13 +76,20 @@ class LinkRecord:
 @dataclass(frozen=True)
 class PortRecord:
     """Packets of the lossless class that a port transmitted, how many it marked or sent messages for as an output, how
-    many it marked UE, and the messages because of what it has inside as an input; `rate_bps` nominal."""
+    many it marked UE, and the messages because of what it has inside as an input; `rate_bps` nominal.
+
+    Fields with a default are counters of a marking point: both runners sample a program's counters of these names."""
 
     transmitted: int
     rate_bps: float
     marked: int = 0
     marked_ue: int = 0
     notified: int = 0
+
+    @classmethod
+    def marks(cls) -> tuple[str, ...]:
+        """Names of the counters that a program may have, by port and class, beside `transmitted`."""
+        return tuple(one.name for one in fields(cls) if one.default == 0)
 
 
 @dataclass(frozen=True)

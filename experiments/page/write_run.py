@@ -19,7 +19,10 @@ from experiments.results.atomic_folder import COMPARISON, SERIES, SUMMARY, has_n
 from experiments.results.judged_run import Result, by_scheme
 from topologies import extras
 
-PAGE = "report.html"
+Page = Callable[[Sequence[Result], Sequence[Check], Failures, bool], str]
+PAGES: dict[str, Page] = {"report.html": report.render}
+"""HTML pages of a result by name, each rendered from its runs, the checks across them, the failures so far and whether
+there are pictures beside it."""
 
 
 def write_run(result: Result, directory: Path, pictures: bool = True) -> bool:
@@ -35,7 +38,7 @@ def write_run(result: Result, directory: Path, pictures: bool = True) -> bool:
         _write_tables(result, directory)
     if pictures:
         _draw(result.charts, directory, result.failures)
-    _write_page([result], (), directory, result.failures, pictures)
+    _write_pages([result], (), directory, result.failures, pictures)
     return True
 
 
@@ -50,7 +53,7 @@ def write_together(results: Sequence[Result], directory: Path, failures: Failure
         if pictures and len(runs) > 1:
             folder = str(Path(runs[0].folder).parent)
             _draw(agreement.charts(runs), directory / folder, failures.below(folder))
-    _write_page(results, compared, directory, failures, pictures)
+    _write_pages(results, compared, directory, failures, pictures)
 
 
 def _write_numbers(result: Result, target: Path, write: Callable[[IO[bytes]], object]) -> None:
@@ -89,11 +92,12 @@ def _draw(charts: Iterable[Chart], directory: Path, failures: Failures) -> None:
                     file.write(data)
 
 
-def _write_page(
+def _write_pages(
     results: Sequence[Result], compared: Sequence[Check], directory: Path, failures: Failures, pictures: bool
 ) -> None:
-    with failures.noting(PAGE), whole(directory / PAGE) as file:
-        file.write(report.render(results, compared, failures, pictures).encode())
+    for name, render in PAGES.items():
+        with failures.noting(name), whole(directory / name) as file:
+            file.write(render(results, compared, failures, pictures).encode())
 
 
 def _compare(results: Sequence[Result]) -> list[Check]:

@@ -1,17 +1,23 @@
-"""`summary.json`: a run in one page of numbers. Times and rates nominal, SI units."""
+"""`summary.json`: a run in one page of numbers. Times and rates are nominal, in SI units.
+
+An entry is a Column of its object, and nothing else lists it; docs/summary.md has the table that `documentation`
+makes."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from experiments.data import series_math
-from experiments.data.recording import FlowRecord, Recording
+from experiments.data.recording import FlowRecord, PortRecord, Recording
+from experiments.data.series_math import Array
 from experiments.define.checks import Check
+from experiments.results.columns import Column, Columns
 from experiments.results.judged_run import Result
 
 SCHEMA = 1
@@ -32,47 +38,174 @@ _OF_EACH = (
 )
 
 
+@dataclass(frozen=True)
+class _Port:
+    """A port with what its columns need."""
+
+    record: PortRecord
+    name: str
+    recording: Recording
+
+    @cached_property
+    def queue(self) -> tuple[Array, Array] | None:
+        """Samples of the queue; None: the plan samples others."""
+        times, queue = self.recording.series.get(self.name, "waiting_bytes")
+        return (times, queue) if times.size > 0 and times[0] < self.recording.duration_s else None
+
+    @property
+    def span_s(self) -> tuple[float, float]:
+        return self.recording.start_s, self.recording.duration_s
+
+    def queue_mean(self) -> float | None:
+        return series_math.step_mean(*self.queue, *self.span_s) if self.queue else None
+
+    def queue_max(self) -> float | None:
+        return float(np.max(self.queue[1][self.queue[0] <= self.recording.duration_s])) if self.queue else None
+
+    def utilisation(self) -> float:
+        sent = self.recording.series.get(self.name, "transmitted_bytes")
+        return series_math.utilisation(*sent, self.record.rate_bps, *self.span_s)
+
+
+@dataclass(frozen=True)
+class _Flow:
+    """A flow with what its columns need."""
+
+    record: FlowRecord
+    duration_s: float
+
+    def share(self, packets: int) -> float | None:
+        return packets / self.record.received_packets if self.record.received_packets else None
+
+
+PACKETS = Columns(
+    [
+        Column("sent", int, "packets of all flows", lambda run: _sum(run.flows, "sent_packets")),
+        Column("received", int, "those that arrived, each once", lambda run: _sum(run.flows, "received_packets")),
+        Column("lost", int, "the difference", lambda run: sum(f.sent_packets - f.received_packets for f in run.flows)),
+    ]
+)
+LINK = Columns(
+    [
+        Column("pause", int, "PAUSE frames sent over this direction of the link"),
+        Column("resume", int, "RESUME frames likewise"),
+        Column("paused_s", float, "time for which they held up the other direction, s"),
+        Column("pause_by_class", [int], "PAUSE frames by traffic class, 0 to 7"),
+    ]
+)
+PFC = Columns(
+    [
+        Column("pause", int, "PAUSE frames over all links", lambda run: _sum(run.links.values(), "pause")),
+        Column("resume", int, "RESUME frames over all links", lambda run: _sum(run.links.values(), "resume")),
+        Column("links", {"*": LINK}, "each direction of a link, such as `s1->s0`"),
+    ]
+)
+PORT = Columns(
+    [
+        Column("transmitted", int, "packets of the lossless class transmitted", "record.transmitted"),
+        Column("marked", int, "packets that it marked CE, or sent a message for", "record.marked"),
+        Column("marked_ue", int, "packets that it marked UE", "record.marked_ue"),
+        Column("notified", int, "messages that it sent for packets inside, as an input", "record.notified"),
+        Column("queue_bytes_mean", float | None, "mean queue, bytes; null: not sampled", _Port.queue_mean),
+        Column("queue_bytes_max", float | None, "largest queue, bytes; null: not sampled", _Port.queue_max),
+        Column("utilisation", float, "transmitted share of its rate, 0 to 1", _Port.utilisation),
+    ]
+)
+FLOW = Columns(
+    [
+        Column("id", int, "number of the flow", "record.id"),
+        Column("src", str, "sending host", "record.src"),
+        Column("dst", str, "receiving host", "record.dst"),
+        Column("sent_bytes", int, "payload sent, bytes", "record.sent_bytes"),
+        Column("received_bytes", int, "payload that arrived, bytes", "record.received_bytes"),
+        Column(
+            "goodput_bps",
+            float,
+            "payload that arrived, over the time from the start to the flow's end or the run's, bit/s",
+            lambda flow: goodput_bps(flow.record, flow.duration_s),
+        ),
+        Column("start_s", float, "time of its start, s", "record.start_s"),
+        Column("fct_s", float | None, "flow completion time, s; null: the run's end stopped it", "record.fct_s"),
+        Column(
+            "marked_fraction",
+            float | None,
+            "share of the packets that arrived with CE, 0 to 1; null: none arrived",
+            lambda flow: flow.share(flow.record.marked_packets),
+        ),
+        Column(
+            "marked_ue_fraction",
+            float | None,
+            "share of the packets that arrived with UE, 0 to 1; null: none arrived",
+            lambda flow: flow.share(flow.record.marked_ue_packets),
+        ),
+    ]
+)
+STEADY = Columns(
+    [
+        Column("from_s", float, "begin of the steady state, s; it lasts to the run's end"),
+        Column("utilisation", float, "frames transmitted by the bottleneck, share of its rate, 0 to 1"),
+        Column("jain", float | None, "Jain's index of the goodputs of flows without a group; null: there are none"),
+        Column("queue_bytes_mean", float, "mean queue of the bottleneck, bytes"),
+        Column("pause", int, "PAUSE frames over all links"),
+    ]
+)
+CHECK = Columns(
+    [
+        Column("claim", str, "number in docs/claims.md, or empty"),
+        Column("what", str, "what is compared"),
+        Column("paper", float | None, "the paper's value, in `unit`"),
+        Column("theory", float | None, "the theory's value"),
+        Column("measured", float | None, "the run's value"),
+        Column("unit", str, "unit of the three, or empty"),
+        Column("verdict", str, "met, trend, not met or not comparable"),
+        Column("known", str, "section of docs/ that explains the difference, or empty"),
+    ]
+)
+RUN = Columns(
+    [
+        Column("schema", int, "version of this format", lambda result: SCHEMA),
+        Column("scenario", str, "name of the experiment", "plan.scenario"),
+        Column("scheme", str, "congestion control", "plan.scheme"),
+        Column("clock", str, "live or virtual"),
+        Column("target", str, "switch: softswitch or bmv2"),
+        Column("k", float, "factor by which live time was stretched", "recording.k"),
+        Column("seed", int, "seed of all draws", "plan.seed"),
+        Column("parameters", dict, "parameters of scenario and scheme", lambda result: dict(result.plan.values)),
+        Column("versions", {"*": str}, "versions of what took part", "recording.versions"),
+        Column("provenance", {"*": str}, "commit, command line and machine"),
+        Column("notes", [str], "remarks on this run", "recording.notes"),
+        Column("duration_s", float, "end of the run, s", "recording.duration_s"),
+        Column("wall_s", float, "real time that it took, s", lambda result: round(result.recording.wall_s, 3)),
+        Column(
+            "deadlock_s",
+            float | None,
+            "time since which a deadlock holds, s; null: none was found",
+            lambda result: result.recording.deadlock and result.recording.deadlock.since_s,
+        ),
+        Column("packets", PACKETS, "data packets", lambda result: result.recording),
+        Column("pfc", PFC, "flow control frames", lambda result: result.recording),
+        Column(
+            "ports",
+            {"*": PORT},
+            "switches' ports, such as `s0:4`",
+            lambda result: {name: _Port(port, name, result.recording) for name, port in result.recording.ports.items()},
+        ),
+        Column(
+            "flows",
+            [FLOW],
+            "flows in the order of their numbers",
+            lambda result: [_Flow(flow, result.recording.duration_s) for flow in result.recording.flows],
+        ),
+        Column("steady", STEADY, "steady state"),
+        Column("measures", {"*": float | None}, "the experiment's own numbers", "outcome.numbers"),
+        Column("checks", [CHECK], "rows of the report: paper, theory and run"),
+    ]
+)
+
+
 def build(result: Result) -> Summary:
     """Returns the summary of a run."""
-    plan, recording, steady = result.plan, result.recording, result.steady
-    sent = sum(flow.sent_packets for flow in recording.flows)
-    received = sum(flow.received_packets for flow in recording.flows)
-    return {
-        "schema": SCHEMA,
-        "scenario": plan.scenario,
-        "scheme": plan.scheme,
-        "clock": result.clock,
-        "target": result.target,
-        "k": recording.k,
-        "seed": plan.seed,
-        "parameters": dict(plan.values),
-        "versions": dict(recording.versions),
-        "provenance": dict(result.provenance),
-        "notes": list(recording.notes),
-        "duration_s": recording.duration_s,
-        "wall_s": round(recording.wall_s, 3),
-        "deadlock_s": None if recording.deadlock is None else recording.deadlock.since_s,
-        "packets": {"sent": sent, "received": received, "lost": sent - received},
-        "pfc": {
-            "pause": sum(link.pause for link in recording.links.values()),
-            "resume": sum(link.resume for link in recording.links.values()),
-            "links": {
-                name: {**asdict(link), "pause_by_class": list(link.pause_by_class)}
-                for name, link in recording.links.items()
-            },
-        },
-        "ports": {name: _port(name, recording) for name in recording.ports},
-        "flows": [_flow(flow, recording.duration_s) for flow in recording.flows],
-        "steady": {
-            "from_s": steady.from_s,
-            "utilisation": steady.utilisation,
-            "jain": steady.jain,
-            "queue_bytes_mean": steady.queue_bytes_mean,
-            "pause": steady.pause,
-        },
-        "measures": dict(result.outcome.numbers),
-        "checks": [asdict(check) for check in result.checks],
-    }
+    return RUN.of(result)
 
 
 def side_by_side(results: Sequence[Result], compared: Sequence[Check]) -> Summary:
@@ -88,7 +221,7 @@ def side_by_side(results: Sequence[Result], compared: Sequence[Check]) -> Summar
         "runs": {
             result.folder: {name: whole[name] for name in _OF_EACH} for result in results for whole in [build(result)]
         },
-        "checks": [asdict(check) for check in compared],
+        "checks": [CHECK.of(check) for check in compared],
     }
 
 
@@ -103,34 +236,14 @@ def dumps(summary: Summary) -> str:
     return json.dumps(summary, indent=2, allow_nan=False) + "\n"
 
 
-def _port(name: str, recording: Recording) -> dict[str, Any]:
-    port = recording.ports[name]
-    series = recording.series
-    times, queue = series.get(name, "waiting_bytes")
-    sampled = times.size > 0 and times[0] < recording.duration_s
-    inside = times <= recording.duration_s
-    span = (recording.start_s, recording.duration_s)
-    return {
-        "transmitted": port.transmitted,
-        "marked": port.marked,
-        "marked_ue": port.marked_ue,
-        "notified": port.notified,
-        "queue_bytes_mean": series_math.step_mean(times, queue, *span) if sampled else None,
-        "queue_bytes_max": float(np.max(queue[inside])) if sampled else None,
-        "utilisation": series_math.utilisation(*series.get(name, "transmitted_bytes"), port.rate_bps, *span),
-    }
+def documentation() -> str:
+    """The table of docs/summary.md: each entry with its type and meaning."""
+    return "\n".join(["| entry | type | meaning |", "|---|---|---|", *RUN.documented()]) + "\n"
 
 
-def _flow(flow: FlowRecord, duration_s: float) -> dict[str, Any]:
-    return {
-        "id": flow.id,
-        "src": flow.src,
-        "dst": flow.dst,
-        "sent_bytes": flow.sent_bytes,
-        "received_bytes": flow.received_bytes,
-        "goodput_bps": goodput_bps(flow, duration_s),
-        "start_s": flow.start_s,
-        "fct_s": flow.fct_s,
-        "marked_fraction": flow.marked_packets / flow.received_packets if flow.received_packets else None,
-        "marked_ue_fraction": flow.marked_ue_packets / flow.received_packets if flow.received_packets else None,
-    }
+def _sum(records: Any, name: str) -> int:
+    return sum(getattr(one, name) for one in records)
+
+
+if __name__ == "__main__":
+    print(documentation(), end="")

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from controller import marking
 from controller.constants import CLASSES, ROCE_CLASS, index
 from controller.control_plane import ControlPlane
+from experiments.data.recording import PortRecord
 from experiments.data.series import Series
 from topologies.model import Endpoint, Topology
 
@@ -15,9 +16,8 @@ _QUEUE = ("waiting_bytes", "waiting_packets", "pn", "tx_paused")
 """By port and class, the queue first; what a marking point names (`SAMPLED`) comes after them."""
 INSIDE = ("waiting_packets", "waiting_bytes", "held_bytes", "pn")
 """Registers that count what is inside a switch, and must be back at 0 when nothing is."""
-MARKS = ("marked", "marked_ue", "notified")
-"""Counters of which a program has some, by port and class: packets that an output marked (CE) or sent a message for,
-those that it marked UE, and messages because of what an input has inside."""
+MARKS = PortRecord.marks()
+"""Counters of which a program has some."""
 
 
 def queue_registers(there: Iterable[str]) -> list[str]:
