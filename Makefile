@@ -6,14 +6,13 @@ BIN := $(VENV)/bin
 TARGET ?= softswitch
 SCHEME ?= pcn
 SEED ?= 7
-SWITCH ?= s0
 ARGS ?=
 
 # Containers often set it; then each of some thousand processes of `make test` compiles our modules anew.
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run victim fig5 figures test lint unit unit-as-it-goes ptf ptf-counter ptf-time p4 p4-tofino bench-switch bench-virtual doctor lock clean differential shell
+.PHONY: help setup run victim fig5 figures test lint unit unit-as-it-goes ptf ptf-counter ptf-time p4 p4-tofino bench-switch bench-virtual doctor lock clean differential
 
 help: ## this list
 	@echo "make TARGET [VARIABLE=value]"
@@ -82,10 +81,7 @@ bench-virtual: $(VENV)/.ready ## packets a second through switches in virtual ti
 differential: root $(VENV)/.ready ## the embedded switch against the BMv2 that is installed, on new cases; SEED=7
 	PCN_DIFFERENTIAL_SEED=$(SEED) $(BIN)/pytest judges/differential $(ARGS)
 
-shell: $(VENV)/tools/.ready ## p4runtime-shell on a switch of the network that is up (pcn up dumbbell); SWITCH=s0
-	@$(BIN)/python -m pcn.shell $(VENV)/tools/bin/python $(SWITCH) "$(NETWORK)" "$(ELECTION_ID)"
-
-# p4runtime-shell needs older protobuf and IPython than the rest.
+# Of those who pin versions alone.
 $(VENV)/tools/.ready: $(VENV)/.ready tools.lock
 	$(PYTHON) -m venv $(@D) && $(@D)/bin/pip -q install --require-hashes --only-binary :all: -r tools.lock
 	@touch $@
@@ -108,7 +104,7 @@ COMPILE = $(VENV)/tools/bin/uv pip compile -q --universal --python-version 3.10 
 
 lock: $(VENV)/tools/.ready ## pin the newest versions that pyproject.toml allows into requirements.lock, and tools.lock's
 	$(COMPILE) --all-extras pyproject.toml -o requirements.lock
-	printf '%s\n' p4runtime-shell==0.0.6 uv | $(COMPILE) - -o tools.lock
+	echo uv | $(COMPILE) - -o tools.lock
 
 clean: ## remove the virtual environment and caches, not results
 	rm -rf $(VENV) build *.egg-info .mypy_cache .pytest_cache .ruff_cache .hypothesis

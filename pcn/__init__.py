@@ -43,7 +43,6 @@ if TYPE_CHECKING:
     from lab.observe import Observer as Observer
     from lab.pause import pause as pause
     from lab.pause import resume as resume
-    from lab.prompt import Prompt as Prompt
     from lab.virtual import VirtualNetwork as VirtualNetwork
     from softswitch.clock import ManualClock as ManualClock
     from topologies.clos import clos as clos
@@ -79,7 +78,6 @@ _HOME = {
     "lab.nic_host": "NicHost",
     "lab.observe": "Observer",
     "lab.pause": "pause resume",
-    "lab.prompt": "Prompt",
     "softswitch.clock": "ManualClock",
     "topologies.clos": "clos",
     "topologies.compact": "compact",

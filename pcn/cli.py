@@ -36,13 +36,13 @@ _COMMANDS = {
     "log": "pcn.commands.log",
     "deploy": "pcn.commands.deploy",
     "host": "pcn.commands.host",
-    "mn": "pcn.commands.mn",
+    "exec": "pcn.commands.exec",
     "completion": "pcn.commands.completion",
 }
 
 
 # All others are over soon, and must be where a network's programs take the whole machine.
-_AS_LONG_AS_IT_TAKES = ("run", "figure", "sweep", "scheme", "up", "mn")
+_AS_LONG_AS_IT_TAKES = ("run", "figure", "sweep", "scheme", "up", "exec")
 _NICE = -20
 
 
@@ -56,7 +56,7 @@ class _Commands(click.Group):
         if cmd_name not in _COMMANDS:
             return None
         module = importlib.import_module(_COMMANDS[cmd_name])
-        command: click.Command = getattr(module, "set_" if cmd_name == "set" else cmd_name)
+        command: click.Command = getattr(module, f"{cmd_name}_" if cmd_name in ("set", "exec") else cmd_name)
         return command
 
     def resolve_command(

@@ -24,7 +24,6 @@ WITH_AN_EXTRA = {
     "lab.mininet_switch": "live",
     "lab.mn": "live",
     "lab.nodes": "live",
-    "lab.prompt": "live",
     "lab.thrift": "bmv2",
     "topologies.tree_yaml": "yaml",
 }

@@ -255,7 +255,6 @@ def test_base_serves_p4runtime_and_reflection(made: Make) -> None:
         ("figures", ("figure", "fig10")),
         ("yaml", ("deploy", "--ports", "ports.yaml", "--check")),
         pytest.param("live", ("up", "dumbbell"), marks=pytest.mark.root),
-        pytest.param("live", ("mn", "net"), marks=pytest.mark.root),
     ],
 )
 def test_command_names_the_extra_that_it_lacks(made: Make, extra: str, line: tuple[str, ...]) -> None:

@@ -42,5 +42,5 @@ def test_setup_takes_setuptools_from_the_lock_first() -> None:
 @pytest.mark.parametrize("name", ["requirements.lock", "tools.lock"])
 def test_lock_has_hashes_of_everything(name: str) -> None:
     entries = re.split(r"\n(?=\S)", (ROOT / name).read_text().strip())
-    assert len(entries) > 20
+    assert len(entries) > (20 if name == "requirements.lock" else 0)
     assert not [entry for entry in entries if not re.match(r"[\w.-]+==\S+.*\\\n    --hash=sha256:", entry)]

@@ -20,7 +20,6 @@ from controller.errors import PrimaryError
 from controller.switch import SwitchClient
 from lab.attach import attach
 from lab.lab import Lab
-from pcn import shell
 from topologies.dumbbell import dumbbell
 
 pytestmark = pytest.mark.root
@@ -123,16 +122,3 @@ def test_mastership_keeps_only_the_last_arbitration_update(lab: Lab) -> None:
     assert arbitration is not None
     assert arbitration._answers.qsize() <= 1
     settings.change(lab.primary("s1"), {"xoff": 300e3})
-
-
-def test_p4runtime_shell_may_write_too(lab: Lab) -> None:
-    with other(lab, 2**64):
-        with pytest.raises(PrimaryError):
-            shell.command("python", "s1", lab.record.name)
-        words = shell.command("python", "s1", lab.record.name, str(2**64 + 1))
-    address, device = lab.network.switches["s1"].address, lab.topology.switch("s1").device_id
-    assert words[0] == "python"
-    assert "p4runtime_sh" in words[2]
-    assert words[3:] == ["--grpc-addr", address, "--device-id", str(device), "--election-id", "1,1"]
-    if lab.record.target == "softswitch":
-        assert shell.command("python", "s1", lab.record.name)[-1] == "1,2"

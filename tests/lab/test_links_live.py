@@ -45,11 +45,6 @@ def pcn(lab: Lab, *words: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, capture_output=True, text=True, check=False, timeout=LIMIT_S)
 
 
-def mn(lab: Lab, line: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-c", "from pcn.cli import main; main()", "mn", "-n", lab.network.name]
-    return subprocess.run([*command, *line.split()], capture_output=True, text=True, check=False, timeout=LIMIT_S)
-
-
 def test_a_link_goes_down_and_up_again(dcqcn_lab: Lab, start_flow: StartFlow) -> None:
     assert down(dcqcn_lab) == []
     assert set_link(dcqcn_lab, "s0", "s1", up=False) == [LinkState("s0:2", "s1:2", False)]
@@ -163,69 +158,6 @@ def sent(lab: Lab, number: int) -> int:
 def received(lab: Lab, number: int) -> list[ReceivedFlow]:
     """The flow, once something of it has come."""
     return [flow for flow in lab.agents["r0"].stats().received if flow.flow == number]
-
-
-def test_looking_by_mininet_s_prompt_changes_nothing(dcqcn_lab: Lab) -> None:
-    """Neither a link that is down nor an interface's addresses, MTU or flags."""
-    set_link(dcqcn_lab, "s0", "s1", up=False)
-    before = interfaces(dcqcn_lab)
-    said = mn(dcqcn_lab, "links")
-    assert said.stderr == ""
-    assert "s0-eth2<->s1-eth2 (DOWN DOWN)" in said.stdout
-    assert "h0-eth0<->s0-eth1 (OK OK)" in said.stdout
-    for line in ("net", "intfs", "ports", "dump", "nodes", "help"):
-        done = mn(dcqcn_lab, line)
-        assert (done.returncode, done.stderr) == (0, ""), line
-    assert interfaces(dcqcn_lab) == before
-    assert mn(dcqcn_lab, "link s0 s1 up").returncode == 0
-    assert down(dcqcn_lab) == []
-    assert mn(dcqcn_lab, "link h0 s0 down").returncode == 0
-    assert down(dcqcn_lab) == ["h0:0 - s0:1"]
-    assert dcqcn_lab.agents["h0"].stats().name == "h0"
-
-
-def interfaces(lab: Lab) -> dict[str, list[dict[str, object]]]:
-    found = {}
-    for name, node in lab.record.nodes.items():
-        command = ["nsenter", "-n", "-t", str(node.shell.pid), "ip", "-j", "addr"]
-        found[name] = json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
-    return found
-
-
-@pytest.mark.parametrize(
-    ("line", "said"),
-    [
-        ("pingall", "pcn: pingall: a host's kernel has no IP address here"),
-        ("iperf h0 r0", "pcn: iperf: a host's kernel has no IP address here"),
-        ("pingpairfull", "`pcn flow start`"),
-        ("dpctl dump-flows", "these switches speak P4Runtime, not OpenFlow"),
-        ("switch s0 stop", "the network's own process holds its switches"),
-        ("link s0 r0 down", "no link between s0 and r0; s0 is connected to h0, s1"),
-        ("nonsense", "no command or node 'nonsense'"),
-    ],
-)
-def test_what_mininet_s_prompt_cannot_do_here_is_one_line(dcqcn_lab: Lab, line: str, said: str) -> None:
-    done = mn(dcqcn_lab, line)
-    assert done.returncode == 1
-    assert len(done.stderr.splitlines()) == 1
-    assert said in done.stderr
-    assert done.stdout == ""
-
-
-def test_who_reads_mininet_s_prompt_may_stop_reading(dcqcn_lab: Lab) -> None:
-    command = [sys.executable, "-c", "from pcn.cli import main; main()", "mn", "-n", dcqcn_lab.network.name]
-    lines = "net\n" * 200
-    with subprocess.Popen(
-        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    ) as process:
-        assert process.stdin is not None
-        assert process.stdout is not None
-        assert process.stderr is not None
-        process.stdout.close()
-        process.stdin.write(lines)
-        process.stdin.close()
-        assert process.stderr.read() == ""
-        process.wait(LIMIT_S)
 
 
 def test_links_that_cannot_be(dcqcn_lab: Lab) -> None:

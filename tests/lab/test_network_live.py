@@ -75,16 +75,17 @@ def test_everything_is_up_and_gone(name: str, tmp_path: Path) -> None:
 
 def test_mininet_s_prompt_reports_a_node_s_ended_shell(name: str, tmp_path: Path) -> None:
     """Mininet's own cleanup kills every node's shell of the machine."""
-    with network(name, tmp_path) as net:
+    with network(name, tmp_path):
         record = records.load(name)
         assert record is not None
-        assert net.hosts
+        record.state = "up"
+        record.save()
         os.kill(record.nodes["s1"].shell.pid, signal.SIGKILL)
         wait_until(lambda: not record.nodes["s1"].shell.alive())
-        script = f"from lab import journal, prompt; prompt.Prompt(journal.load({name!r})).__enter__()"
-        command = [sys.executable, "-c", script]
+        command = [sys.executable, "-c", "from pcn.cli import main; main()", "exec", "-n", name, "s1", "true"]
         done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=LIMIT_S)
-        assert "LabError: the shell that holds s1's namespace has ended" in done.stderr
+        assert (done.returncode, done.stdout) == (1, "")
+        assert done.stderr.startswith("pcn: the process that holds s1's namespace has ended")
 
 
 def test_interfaces_are_quiet_and_named_after_their_ports(name: str, tmp_path: Path) -> None:

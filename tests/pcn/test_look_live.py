@@ -221,26 +221,6 @@ def test_logs_of_all_and_of_one(dcqcn_lab: Lab, flow: int) -> None:
     assert line.fields["flow"] == number
 
 
-def test_mininet_s_prompt_is_in_the_nodes_and_leaves_them(dcqcn_lab: Lab) -> None:
-    script = (
-        "import sys; from lab.attach import find; from lab.prompt import Prompt\n"
-        "with Prompt(find(sys.argv[1])) as prompt: prompt.execute(sys.argv[2])\n"
-    )
-    lines = "nodes\nnet\ns1 readlink /proc/self/ns/net\nh0 ip -br link\npy h0.name\n"
-    done = subprocess.run(
-        [sys.executable, "-c", script, dcqcn_lab.network.name, lines],
-        capture_output=True, text=True, check=True, timeout=LIMIT_S,
-    )  # fmt: skip
-    said = done.stdout
-    assert "h0 r0 s0 s1" in said
-    assert "s0 s0-eth1:h0-eth0 s0-eth2:s1-eth2" in said
-    namespace = Path(f"/proc/{dcqcn_lab.network.node_pid('s1')}/ns/net").readlink()
-    assert str(namespace) in said
-    assert dcqcn_lab.topology.host("h0").mac in said
-    assert all(process.alive() for process in dcqcn_lab.record.processes())
-    assert dcqcn_lab.agents["h0"].stats().name == "h0"
-
-
 @pytest.mark.parametrize("key", [b"q", b"\x03"], ids=["q", "Ctrl-C"])
 def test_watch_on_a_terminal_ends_as_it_came(dcqcn_lab: Lab, flow: int, key: bytes) -> None:
     ours, theirs = pty.openpty()

@@ -29,7 +29,7 @@ def result() -> Result:
 
 @pytest.fixture
 def packet_bytes() -> Iterator[Column]:
-    """A column of flows that somebody adds: one declaration."""
+    """A further column of flows: one declaration."""
     made = Column(
         "packet_bytes",
         float | None,
