@@ -97,21 +97,37 @@ Make = Callable[..., Environment]
 
 @pytest.fixture(scope="module")
 def made(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Make:
-    """Makes an environment with the base and these extras. They share a cache of what is compiled."""
+    """Makes an environment with the base and these extras. They share a cache of what is compiled, and pip installs the
+    wheel once: the others have the first one's files by links, as they have the dependencies."""
     home = tmp_path_factory.mktemp("home")
 
-    @cache
-    def make(*extras: str) -> Environment:
+    def fresh(distributions: Iterable[str]) -> Environment:
         folder, here = tmp_path_factory.mktemp("installed"), tmp_path_factory.mktemp("here")
         subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(folder)], check=True)
         (site_packages,) = folder.glob("lib/python*/site-packages")
-        for path in parts(closure(extras)):
+        for path in parts(distributions):
             (site_packages / path.name).symlink_to(path)
         for name in names.PACKAGES:
             (here / f"{name}.py").write_text("raise SystemExit('not ours')\n")
-        pip = [sys.executable, "-m", "pip", "-q", "--disable-pip-version-check", "--python", str(folder / "bin/python")]
-        subprocess.run([*pip, "install", "--no-deps", "--no-index", str(wheel)], check=True)
         return Environment(folder, site_packages, home, here)
+
+    first = fresh(closure(tuple(extras.MODULES)))
+    theirs = set(first.site_packages.iterdir())
+    pip = [sys.executable, "-m", "pip", "-q", "--disable-pip-version-check", "--python", f"{first.folder}/bin/python"]
+    subprocess.run([*pip, "install", "--no-deps", "--no-index", str(wheel)], check=True)
+
+    @cache
+    def make(*chosen: str) -> Environment:
+        if chosen == tuple(extras.MODULES):
+            return first
+        made = fresh(closure(chosen))
+        for path in set(first.site_packages.iterdir()) - theirs:
+            (made.site_packages / path.name).symlink_to(path)
+        for script in ("pcn", "softswitch"):
+            text = (first.folder / "bin" / script).read_text()
+            (made.folder / "bin" / script).write_text(text.replace(str(first.folder), str(made.folder)))
+            (made.folder / "bin" / script).chmod(0o755)
+        return made
 
     return make
 

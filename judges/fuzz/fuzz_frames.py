@@ -250,10 +250,11 @@ def attack(scheme: str, seconds: float, seed: int, frames: int = FRAMES) -> str:
 def main(words: list[str]) -> int:
     """See above."""
     match words:
-        case [names, seconds, *seed]:
+        case [names, seconds, *rest]:
+            seed, frames = map(int, (*rest, *("1", str(FRAMES))[len(rest) :]))
             for scheme in schemes if names == "all" else names.split(","):
                 try:
-                    print(attack(scheme, float(seconds), int(seed[0]) if seed else 1), flush=True)
+                    print(attack(scheme, float(seconds), seed, frames), flush=True)
                 except pytest.fail.Exception as failure:
                     print(f"VIOLATION {failure}", flush=True)
                     return 1

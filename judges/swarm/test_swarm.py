@@ -24,12 +24,12 @@ from topologies.star import star
 from topologies.two_pods import two_pods
 
 pytestmark = pytest.mark.long
-SEEDS = range(100, 300)  # of 0 to 99, 22 alone takes half as long as these: it waits in a circle behind output buffers
+SEEDS = range(100, 200)  # of 0 to 99, 22 alone takes half as long as these: it waits in a circle behind output buffers
 DEADLOCKED = 5277
 
 
 @pytest.mark.parametrize("block", range(0, len(SEEDS), 25))
-def test_a_few_hundred_scenarios(block: int) -> None:
+def test_a_hundred_scenarios(block: int) -> None:
     seeds = SEEDS[block : block + 25]
     found = [(seed, wrong) for seed in seeds if (wrong := swarm.judged(draw(seed))[0])]
     assert not found

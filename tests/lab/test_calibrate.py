@@ -25,7 +25,7 @@ from topologies.serialise import to_dict
 ROUNDS = [80_000.0, 60_000.0]
 
 
-def load(name: str, k: float, target: str) -> float:
+def load(topology: Topology, k: float, target: str) -> float:
     """Rounds a second that a network's packets take at k."""
     topology = find_topology(name).build()
     rates = [topology.link_at(host.name, 0).rate_bps / 8 / topology.number("mtu_bytes") / k for host in topology.hosts]
@@ -40,7 +40,7 @@ def test_packets_of_all_hosts_take_the_usable_share(name: str, target: str) -> N
     assert load(name, choice.k, target) <= usable * 1.001
     arrivals = calibrate.at_once_bps(find_topology(name).build()) / 8 / find_topology(name).build().number("mtu_bytes")
     at_once = arrivals * calibrate.ARRIVAL_COST[target] / min(ROUNDS)
-    assert choice.k <= 1.2 * max(at_once, 100) or load(name, choice.k / 1.2, target) > usable
+    assert choice.k <= 1.2 * max(at_once, 100) or load(topology, choice.k / 1.2, target) > usable
 
 
 @given(st.lists(st.floats(1e3, 1e7), min_size=1, max_size=8), st.floats(1, 100))

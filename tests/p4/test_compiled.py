@@ -132,189 +132,6 @@ def walk(node: object) -> list[object]:
     return [node, *(item for child in below for item in walk(child))]
 
 
-# What the controller, the experiments and the tests rely on. The committed p4info holds the ids; this holds the names.
-# Each program has these, whatever its scheme adds.
-TABLES = {
-    "ipv4_lpm": (
-        {"dst_addr": ("LPM", 32)},
-        {
-            "ipv4_forward": {"dst_mac": 48, "port": 9},
-            "ipv4_multipath": {"dst_mac": 48, "group_id": 16, "hash_shift": 5},
-            "drop_no_route": {},
-        },
-        "drop_no_route",
-    ),
-    # Entries refer to the action selector next_hops, or carry action sets.
-    "next_hop_group": ({"group": ("EXACT", 16)}, {"next_hop": {"port": 9}, "NoAction": {}}, "NoAction"),
-    "pfc_config": (
-        {"port": ("EXACT", 9)},
-        {
-            "set_pfc": {
-                "xoff_bytes": 32,
-                "xon_bytes": 32,
-                "quanta": 16,
-                "refresh_us": 48,
-                "quantum_q16_us": 32,
-                "lossless": 8,
-            },
-            "no_pfc": {},
-        },
-        "no_pfc",
-    ),
-}
-REGISTERS = {
-    "waiting_packets": 32,
-    "waiting_bytes": 32,
-    "tx_paused": 1,
-    "tx_pause_expiry": 48,
-    "pn": 32,
-}
-# Frames of PFC have one length: they are only counted.
-COUNTERS = {
-    "transmitted": "BOTH",
-    "dropped": "BOTH",
-    "pause_received": "PACKETS",
-    "resume_received": "PACKETS",
-}
-# What only the emulation of PFC has.
-EMULATION_REGISTERS = {"held_bytes": 32, "xoff_sent": 1, "xoff_sent_at": 48}
-EMULATION_COUNTERS = {"held": "BOTH", "pause_sent": "PACKETS", "resume_sent": "PACKETS"}
-# What a scheme's marking point adds, by top program.
-SCHEME_TABLES: dict[str, dict[str, object]] = {
-    "pcn": {},
-    "pcn_left_behind": {},
-    "pcn_waited": {},
-    "pcn_time": {
-        "rest_config": (
-            {"port": ("EXACT", 9), "class": ("EXACT", 3)},
-            {"set_rest": {"gap_us": 32}, "goes_before": {"gap_us": 32}, "no_rest": {}},
-            "no_rest",
-        ),
-    },
-    "dcqcn": {
-        "red_config": (
-            {"port": ("EXACT", 9)},
-            {"set_red": {"k_min_bytes": 32, "k_max_bytes": 32, "slope_q48": 48}, "no_red": {}},
-            "no_red",
-        ),
-    },
-    "qcn": {
-        "qcn_config": (
-            {"port": ("EXACT", 9)},
-            {
-                "set_qcn": {
-                    "q_eq_bytes": 32,
-                    "w": 8,
-                    "scale_q32": 32,
-                    "sample_min_bytes": 32,
-                    "sample_max_bytes": 32,
-                    "adaptive": 1,
-                },
-                "no_qcn": {},
-            },
-            "no_qcn",
-        ),
-    },
-    "qcn_in": {
-        f"qcn_in_{when}": (
-            {"port": ("EXACT", 9)},
-            {
-                f"set_{when}": {
-                    "choice": 2,
-                    "q_eq_bytes": 32,
-                    "w": 8,
-                    "scale_q32": 32,
-                    "sample_min_bytes": 32,
-                    "sample_max_bytes": 32,
-                    "adaptive": 1,
-                    "keep_alive_us": 48,
-                    "sojourn_us": 32,
-                },
-                f"no_{when}": {},
-            },
-            f"no_{when}",
-        )
-        for when in ("arrivals", "departures")
-    },
-}
-SCHEME_TABLES["qcn_both"] = SCHEME_TABLES["qcn_in"] | {
-    "qcn_out_config": (
-        {"port": ("EXACT", 9)},
-        {"set_qcn_out": SCHEME_TABLES["qcn"]["qcn_config"][1]["set_qcn"], "no_qcn_out": {}},
-        "no_qcn_out",
-    )
-}
-SCHEME_TABLES["tcd"] = SCHEME_TABLES["dcqcn"] | {
-    "tcd_config": (
-        {"port": ("EXACT", 9)},
-        {"set_tcd": {"max_ton_us": 48, "empty_bytes": 32, "looks": 8}, "no_tcd": {}},
-        "no_tcd",
-    ),
-    "credit_config": (
-        {"port": ("EXACT", 9)},
-        {"set_credits": {"initial_blocks": 12, "frame_blocks": 12}, "no_credits": {}},
-        "no_credits",
-    ),
-}
-SCHEME_TABLES["tcd_time"] = SCHEME_TABLES["tcd"] | SCHEME_TABLES["pcn_time"]
-del SCHEME_TABLES["tcd_time"]["credit_config"]
-SCHEME_REGISTERS: dict[str, dict[str, int]] = {
-    "pcn": {},
-    "pcn_left_behind": {},
-    "pcn_waited": {},
-    "pcn_time": {"busy": 64, "resumed": 64},
-    "dcqcn": {},
-    "tcd": {
-        "resumed_at": 48,
-        "fctbs": 12,
-        "fccl": 12,
-        "tcd_state": 2,
-        "tcd_since": 48,
-        "tcd_bytes": 32,
-        "tcd_not_fallen": 8,
-    },
-    "qcn": {"sampled_bytes": 32, "sampled_feedback": 6, "sample_after_bytes": 32},
-    "qcn_in": {
-        "held_bytes": 32,
-        "xoff_sent": 1,
-        "sampled_bytes": 32,
-        "sampled_feedback": 6,
-        "sampled_at": 48,
-        "sample_after_bytes": 32,
-        "pending_feedback": 6,
-        "slots_used": 10,
-        "free_slots": 10,
-        "positions": 10,
-        "occupants": 106,
-        "flow_bytes": 32,
-        "largest_bytes": 32,
-        "largest_flow": 88,
-    },
-}
-_TCD = {name: width for name, width in SCHEME_REGISTERS["tcd"].items() if name not in ("fctbs", "fccl")}
-SCHEME_REGISTERS["tcd_time"] = _TCD | SCHEME_REGISTERS["pcn_time"] | {"told_at": 48}
-SCHEME_REGISTERS["qcn_both"] = SCHEME_REGISTERS["qcn_in"] | {
-    "out_sampled_bytes": 32,
-    "out_sampled_feedback": 6,
-    "out_sample_after_bytes": 32,
-}
-# Of registers that aren't by port and class.
-SIZES = {
-    "pcn_time": {"busy": PORTS},
-    "qcn_in": {
-        "slots_used": PORTS,
-        **dict.fromkeys(("free_slots", "positions", "occupants"), PORTS * 1024),
-        "flow_bytes": PORTS * 512,
-    },
-}
-SIZES["qcn_both"] = SIZES["qcn_in"]
-SIZES["tcd_time"] = SIZES["pcn_time"]
-SCHEME_COUNTERS = {name: {"marked": "BOTH"} for name in SCHEME_TABLES}
-SCHEME_COUNTERS["pcn_time"] |= {"marked_by_time": "PACKETS", "marked_by_counter": "PACKETS"}
-SCHEME_COUNTERS["tcd"] |= {"marked_ue": "BOTH"}
-SCHEME_COUNTERS["tcd_time"] |= {"marked_ue": "BOTH", "marked_ue_by_time": "PACKETS", "marked_ue_by_pfc": "PACKETS"}
-SCHEME_COUNTERS["qcn_in"] = {"notified": "BOTH"}
-SCHEME_COUNTERS["qcn_both"] = {"notified": "BOTH", "marked": "BOTH"}
 # What a scheme makes packets of its own with, whoever pauses the queues.
 SCHEME_PRIMITIVES = {"qcn": {"recirculate", "clone_ingress_pkt_to_egress", "truncate"}}
 SCHEME_PRIMITIVES["qcn_in"] = SCHEME_PRIMITIVES["qcn"] | {"clone_egress_pkt_to_egress"}
@@ -327,22 +144,6 @@ def top_of(program: str) -> str:
 
 def is_native(program: str) -> bool:
     return program != top_of(program)
-
-
-def test_tables_of_the_contract(program: str) -> None:
-    info = read_p4info(program)
-    actions = {action.preamble.id: action for action in info.actions}
-    found = {}
-    for table in info.tables:
-        keys = {
-            field.name: (p4i.MatchField.MatchType.Name(field.match_type), field.bitwidth)
-            for field in table.match_fields
-        }
-        of_table = [actions[reference.id] for reference in table.action_refs]
-        parameters = {action.preamble.alias: {p.name: p.bitwidth for p in action.params} for action in of_table}
-        default = actions[table.initial_default_action.action_id].preamble.alias
-        found[table.preamble.alias] = (keys, parameters, default)
-    assert found == TABLES | SCHEME_TABLES[top_of(program)]
 
 
 def test_what_is_configured_by_port_has_room_for_all(program: str) -> None:
@@ -379,23 +180,6 @@ def test_control_plane_sees_no_inner_action(program: str) -> None:
     assert {action.preamble.id for action in info.actions} == of_tables
 
 
-def test_registers_of_the_contract(program: str) -> None:
-    info = read_p4info(program)
-    found = {register.preamble.alias: register.type_spec.bitstring.bit.bitwidth for register in info.registers}
-    emulation = {} if is_native(program) else EMULATION_REGISTERS
-    assert found == REGISTERS | emulation | SCHEME_REGISTERS[top_of(program)]
-    others = {one.preamble.alias: one.size for one in info.registers if one.size != PORTS_BY_CLASS}
-    assert others == SIZES.get(top_of(program), {})
-
-
-def test_counters_of_the_contract(program: str) -> None:
-    info = read_p4info(program)
-    found = {counter.preamble.alias: p4i.CounterSpec.Unit.Name(counter.spec.unit) for counter in info.counters}
-    emulation = {} if is_native(program) else EMULATION_COUNTERS
-    assert found == COUNTERS | emulation | SCHEME_COUNTERS[top_of(program)]
-    assert {counter.size for counter in info.counters} == {PORTS_BY_CLASS}
-
-
 def test_native_emulates_nothing(program: str) -> None:
     """With PFC under the pipeline, no packet is recirculated for it."""
     document = json.loads((COMPILED / f"{program}.json").read_text())
@@ -417,14 +201,14 @@ def test_registers_that_belong_together_change_in_one_action(program: str) -> No
         for action in document["actions"]
     ]
     departure = {"tx_paused", "tx_pause_expiry", "waiting_packets", "waiting_bytes", "pn"}
-    of_scheme = SCHEME_REGISTERS[top_of(program)]
-    departure |= {"resumed_at"} & set(of_scheme)
+    there = {register.preamble.alias for register in read_p4info(program).registers}
+    departure |= {"resumed_at"} & there
     assert departure in touched
-    credits = {"fctbs", "fccl"} & set(of_scheme)  # a flow control packet changes one of them with resumed_at
-    states = {name for name in of_scheme if name.startswith("tcd_")}
+    credits = {"fctbs", "fccl"} & there  # a flow control packet changes one of them with resumed_at
+    states = {name for name in there if name.startswith("tcd_")}
     for group in (
         departure | credits,
-        *([] if is_native(program) else [set(EMULATION_REGISTERS)]),
+        *([] if is_native(program) else [{"held_bytes", "xoff_sent", "xoff_sent_at"}]),
         *([states] if states else []),
     ):
         writers = [names for names in touched if names & group and len(names) > 1]

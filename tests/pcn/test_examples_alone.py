@@ -40,7 +40,7 @@ SHORTER = {
     r"--target \S+": "--target embedded --updates 100",
     r"--each \d+": "--each 0",
     r"--minutes \d+": "--minutes 0.05",
-    r"fuzz_frames.py all \d+": "fuzz_frames.py pcn 1",
+    r"fuzz_frames.py all \d+": "fuzz_frames.py pcn 0 1 500",
     r"fuzz SECONDS ": "fuzz 1 ",
     r"fuzz_formats.py SECONDS": "fuzz_formats.py 2",
     r"--jobs \d+": "--jobs 1",

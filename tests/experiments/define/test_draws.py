@@ -27,7 +27,13 @@ def plans(experiment: Experiment, run: Run) -> tuple[Plan, Plan]:
     return first, replace(second, seed=first.seed)
 
 
-SMALL = {"fig14": {"count": 50}, "fig20": {"count": 50}, "tcd-fig16": {"count": 50}, "tcd-fig17": {"count": 50}}
+SMALL = {
+    "fig14": {"count": 50},
+    "fig21": {"duration": 2e-3},
+    "fig20": {"count": 50},
+    "tcd-fig16": {"count": 50},
+    "tcd-fig17": {"count": 50},
+}
 """Arguments that make plans of thousands of flows small."""
 
 
