@@ -11,11 +11,13 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
-from controller.control_plane import TableEntry
 from softswitch.units import KINDS, Kind
 from topologies.model import Topology
+
+if TYPE_CHECKING:
+    from controller.control_plane import TableEntry  # brings finsy, which is slow to load
 
 
 @dataclass(frozen=True)

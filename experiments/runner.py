@@ -10,6 +10,7 @@ from controller.programs import Program
 from experiments.data.errors import ExperimentError
 from experiments.data.failures import Failures, IncompleteError
 from experiments.data.parameters import Parameter, lookup, parse_assignments
+from experiments.data.recording import PortRecord
 from experiments.define import scheme_parameters
 from experiments.page.write_run import write_run, write_together
 from experiments.papers import find_scenario
@@ -17,7 +18,6 @@ from experiments.results.atomic_folder import left_out, result_directory
 from experiments.results.judged_run import Result, judge
 from experiments.run.execute import Live, execute
 from experiments.run.progress import RunProgress, Silent
-from experiments.run.sampler import MARKS
 from experiments.run.versions import provenance
 from hosts.algorithms import Scheme, find_scheme
 from lab import journal as records
@@ -146,7 +146,7 @@ def _require_counters(scheme: Scheme) -> None:
     """Before minutes are spent on a run that could not be read."""
     program = Program.find(scheme.program)
     there = {counter.alias for counter in program.schema.counters}
-    for names in (("transmitted",), MARKS):
+    for names in (("transmitted",), PortRecord.marks()):
         if not there.intersection(names):
             raise ExperimentError(
                 f"{scheme.name}: program {program.name} has no counter {' or '.join(names)}, which experiments read by "

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from controller.marking import tcd_port
 from experiments.data.parameters import Value
 from experiments.data.plan import Plan
 from experiments.data.recording import Recording
@@ -97,6 +96,8 @@ class Table3InfiniBand(Experiment):
         )
         parameters = find_scheme(IBCC_TCD).configure().parameters
         topology = self.plan(IBCC_TCD, 1, {}).topology
+        from controller.marking import tcd_port  # brings finsy, which a list of experiments needn't load
+
         formula_us = tcd_port.configure(topology, P2.node, P2.port, 1.0, parameters).max_ton_us
         return [
             f"At the load of {LOAD:g} TCD marks {marked} of {sum(victims):,.0f} victims, with "
