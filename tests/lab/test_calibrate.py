@@ -20,6 +20,7 @@ from softswitch.pace import Board
 from topologies.catalog import TOPOLOGIES
 from topologies.dumbbell import dumbbell
 from topologies.found import find_topology
+from topologies.model import Topology
 from topologies.serialise import to_dict
 
 ROUNDS = [80_000.0, 60_000.0]
@@ -27,7 +28,6 @@ ROUNDS = [80_000.0, 60_000.0]
 
 def load(topology: Topology, k: float, target: str) -> float:
     """Rounds a second that a network's packets take at k."""
-    topology = find_topology(name).build()
     rates = [topology.link_at(host.name, 0).rate_bps / 8 / topology.number("mtu_bytes") / k for host in topology.hosts]
     return sum(rate * (agents_cost(rate) + mean_hops(topology) * calibrate.HOP_COST[target]) for rate in rates)
 
@@ -35,10 +35,11 @@ def load(topology: Topology, k: float, target: str) -> float:
 @pytest.mark.parametrize("name", TOPOLOGIES)
 @pytest.mark.parametrize("target", ["softswitch", "bmv2"])
 def test_packets_of_all_hosts_take_the_usable_share(name: str, target: str) -> None:
-    choice = stretch(find_topology(name).build(), target, ROUNDS)
+    topology = find_topology(name).build()
+    choice = stretch(topology, target, ROUNDS)
     usable = calibrate.USABLE * sum(ROUNDS)
-    assert load(name, choice.k, target) <= usable * 1.001
-    arrivals = calibrate.at_once_bps(find_topology(name).build()) / 8 / find_topology(name).build().number("mtu_bytes")
+    assert load(topology, choice.k, target) <= usable * 1.001
+    arrivals = calibrate.at_once_bps(topology) / 8 / topology.number("mtu_bytes")
     at_once = arrivals * calibrate.ARRIVAL_COST[target] / min(ROUNDS)
     assert choice.k <= 1.2 * max(at_once, 100) or load(topology, choice.k / 1.2, target) > usable
 
