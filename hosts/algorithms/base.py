@@ -56,7 +56,7 @@ class Ack(NamedTuple):
 
     `acked_bytes`: frames' bytes that no acknowledgement acknowledged before (0: this one came twice). `psn`: the
     packet's sequence number, 24 bits. `path`: the entropy by which switches chose its path, its UDP source port.
-    `telemetry`: what switches wrote into the packet; None: nothing.
+    `telemetry`: the place of what switches write into packets; None, as no program here writes any.
     """
 
     rtt_s: float
