@@ -72,31 +72,34 @@ uint64_t sw_channel_end(struct sw_channel *channel, uint32_t length, uint64_t at
     return at_ns;
 }
 
-/* The first frame's header, behind what is skipped; NULL: there is none. What no switch or agent would write ends what was put. */
-static const struct header *first(struct sw_channel *channel)
+/* The first frame's header, behind what is skipped, and its length, read once: another process may write there. NULL: there is none.
+ * What no switch or agent would write ends what was put. */
+static const struct header *first(struct sw_channel *channel, uint32_t *length)
 {
     for (;;) {
         uint64_t at = channel->taken, put = __atomic_load_n(&channel->put, __ATOMIC_ACQUIRE);
         if (at == put) return NULL;
         const struct header *header = header_at(channel, at);
-        uint32_t length = header->length;
-        if (length <= SW_CHANNEL_LONGEST && at % SW_CHANNEL_BYTES + needed(length) <= SW_CHANNEL_BYTES) return header;
-        uint64_t end = length == SKIP ? at + SW_CHANNEL_BYTES - at % SW_CHANNEL_BYTES : put;
+        *length = __atomic_load_n(&header->length, __ATOMIC_RELAXED);
+        if (*length <= SW_CHANNEL_LONGEST && at % SW_CHANNEL_BYTES + needed(*length) <= SW_CHANNEL_BYTES) return header;
+        uint64_t end = *length == SKIP ? at + SW_CHANNEL_BYTES - at % SW_CHANNEL_BYTES : put;
         __atomic_store_n(&channel->taken, end, __ATOMIC_RELEASE);
     }
 }
 
 uint64_t sw_channel_next(struct sw_channel *channel)
 {
-    const struct header *header = first(channel);
+    uint32_t length;
+    const struct header *header = first(channel, &length);
     return header == NULL ? UINT64_MAX : header->at_ns;
 }
 
 const uint8_t *sw_channel_first(struct sw_channel *channel, uint32_t *length)
 {
-    const struct header *header = first(channel);
-    *length = header->length;
-    return (const uint8_t *)(header + 1);
+    const struct header *header = first(channel, length);
+    if (header != NULL) return (const uint8_t *)(header + 1);
+    *length = 0;
+    return channel->bytes;
 }
 
 void sw_channel_drop(struct sw_channel *channel)

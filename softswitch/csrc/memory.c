@@ -30,7 +30,7 @@ int sw_connect(struct sw_switch *one, uint16_t port, struct sw_switch *other, ui
     if (one->running || other->running || one->manual || other->manual) return -EBUSY;
     struct sw_port *a = sw_port_of(one, port), *b = sw_port_of(other, other_port);
     if (a == NULL || b == NULL || a == b) return -EINVAL;
-    if (a->peer != NULL || b->peer != NULL) return -EEXIST;
+    if (a->channel_in != NULL || b->channel_in != NULL) return -EEXIST;
     struct sw_channel *there = sw_channel_new(), *back = sw_channel_new();
     if (there == NULL || back == NULL) {
         sw_channel_free(there);
