@@ -153,7 +153,7 @@ void sw_channel_receive(struct sw_switch *sw, struct sw_port *port, uint64_t now
         } else {
             port->stats.rx_packets++;
             port->stats.rx_bytes += pkt->p.length;
-            sw_pace_note(&sw->pace, now_ns, at_ns);
+            sw_pace_note(&sw->pace, now_ns, at_ns + sw_in_time_ns(sw));
             sw_receive(sw, pkt, port->port);
         }
     }

@@ -1,6 +1,7 @@
 /* Whether a node keeps pace, on a board of shared memory that all nodes of a network have (softswitch/pace.py makes it).
  *
- * A frame is late by the time from its arrival at the interface to its ingress, or from its due departure to its departure. A
+ * A frame is late by the time from its arrival at the interface to its ingress, less three quarters of the shortest link's delay,
+ * within which that changes nothing (in_time.c); or from its due departure to its departure. A
  * node is behind in a window if more than one frame in SW_PACE_SHARE is later than its tolerance. Who reads the board needs no
  * answer from the node, which may be starved of the core: `due_ns` then says since when.
  *

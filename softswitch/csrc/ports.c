@@ -338,7 +338,7 @@ uint32_t sw_port_receive(struct sw_switch *sw, struct sw_port *port, uint32_t ba
         } else {
             port->stats.rx_packets++;
             port->stats.rx_bytes += pkt->p.length;
-            sw_pace_note(&sw->pace, now_ns, pkt->enq_ns);
+            sw_pace_note(&sw->pace, now_ns, pkt->enq_ns + sw_in_time_ns(sw));
             sw_receive(sw, pkt, port->port);
         }
     }

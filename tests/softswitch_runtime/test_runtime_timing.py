@@ -6,10 +6,14 @@ from __future__ import annotations
 import ctypes
 import time
 from collections.abc import Callable
+from contextlib import closing
+from ctypes import c_void_p
 
 import pytest
 from links import Link
 from runtime import MeterConfig, Switch, wait
+
+from softswitch.pace import Board, Pace
 
 pytestmark = pytest.mark.root
 Links = Callable[..., list[Link]]
@@ -59,6 +63,45 @@ def test_frame_that_waits_finds_the_queue_of_its_arrival(make_links: Links) -> N
             switch.lib.sw_unlock(switch.handle)
         assert [f[23] for f in b.receive(5)] == list(range(5))
         assert switch.stats(2).queue_dropped == 0
+
+
+def test_frame_within_its_link_delay_is_not_late(make_links: Links) -> None:
+    """While the worker is held up for longer than the tolerance, frames wait. For less than three quarters of the delay
+    that changes no time; for longer it does."""
+    a, b = make_links(2)
+    board = Board.make(nodes=1, most_percent=40)
+    with closing(board), Switch() as switch:
+        two_ports(switch, a, b)
+        switch.lib.sw_stop(switch.handle)
+        board.begin(0, tolerance_ns=1_000_000)
+        switch.lib.sw_report_pace(switch.handle, c_void_p(board.address), c_void_p(board.slot_address(0)))
+        switch.call("sw_start")
+
+        def worst_ns(delay_s: float) -> int:
+            """Of 20 frames that wait for 20 ms, as the windows report that have them."""
+            for port in (1, 2):
+                switch.shape(port, 0, delay_s)
+            before_ns = board.read()[0].updated_ns
+            switch.lib.sw_lock(switch.handle)
+            try:
+                a.send(*[frame() for _ in range(20)])
+                time.sleep(0.02)
+            finally:
+                switch.lib.sw_unlock(switch.handle)
+            seen: dict[int, Pace] = {}
+
+            def all_reported() -> bool:
+                switch.lib.sw_wake(switch.handle)
+                pace = board.read()[0]
+                if pace.updated_ns != before_ns:
+                    seen[pace.updated_ns] = pace
+                return sum(one.frames for one in seen.values()) >= 20
+
+            assert wait(all_reported)
+            return max(pace.worst_ns for pace in seen.values())
+
+        assert worst_ns(1e-3) >= 18_000_000
+        assert worst_ns(30) < 1_000_000
 
 
 @pytest.mark.parametrize("rate", [0, 40e6])
