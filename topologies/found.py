@@ -52,13 +52,25 @@ class Blueprint:
 
     @cached_property
     def options(self) -> dict[str, inspect.Parameter]:
-        """By name, with their types: the function's own, then flow control's. Raises TopologyError."""
+        """By name, with their types: the function's own, then flow control's, which have no default where the function
+        doesn't take them: the topology has values. Raises TopologyError."""
         found: dict[str, inspect.Parameter] = {}
         for function in (self.function, lossless.parameters):
             for option, one in inspect.signature(function).parameters.items():
                 if one.kind is not inspect.Parameter.VAR_KEYWORD and option not in found:
                     found[option] = one.replace(annotation=self._type(function, one))
+        for option in found.keys() - self._taken:
+            kind = found[option].annotation
+            optional = {int: int | None, float: float | None}.get(kind, kind)
+            found[option] = found[option].replace(annotation=optional, default=None)
         return {option: one for option, one in found.items() if one.annotation in _TYPES}
+
+    @cached_property
+    def _taken(self) -> set[str]:
+        """Options that the function takes."""
+        own = inspect.signature(self.function).parameters
+        takes_all = any(one.kind is inspect.Parameter.VAR_KEYWORD for one in own.values())
+        return {*own, *(inspect.signature(lossless.parameters).parameters if takes_all else ())}
 
     def _type(self, function: Callable[..., Any], one: inspect.Parameter) -> Any:
         """An argument's type: as it is annotated, or its default's. Raises TopologyError for one that nothing sets."""
@@ -82,9 +94,7 @@ class Blueprint:
             if option not in known:
                 raise TopologyError(f"{self.reference} has no option {option!r}; {nearest(option, known)}")
         read = {option: _value(option, value, known[option].annotation) for option, value in given.items()}
-        taken = inspect.signature(self.function).parameters
-        takes_all = any(one.kind is inspect.Parameter.VAR_KEYWORD for one in taken.values())
-        own = {option: value for option, value in read.items() if takes_all or option in taken}
+        own = {option: value for option, value in read.items() if option in self._taken}
         made = self._made(own)
         left = {option: value for option, value in read.items() if option not in own}
         return replace(made, parameters={**made.parameters, **left}) if left else made

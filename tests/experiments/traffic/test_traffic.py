@@ -71,6 +71,16 @@ def test_spec_holds_digest_of_topology_s_file(tmp_path: Path) -> None:
         from_reference(given.reference)
 
 
+def test_traffic_keeps_what_the_topology_s_file_has() -> None:
+    """The largest frame alone follows from the payload."""
+    traffic = Traffic(parse_spec(str(Path(__file__).parents[2] / "topologies/files/racks.yaml")))
+    assert traffic.plan("pcn", 1, {}).topology.number("xoff_bytes") == 256e3
+    assert traffic.plan("pcn", 1, {}).topology.lossless_classes == (3, 4)
+    assert traffic.plan("pcn", 1, {"xoff_bytes": 100e3, "payload": 500}).topology.number("xoff_bytes") == 100e3
+    assert traffic.plan("pcn", 1, {"payload": 500}).topology.number("mtu_bytes") == 558
+    assert Traffic(parse_spec("star")).plan("pcn", 1, {}).topology.number("xoff_bytes") == 512e3
+
+
 @pytest.mark.parametrize(
     ("given", "message"),
     [
