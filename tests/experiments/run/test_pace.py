@@ -60,7 +60,7 @@ def test_k_is_beyond_these_limits_where_a_switch_could_not_take_all_that_comes_a
 
 
 def test_the_next_k_is_larger() -> None:
-    error = TooFastError(1000, "somebody")
+    error = TooFastError(1000, "a host")
     assert error.suggestion == 1600
     assert TooFastError(1, "a host").suggestion == 10
     assert "can't carry k=1000: a host" in str(error)
