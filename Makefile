@@ -81,7 +81,7 @@ bench-virtual: $(VENV)/.ready ## packets a second through switches in virtual ti
 differential: root $(VENV)/.ready ## the embedded switch against the BMv2 that is installed, on new cases; SEED=7
 	PCN_DIFFERENTIAL_SEED=$(SEED) $(BIN)/pytest judges/differential $(ARGS)
 
-# Of those who pin versions alone.
+# For `make lock` alone.
 $(VENV)/tools/.ready: $(VENV)/.ready tools.lock
 	$(PYTHON) -m venv $(@D) && $(@D)/bin/pip -q install --require-hashes --only-binary :all: -r tools.lock
 	@touch $@
