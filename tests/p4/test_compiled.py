@@ -180,6 +180,14 @@ def test_control_plane_sees_no_inner_action(program: str) -> None:
     assert {action.preamble.id for action in info.actions} == of_tables
 
 
+def test_pcn_adds_one_counter_by_port_and_class(program: str) -> None:
+    """What NP-ECN takes of a switch, whatever other schemes add: pn, the paused packets that wait."""
+    registers = {one.preamble.alias: one for one in read_p4info(program).registers}
+    assert (registers["pn"].size, registers["pn"].type_spec.bitstring.bit.bitwidth) == (PORTS_BY_CLASS, 32)
+    if top_of(program) == "pcn" and is_native(program):
+        assert set(registers) == {"waiting_packets", "waiting_bytes", "tx_paused", "tx_pause_expiry", "pn"}
+
+
 def test_native_emulates_nothing(program: str) -> None:
     """With PFC under the pipeline, no packet is recirculated for it."""
     document = json.loads((COMPILED / f"{program}.json").read_text())

@@ -48,7 +48,7 @@ def test_hostile_folder_is_what_python_m_imports(tmp_path: Path) -> None:
     """What the others would find."""
     planted_modules.plant(tmp_path)
     subprocess.run([sys.executable, "-m", "hosts.agent"], cwd=tmp_path, check=False, env=_environment())
-    with pytest.raises(AssertionError, match=r"imported from the current folder: .*hosts"):
+    with pytest.raises(AssertionError, match=r"imported from the current folder: \w+ "):
         planted_modules.check(tmp_path)
 
 
