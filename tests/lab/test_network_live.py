@@ -73,7 +73,7 @@ def test_everything_is_up_and_gone(name: str, tmp_path: Path) -> None:
     net.stop()  # the second time it does nothing
 
 
-def test_mininet_s_prompt_reports_a_node_s_ended_shell(name: str, tmp_path: Path) -> None:
+def test_exec_reports_a_node_s_ended_shell(name: str, tmp_path: Path) -> None:
     """Mininet's own cleanup kills every node's shell of the machine."""
     with network(name, tmp_path):
         record = records.load(name)

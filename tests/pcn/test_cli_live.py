@@ -163,11 +163,22 @@ def test_flow_tables_have_units(network: str) -> None:
         assert "packets" in pcn(*words, "-n", network).stdout
 
 
-def test_mn_refuses_an_unknown_line(network: str) -> None:
-    done = pcn("mn", "-n", network, "pings h0")
-    assert (done.returncode, done.stdout) == (1, "")
-    assert "no command or node 'pings'" in done.stderr
-    assert pcn("mn", "-n", network, "h0 echo here").stdout == "here\n"
+def test_exec_runs_a_command_in_the_node(network: str) -> None:
+    done = pcn("exec", "-n", network, "s1", "ip", "-br", "link")
+    assert "s1-eth1" in done.stdout
+    assert "h0-eth0" not in done.stdout
+    assert pcn("exec", "-n", network, "h0", "sh", "-c", "exit 3").returncode == 3
+    # SIGPIPE ends the first one, whose status pipefail reports: Python ignores it, a command must not.
+    assert pcn("exec", "-n", network, "h0", "bash", "-c", "set -o pipefail; yes | head -1").returncode == 128 + 13
+
+
+@pytest.mark.parametrize(
+    ("words", "said"), [(("s9", "true"), "no node 's9'"), (("s1", "nosuch"), "no command 'nosuch' is on the PATH")]
+)
+def test_exec_refuses_in_one_line(network: str, words: tuple[str, ...], said: str) -> None:
+    done = pcn("exec", "-n", network, *words)
+    assert (done.returncode, done.stdout, len(done.stderr.splitlines())) == (1, "", 1)
+    assert said in done.stderr
 
 
 def test_the_name_is_taken(network: str, tmp_path: Path) -> None:

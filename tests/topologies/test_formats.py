@@ -7,8 +7,8 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from file_networks import connected_topologies
 from hypothesis import given
-from networks import connected_topologies
 
 from topologies import formats
 from topologies.catalog import TOPOLOGIES

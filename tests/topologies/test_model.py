@@ -8,9 +8,9 @@ import math
 from dataclasses import replace
 
 import pytest
+from file_networks import connected_topologies
 from hypothesis import given
 from hypothesis import strategies as st
-from networks import connected_topologies
 
 from controller.configure import plan
 from topologies import serialise

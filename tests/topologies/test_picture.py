@@ -9,8 +9,8 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
+from file_networks import connected_topologies
 from hypothesis import given
-from networks import connected_topologies
 
 from topologies.catalog import TOPOLOGIES
 from topologies.found import find_topology

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from file_networks import connected_topologies
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from networks import connected_topologies
 
 from topologies.formats import FORMATS, FormatError, Source, pcn
 from topologies.model import Topology
