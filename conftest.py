@@ -7,7 +7,9 @@ import gc
 import os
 import signal
 import subprocess
+import sys
 from collections import Counter
+from collections.abc import Iterator
 
 import needs
 import pytest
@@ -50,6 +52,15 @@ def _isolate() -> None:
         "ip link set lo up",
     ):
         subprocess.run(line.split(), check=True)
+
+
+@pytest.fixture(autouse=True)
+def _no_schemes_from_outside() -> Iterator[None]:
+    """Forgets the schemes from files that a test has found: another one's copy of such a file has the same name."""
+    yield
+    if (algorithms := sys.modules.get("hosts.algorithms")) is not None:
+        for name in [name for name, scheme in algorithms.schemes.items() if scheme.reference != name]:
+            del algorithms.schemes[name]
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

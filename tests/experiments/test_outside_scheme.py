@@ -4,27 +4,17 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from experiments.run.versions import outside
-from hosts.algorithms import find_scheme, schemes
+from hosts.algorithms import find_scheme
 from pcn.cli import run as pcn
 
 EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "aimd"
 AIMD = f"{EXAMPLE}/aimd.py:AIMD"
 SHORT = ["--clock", "virtual", "--set", "duration=20ms", "--no-pictures"]
-
-
-@pytest.fixture(autouse=True)
-def _as_before() -> Iterator[None]:
-    """Schemes that a test finds are unknown to the next test."""
-    before = dict(schemes)
-    yield
-    schemes.clear()
-    schemes.update(before)
 
 
 def test_beside_ours_by_its_own_name_without_claims_of_a_paper(tmp_path: Path) -> None:

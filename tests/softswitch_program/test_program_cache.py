@@ -55,9 +55,7 @@ for word in sys.argv[1:]:
 def checkout(tmp_path: Path) -> Path:
     """A copy of the sources, to be changed."""
     copy = tmp_path / "checkout" / "softswitch"
-    for name in FOLDERS:
-        shutil.copytree(SOFTSWITCH / name, copy / name, ignore=shutil.ignore_patterns("__pycache__"))
-    (copy / "__init__.py").touch()
+    shutil.copytree(SOFTSWITCH, copy, ignore=shutil.ignore_patterns("__pycache__"))
     return copy
 
 
