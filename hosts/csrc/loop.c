@@ -229,7 +229,7 @@ static bool receive_by_link(struct loop *loop)
         loop->last_arrival_s = fmax(at_s, loop->last_arrival_s);
         loop->waits = !loop_frame(loop, frame, length, loop->last_arrival_s);
         if (loop->waits) return false;
-        sw_channel_drop(in);
+        sw_channel_drop(in, length);
     }
     return true;
 }

@@ -17,9 +17,10 @@ enum { SKIP = UINT32_MAX, LONGEST = sizeof(struct header) + SW_CHANNEL_LONGEST }
 
 static uint64_t needed(uint32_t length) { return (sizeof(struct header) + length + 15) / 16 * 16; }
 
+/* Headers are aligned, so that none crosses the ring's end, whatever another process wrote into the counts. */
 static struct header *header_at(const struct sw_channel *channel, uint64_t at)
 {
-    return (struct header *)(void *)(channel->bytes + at % SW_CHANNEL_BYTES);
+    return (struct header *)(void *)(channel->bytes + at % SW_CHANNEL_BYTES / sizeof(struct header) * sizeof(struct header));
 }
 
 struct sw_channel *sw_channel_new(void)
@@ -102,8 +103,7 @@ const uint8_t *sw_channel_first(struct sw_channel *channel, uint32_t *length)
     return channel->bytes;
 }
 
-void sw_channel_drop(struct sw_channel *channel)
+void sw_channel_drop(struct sw_channel *channel, uint32_t length)
 {
-    uint64_t at = channel->taken;
-    __atomic_store_n(&channel->taken, at + needed(header_at(channel, at)->length), __ATOMIC_RELEASE);
+    __atomic_store_n(&channel->taken, channel->taken + needed(length), __ATOMIC_RELEASE);
 }

@@ -1,5 +1,5 @@
 /* A link's direction in memory, between two switches of a process or a switch and a host's agent: a ring of frames, each with the
- * time at which it arrives, by CLOCK_MONOTONIC. One thread puts, one takes. It knows nothing of switches: agents have it, too. */
+ * time at which it arrives, by CLOCK_MONOTONIC. One thread puts, one takes. It uses no part of a switch: agents compile it, too. */
 #ifndef SW_CHANNEL_H
 #define SW_CHANNEL_H
 
@@ -42,6 +42,6 @@ uint64_t sw_channel_end(struct sw_channel *, uint32_t length, uint64_t at_ns);
 uint64_t sw_channel_next(struct sw_channel *);
 /* The first frame, which is there, until it is dropped. */
 const uint8_t *sw_channel_first(struct sw_channel *, uint32_t *length);
-void sw_channel_drop(struct sw_channel *);
+void sw_channel_drop(struct sw_channel *, uint32_t length);
 
 #endif

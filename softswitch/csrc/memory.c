@@ -1,5 +1,5 @@
 /* Links in memory (channel.h), from the switch's side: between switches of a process, and to agents of hosts, whose processes share
- * the memory, and are woken and heard to end by a socket, the bell.
+ * the memory; a socket, the bell, wakes the other end and reports that it has ended.
  *
  * A frame gets its arrival time when it starts on the wire, and the peer processes it at that time (in_time.c), even if it comes to
  * it later. */
@@ -143,7 +143,7 @@ void sw_channel_receive(struct sw_switch *sw, struct sw_port *port, uint64_t now
         uint32_t length;
         const uint8_t *frame = sw_channel_first(channel, &length);
         struct sw_pkt *pkt = sw_pkt_copy_bytes(&sw->pool, frame, length);
-        sw_channel_drop(channel);
+        sw_channel_drop(channel, length);
         if (!port->running) {
             __atomic_fetch_add(&channel->lost, 1, __ATOMIC_RELAXED);
             if (pkt != NULL) sw_pkt_free(&sw->pool, pkt);

@@ -62,7 +62,7 @@ class LinkedHost(Host):
             length = ctypes.c_uint32()
             frame = self.library.sw_channel_first(self.inward, ctypes.byref(length))
             found.append((at_ns / 1e9 - self.clock.origin, ctypes.string_at(frame, length.value)))
-            self.library.sw_channel_drop(self.inward)
+            self.library.sw_channel_drop(self.inward, length)
         return found
 
     def set_flag(self, offset: int, value: bool) -> None:

@@ -22,7 +22,7 @@ static struct sw_pkt *take(struct sw_channel *channel, struct sw_pool *into)
     uint32_t length;
     const uint8_t *bytes = sw_channel_first(channel, &length);
     struct sw_pkt *pkt = sw_pkt_copy_bytes(into, bytes, length);
-    sw_channel_drop(channel);
+    sw_channel_drop(channel, length);
     return pkt;
 }
 
@@ -122,7 +122,7 @@ static void one_that_gets_empty_uses_little_memory(void)
         memcpy(frame, bytes, sizeof bytes);
         sw_channel_end(channel, sizeof bytes, n);
         CHECK(sw_channel_next(channel) == n);
-        sw_channel_drop(channel);
+        sw_channel_drop(channel, sizeof bytes);
     }
     CHECK(highest < channel->bytes + SW_CHANNEL_USUAL + SW_CHANNEL_LONGEST);
     sw_channel_free(channel);
@@ -141,6 +141,26 @@ static void what_nobody_would_write_ends_what_was_put(void)
         put_frame(channel, &byte, 1, 3);
         CHECK(sw_channel_next(channel) == 3);
         sw_pkt_free(&pool, take(channel, &pool));
+    }
+    sw_channel_free(channel);
+}
+
+static void what_a_peer_writes_later_moves_nothing(void)
+{
+    struct sw_channel *channel = sw_channel_new();
+    uint8_t bytes[100] = {0};
+    uint32_t length;
+    put_frame(channel, bytes, sizeof bytes, 1);
+    const uint8_t *frame = sw_channel_first(channel, &length);
+    CHECK(length == sizeof bytes);
+    memset((void *)(uintptr_t)(frame - 16), 0x11, 16); /* the header */
+    sw_channel_drop(channel, length);
+    CHECK(sw_channel_next(channel) == UINT64_MAX);
+    for (uint32_t before = 1; before <= 16; before++) { /* counts that no end has: all that is read lies in the ring */
+        channel->taken = SW_CHANNEL_BYTES - before;
+        channel->put = channel->taken + 64;
+        frame = sw_channel_first(channel, &length);
+        CHECK(frame >= channel->bytes && frame + length <= channel->bytes + SW_CHANNEL_BYTES);
     }
     sw_channel_free(channel);
 }
@@ -180,6 +200,7 @@ int main(void)
     a_frame_without_room_in_the_pool_is_lost_alone();
     one_that_gets_empty_uses_little_memory();
     what_nobody_would_write_ends_what_was_put();
+    what_a_peer_writes_later_moves_nothing();
     another_thread_takes_what_one_puts();
     CHECK(pool.used == 0);
     sw_pool_free(&pool);
