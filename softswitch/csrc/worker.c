@@ -154,7 +154,8 @@ static int sleep_until_due(struct sw_worker *worker, int epoll, struct epoll_eve
         return 0;
     }
     worker->looked_ns = now;
-    if (until <= now + SPIN_NS) return wait_for(epoll, events, until, now);
+    bool alone = worker->wake < 0; /* no peer puts frames into memory */
+    if (alone || until <= now + SPIN_NS) return wait_for(epoll, events, until, now);
     /* A peer that puts a frame after this wakes the worker; one that did so before is seen by the second look. */
     announce(worker, until);
     uint64_t again = deadline(worker);
