@@ -35,7 +35,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             own = log if len(switches) == 1 else logging.getLogger(f"{log.name}.{options.device_id}")
             _set_up_logging(options, own)
         os.environ.setdefault("GRPC_VERBOSITY", "NONE")  # gRPC's own messages would double ours
-        leave_out()
+        if not os.environ.get("SOFTSWITCH_ALL_MODULES"):
+            leave_out()
         from softswitch.cache.compiler_process import end_compilers
         from softswitch.serve import serve  # late: --help and bad arguments don't wait for it
 

@@ -136,6 +136,14 @@ def test_what_a_start_leaves_out(monkeypatch: pytest.MonkeyPatch) -> None:
     assert not never & after
 
 
+def test_start_with_all_modules_leaves_none_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PYTHONPROFILEIMPORTTIME", "1")
+    monkeypatch.setenv("SOFTSWITCH_ALL_MODULES", "1")
+    process = Process("--no-p4")
+    assert process.end() == 0
+    assert {"asyncio.base_events", "_hashlib"} <= {line.rpartition("|")[2].strip() for line in process.lines}
+
+
 @pytest.mark.root
 def test_interfaces_of_a_namespace(library: object) -> None:
     name = f"p4rtcli{os.getpid()}"
