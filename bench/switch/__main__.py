@@ -145,6 +145,7 @@ class Report:
                 figures = under_test.measure(size)
                 found[f"forwarded, {size} B, packets/s"] = figures.forwarded
                 found[f"loss-free, {size} B, packets/s"] = figures.loss_free
+                found[f"CPU, {size} B, ns a packet"] = under_test.cpu_ns(pid, size)
             latency = under_test.latency(self._options.sizes[0])
             found["latency p50, us"], found["latency p99, us"] = latency.median, latency.p99
             found["resident, MB"] = resident_mb(pid)

@@ -1,6 +1,8 @@
 """Packets a second, latency and shaping, from one veth to another through a P4 program.
 
-- `forwarded`: packets a second that come out while more is offered than can be forwarded; median of several runs;
+- `forwarded`: packets a second that come out while the sender offers what it can; median of several runs. Where
+  all that was sent came out, the sender was the limit;
+- CPU: time that a forwarder uses for one packet of a full ring, while nothing else comes: free of the sender's pace;
 - `loss-free`: the highest offered rate at which every packet of a run came out, by bisection to 2%;
 - latency: of single frames through an idle switch, with an awake receiver;
 - shaping: what a port with a rate lets out while a tenth more is offered.
@@ -16,10 +18,12 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from bench.switch.wires import SENDER_CPU, BenchError, Wires, one_cpu, roce_frame, run
+from bench.switch.wires import SENDER_CPU, BenchError, Wires, cpu_time_ns, one_cpu, roce_frame, run, stopped
 
 _STILL_S, _LOST_S = 0.05, 1.0
 """How long nothing comes any more once a buffer is empty, and until what was offered below capacity is lost."""
+_FULL, _FULL_RATE, _FULL_TIMES = 1600, 400_000.0, 20
+"""Packets that a ring of 2,000 holds, their rate, and how often they are served."""
 
 
 @dataclass(frozen=True)
@@ -90,6 +94,23 @@ class Bench:
             else:
                 high = middle
         return Figures(forwarded, low)
+
+    def cpu_ns(self, pid: int, length: int) -> float:
+        """CPU time of process `pid` for one packet, ns: median over rings that fill while the process is stopped."""
+        frame = roce_frame(length)
+        costs = []
+        for _ in range(_FULL_TIMES):
+            with stopped(pid):
+                before = self.through.arrived()
+                words = ["send", self.through.far_in, str(_FULL_RATE), str(_FULL / _FULL_RATE), frame.hex()]
+                sent = int(run(*self._sender(), *words).split()[0])
+                used_ns = cpu_time_ns(pid)
+            arrived = self._drained(before, before + sent, _LOST_S) - before
+            if arrived < sent:
+                raise BenchError(f"{sent - arrived} of {sent} frames that waited in the ring were lost")
+            if arrived > 0:
+                costs.append((cpu_time_ns(pid) - used_ns) / arrived)
+        return statistics.median(costs)
 
     def latency(self, length: int, frames: int = 2000) -> Latency:
         """One frame a millisecond."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import signal
 import subprocess
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -101,6 +102,22 @@ def process(command: list[str], cpus: set[int], **options: Any) -> Iterator[subp
             started.wait()
         if started.stdout is not None:
             started.stdout.close()
+
+
+@contextlib.contextmanager
+def stopped(pid: int) -> Iterator[None]:
+    """A process that doesn't run meanwhile."""
+    os.kill(pid, signal.SIGSTOP)
+    try:
+        yield
+    finally:
+        os.kill(pid, signal.SIGCONT)
+
+
+def cpu_time_ns(pid: int) -> int:
+    """CPU time that a process has used, ns, all threads."""
+    threads = Path(f"/proc/{pid}/task").glob("*/schedstat")
+    return sum(int(thread.read_text().split()[0]) for thread in threads)
 
 
 def all_cpus() -> set[int]:
