@@ -83,7 +83,9 @@ class PcnReactionPoint(ReactionPoint):
     def on_cnp(self, cnp: Cnp, now_s: float) -> None:  # 3: repeat per CNP (CE, recRate)
         if cnp.mark is CE:  # 4: if CE == 1
             # 6: sendRate <- min{sendRate, recRate * (1 - w_min)}
-            self.rate_bps = min(self.rate_bps, cnp.rec_rate_bps * (1 - self._w_min))
+            lower_bps = cnp.rec_rate_bps * (1 - self._w_min)
+            if lower_bps < self.rate_bps:  # a call of min would double the event's time
+                self.rate_bps = lower_bps
             self.w = self._w_min  # 7: w <- w_min
         else:
             # 10: sendRate <- sendRate * (1 - w) + lineRate * w
@@ -105,20 +107,21 @@ class PcnNotificationPoint(NotificationPoint):
         self._last_arrival_s: float | None = None
 
     def on_window(self, window: Window) -> Cnp | None:
+        packets, marked_ce, _, size, _, last_s = window  # once a period and flow: its nanoseconds show
         # "the CNP is not generated when none of its packets is received in period T"
-        if window.packets == 0:
+        if packets == 0:
             return None
 
         # "congested if 95% packets received in [...] T are marked". The sum: 0.95 has no exact binary form.
-        congested = window.marked_ce > 0 and window.marked_ce + 1e-9 >= self._congested_fraction * window.packets
+        congested = marked_ce > 0 and marked_ce + 1e-9 >= self._congested_fraction * packets
 
         # Total size / T, or / the inter-arrival time "when the inter-arrival time is larger than T"
         elapsed_s = self.period_s
-        if window.packets == 1 and self._last_arrival_s is not None:
-            elapsed_s = max(elapsed_s, window.last_s - self._last_arrival_s)
-        self._last_arrival_s = window.last_s
+        if packets == 1 and self._last_arrival_s is not None:
+            elapsed_s = max(elapsed_s, last_s - self._last_arrival_s)
+        self._last_arrival_s = last_s
 
-        units = max(1, math.floor(window.bytes * 8 / elapsed_s / REC_RATE_UNIT_BPS + 0.5))
+        units = math.floor(size * 8 / elapsed_s / REC_RATE_UNIT_BPS + 0.5) or 1  # at least 1
         # "PCN generates CNP explicitly when the flow needs either rate-decrease or rate-increase"
         return Cnp(CE if congested else NONE, units * REC_RATE_UNIT_BPS)
 
