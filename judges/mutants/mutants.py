@@ -131,7 +131,8 @@ def copy(commit: str) -> Path:
     place = Path(tempfile.mkdtemp(dir=os.environ[COPIES]))
     archive = subprocess.run(["git", "archive", commit], cwd=ROOT, capture_output=True, check=True).stdout
     subprocess.run(["tar", "-x"], cwd=place, input=archive, check=True)
-    shutil.copytree(cache_dir(), place / COMPILED / "pcn-lab", symlinks=True)  # what is compiled already
+    unfinished = shutil.ignore_patterns(".build-*")  # another process may compile meanwhile
+    shutil.copytree(cache_dir(), place / COMPILED / "pcn-lab", symlinks=True, ignore=unfinished)
     return place
 
 
