@@ -68,6 +68,7 @@ class Totals:
     `packets` are those in the network now; credits' flow control packets, of which there are always some, don't count.
     `packets_most` is how many frames were in memory at once. Nodes don't go strictly in step, so it is a fact of the
     engine rather than of the model. `unusable_cnps` came to RPs that need a RecRate, without one, and were dropped.
+    `unfinished`: flows of known size that haven't arrived whole, those that haven't started among them.
     """
 
     now_s: float
@@ -81,3 +82,4 @@ class Totals:
     bad_frames: int
     stray_frames: int
     unusable_cnps: int
+    unfinished: int

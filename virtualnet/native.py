@@ -97,9 +97,15 @@ class Totals(ctypes.Structure):
         (name, _u64)
         for name in (
             "now_ps", "events", "digest", "traversals", "data_traversals", "packets", "packets_most", "dropped",
-            "bad_frames", "stray_frames", "unusable_cnps",
+            "bad_frames", "stray_frames", "unusable_cnps", "unfinished",
         )
     ]  # fmt: skip
+
+
+class PfcEvent(ctypes.Structure):
+    """struct vn_pfc_event."""
+
+    _fields_ = [("time_ps", _u64), ("link", _u32), ("class", ctypes.c_uint16), ("what", ctypes.c_uint16)]
 
 
 class Taken(ctypes.Structure):
@@ -131,6 +137,8 @@ _SIGNATURES: dict[str, tuple[Any, list[Any]]] = {
     "vn_add_sampler": (_i64, [_u64, _u64, ctypes.POINTER(SourceSpec), _u32]),
     "vn_samples": (_u64, [_u32, ctypes.POINTER(ctypes.POINTER(_u64)), ctypes.POINTER(ctypes.POINTER(_double))]),
     "vn_return_at": (_int, [_u64, _u32]),
+    "vn_log_pfc": (_int, []),
+    "vn_pfc_events": (_u64, [ctypes.POINTER(ctypes.POINTER(PfcEvent))]),
     "vn_capture": (_int, [_u32, _text]),
     "vn_run": (_int, []),
     "vn_totals": (None, [ctypes.POINTER(Totals)]),

@@ -24,6 +24,7 @@ from virtualnet import native
 from virtualnet.counts import Deadlock, LinkStats, Totals
 from virtualnet.errors import CallbackError, VirtualError
 from virtualnet.native import NEVER
+from virtualnet.pfc_log import PfcLog
 from virtualnet.samples import Samples, Source
 from virtualnet.sources import LinkSources
 from virtualnet.times import picoseconds
@@ -242,6 +243,11 @@ class TimedNetwork(LinkSources):
         if code < 0:
             raise VirtualError(f"{path}: {os.strerror(-code)}")
 
+    def log_pfc(self) -> PfcLog:
+        """Logs each PFC frame from now on."""
+        self._check(self._library.vn_log_pfc(self._changing()))
+        return PfcLog(self._library, self._alive(), tuple(self._links))
+
     # ---- samples ----
 
     def sample(self, every_s: float, sources: Sequence[Source], from_s: float | None = None) -> Samples:
@@ -311,7 +317,7 @@ class TimedNetwork(LinkSources):
         return Totals(
             raw.now_ps / 1e12, raw.events, raw.digest, raw.traversals, raw.data_traversals, raw.packets,
             raw.packets_most, raw.dropped, raw.bad_frames, raw.stray_frames,
-            raw.unusable_cnps,
+            raw.unusable_cnps, raw.unfinished,
         )  # fmt: skip
 
     def link_stats(self, node: str, port: int) -> LinkStats:

@@ -75,6 +75,8 @@ RDMA = native.Part(
         "vn_add_flow": (_i64, [ctypes.POINTER(FlowConfig), _object, _object]),
         "vn_stop_flow": (_int, [_u32]),
         "vn_flow_stats": (_int, [_u32, ctypes.POINTER(FlowStats)]),
+        "vn_measure_latency": (_int, []),
+        "vn_latency": (ctypes.POINTER(_u64), [_u32]),
     },
 )
 

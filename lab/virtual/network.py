@@ -10,12 +10,15 @@ import ctypes
 from collections.abc import Callable, Iterator
 from typing import Literal
 
+import numpy as np
+
 from controller.configure import packet_generator, plan, program_switch, require_tables
 from controller.in_process import InProcessSwitch
 from controller.programs import Program
 from hosts import wire
 from hosts.algorithms import Ack, Cnm, Cnp, Configured, Mark, Window
 from lab.virtual.flows import Nic, VirtualFlow, configure
+from lab.virtual.latency import BUCKETS, Latency
 from lab.virtual.native import RDMA
 from lab.virtual.sources import Sources
 from softswitch import signals
@@ -129,6 +132,17 @@ class VirtualNetwork(TimedNetwork, Sources):
     def stop_flow(self, number: int) -> None:
         """The flow starts no further frame; what has started arrives."""
         self._check(self._library.vn_stop_flow(self._changing(), self.flows[number].index))
+
+    def measure_latency(self) -> None:
+        """Measures how long each data packet takes; before any is sent."""
+        self._check(self._library.vn_measure_latency(self._changing()))
+
+    def latency(self, traffic_class: int) -> Latency:
+        """Of the packets of a class that have arrived so far. Raises VirtualError where it isn't measured."""
+        counts = self._library.vn_latency(self._alive(), traffic_class)
+        if not counts:
+            raise VirtualError(f"class {traffic_class}: no latency was measured: call measure_latency before the run")
+        return Latency(np.ctypeslib.as_array(counts, (BUCKETS,)).astype(np.int64))
 
     # ---- inside ----
 

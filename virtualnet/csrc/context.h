@@ -11,6 +11,7 @@
 
 struct vn_link;
 struct vn_endpoint_kind;
+struct vn_pfc_log;
 
 /* Kinds of endpoints, by number: see hosts/endpoint.h. */
 enum vn_endpoint_number {
@@ -43,6 +44,7 @@ struct vn_context {
     struct vn_order order;
     struct vn_prefetch prefetch;
     struct vn_exchange exchange;
+    struct vn_pfc_log *pfc_log; /* NULL: none was requested */
     char error[256];
 };
 

@@ -7,6 +7,7 @@
 #include "time/shared.c"
 #include "time/order.c"
 #include "links/link.c"
+#include "links/pfc_log.c"
 #include "links/pfc.c"
 #include "links/credit.c"
 #include "links/flow_control.c"

@@ -146,6 +146,17 @@ int vn_packet_out(struct vn_context *, uint32_t node, const uint8_t *frame, uint
 /* vn_run returns VN_RETURN at that time, with that number in exchange.flow, after all other events of then but samples. */
 int vn_return_at(struct vn_context *, uint64_t time_ps, uint32_t number);
 
+/* Logs PFC frames from now on, each PAUSE and RESUME of each class: queued at the port that sends it, and in effect at the port that it
+ * stops, whose PAUSE may also run out. `link` leaves that port. vn_pfc_events returns how many there are, valid until the next vn_run. */
+enum vn_pfc_what { VN_PAUSE_QUEUED, VN_RESUME_QUEUED, VN_PAUSED, VN_RESUMED, VN_EXPIRED };
+struct vn_pfc_event {
+    uint64_t time_ps;
+    uint32_t link;
+    uint16_t class, what; /* enum vn_pfc_what */
+};
+int vn_log_pfc(struct vn_context *);
+uint64_t vn_pfc_events(const struct vn_context *, const struct vn_pfc_event **);
+
 /* Writes every frame that leaves over `link` to a pcap file, with timestamps in nanoseconds of nominal time. */
 int vn_capture(struct vn_context *, uint32_t link, const char *path);
 
@@ -176,6 +187,7 @@ struct vn_totals {
     uint64_t dropped;
     uint64_t bad_frames, stray_frames, unusable_cnps; /* at hosts: wrong checksum; not for this host; without the RecRate that the
                                                        * RP needs */
+    uint64_t unfinished; /* flows of known size that haven't arrived completely, those that haven't started among them */
 };
 void vn_totals(const struct vn_net *, struct vn_totals *);
 uint64_t vn_rounds(const struct vn_context *); /* in which nodes had turns (order.c); not a result: it depends on by_node */

@@ -49,6 +49,13 @@ struct vn_flow_stats {
 };
 int vn_flow_stats(const struct vn_context *, uint32_t flow, struct vn_flow_stats *);
 
+/* Measures the latency of each data packet that leaves from now on: from when its first bit left the sender's NIC until it has arrived
+ * whole. vn_latency: how many packets of a class there are by latency, of VN_LATENCY_BUCKETS buckets; bucket i, from VN_LATENCY_STEPS on,
+ * begins at (VN_LATENCY_STEPS + i % VN_LATENCY_STEPS) << (i / VN_LATENCY_STEPS - 1) ns, those before it at i ns. NULL: not measured. */
+enum { VN_LATENCY_STEPS = 64, VN_LATENCY_BUCKETS = 40 * VN_LATENCY_STEPS };
+int vn_measure_latency(struct vn_context *);
+const uint64_t *vn_latency(const struct vn_context *, uint32_t class);
+
 /* What a sampler records of a flow, the object: beside enum vn_source. */
 enum vn_flow_source {
     VN_FLOW_RATE = 11, /* bit/s */

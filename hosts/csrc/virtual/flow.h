@@ -56,6 +56,7 @@ struct vn_flow {
 
 struct vn_rdma {
     struct vn_flow *flows;
+    uint64_t (*latency)[VN_LATENCY_BUCKETS]; /* of data packets, by class; NULL: it isn't measured */
     uint32_t n_flows, most_flows;
     uint32_t unfinished_hint; /* the flow that cannot_finish_yet looks at first */
     struct vn_python python;

@@ -183,6 +183,22 @@ int vn_flow_stats(const struct vn_context *context, uint32_t number, struct vn_f
     return 0;
 }
 
+int vn_measure_latency(struct vn_context *context)
+{
+    struct vn_rdma *rdma = vn_rdma_of(context);
+    for (uint32_t i = 0; i < rdma->n_flows; i++) {
+        if (rdma->flows[i].sent != 0) return vn_refuse(context, -EINVAL, "latency is measured from a flow's first packet on");
+    }
+    if (rdma->latency == NULL) rdma->latency = calloc(VN_CLASSES, sizeof *rdma->latency);
+    return rdma->latency != NULL ? 0 : vn_refuse(context, -ENOMEM, "out of memory");
+}
+
+const uint64_t *vn_latency(const struct vn_context *context, uint32_t class)
+{
+    const struct vn_rdma *rdma = vn_rdma_of(context);
+    return rdma->latency != NULL && class < VN_CLASSES ? rdma->latency[class] : NULL;
+}
+
 /* ---- the kind of endpoint ---- */
 
 static bool rdma_added(struct vn_context *context, struct vn_node *node)
@@ -325,6 +341,7 @@ static void rdma_free(struct vn_context *context)
     }
     if (rdma->flows != NULL) munmap(rdma->flows, rdma->most_flows * sizeof *rdma->flows);
     vn_python_end(&rdma->python);
+    free(rdma->latency);
     free(rdma);
 }
 

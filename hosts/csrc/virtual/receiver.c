@@ -25,9 +25,11 @@ void vn_stamp(const struct vn_context *context, struct vn_packet *packet, const 
     uint32_t psn = (uint32_t)flow->sent & 0xffffff;
     wire_store32(frame + WIRE_PSN, psn);
     packet->bytes = (uint16_t)(last ? flow->last_frame_bytes : flow->frame_bytes);
-    if (flow->transport == NULL) return;
-    VN_ASSERT(flow->transport->sent == flow->sent);
-    if (transport_sent(flow->transport)) frame[WIRE_PSN] |= WIRE_ACKREQ;
+    if (flow->transport == NULL && vn_rdma_of(context)->latency == NULL) return;
+    if (flow->transport != NULL) {
+        VN_ASSERT(flow->transport->sent == flow->sent);
+        if (transport_sent(flow->transport)) frame[WIRE_PSN] |= WIRE_ACKREQ;
+    }
     const struct vn_link *link = &context->links[vn_host_of(&context->nodes[flow->src])->link];
     packet->stamp = context->now + vn_duration(link, packet->bytes);
 }
@@ -65,6 +67,22 @@ static void send_ack(struct vn_context *context, uint32_t number, uint32_t psn, 
     packet->flow = number;
     packet->data = false;
     vn_nic_notify(context, &context->nodes[flow->dst], id);
+}
+
+/* The bucket of a latency in ns: see vn_latency. */
+static uint32_t latency_bucket(uint64_t ns)
+{
+    if (ns < VN_LATENCY_STEPS) return (uint32_t)ns;
+    uint32_t octave = 63 - (uint32_t)__builtin_clzll(ns) - (uint32_t)__builtin_ctz(VN_LATENCY_STEPS);
+    uint32_t bucket = (octave + 1) * VN_LATENCY_STEPS + (uint32_t)(ns >> octave) % VN_LATENCY_STEPS;
+    return bucket < VN_LATENCY_BUCKETS ? bucket : VN_LATENCY_BUCKETS - 1;
+}
+
+static void note_latency(const struct vn_context *context, const struct vn_flow *flow, const struct vn_packet *packet)
+{
+    const struct vn_link *link = &context->links[vn_host_of(&context->nodes[flow->src])->link];
+    uint64_t latency_ps = context->now - packet->stamp + vn_duration(link, packet->bytes);
+    vn_rdma_of(context)->latency[flow->priority][latency_bucket(latency_ps / 1000)]++;
 }
 
 static void on_data(struct vn_context *context, struct vn_node *node, const struct vn_packet *packet, const uint8_t *frame,
@@ -110,6 +128,7 @@ static void on_data(struct vn_context *context, struct vn_node *node, const stru
         context->order.unfinished--;
     }
     if (frame[WIRE_PSN] & WIRE_ACKREQ) send_ack(context, number, psn, packet->stamp);
+    if (__builtin_expect(vn_rdma_of(context)->latency != NULL, 0)) note_latency(context, flow, packet);
     callback->flow = number;
     if (ecn == WIRE_CE && context->now >= flow->marked_from) callback->method = VN_ON_MARKED;
 }

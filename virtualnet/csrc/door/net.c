@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "links/build.h"
+#include "links/pfc_log.h"
 
 enum { MOST_LINKS = 1 << 20 };
 
@@ -42,6 +43,7 @@ void vn_destroy(struct vn_net *net)
     for (uint32_t i = 0; i < VN_ENDPOINT_KINDS; i++) {
         if (vn_endpoint_kinds[i]->free != NULL) vn_endpoint_kinds[i]->free(context);
     }
+    vn_pfc_log_free(context);
     vn_links_free(context);
     vn_pool_free(&context->pool);
     vn_order_free(context);

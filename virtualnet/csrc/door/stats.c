@@ -47,5 +47,6 @@ void vn_totals(const struct vn_net *net, struct vn_totals *out)
         .bad_frames = context->totals.bad_frames,
         .stray_frames = context->totals.stray_frames,
         .unusable_cnps = context->totals.unusable_cnps,
+        .unfinished = context->order.unfinished,
     };
 }

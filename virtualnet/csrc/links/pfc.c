@@ -10,6 +10,7 @@
 #include "links/pfc.h"
 
 #include "links/gate.h"
+#include "links/pfc_log.h"
 
 /* XOFF and PFC headroom, the bytes that can still come in after XOFF. They come while the PAUSE waits for the frame being sent and
  * up to seven other PFC frames, while it is sent, during both propagation delays, and in the far end's response time. Besides,
@@ -50,6 +51,7 @@ static void send_pfc(struct vn_context *context, struct vn_link *end, uint32_t c
     packet->data = false;
     if (quanta != 0) pfc->pause[class]++;
     else pfc->resume++;
+    vn_pfc_note(context, end, class, quanta != 0 ? VN_PAUSE_QUEUED : VN_RESUME_QUEUED);
     vn_flow_control_send(context, end, id);
 }
 
@@ -135,7 +137,9 @@ static void pfc_effect(struct vn_context *context, struct vn_link *end)
     }
     vn_flow_control_seen(context, end, id); /* a program drops it */
     for (uint32_t class = 0; class < VN_CLASSES; class++) {
-        if (enabled >> class & 1) pfc_apply(context, end, class, quanta[class]);
+        if ((enabled >> class & 1) == 0) continue;
+        vn_pfc_note(context, end, class, quanta[class] != 0 ? VN_PAUSED : VN_RESUMED);
+        pfc_apply(context, end, class, quanta[class]);
     }
     if (enabled != 0) vn_gate_changed(context, end);
 }
@@ -147,6 +151,7 @@ void vn_pfc_expiry(struct vn_context *context, uint32_t id)
     if (!vn_gate_closed(link, class) || vn_pfc_class(&link->classes[class])->paused_until != context->now) return;
     vn_gate_open(link, class);
     link->expired++;
+    vn_pfc_note(context, link, class, VN_EXPIRED);
     vn_gate_changed(context, link);
 }
 
