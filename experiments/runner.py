@@ -10,17 +10,20 @@ from controller.programs import Program
 from experiments.data.errors import ExperimentError
 from experiments.data.failures import Failures, IncompleteError
 from experiments.data.parameters import Parameter, lookup, parse_assignments
+from experiments.data.plan import Plan
 from experiments.data.recording import PortRecord
+from experiments.data.records import Records
 from experiments.define import scheme_parameters
 from experiments.page.write_run import write_run, write_together
 from experiments.papers import find_scenario
 from experiments.results.atomic_folder import left_out, result_directory
+from experiments.results.export import EXPORTS
 from experiments.results.judged_run import Result, judge
 from experiments.run.execute import Live, execute
 from experiments.run.progress import RunProgress, Silent
 from experiments.run.versions import provenance
 from hosts.algorithms import Scheme, find_scheme
-from lab import journal as records
+from lab import journal
 from lab.network import require_startable
 from lab.target import target as find_target
 from p4src.manifest import stale
@@ -45,6 +48,8 @@ def run(
     out: Path | None = None,
     progress: RunProgress | None = None,
     pictures: bool = True,
+    records: Records | None = None,
+    export: str = "",
 ) -> Path:
     """Runs a scenario and writes its result; the result's directory.
 
@@ -54,7 +59,8 @@ def run(
     they agree. `settings` are `name=value`, for the scenario's parameters. `k` None: chosen for this machine, and
     again, larger, if the machine turns out not to carry it. `out` is by default as `place_of` has it; what is there
     already is kept beside it (see `results.atomic_folder`). The clock `virtual` needs neither root nor Mininet, and has
-    neither k nor target. `pictures`: PNG and SVG files beside the report, which draws its charts itself.
+    neither k nor target. `pictures`: PNG and SVG files beside the report, which draws its charts itself. `records`:
+    what is recorded besides, in virtual time alone. `export` names a format of `experiments.results.export`.
 
     Raises LabError, with nothing left behind. Of a run that was measured everything stays that could be made and that
     had room: IncompleteError names what couldn't.
@@ -75,9 +81,11 @@ def run(
     for one in schemes:
         _require_counters(find_scheme(one))
     plans = [made.plan(one, seed, scheme_parameters.given(one, values)) for one in schemes]
+    if records or export:
+        plans = [_recording(plan, records or Records(), export, clocks) for plan in plans]
     place = out or place_of(made.name, schemes, clocks)
     if "live" in clocks:
-        require_startable(plans[0].topology, switches, records.free_name(plans[0].topology.name))
+        require_startable(plans[0].topology, switches, journal.free_name(plans[0].topology.name))
     elif k not in (None, 1.0):
         raise ExperimentError(f"--dilation {k:g}: virtual time isn't stretched")
     runs = {
@@ -100,13 +108,13 @@ def run(
             if folder:
                 progress.stage(f"{folder}, {number} of {len(runs)}")
             live = Live(target, k, own / "logs") if clock == "live" else None
-            plan, recording = execute(plan, progress, live=live)
+            plan, recording = execute(plan, progress, live=live, folder=own)
             if old:
                 recording = replace(recording, notes=(*recording.notes, f"Older program: {old}."))
             progress.stage("Figures and report")
             on = target if clock == "live" else DEFAULT_TARGET
             result = judge(made, plan, recording, clock, on, folder, failures, made_by)
-            if write_run(result, own, pictures):
+            if write_run(result, own, pictures, export):
                 results.append(result)
         if not results:
             raise ExperimentError(f"nothing could be written into {place}: {'; '.join(failures.lines())}")
@@ -140,6 +148,19 @@ def _clocks(text: str) -> list[str]:
     for name in names:
         lookup(name, dict.fromkeys(CLOCKS), "clock")
     return [clock for clock in CLOCKS if clock in names]
+
+
+def _recording(plan: Plan, records: Records, export: str, clocks: Sequence[str]) -> Plan:
+    """The plan with what is recorded besides. Raises LabError."""
+    if clocks != ["virtual"]:
+        raise ExperimentError("events, latency, queues of all ports, series of flows and captures need --clock virtual")
+    if export:
+        lookup(export, EXPORTS, "format to export")
+        records = replace(records, events=True, queues_s=records.queues_s or plan.sampling.counters_s)
+    elif records.events or records.queues_s:
+        extras.require("parquet")
+    records.check(plan.topology)
+    return replace(plan, records=records)
 
 
 def _require_counters(scheme: Scheme) -> None:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from experiments.data.parameters import Value
+from experiments.data.records import Records
 from hosts.algorithms import find_scheme
 from topologies.model import Endpoint, Link, Topology
 
@@ -86,6 +87,8 @@ class Plan:
     """What changes during the run; in virtual time alone."""
     deadlock_every_s: float | None = None
     """How often to look for a deadlock, which ends the run; None: only at its end. In virtual time alone."""
+    records: Records = field(default_factory=Records)
+    """What is recorded on request; in virtual time alone."""
 
     @property
     def bottleneck_link(self) -> Link:

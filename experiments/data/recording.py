@@ -3,7 +3,7 @@
 All times and rates are nominal, in SI units; nodes, ports (`s0:4`) and links (`s1->s0`) are named as in the topology.
 
 Series that the rest relies on, by entity and metric. FLOW is `flow N`; flows of a group (`FlowSpec.group`) have series
-together, under the group's name, and no rate:
+together, under the group's name, and no rate, unless the plan records a flow (`Records.flows`):
 
     FLOW      rate_bps                           the rate that the algorithm allows, of frames (step series)
     FLOW      w, alpha, ...                      the RP's other variables, as `ReactionPoint.state` names them
@@ -21,6 +21,7 @@ together, under the group's name, and no rate:
     PORT      what marking points name (SAMPLED)                            samples of registers
     LINK      pause, resume                                                 PFC frames sent over it (counter series)
     LINK      xoff                                                          1 while they stop it
+    network   largest_queue_bytes         at that of all ports where most waits, in virtual time alone (samples)
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING
 
+from experiments.data.records import Recorded
 from experiments.data.series import Series
 
 if TYPE_CHECKING:
@@ -112,6 +114,8 @@ class Recording:
     """PAUSE, RESUME and CNP frames that were sent and didn't come; `notes` name them. None: the ends aren't counted."""
     deadlock: Deadlock | None = None
     """At the run's end; `notes` name it. In virtual time alone, and without output buffers."""
+    recorded: Recorded = field(default_factory=Recorded)
+    """In virtual time alone."""
 
 
 def flow_entity(flow: int, group: str = "") -> str:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
 
 from experiments.data import series_math
-from experiments.data.plan import HEADER_BYTES
+from experiments.data.plan import HEADER_BYTES, Plan
 from experiments.data.recording import FlowRecord, Recording
 from experiments.data.series_math import Array
 from experiments.define.outcomes import Curve
@@ -89,6 +90,19 @@ class EmptyPath:
 def empty_fct_s(topology: Topology, src: str, dst: str, size_bytes: int, payload_bytes: int) -> float:
     """The time of a number of bytes from host to host in the empty network, by `EmptyPath`."""
     return EmptyPath.of(topology, src, dst).fct_s(size_bytes, payload_bytes)
+
+
+def slowest(plan: Plan, flows: Iterable[FlowRecord], count: int) -> tuple[int, ...]:
+    """Numbers of the `count` flows with the largest slowdown, the largest first; flows that haven't arrived by the
+    run's end come before all others."""
+    paths: dict[tuple[str, str], EmptyPath] = {}
+    found = []
+    for spec, flow in zip(plan.topology.flows, flows, strict=True):
+        ends = (spec.src, spec.dst)
+        path = paths[ends] = paths.get(ends) or EmptyPath.of(plan.topology, *ends)
+        empty_s = path.fct_s(spec.size_bytes or 1, plan.payload_bytes)
+        found.append((-math.inf if flow.fct_s is None else -flow.fct_s / empty_s, flow.start_s, flow.id))
+    return tuple(number for _, _, number in sorted(found)[:count])
 
 
 def percentile(values: Array, q: float) -> float | None:

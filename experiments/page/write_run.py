@@ -16,7 +16,9 @@ from experiments.define.outcomes import Outcomes
 from experiments.page import report
 from experiments.results import agreement, summary
 from experiments.results.atomic_folder import COMPARISON, SERIES, SUMMARY, has_numbers, whole
+from experiments.results.export import EXPORTS
 from experiments.results.judged_run import Result, by_scheme
+from experiments.results.recorded_tables import recorded_tables
 from topologies import extras
 
 Page = Callable[[Sequence[Result], Sequence[Check], Failures, bool], str]
@@ -25,8 +27,9 @@ PAGES: dict[str, Page] = {"report.html": report.render}
 there are pictures beside it."""
 
 
-def write_run(result: Result, directory: Path, pictures: bool = True) -> bool:
-    """The files of one run. False where there is no room even for its numbers: the directory is gone then."""
+def write_run(result: Result, directory: Path, pictures: bool = True, export: str = "") -> bool:
+    """The files of one run, and of a format to export. False where there is no room even for its numbers: the directory
+    is gone then."""
     _write_numbers(result, directory / SUMMARY, lambda file: file.write(summary.dumps(summary.build(result)).encode()))
     tables = extras.installed("parquet")
     if tables:
@@ -36,6 +39,9 @@ def write_run(result: Result, directory: Path, pictures: bool = True) -> bool:
         return False
     if tables:
         _write_tables(result, directory)
+    for name, write in EXPORTS.get(export, {}).items():
+        with result.failures.noting(name), whole(directory / name) as file:
+            file.writelines(line.encode() for line in write(result))
     if pictures:
         _draw(result.charts, directory, result.failures)
     _write_pages([result], (), directory, result.failures, pictures)
@@ -76,7 +82,7 @@ def _write_tables(result: Result, directory: Path) -> None:
     from experiments.data import parquet  # an extra
 
     made = result.failures.attempt("tables", lambda: result.experiment.tables(result.plan, result.recording)) or {}
-    for name, columns in made.items():
+    for name, columns in {**made, **recorded_tables(result.recording.recorded)}.items():
         path = directory / f"{name}.parquet"
         with result.failures.noting(path.name), whole(path) as file:
             parquet.write(file, columns)

@@ -6,6 +6,7 @@ import time
 from collections.abc import Iterable
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
 
 import numpy as np
 
@@ -13,9 +14,11 @@ from controller.constants import index
 from experiments.data.errors import ExperimentError
 from experiments.data.plan import LinkRate, Plan
 from experiments.data.recording import FlowRecord, LinkRecord, PortRecord, Recording, flow_entity
+from experiments.data.records import Recorded
 from experiments.data.series import Series
 from experiments.define.experiment import Variant
 from experiments.run.progress import RunProgress
+from experiments.run.recorder import Recorder
 from experiments.run.sampler import INSIDE, MARKS, queue_registers
 from experiments.run.versions import versions
 from hosts.algorithms import Cnp, SchemeError, Window, find_scheme
@@ -29,8 +32,10 @@ _STILL_S = 1.0
 """Simulated time in which nothing arrives: what is under way then stands still."""
 
 
-def run_virtual(plan: Plan, progress: RunProgress, variant: Variant | None = None) -> Recording:
-    """Runs `plan` and returns what was recorded. Raises LabError."""
+def run_virtual(
+    plan: Plan, progress: RunProgress, variant: Variant | None = None, folder: Path | None = None
+) -> Recording:
+    """Runs `plan` and returns what was recorded; captures go into `folder`. Raises LabError."""
     variant = variant or Variant()
     started = time.monotonic()
     progress.stage("Network: switches and their programs")
@@ -45,14 +50,14 @@ def run_virtual(plan: Plan, progress: RunProgress, variant: Variant | None = Non
         seed=plan.seed,
         payload_bytes=plan.payload_bytes,
     ) as network:
-        run = _Run(plan, network)
+        run = _Run(plan, network, folder)
         progress.stage(f"Run: {(plan.duration_s - plan.start_s) * 1e3:g} ms of simulated time")
         run.go(progress)
         if run.deadlock is None:
             progress.stage("Drain: waiting for the last packets")
             run.drain()
         run.finish()
-        return Recording(
+        recording = Recording(
             series=run.series,
             flows=tuple(run.flow_records()),
             links=dict(run.link_records()),
@@ -65,16 +70,20 @@ def run_virtual(plan: Plan, progress: RunProgress, variant: Variant | None = Non
             versions=versions(scheme.scheme),
             notes=(_note(network), *([] if run.deadlock is None else [str(run.deadlock)])),
             deadlock=run.deadlock,
+            recorded=run.recorded,
         )
+    run.write_captures()
+    return recording
 
 
 class _Run:
     """One run. The network's time begins where the plan's does: `plan.start_s` is its 0."""
 
-    def __init__(self, plan: Plan, network: VirtualNetwork) -> None:
+    def __init__(self, plan: Plan, network: VirtualNetwork, folder: Path | None) -> None:
         self._plan = plan
         self._network = network
         self.series = Series()
+        self.recorded = Recorded()
         self.deadlock: Deadlock | None = None
         """The one that the run ended in."""
         self.end_s = plan.duration_s
@@ -82,12 +91,16 @@ class _Run:
         self._samplers: list[tuple[Samples, list[tuple[str, str]]]] = []
         topology = plan.topology
         self._ports = [Endpoint(one.name, port) for one in topology.switches for port in topology.ports(one.name)]
+        self._recorder = Recorder(plan, network, self._ports, folder)
+        self.write_captures = self._recorder.write_captures
+        self._single = self._recorder.singles | {flow.id for flow in topology.flows if not flow.group}
         for flow in topology.flows:
             lasts_s = None if plan.until_complete else plan.duration_s - flow.start_s
             made = network.add_flow(replace(flow, duration_s=flow.duration_s or lasts_s), flow.start_s - plan.start_s)
             self._rate(made, flow.start_s - plan.start_s)
-        network.on_rate = self._rate
-        network.on_window = self._window
+        if self._single:
+            network.on_rate = self._rate
+            network.on_window = self._window
         for change in plan.link_rates:
             network.at(change.at_s - plan.start_s, partial(self._set_rate, change))
         self._sample_queues()
@@ -100,9 +113,10 @@ class _Run:
 
         def told(now_s: float, left_s: float) -> None:
             left = f", {left_s:.0f} s left" if every_s == length_s else ""
-            progress.advance(min(now_s / length_s, 1.0), f"{(now_s + self._plan.start_s) * 1e3:.1f} ms{left}")
+            done = f", {flows - network.totals().unfinished:,} of {flows:,} flows" if open_end else ""
+            progress.advance(min(now_s / length_s, 1.0), f"{(now_s + self._plan.start_s) * 1e3:.1f} ms{done}{left}")
 
-        network, open_end = self._network, self._plan.until_complete
+        network, open_end, flows = self._network, self._plan.until_complete, len(self._plan.topology.flows)
         complete, step, until_s = False, 0, 0.0
         while not complete and self.deadlock is None and (until_s < length_s or (open_end and self._moves())):
             step += 1
@@ -140,9 +154,10 @@ class _Run:
                 together[column] = together[column] + values if column in together else values
             for (entity, metric), values in together.items():
                 self.series.extend(times, entity, metric, values)
+        self.recorded = self._recorder.finish(self.series)
         for flow in self._network.flows.values():
             ended_s = flow.stats().ended_s
-            if ended_s is not None and not flow.spec.group:
+            if ended_s is not None and flow.spec.id in self._single:
                 self.series.add(ended_s + self._plan.start_s, flow_entity(flow.spec.id), "rate_bps", 0.0)
 
     def flow_records(self) -> Iterable[FlowRecord]:
@@ -238,14 +253,15 @@ class _Run:
     def _sample_flows(self) -> None:
         network, sources = self._network, []
         for flow in self._plan.topology.flows:
-            entity = flow_entity(flow.id, flow.group)
-            sources += [
-                (entity, "sent_bytes", network.flow_sent(flow.id)),
-                (entity, "received_bytes", network.flow_received(flow.id)),
-                (entity, "received_packets", network.flow_received_packets(flow.id)),
-                (entity, "marked_packets", network.flow_marked_packets(flow.id)),
-                (entity, "marked_ue_packets", network.flow_marked_ue_packets(flow.id)),
-            ]
+            single = [flow_entity(flow.id)] * (flow.id in self._single)
+            for entity in dict.fromkeys([flow_entity(flow.id, flow.group), *single]):
+                sources += [
+                    (entity, "sent_bytes", network.flow_sent(flow.id)),
+                    (entity, "received_bytes", network.flow_received(flow.id)),
+                    (entity, "received_packets", network.flow_received_packets(flow.id)),
+                    (entity, "marked_packets", network.flow_marked_packets(flow.id)),
+                    (entity, "marked_ue_packets", network.flow_marked_ue_packets(flow.id)),
+                ]
         self._sample(self._plan.sampling.flows_s, sources)
 
     def _sample(self, every_s: float, sources: list[tuple[str, str, Source]]) -> None:
@@ -254,7 +270,7 @@ class _Run:
         self._samplers.append((samples, [(entity, metric) for entity, metric, _ in sources]))
 
     def _rate(self, flow: VirtualFlow, now_s: float) -> None:
-        if flow.spec.group:
+        if flow.spec.id not in self._single:
             return
         entity, time_s = flow_entity(flow.spec.id), now_s + self._plan.start_s
         self.series.add(time_s, entity, "rate_bps", flow.rp.rate_bps)
@@ -262,7 +278,7 @@ class _Run:
             self.series.add(time_s, entity, name, value)
 
     def _window(self, flow: VirtualFlow, now_s: float, window: Window, cnp: Cnp | None) -> None:
-        if flow.spec.group or cnp is None:
+        if cnp is None or flow.spec.id not in self._single:
             return
         entity, time_s = flow_entity(flow.spec.id), now_s + self._plan.start_s
         self.series.add(time_s, entity, "rec_rate_bps", cnp.rec_rate_bps)

@@ -21,6 +21,7 @@ from pcn.commands.common import (
     refuse,
     with_program,
 )
+from pcn.commands.recording import Recording, recording_options
 from pcn.commands.traffic import Traffic, traffic_options
 from pcn.complete import (
     complete_clock,
@@ -33,7 +34,10 @@ from pcn.complete import (
 if TYPE_CHECKING:
     from rich.console import Console
 
-_OF_A_RUN = ("clock", "target", "seed", "parameters", "dilation", "out", "check", "quiet", "no_pictures", "load")
+_OF_A_RUN = (
+    *("clock", "target", "seed", "parameters", "dilation", "out", "check", "quiet", "no_pictures", "load"),
+    *("events", "latency", "queues", "series", "captures", "export"),
+)
 UNMET = 3
 """Exit code of --check."""
 
@@ -97,6 +101,7 @@ def _scenarios() -> Iterator[tuple[str, str]]:
 @click.option("--quiet", "-q", is_flag=True, help="Print errors only.")
 @click.option("--no-pictures", is_flag=True, help="Skip PNG and SVG, which take most of a short run's time.")
 @traffic_options
+@recording_options
 @json_option
 def run(
     scenario: str,
@@ -113,6 +118,7 @@ def run(
     quiet: bool,
     no_pictures: bool,
     traffic: Traffic,
+    recording: Recording,
     as_json: bool,
 ) -> int:
     """Run SCENARIO, with a report.
@@ -129,6 +135,7 @@ def run(
       pcn run dumbbell --clock live,virtual
       pcn run dumbbell --target bmv2 --dilation 1000 --out /tmp/bmv2
       pcn run traffic --clock virtual --topology fat-tree --workload W1 --pattern incast --load 0.4
+      pcn run traffic --clock virtual --topology star --set count=50 --events --latency --series flows=worst:3
       pcn run victim --scheme pcn --list
     """
     from rich.console import Console
@@ -161,6 +168,8 @@ def run(
                 out=out,
                 progress=progress,
                 pictures=not no_pictures,
+                records=recording.records(),
+                export=recording.export,
             )
     except IncompleteError as error:
         _show(error.place, None if quiet else console, as_json)

@@ -104,7 +104,7 @@ def _numbers(source: Source, line: Line) -> tuple[float, float, float]:
 
 def write(topology: Topology) -> str:
     """Nodes are numbered as their names have it, where these are those of `read`, or else hosts first, in order."""
-    numbers = _numbered(topology)
+    numbers = numbered(topology)
     switches = " ".join(str(numbers[switch.name]) for switch in topology.switches)
     links = (
         f"{numbers[link.a.node]} {numbers[link.b.node]} {ns3_units.rate_text(link.rate_bps)} "
@@ -115,7 +115,7 @@ def write(topology: Topology) -> str:
     return "\n".join([head, switches, *links, ""])
 
 
-def _numbered(topology: Topology) -> dict[str, int]:
+def numbered(topology: Topology) -> dict[str, int]:
     names = [host.name for host in topology.hosts] + [switch.name for switch in topology.switches]
     if all(name[1:].isdecimal() for name in names):
         found = {name: int(name[1:]) for name in names}

@@ -1,0 +1,104 @@
+"""What a run in virtual time records on request, beside what every run records; and what that gave."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from experiments.data.errors import ExperimentError
+from experiments.data.series_math import Array
+from topologies.model import Endpoint, Topology, TopologyError
+
+if TYPE_CHECKING:
+    from lab.virtual.latency import Latency
+    from virtualnet.pfc_log import PfcEvents
+
+_CHOICE = "--series flows=1,7, flows=all or flows=worst:10"
+MOST_SAMPLES = 100_000_000
+"""Of all ports' queues, in memory."""
+
+
+@dataclass(frozen=True)
+class FlowChoice:
+    """Flows of which there are series: those of these numbers, all, or the `worst` by slowdown."""
+
+    ids: tuple[int, ...] = ()
+    every: bool = False
+    worst: int = 0
+
+    @classmethod
+    def parse(cls, text: str) -> FlowChoice:
+        """Of `flows=1,7`, `flows=all`, `flows=worst:10`. Raises ExperimentError."""
+        name, _, value = text.partition("=")
+        if name == "flows" and value == "all":
+            return cls(every=True)
+        if name == "flows" and re.fullmatch(r"worst:[1-9]\d{0,5}", value):
+            return cls(worst=int(value.partition(":")[2]))
+        if name == "flows" and re.fullmatch(r"\d{1,9}(,\d{1,9})*", value):
+            return cls(ids=tuple(dict.fromkeys(map(int, value.split(",")))))
+        raise ExperimentError(f"--series {text}: write it as {_CHOICE}")
+
+    def among(self, flows: Iterable[int]) -> frozenset[int]:
+        """The numbers that are chosen. Raises ExperimentError for one that no flow has."""
+        known = frozenset(flows)
+        if missing := sorted(set(self.ids) - known):
+            raise ExperimentError(f"--series: no flow {missing[0]}: flows are numbered {min(known)} to {max(known)}")
+        return known if self.every else frozenset(self.ids)
+
+
+@dataclass(frozen=True)
+class Records:
+    """`events`: each PAUSE and RESUME. `queues_s`: how often the queues of all ports are read; None: as often as
+    counters, and only the largest values are kept. `captures`: ports whose frames go into pcap files."""
+
+    events: bool = False
+    latency: bool = False
+    queues_s: float | None = None
+    flows: FlowChoice = field(default_factory=FlowChoice)
+    captures: tuple[Endpoint, ...] = ()
+
+    def __bool__(self) -> bool:
+        return self != Records()
+
+    def check(self, topology: Topology) -> None:
+        """Raises ExperimentError for a flow or a port that the topology hasn't."""
+        self.flows.among(flow.id for flow in topology.flows)
+        for port in self.captures:
+            try:
+                topology.link_at(port.node, port.port)
+            except TopologyError as error:
+                raise ExperimentError(f"--capture {port}: {error}") from None
+
+
+def parse_port(text: str) -> Endpoint:
+    """Of `s0:4`. Raises ExperimentError."""
+    node, _, port = text.rpartition(":")
+    if not node or not (port.isascii() and port.isdigit() and len(port) < 6):
+        raise ExperimentError(f"--capture {text}: write it as NODE:PORT, for instance s0:1")
+    return Endpoint(node, int(port))
+
+
+@dataclass(frozen=True)
+class Queues:
+    """Bytes that wait at each port of the switches, of the classes that flows have; `values`: a row a time, a column a
+    port."""
+
+    times_s: Array
+    ports: tuple[Endpoint, ...]
+    values: npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Recorded:
+    """What was requested; None: it wasn't. `queue_max`: by port, the most that waited when the run looked."""
+
+    events: PfcEvents | None = None
+    queues: Queues | None = None
+    latency: Mapping[int, Latency] = field(default_factory=dict)
+    """By traffic class."""
+    queue_max: Mapping[str, float] = field(default_factory=dict)

@@ -1,0 +1,13 @@
+"""A run's results in formats of other projects: by the format's name its files, each a function that yields lines."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+
+from experiments.results import export_hpcc
+from experiments.results.judged_run import Result
+
+Writer = Callable[[Result], Iterator[str]]
+EXPORTS: Mapping[str, Mapping[str, Writer]] = {
+    "hpcc": {"fct.txt": export_hpcc.fct, "pfc.txt": export_hpcc.pfc, "qlen.txt": export_hpcc.qlen},
+}
