@@ -17,6 +17,7 @@ from experiments.data.steady_state import Steady
 from experiments.define.charts import Chart
 from experiments.define.checks import Check
 from experiments.define.outcomes import Key, Outcome, Outcomes
+from experiments.define.tables import Measured, Table
 from hosts.algorithms import Scheme
 
 DRAWN_FLOWS = "sizes, starts and ends of the flows"
@@ -70,7 +71,9 @@ class RunPage:
     story: Callable[[Plan, Recording, Steady], list[tuple[str, str]]]
     """What one sees in this run."""
     replay: bool = True
-    """Whether the network is drawn, and the run replayed there: for few flows."""
+    """Whether the run is replayed in the drawing of the network: for few flows."""
+    tables: Callable[[Mapping[str, Measured]], list[Table]] | None = None
+    """What becomes of many flows, of one run or of several by their names; None: a row a flow is shown instead."""
 
 
 class Experiment:

@@ -12,6 +12,7 @@ from experiments.data.parameters import format_value
 from experiments.data.recording import flow_entity
 from experiments.draw.palette import palette_name
 from topologies.model import Endpoint, Link, Topology
+from topologies.picture.load import Load, busiest, colour
 
 _COLUMN, _ROW, _MARGIN = 168, 62, 58
 _HOST, _SWITCH, _SMALL_HOST = (54, 30), (60, 46), (44, 26)
@@ -25,10 +26,12 @@ _MOST_HOSTS = 64
 _Place = tuple[float, float]
 
 
-def topology_svg(topology: Topology, bottleneck: Endpoint, queues: Sequence[Endpoint] = ()) -> str:
+def topology_svg(
+    topology: Topology, bottleneck: Endpoint, queues: Sequence[Endpoint] = (), load: Load | None = None
+) -> str:
     """An SVG element; empty for a topology too large to be drawn. Flows, and groups of flows, are dots at their ends in
     the classes `flow0`, `flow1`, ..., in order. `queues` are ports that get a gauge: then what each flow gets stands
-    at its receiver instead of a dot."""
+    at its receiver instead of a dot. Links have the colours of their `load`."""
     if len(topology.hosts) > _MOST_HOSTS:
         return ""
     below = _below(topology)
@@ -37,7 +40,7 @@ def topology_svg(topology: Topology, bottleneck: Endpoint, queues: Sequence[Endp
     width = max(x for x, _ in places.values()) + _MARGIN + (_RATE_ROOM if queues else 0)
     height = max(y for _, y in places.values()) + _MARGIN - 14
     shapes = [
-        *(shape for link in topology.links for shape in _link(topology, places, link, bottleneck, below)),
+        *(shape for link in topology.links for shape in _link(topology, places, link, bottleneck, below, load)),
         *_nodes(topology, places, below),
         *_dots(topology, places, below, receivers=not queues),
         *(shape for port in queues for shape in _gauge(topology, places, port)),
@@ -96,13 +99,23 @@ def _places(topology: Topology, below: set[str]) -> dict[str, _Place]:
 
 
 def _link(
-    topology: Topology, places: dict[str, _Place], link: Link, bottleneck: Endpoint, below: set[str]
+    topology: Topology,
+    places: dict[str, _Place],
+    link: Link,
+    bottleneck: Endpoint,
+    below: set[str],
+    load: Load | None,
 ) -> Iterable[str]:
     (x1, y1), (x2, y2) = places[link.a.node], places[link.b.node]
     narrow = bottleneck in (link.a, link.b)
     kind = "link bottleneck" if narrow else "link"
     rate, delay = format_value("rate", link.rate_bps), format_value("time", link.delay_s)
     title = f"{link.a} to {link.b}: {rate}, {delay} each way"
+    colouring = ""
+    if load is not None:
+        used = busiest([link], load, link.a.node)
+        title += f"; {used[0]:.0%} of it used from {link.a.node}, {used[1]:.0%} from {link.b.node}"
+        colouring = f' style="--load:{colour(max(used))}"'
     hanging = below & {link.a.node, link.b.node}
     points = [(x1, y1), (x2, y2)]
     if hanging:
@@ -111,7 +124,7 @@ def _link(
         points = _way_down(*(reversed(points) if host_first else points))
     path = " ".join(f"{x:g},{y:g}" for x, y in points)
     yield (
-        f'<polyline class="{kind}" data-a="{link.a.node}" data-b="{link.b.node}" points="{path}">'
+        f'<polyline class="{kind}" data-a="{link.a.node}" data-b="{link.b.node}"{colouring} points="{path}">'
         f"<title>{escape(title)}</title></polyline>"
     )
     if narrow:

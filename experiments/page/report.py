@@ -22,17 +22,23 @@ from experiments.define.charts import PALE_OPACITY, PALE_WIDTH, Chart, Line, sho
 from experiments.define.checks import Check
 from experiments.define.experiment import RunPage
 from experiments.define.looks import label
+from experiments.define.tables import Measured, Table
 from experiments.draw.palette import DARK, LIGHT, palette_name
 from experiments.draw.topology_drawing import topology_svg
 from experiments.results import agreement, replay
 from experiments.results.documents import html, section
 from experiments.results.judged_run import Result, by_scheme
 from experiments.results.summary import goodput_bps
+from experiments.results.utilisation import utilisation
 from hosts.algorithms import schemes
 from topologies import extras
+from topologies.picture.load import STEPS
+from topologies.picture.svg import svg
 
 _MOST_NAMES = 4
 """Hosts of a group of flows that are all named."""
+_MOST_CABLES = 2000
+"""Lines between switches in the picture of a network."""
 _TEMPLATES = Path(__file__).parent / "templates"
 _FLOW_COLUMNS = (
     ("goodput", "goodput, run"),
@@ -87,6 +93,8 @@ def render(
         "data": Markup(json.dumps(_data(results), separators=(",", ":"), allow_nan=False).replace("<", "\\u003c")),
         "views": [view.title for view in charts[0].views] if charts else [],
         "replayed": replay.times(first).size > 1,
+        "load_steps": [(f"{below:.0%} to {most:.0%}", one) for below, (most, one) in _load_steps()],
+        "tables": _tables(results),
         "about": _by_place(first.failures.attempt("text", lambda: _page(first).about(first.plan)) or []),
         "charts": [{"name": chart.name, "title": chart.title, "what": chart.what} for chart in charts],
         "runs": [_run(result, results, pictures) for result in results],
@@ -149,7 +157,6 @@ def _by_place(texts: Iterable[tuple[str, str]]) -> dict[str, list[str]]:
 
 def _run(result: Result, results: Sequence[Result], pictures: bool) -> dict[str, Any]:
     plan, recording, experiment = result.plan, result.recording, result.experiment
-    queues = plan.sampling.queues if replay.times(result).size > 1 else ()
     return {
         "scheme": plan.scheme,
         "folder": result.folder,
@@ -163,7 +170,7 @@ def _run(result: Result, results: Sequence[Result], pictures: bool) -> dict[str,
         ),
         "name": f"{result.name}, {result.clock}" if len({one.clock for one in results}) > 1 else result.name,
         "title": scheme_title(plan.scheme),
-        "topology": Markup(topology_svg(plan.topology, plan.bottleneck, queues)) if _page(result).replay else "",
+        "topology": Markup(result.failures.attempt("topology", lambda: _picture(result)) or ""),
         "checks": [row(check) for check in result.checks],
         "flows": _flows(result),
         "facts": _facts(result),
@@ -173,6 +180,15 @@ def _run(result: Result, results: Sequence[Result], pictures: bool) -> dict[str,
         "versions": [*sorted(recording.versions.items()), *result.provenance.items()],
         "notes": recording.notes,
     }
+
+
+def _picture(result: Result) -> str:
+    """The network, links in the colours of their load: with what is replayed in it, or by its tiers."""
+    plan, load = result.plan, utilisation(result)
+    replayed = replay.times(result).size > 1
+    queues = plan.sampling.queues if replayed else ()
+    drawn = topology_svg(plan.topology, plan.bottleneck, queues, load) if _page(result).replay else ""
+    return drawn or svg(plan.topology, load, _MOST_CABLES)
 
 
 def _panel_text(runs: Sequence[Result]) -> dict[str, Any]:
@@ -192,6 +208,17 @@ def _story(result: Result) -> list[tuple[str, str]]:
 def _page(result: Result) -> RunPage:
     assert result.experiment.page is not None
     return result.experiment.page
+
+
+def _load_steps() -> list[tuple[float, tuple[float, str]]]:
+    return list(zip([0.0, *(most for most, _ in STEPS)], STEPS, strict=False))
+
+
+def _tables(results: Sequence[Result]) -> list[Table]:
+    """What becomes of many flows; several runs of one scheme have the folder beside its name."""
+    names = {(one.folder or one.plan.scheme): Measured(one.outcome.numbers, one.outcome.curves) for one in results}
+    made = _page(results[0]).tables
+    return (results[0].failures.attempt("tables", lambda: made(names)) or []) if made else []
 
 
 def _headlines(results: Sequence[Result]) -> list[dict[str, Any]]:

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from rich import box
 from rich.console import Console
-from rich.table import Table
+from rich.table import Table as RichTable
 
 from controller.texts import marks_text
 from experiments.define.checks import Check
+from experiments.define.tables import Measured, Table
 from experiments.page.report import number, took
+from experiments.papers import SCENARIOS
+from experiments.results.atomic_folder import SUMMARY
 from experiments.results.documents import section
 
 _STYLES = {"met": "green", "trend": "yellow", "not met": "bold red", "not comparable": "dim"}
@@ -28,17 +32,55 @@ def stdout() -> Console:
 def show(directory: Path, summary: dict[str, Any], console: Console) -> None:
     """Prints the tables of the result in `directory`, of one run or of several."""
     if "runs" in summary:
+        _show_tables({name: directory / name for name in summary["runs"]}, summary["scenario"], console)
         _show_runs(summary, console)
     else:
-        _show_flows(summary, console)
+        if not _show_tables({summary["scheme"]: directory}, summary["scenario"], console):
+            _show_flows(summary, console)
         show_checks("checks", summary["checks"], console)
         console.print(
             f"{summary['packets']['lost']} of {summary['packets']['sent']:,} packets lost; "
             f"k {summary['k']:g}, target {summary['target']}, took {took(summary['wall_s'])}",
             highlight=False,
         )
+    _show_latency(summary, console)
     if (directory / "report.html").exists():
         console.print(f"Report: {directory / 'report.html'}", highlight=False, soft_wrap=True)
+
+
+def _show_tables(runs: Mapping[str, Path], scenario: str, console: Console) -> bool:
+    """Prints the scenario's own tables of the runs in these directories; False: it has none."""
+    page = SCENARIOS[scenario].page if scenario in SCENARIOS else None
+    if page is None or page.tables is None:
+        return False
+    for table in page.tables({name: measured(directory) for name, directory in runs.items()}):
+        show_table(table, console)
+    return True
+
+
+def measured(directory: Path) -> Measured:
+    """What tables are made of, of the run in a directory."""
+    summary = json.loads((directory / SUMMARY).read_text())
+    return Measured(summary["measures"], {name: (x, y) for name, (x, y) in summary["curves"].items()})
+
+
+def show_table(table: Table, console: Console) -> None:
+    """Prints a table as wide as it needs to be."""
+    made = RichTable(title=table.title, title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
+    for place, heading in enumerate(table.columns):
+        made.add_column(heading, justify="right" if place else "left", no_wrap=not place)
+    for row in table.rows:
+        made.add_row(*row)
+    console.print(made)
+
+
+def _show_latency(summary: Mapping[str, Any], console: Console) -> None:
+    """Prints how long data packets took, where that was measured."""
+    for name, run in summary.get("runs", {summary.get("scheme"): summary}).items():
+        for traffic_class, one in run["latency"].items():
+            if one["packets"]:
+                times = ", ".join(f"{key.removesuffix('_s')} {one[key] * 1e6:.4g}" for key in one if key != "packets")
+                console.print(f"{name}: packet latency of class {traffic_class}, us: {times}", highlight=False)
 
 
 def unmet(summary: Mapping[str, Any]) -> list[str]:
@@ -64,7 +106,7 @@ def _show_runs(summary: dict[str, Any], console: Console) -> None:
 
 
 def _show_flows(summary: dict[str, Any], console: Console) -> None:
-    flows = Table(
+    flows = RichTable(
         title=f"{summary['scenario']}, {summary['scheme']}: flows",
         title_justify="left",
         box=box.SIMPLE_HEAD,
@@ -93,7 +135,7 @@ def show_checks(title: str, rows: list[dict[str, Any]], console: Console) -> Non
     """Prints checks, as summaries have them, as a table; nothing where there are none."""
     if not rows:
         return
-    checks = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False)
+    checks = RichTable(title=title, title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False)
     for heading in ("claim", "what", "paper", "theory", "measured", "unit", "verdict"):
         checks.add_column(
             heading,

@@ -61,7 +61,7 @@ def _text(kind: Any) -> str:
     if isinstance(kind, Columns):
         return "object"
     if isinstance(kind, list):
-        return f"list of {_text(kind[0])}s"
+        return f"list of {_text(kind[0]).replace('list', 'lists')}{'' if isinstance(kind[0], list) else 's'}"
     if isinstance(kind, dict):
         return f"{_text(kind['*'])} by name"
     return " or ".join(_WORDS[one] for one in get_args(kind) or (kind,))

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -19,6 +19,7 @@ from experiments.data.series_math import Array
 from experiments.define.checks import Check
 from experiments.results.columns import Column, Columns
 from experiments.results.judged_run import Result
+from experiments.results.over_time import over_time
 
 SCHEMA = 1
 
@@ -34,6 +35,7 @@ _OF_EACH = (
     "pfc",
     "steady",
     "measures",
+    "latency",
     "checks",
 )
 
@@ -76,6 +78,15 @@ class _Flow:
 
     def share(self, packets: int) -> float | None:
         return packets / self.record.received_packets if self.record.received_packets else None
+
+
+def _percentile(q: float, latency: Any) -> float | None:
+    found: float | None = latency.percentile_s(q)
+    return found
+
+
+def _latency(result: Result) -> dict[str, Any]:
+    return {str(number): one for number, one in result.recording.recorded.latency.items()}
 
 
 PACKETS = Columns(
@@ -149,6 +160,22 @@ STEADY = Columns(
         Column("pause", int, "PAUSE frames over all links"),
     ]
 )
+LATENCY = Columns(
+    [
+        Column("packets", int, "data packets that arrived"),
+        Column(
+            "mean_s",
+            float | None,
+            "mean time from the first bit at the sender's NIC to the last one's arrival, s",
+            lambda one: one.mean_s(),
+        ),
+        *(
+            Column(f"p{q:g}_s", float | None, f"time that {q:g}% of them don't exceed, s", partial(_percentile, q))
+            for q in (50, 95, 99, 99.9)
+        ),
+        Column("max_s", float | None, "the longest time, s", partial(_percentile, 100)),
+    ]
+)
 CHECK = Columns(
     [
         Column("claim", str, "number in docs/claims.md, or empty"),
@@ -198,6 +225,13 @@ RUN = Columns(
         ),
         Column("steady", STEADY, "steady state"),
         Column("measures", {"*": float | None}, "the experiment's own numbers", "outcome.numbers"),
+        Column("latency", {"*": LATENCY}, "of data packets by traffic class, where it was measured", _latency),
+        Column(
+            "curves",
+            {"*": [[float]]},
+            "x and y of what can be drawn over other runs: over time in ms, over flow sizes in bytes",
+            lambda result: {**over_time(result.recording), **result.outcome.curves},
+        ),
         Column("checks", [CHECK], "rows of the report: paper, theory and run"),
     ]
 )

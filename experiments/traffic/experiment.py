@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
+
 from experiments.data.errors import ExperimentError
 from experiments.data.parameters import Parameter, Value, complete
 from experiments.data.plan import HEADER_BYTES, LiveLimits, Plan, Sampling
@@ -15,7 +17,7 @@ from experiments.define import scheme_parameters
 from experiments.define.checks import Check, clean, exactly_none, row
 from experiments.define.experiment import DRAWN_FLOWS, Experiment, Run, RunPage
 from experiments.define.outcomes import Outcome
-from experiments.traffic import flows
+from experiments.traffic import by_size, flows
 from experiments.traffic import page as shown
 from experiments.traffic.flow_files import LONGEST_S
 from experiments.traffic.spec import NAME, TrafficSpec, draw
@@ -44,7 +46,7 @@ class Traffic(Experiment):
     source = "a user's own"
     about = "Completion times and slowdown by size, PAUSE by tier and class, of traffic on any network."
     schemes = ("pcn",)
-    page = RunPage(shown.CHARTS, shown.headlines, shown.about, shown.story, replay=False)
+    page = RunPage(shown.CHARTS, shown.headlines, shown.about, shown.story, replay=False, tables=by_size.tables)
 
     def __init__(self, spec: TrafficSpec | None = None) -> None:
         self.spec = spec or TrafficSpec()
@@ -103,7 +105,9 @@ class Traffic(Experiment):
             raise ExperimentError(str(error)) from None
 
     def measure(self, run: Run, plan: Plan, recording: Recording) -> Outcome:
-        return Outcome(run.keys, flows.numbers(plan, recording))
+        sizes = np.array([flow.size_bytes or 0 for flow in plan.topology.flows], float)
+        curves = by_size.curves(sizes, flows.ended(plan, recording))
+        return Outcome(run.keys, flows.numbers(plan, recording), curves)
 
     def tables(self, plan: Plan, recording: Recording) -> Mapping[str, Mapping[str, list[Any]]]:
         return {"flows": flows.table(plan, recording)}

@@ -18,7 +18,7 @@ from topologies.model import FlowSpec
 SIZES = (("S", 10e3), ("M", 100e3), ("L", 1e6), ("XL", float("inf")))
 """Classes by size, each with its largest bytes: those of PCN's Table 1."""
 ALL = "all"
-_PERCENTILES = (50, 95, 99)
+PERCENTILES = (50, 95, 99, 99.9)
 
 
 def by_size(flows: Iterable[FlowSpec]) -> Iterator[FlowSpec]:
@@ -58,7 +58,8 @@ def ended(plan: Plan, recording: Recording) -> Ended:
 def numbers(plan: Plan, recording: Recording) -> dict[str, float | None]:
     """Completion times in ms and slowdowns, mean and percentiles, by size; how many flows haven't arrived; PAUSE
     frames, by the tier that sends them (a switch's name without its number) and by class. Of a size of which a flow
-    hasn't arrived there is neither mean nor percentile: the others are the faster ones."""
+    hasn't arrived there is neither mean nor percentile: the others are the faster ones. Goodput is payload that arrived
+    until the last flow did, or the run ended; the largest queue is what the run saw when it looked."""
     found: dict[str, float | None] = {}
     of = ended(plan, recording)
     for size in (ALL, *(name for name, _ in SIZES)):
@@ -69,8 +70,12 @@ def numbers(plan: Plan, recording: Recording) -> dict[str, float | None]:
         for name, values in (("ms", times * 1e3), ("slowdown", slowdowns)):
             values = values[:0] if missing.any() else values
             found[f"mean_{name} {size}"] = recording_numbers.mean(values)
-            for q in _PERCENTILES:
-                found[f"p{q}_{name} {size}"] = recording_numbers.percentile(values, q)
+            for q in PERCENTILES:
+                found[f"p{q:g}_{name} {size}"] = recording_numbers.percentile(values, q)
+    ends = [one.start_s + one.fct_s for one in recording.flows if one.fct_s is not None]
+    span_s = (max(ends) if len(ends) == len(recording.flows) else recording.duration_s) - recording.start_s
+    found["goodput_gbps"] = 8e-9 * sum(one.received_bytes for one in recording.flows) / span_s
+    found["largest_queue_kb"] = max(recording.recorded.queue_max.values(), default=0.0) / 1e3 or _sampled_kb(recording)
     found["pause_frames"] = float(sum(link.pause for link in recording.links.values()))
     for name, frames in sorted(pause_by_tier(recording).items()):
         found[f"pause_frames {name}"] = float(frames)
@@ -78,6 +83,12 @@ def numbers(plan: Plan, recording: Recording) -> dict[str, float | None]:
         if frames:
             found[f"pause_frames class {number}"] = float(frames)
     return found
+
+
+def _sampled_kb(recording: Recording) -> float | None:
+    """The largest of the queues that were sampled; None: there are none."""
+    ports = recording.series.entities("waiting_bytes")
+    return max((recording.series.get(port, "waiting_bytes")[1].max() / 1e3 for port in ports), default=None)
 
 
 def pause_by_tier(recording: Recording) -> dict[str, int]:

@@ -18,6 +18,8 @@ from experiments.define.outcomes import said
 from experiments.traffic.flows import ALL, SIZES, ended, numbers, pause_by_class, pause_by_tier, tier_of
 from topologies import extras
 
+_POINTS = 500
+"""Of a line, whose flows may be very many."""
 _BIN_S = 1 / 200
 """Of a run: what PAUSE frames are counted in."""
 
@@ -29,8 +31,9 @@ def slowdown(plan: Plan, recording: Recording) -> Chart:
         _, values = found.of(size)
         ordered = np.sort(values[~np.isnan(values)])
         if ordered.size:
-            shares = np.arange(1, ordered.size + 1) / values.size * 100
-            lines.append(Line(size, ordered, shares, f"flow{number}", "steps"))
+            places = np.unique(np.linspace(0, ordered.size - 1, _POINTS).astype(int))
+            shares = (places + 1) / values.size * 100
+            lines.append(Line(size, ordered[places], shares, f"flow{number}", "steps"))
             most = max(most, float(np.percentile(ordered, 99)))
     return Chart(
         name="slowdown",
@@ -48,12 +51,13 @@ def under_way(plan: Plan, recording: Recording) -> Chart:
     lines = []
     for number, (size, _) in enumerate(SIZES):
         own = [one for one in recording.flows if one.group == size]
-        changes = [(one.start_s, 1) for one in own]
-        changes += [(one.start_s + one.fct_s, -1) for one in own if one.fct_s is not None]
-        if changes:
-            times, steps = zip(*sorted(changes), strict=True)
-            series = (np.array(times), np.cumsum(steps).astype(float))
-            lines.append(charts.steps(size, f"flow{number}", series, plan.duration_s))
+        if own:
+            starts = np.sort([one.start_s for one in own])
+            ends = np.sort([one.start_s + one.fct_s for one in own if one.fct_s is not None])
+            changes = np.unique(np.concatenate([starts, ends]))
+            times = changes if changes.size <= _POINTS else np.linspace(changes[0], changes[-1], _POINTS)
+            count = np.searchsorted(starts, times, side="right") - np.searchsorted(ends, times, side="right")
+            lines.append(charts.steps(size, f"flow{number}", (times, count.astype(float)), plan.duration_s))
     return Chart(
         name="under_way",
         title="Flows under way",

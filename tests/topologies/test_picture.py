@@ -6,16 +6,20 @@ import re
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
+from random import Random
 from xml.etree import ElementTree
 
 import pytest
 from file_networks import connected_topologies
 from hypothesis import given
+from hypothesis import strategies as st
 
 from topologies.catalog import TOPOLOGIES
 from topologies.found import find_topology
 from topologies.model import Topology, TopologyError
 from topologies.picture import KINDS, drawn
+from topologies.picture.load import colour
+from topologies.picture.svg import svg
 from topologies.picture.tiers import Tiers
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -46,6 +50,35 @@ def check(topology: Topology) -> None:
     assert sum(path.find(f"{SVG}title") is not None for path in paths) == len(tiers.cables) + len(tiers.racks)
     text = drawn(topology, ".dot")
     assert len(re.findall("^  .* -- ", text, re.M)) == len(tiers.cables) + len(tiers.racks)
+
+
+@given(connected_topologies(), st.randoms(use_true_random=False))
+def test_picture_has_the_colour_of_the_busiest_way(topology: Topology, random: Random) -> None:
+    load = {str(end): random.random() for link in topology.links for end in (link.a, link.b)}
+    picture = ElementTree.fromstring(svg(topology, load))
+    shown = {}
+    for path in picture.iter(f"{SVG}path"):
+        title = path.find(f"{SVG}title")
+        if title is not None and title.text:
+            shown[title.text.partition(":")[0]] = path.get("stroke")
+    tiers = Tiers.of(topology)
+    for cable in tiers.cables:
+        most = max(load[str(end)] for link in cable.links for end in (link.a, link.b))
+        if sum({cable.a, cable.b} == {other.a, other.b} for other in tiers.cables) == 1:
+            assert shown[f"{cable.a} - {cable.b}"] == colour(most)
+    for rack in tiers.racks:
+        most = max(load[str(end)] for link in rack.links for end in (link.a, link.b))
+        assert shown[f"{rack.label} - {rack.node}"] == colour(most)
+
+
+def test_picture_has_no_more_cables_than_it_may() -> None:
+    topology = find_topology("clos").build()
+    inner = [link for link in topology.links if not topology.is_host(link.a.node) and not topology.is_host(link.b.node)]
+    busy = {str(link.a): 0.95 for link in inner[:3]}
+    drawn_lines = re.findall("<path .*<title>", svg(topology, busy, 10))
+    assert len(drawn_lines) == 10 + 32
+    assert sum(colour(0.95) in line for line in drawn_lines) == len({(link.a.node, link.b.node) for link in inner[:3]})
+    assert "182 lines of the least load are left out" in svg(topology, busy, 10)
 
 
 @given(connected_topologies())

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from html import escape
 
 from softswitch.units import quantity_text
 from topologies.model import Link, Topology
+from topologies.picture.load import STEPS, Load, busiest, colour
 from topologies.picture.tiers import Cable, Rack, Tiers, kinds
 
 _GAP, _MARGIN, _TOP = 14, 24, 60
@@ -15,6 +16,8 @@ _LEAST_ROW, _MOST_ROW, _FLAT = 100, 500, 14
 _LETTER, _BOX, _LEAST_WIDTH = 7.2, 26, 34
 _COLOURS = ("#1b6ca8", "#b5541c", "#2f7d4f", "#7a4fa3", "#8a6d1f", "#64748b")
 """Of links, by their rate, the fastest first."""
+_WIDE = 1600
+"""A row of racks that would be wider has short labels."""
 _STYLE = """
 svg.network { background: #fff; font: 12px ui-monospace, monospace; }
 .network rect { fill: #f4f6f8; stroke: #334155; } .network .host { fill: #eaf2ec; }
@@ -27,21 +30,29 @@ stroke: #94a3b8; } .network .host { fill: #14352a; } .network text { fill: #e2e8
 _Place = tuple[float, float]
 
 
-def svg(topology: Topology) -> str:
-    """Hosts in the lowest row, then switches by their distance to the next host; what is alike is one box or line."""
+def svg(topology: Topology, load: Load | None = None, most_cables: int | None = None) -> str:
+    """Hosts in the lowest row, then switches by their distance to the next host; what is alike is one box or line.
+
+    With a `load` links have its colours, those of several in one line the busiest's. `most_cables`: no more lines
+    between switches, the busiest."""
     tiers = Tiers.of(topology)
-    places, width, height = _places(tiers)
+    short = sum(_width(_text(rack)) + _GAP for rack in tiers.racks) > _WIDE
+    labels = {rack.hosts[0]: f"\u00d7{len(rack.hosts)}" if short else _text(rack) for rack in tiers.racks}
+    places, width, height = _places(tiers, labels)
     rates = dict.fromkeys(rate for rate, _, _ in kinds(topology))
     colours = {rate: _COLOURS[min(number, len(_COLOURS) - 1)] for number, rate in enumerate(rates)}
+    cables = list(tiers.cables)
+    if most_cables is not None and len(cables) > most_cables:
+        cables = sorted(cables, key=lambda cable: -max(busiest(cable.links, load or {}, cable.a)))[:most_cables]
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" class="network" viewBox="0 0 {width:g} {height:g}" '
         f'width="{width:g}" height="{height:g}" role="img" aria-label="{escape(topology.name)}">',
         f"<style>{_STYLE}</style>",
-        *_legend(topology, colours),
-        *(_cable(cable, places, colours) for cable in tiers.cables),
-        *(_down(rack, places, colours) for rack in tiers.racks),
+        *(_legend(topology, colours) if load is None else _legend_of_load(len(tiers.cables) - len(cables))),
+        *(_cable(cable, places, colours, load) for cable in cables),
+        *(_down(rack, places, colours, load) for rack in tiers.racks),
         *(_box(name, name, "switch", places[name]) for row in tiers.switches for name in row),
-        *(_rack(rack, places) for rack in tiers.racks),
+        *(_rack(rack, labels, places) for rack in tiers.racks),
         "</svg>\n",
     ]
     return "\n".join(parts)
@@ -59,9 +70,9 @@ def _width(label: str) -> float:
     return max(_LEAST_WIDTH, len(label) * _LETTER + 12)
 
 
-def _places(tiers: Tiers) -> tuple[dict[str, _Place], float, float]:
+def _places(tiers: Tiers, labels: Mapping[str, str]) -> tuple[dict[str, _Place], float, float]:
     """Centres of switches by name and of racks by their first host; width and height of the picture."""
-    widths = [_width(_text(rack)) + _GAP for rack in tiers.racks]
+    widths = [_width(labels[rack.hosts[0]]) + _GAP for rack in tiers.racks]
     widest = max(sum(widths), *(sum(_width(name) + _GAP for name in row) for row in tiers.switches), 400) + 2 * _MARGIN
     row_height = min(max(widest / _FLAT, _LEAST_ROW), _MOST_ROW)
     bottom = _TOP + len(tiers.switches) * row_height
@@ -69,7 +80,7 @@ def _places(tiers: Tiers) -> tuple[dict[str, _Place], float, float]:
     x = float(_MARGIN)
     spans: dict[str, tuple[float, float]] = {}
     for rack in tiers.racks:
-        label = _width(_text(rack))
+        label = _width(labels[rack.hosts[0]])
         places[rack.hosts[0]] = (x + label / 2, bottom)
         first, _ = spans.get(rack.node, (x, x))
         spans[rack.node] = (first, x + label)
@@ -104,36 +115,63 @@ def _legend(topology: Topology, colours: dict[float, str]) -> Iterator[str]:
         x += 50 + len(text) * _LETTER
 
 
-def _title(what: str, link: Link, count: int) -> str:
-    rate, delay = quantity_text("rate", link.rate_bps), quantity_text("time", link.delay_s)
-    times = f"{count} x " if count > 1 else ""
-    return f"<title>{escape(what)}: {times}{rate}, {delay} each way</title>"
+def _legend_of_load(left_out: int) -> Iterator[str]:
+    x, below = float(_MARGIN), 0.0
+    for most, one in STEPS:
+        text = f"{below:.0%} to {most:.0%}"
+        yield f'<path d="M{x:g} 20h24" stroke="{one}" style="stroke-width:3"/>'
+        yield f'<text class="legend" x="{x + 30:g}" y="24">{text}</text>'
+        x, below = x + 50 + len(text) * _LETTER, most
+    if left_out:
+        yield f'<text class="legend" x="{x:g}" y="24">{left_out:,} lines of the least load are left out</text>'
 
 
-def _cable(cable: Cable, places: dict[str, _Place], colours: dict[float, str]) -> str:
+def _title(what: str, links: Sequence[Link], load: Load | None, ends: tuple[str, str]) -> str:
+    """`ends`: a node where all links end, and how the other ends are called."""
+    rate, delay = quantity_text("rate", links[0].rate_bps), quantity_text("time", links[0].delay_s)
+    times = f"{len(links)} x " if len(links) > 1 else ""
+    used = ""
+    if load is not None:
+        there, back = busiest(links, load, ends[0])
+        used = f"; {there:.0%} used from {escape(ends[0])}, {back:.0%} from {escape(ends[1])}"
+    return f"<title>{escape(what)}: {times}{rate}, {delay} each way{used}</title>"
+
+
+def _stroke(links: Sequence[Link], colours: dict[float, str], load: Load | None, node: str) -> str:
+    """Attributes of a line: by its rate and the number of links, or by their load."""
+    if load is not None:
+        share = max(busiest(links, load, node))
+        return f'stroke="{colour(share)}" style="stroke-width:{1 + 2.5 * min(share, 1):.1f}"'
+    wide = f' style="stroke-width:{min(1.2 * len(links), 6):g}"' if len(links) > 1 else ""
+    return f'stroke="{colours[links[0].rate_bps]}"{wide}'
+
+
+def _cable(cable: Cable, places: dict[str, _Place], colours: dict[float, str], load: Load | None) -> str:
     (x1, y1), (x2, y2) = places[cable.a], places[cable.b]
     # Beside each other in a row: an arc above what stands between.
     way = f"L{x2:g} {y2:g}" if y1 != y2 else f"Q{(x1 + x2) / 2:g} {y1 - 2 * _BOX:g} {x2:g} {y2:g}"
-    link, count = cable.links[0], len(cable.links)
-    wide = f' style="stroke-width:{min(1.2 * count, 6):g}"' if count > 1 else ""
-    title = _title(f"{cable.a} - {cable.b}", link, count)
-    return f'<path d="M{x1:g} {y1:g}{way}" stroke="{colours[link.rate_bps]}"{wide}>{title}</path>'
+    title = _title(f"{cable.a} - {cable.b}", cable.links, load, (cable.a, cable.b))
+    stroke = _stroke(cable.links, colours, load, cable.a)
+    return f'<path d="M{x1:g} {y1:g}{way}" {stroke}>{title}</path>'
 
 
-def _down(rack: Rack, places: dict[str, _Place], colours: dict[float, str]) -> str:
+def _down(rack: Rack, places: dict[str, _Place], colours: dict[float, str], load: Load | None) -> str:
     (x1, y1), (x2, y2) = places[rack.hosts[0]], places.get(rack.node, places[rack.hosts[0]])
-    title = _title(f"{rack.label} - {rack.node}", rack.link, len(rack.hosts))
-    return f'<path d="M{x1:g} {y1:g}L{x2:g} {y2:g}" stroke="{colours[rack.link.rate_bps]}">{title}</path>'
+    title = _title(f"{rack.label} - {rack.node}", rack.links, load, (rack.node, rack.label))
+    stroke = _stroke(rack.links[:1] if load is None else rack.links, colours, load, rack.node)
+    return f'<path d="M{x1:g} {y1:g}L{x2:g} {y2:g}" {stroke}>{title}</path>'
 
 
-def _rack(rack: Rack, places: dict[str, _Place]) -> str:
-    return _box(rack.hosts[0], _text(rack), "host", places[rack.hosts[0]])
+def _rack(rack: Rack, labels: Mapping[str, str], places: dict[str, _Place]) -> str:
+    label = labels[rack.hosts[0]]
+    return _box(rack.hosts[0], label, "host", places[rack.hosts[0]], "" if label == _text(rack) else _text(rack))
 
 
-def _box(name: str, label: str, kind: str, place: _Place) -> str:
+def _box(name: str, label: str, kind: str, place: _Place, title: str = "") -> str:
     (x, y), width = place, _width(label)
     corner = _BOX / 2 if kind == "host" else 4
+    shown = f"<title>{escape(title)}</title>" if title else ""
     return (
-        f'<g data-node="{escape(name)}"><rect class="{kind}" x="{x - width / 2:g}" y="{y - _BOX / 2:g}" '
+        f'<g data-node="{escape(name)}">{shown}<rect class="{kind}" x="{x - width / 2:g}" y="{y - _BOX / 2:g}" '
         f'width="{width:g}" height="{_BOX}" rx="{corner:g}"/><text x="{x:g}" y="{y + 4:g}">{escape(label)}</text></g>'
     )

@@ -20,6 +20,9 @@ class Rack:
     hosts: tuple[str, ...]
     link: Link
 
+    links: tuple[Link, ...]
+    """Those of the hosts, in their order."""
+
     @property
     def label(self) -> str:
         if len(self.hosts) == 1:
@@ -64,13 +67,13 @@ class Tiers:
 def _racks(topology: Topology) -> list[Rack]:
     fold = len(topology.hosts) > UNFOLDED
     found: dict[tuple[object, ...], list[str]] = {}
-    links: dict[tuple[object, ...], Link] = {}
+    links: dict[tuple[object, ...], list[Link]] = {}
     for host in topology.hosts:
         link = topology.link_at(host.name, 0)
         key = (topology.peer(host.name, 0).node, link.rate_bps, link.delay_s, "" if fold else host.name)
         found.setdefault(key, []).append(host.name)
-        links[key] = link
-    return [Rack(str(key[0]), tuple(hosts), links[key]) for key, hosts in found.items()]
+        links.setdefault(key, []).append(link)
+    return [Rack(str(key[0]), tuple(hosts), links[key][0], tuple(links[key])) for key, hosts in found.items()]
 
 
 def _tiers(topology: Topology) -> dict[str, int]:

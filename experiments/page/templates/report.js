@@ -173,7 +173,7 @@
   };
 
   const legends = () => {
-    for (const legend of document.querySelectorAll(".legend")) {
+    for (const legend of document.querySelectorAll("div.legend")) {
       const plot = legend.parentElement.querySelector(".plot"), chart = data.charts[plot.dataset.chart], seen = new Map();
       for (const panel of chart.panels) {
         for (const line of panel.lines) if (line.x.length && line.label && !seen.has(line.label)) seen.set(line.label, line);

@@ -16,10 +16,14 @@ from experiments.page.figures_page import page, sections
 from experiments.page.report import _span, render, scheme_title
 from experiments.papers import FIGURES, SCENARIOS
 from experiments.results.judged_run import judge
+from experiments.results.utilisation import utilisation
+from experiments.run.execute import execute
 from experiments.run.progress import Silent
 from experiments.run.virtual import run_virtual
 from experiments.sweep.figures import run_figure, write
 from experiments.sweep.store import Store
+from experiments.traffic import Traffic
+from experiments.traffic.spec import TrafficSpec
 
 SCHEMES = ("pfc", "pcn")
 CHARTS = 6
@@ -90,6 +94,29 @@ def test_it_opens_offline_without_complaint_at_every_size(
     assert chromium.ask(WITHIN)
     background = chromium.ask("getComputedStyle(document.body).backgroundColor")
     assert (sum(map(int, background[4:-1].split(","))) < 200) == dark
+
+
+def test_report_of_traffic_shows_network_and_flows_by_size(chromium: Browser, tmp_path: Path) -> None:
+    traffic = Traffic(TrafficSpec("fat-tree", "W1"))
+    results = []
+    for scheme in SCHEMES:
+        plan, recording = execute(traffic.plan(scheme, 1, {"count": 60}), Silent())
+        results.append(judge(traffic, plan, recording, "virtual", "softswitch"))
+    report = tmp_path / "report.html"
+    report.write_text(render(results), encoding="utf-8")
+    for width in (400, 1400):
+        chromium.open(report, width)
+        assert chromium.complaints == []
+        assert chromium.ask("document.documentElement.scrollWidth") <= width
+        assert chromium.ask("document.querySelectorAll('.plot svg').length") == 4 * len(SCHEMES)
+    assert chromium.ask(WITHIN)
+    assert chromium.ask("document.querySelectorAll('svg.network').length") == len(SCHEMES)
+    titles = chromium.ask("[...document.querySelectorAll('svg.network path title')].map(one => one.textContent)")
+    used = utilisation(results[0])
+    assert f"h0 - e0: 40 Gbit/s, 5 us each way; {used['e0:1']:.0%} used from e0, {used['h0:0']:.0%} from h0" in titles
+    assert max(used.values()) > 0.1
+    rows = chromium.ask("document.querySelectorAll('#tables table:last-of-type tbody tr').length")
+    assert rows >= 6 + len(SCHEMES)
 
 
 def test_every_flow_has_a_colour(chromium: Browser, pages: dict[str, Path]) -> None:

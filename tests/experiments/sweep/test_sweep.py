@@ -346,10 +346,10 @@ def test_a_scenario_with_seeds_and_settings(tmp_path: Path, capsys: pytest.Captu
 def test_a_run_that_fails_is_a_row(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    def broken(plan: Plan, progress: RunProgress, variant: Variant) -> Recording:
+    def broken(plan: Plan, progress: RunProgress, variant: Variant, folder: Path | None = None) -> Recording:
         if plan.values.get("w_min") == 0.5:
             raise ExperimentError("half is too much")
-        return run_virtual(plan, progress, variant)
+        return run_virtual(plan, progress, variant, folder)
 
     monkeypatch.setattr("experiments.run.virtual.run_virtual", broken)
     out = tmp_path / "sweep"

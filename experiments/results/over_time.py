@@ -1,0 +1,47 @@
+"""What a summary keeps of a run over time, to be drawn over other runs: the largest queue, and PAUSE."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from experiments.data import series_math
+from experiments.data.recording import Recording
+from experiments.data.series_math import Array
+from experiments.define.outcomes import Curve
+
+QUEUE, PAUSE = "largest queue over time", "PAUSE over time"
+_POINTS = 200
+
+
+def over_time(recording: Recording) -> dict[str, Curve]:
+    """By name: x in ms; the largest queue of all ports that were read, in KB, its maximum in each of 200 bins; PAUSE
+    frames of all links a ms, in the same bins."""
+    edges = np.linspace(recording.start_s, recording.duration_s, _POINTS + 1)
+    starts_ms = [_rounded(start) for start in edges[:-1] * 1e3]
+    found: dict[str, Curve] = {}
+    if (queue := _queue(recording, edges)) is not None:
+        found[QUEUE] = (starts_ms, [_rounded(value / 1e3) for value in queue])
+    sent = np.zeros(_POINTS)
+    for link, record in recording.links.items():
+        if record.pause:
+            sent += np.diff(series_math.counter_at(*recording.series.get(link, "pause"), edges))
+    width_ms = float(edges[1] - edges[0]) * 1e3
+    found[PAUSE] = (starts_ms, [_rounded(value / width_ms) for value in sent])
+    return found
+
+
+def _queue(recording: Recording, edges: Array) -> Array | None:
+    series = recording.series
+    read = [("network", "largest_queue_bytes")] if series.entities("largest_queue_bytes") else []
+    read = read or [(port, "waiting_bytes") for port in series.entities("waiting_bytes")]
+    most = np.zeros(edges.size - 1)
+    for entity, metric in read:
+        times, values = series.get(entity, metric)
+        inside = (times >= edges[0]) & (times <= edges[-1])
+        bins = np.minimum(np.searchsorted(edges, times[inside], side="right") - 1, most.size - 1)
+        np.maximum.at(most, bins, values[inside])
+    return most if read else None
+
+
+def _rounded(value: float) -> float:
+    return float(f"{value:.6g}")

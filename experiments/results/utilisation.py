@@ -1,0 +1,28 @@
+"""How much of each link's rate frames of flows used, each way, over a whole run."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from experiments.data import series_math
+from experiments.data.plan import HEADER_BYTES
+from experiments.results.judged_run import Result
+
+
+def utilisation(result: Result) -> dict[str, float]:
+    """Shares of 1, by the port that the direction leaves (`s0:4`). Switches' ports count what they transmit, of the
+    lossless class; of a host there is what its flows sent."""
+    plan, recording = result.plan, result.recording
+    span_s = recording.duration_s - recording.start_s
+    found = {
+        name: series_math.utilisation(
+            *recording.series.get(name, "transmitted_bytes"), port.rate_bps, recording.start_s, recording.duration_s
+        )
+        for name, port in recording.ports.items()
+    }
+    sent: Counter[str] = Counter()
+    for flow in recording.flows:
+        sent[flow.src] += flow.sent_bytes + flow.sent_packets * HEADER_BYTES
+    for host, size in sent.items():
+        found[f"{host}:0"] = 8 * size / span_s / plan.topology.link_at(host, 0).rate_bps
+    return found

@@ -1,0 +1,159 @@
+"""What becomes of flows by their size, as HPCC's fct_analysis.py prints it: bins of equally many flows; and the tables
+and curves of a run that show it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from experiments.data.series_math import Array
+from experiments.define.looks import label
+from experiments.define.outcomes import Curve
+from experiments.define.tables import Measured, Table
+from experiments.traffic.flows import ALL, PERCENTILES, Ended
+
+BINS, _LEAST = 20, 10
+"""How many bins there are at most; how many flows are in one at least, but for flows of one size."""
+STATISTICS = ("mean", *(f"p{q:g}" for q in PERCENTILES))
+_UNITS = {"ms": "completion time, ms", "slowdown": "slowdown"}
+_SIDE_BY_SIDE = ("p50", "p95", "p99")
+"""Of several runs: HPCC's columns."""
+_SHARES = np.linspace(0, 100, 201)
+
+
+def curves(sizes: Array, ended: Ended) -> dict[str, Curve]:
+    """Flows, and mean and percentiles of completion time and slowdown, over the largest size of each bin; and the
+    distribution of the completion times. A bin of which a flow hasn't arrived has neither mean nor percentile."""
+    found: dict[str, Curve] = {}
+    limits = _limits(sizes)
+    which = np.searchsorted(limits, sizes)
+    found["flows by size"] = (limits.tolist(), np.bincount(which, minlength=limits.size).astype(float).tolist())
+    for unit, values in (("ms", ended.fct_s * 1e3), ("slowdown", ended.slowdown)):
+        bins = [values[which == number] for number in range(limits.size)]
+        known = [(limit, own) for limit, own in zip(limits, bins, strict=True) if not np.isnan(own).any()]
+        for name in STATISTICS:
+            points = [(float(limit), _rounded(_statistic(name, own))) for limit, own in known]
+            found[f"{name} {unit} by size"] = ([x for x, _ in points], [y for _, y in points])
+    times = np.sort(ended.fct_s[~np.isnan(ended.fct_s)]) * 1e3
+    if times.size:
+        places = np.minimum((_SHARES / 100 * times.size).astype(int), times.size - 1)
+        shares = (places + 1) / ended.fct_s.size * 100
+        found["completion time"] = ([_rounded(x) for x in times[places]], [_rounded(y) for y in shares])
+    return found
+
+
+def _limits(sizes: Array) -> Array:
+    """The largest size of each bin."""
+    ordered = np.sort(sizes)
+    bins = max(1, min(BINS, ordered.size // _LEAST))
+    limits: Array = np.unique(ordered[np.arange(1, bins + 1) * ordered.size // bins - 1])
+    return limits
+
+
+def _statistic(name: str, values: Array) -> float:
+    return float(values.mean() if name == "mean" else np.percentile(values, float(name[1:])))
+
+
+def _rounded(value: float) -> float:
+    return float(f"{value:.6g}")
+
+
+def tables(runs: Mapping[str, Measured]) -> list[Table]:
+    """Of one run, or of several side by side, by their names."""
+    if len(runs) == 1:
+        (one,) = runs.values()
+        return [_counts(runs), _times(runs), _bins(one)]
+    return [_counts(runs), _times(runs), _bins_of(runs)]
+
+
+def _counts(runs: Mapping[str, Measured]) -> Table:
+    """How many flows, what they got, what PFC and the queues did."""
+    names = dict.fromkeys(name for one in runs.values() for name in one.numbers if name.startswith("pause_frames "))
+    tiers = [name for name in names if not name.startswith("pause_frames class")]
+    columns = ["", "flows", "done", "goodput, Gbit/s", "largest queue, KB", "PAUSE"]
+    return Table(
+        "flows",
+        [*columns, *(f"PAUSE of {name.partition(' ')[2] or 'switches'}*" for name in tiers)],
+        [
+            [
+                label(name),
+                *(_count(value) for value in (flows, None if flows is None else flows - (missing or 0))),
+                _number(one.numbers.get("goodput_gbps")),
+                _number(one.numbers.get("largest_queue_kb")),
+                *(_count(one.numbers.get(number, 0.0)) for number in ("pause_frames", *tiers)),
+            ]
+            for name, one in runs.items()
+            for flows, missing in [(one.numbers.get(f"flows {ALL}"), one.numbers.get(f"unfinished {ALL}"))]
+        ],
+    )
+
+
+def _times(runs: Mapping[str, Measured]) -> Table:
+    return Table(
+        "completion time (ms) and slowdown of all flows",
+        ["", *(f"{unit} {name}" for unit in _UNITS for name in STATISTICS)],
+        [
+            [
+                label(run),
+                *(_number(one.numbers.get(f"{name}_{unit} {ALL}")) for unit in _UNITS for name in STATISTICS),
+            ]
+            for run, one in runs.items()
+        ],
+    )
+
+
+def _bins(one: Measured) -> Table:
+    found = {name: dict(zip(*curve, strict=True)) for name, curve in one.curves.items()}
+    return Table(
+        "by size: completion time (ms) and slowdown",
+        ["up to", "flows", *(f"{unit} {name}" for unit in _UNITS for name in STATISTICS)],
+        [
+            [
+                size_text(limit),
+                _count(flows),
+                *(_number(found[f"{name} {unit} by size"].get(limit)) for unit in _UNITS for name in STATISTICS),
+            ]
+            for limit, flows in found.get("flows by size", {}).items()
+        ],
+    )
+
+
+def _bins_of(runs: Mapping[str, Measured]) -> Table:
+    """Slowdown side by side."""
+    found = {
+        run: {name: dict(zip(*curve, strict=True)) for name, curve in one.curves.items()} for run, one in runs.items()
+    }
+    limits: dict[float, float] = {}
+    for one in found.values():
+        limits |= one.get("flows by size", {})
+    return Table(
+        "slowdown by size",
+        ["up to", "flows", *(f"{label(run)} {name}" for run in runs for name in _SIDE_BY_SIDE)],
+        [
+            [
+                size_text(limit),
+                _count(limits[limit]),
+                *(
+                    _number(one.get(f"{name} slowdown by size", {}).get(limit))
+                    for one in found.values()
+                    for name in _SIDE_BY_SIDE
+                ),
+            ]
+            for limit in sorted(limits)
+        ],
+    )
+
+
+def size_text(size: float) -> str:
+    """A number of bytes for people: 12.3 KB."""
+    scale, unit = next(((s, u) for s, u in ((1e9, "GB"), (1e6, "MB"), (1e3, "KB")) if size >= s), (1.0, "B"))
+    return f"{size / scale:.4g} {unit}"
+
+
+def _number(value: float | None) -> str:
+    return _count(value) if value is None or value >= 1000 else f"{value:.4g}"
+
+
+def _count(value: float | None) -> str:
+    return "–" if value is None else f"{value:,.0f}"

@@ -1,0 +1,78 @@
+"""Bins of flows by size: what they hold, and the tables that a run prints."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from experiments.define.tables import Measured
+from experiments.traffic import by_size
+from experiments.traffic.flows import Ended
+from pcn.cli import run as pcn
+
+FLOWS = st.lists(st.tuples(st.integers(1, 10**9), st.floats(1e-6, 10.0)), min_size=1, max_size=300)
+
+
+def ended(times: list[float]) -> Ended:
+    """Slowdowns are a thousandfold of the times."""
+    return Ended(["S"] * len(times), np.array(times), np.array(times) * 1e3)
+
+
+@given(FLOWS)
+def test_bins_hold_each_flow_once_and_no_size_twice(flows: list[tuple[int, float]]) -> None:
+    sizes = np.array([size for size, _ in flows], float)
+    curves = by_size.curves(sizes, ended([time for _, time in flows]))
+    limits, counts = curves["flows by size"]
+    assert sum(counts) == len(flows)
+    assert min(counts) >= 1
+    assert len(limits) <= by_size.BINS
+    below = 0.0
+    for number, limit in enumerate(limits):
+        own = np.array([time * 1e3 for size, time in flows if below < size <= limit])
+        assert counts[number] == own.size
+        assert curves["p95 slowdown by size"][1][number] == pytest.approx(np.percentile(own, 95), rel=1e-5)
+        assert curves["mean ms by size"][1][number] == pytest.approx(own.mean(), rel=1e-5)
+        below = limit
+    shares = curves["completion time"][1]
+    assert shares == sorted(shares)
+    assert shares[-1] == 100
+
+
+def test_bin_with_an_unfinished_flow_has_no_percentile() -> None:
+    sizes = np.arange(1, 401, dtype=float)
+    times = [float("nan") if size == 30 else 1e-3 for size in sizes]
+    curves = by_size.curves(sizes, ended(times))
+    assert len(curves["flows by size"][0]) == 20
+    assert curves["p50 ms by size"][0] == [limit for limit in curves["flows by size"][0] if limit != 40]
+    assert curves["completion time"][1][-1] == pytest.approx(399 / 400 * 100, rel=1e-5)
+    (*_, bins) = by_size.tables({"pcn": Measured({}, curves)})
+    assert bins.rows[1][:4] == ["40 B", "20", "–", "–"]
+    (*_, bins) = by_size.tables({"pcn": Measured({}, curves), "pfc": Measured({}, {})})
+    assert bins.rows[1] == ["40 B", "20", "–", "–", "–", "–", "–", "–"]
+
+
+def test_run_prints_what_becomes_of_its_flows(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    command = ["run", "traffic", "--clock", "virtual", "--topology", "star", "--workload", "W1", "--set", "count=60"]
+    out = ["--no-pictures", "--set", "xoff_bytes=20KB", "--latency", "--out", str(tmp_path / "out")]
+    assert pcn([*command, "--scheme", "pcn,pfc", *out]) == 0
+    printed = capsys.readouterr().out
+    summary = json.loads((tmp_path / "out/pcn/summary.json").read_text())
+    lines = [line.split() for line in printed.splitlines()]
+    flows = next(line for line in lines if line[:1] == ["PCN"] and "60" in line)
+    assert flows[1:3] == ["60", "60"]
+    assert float(flows[5].replace(",", "")) == summary["measures"]["pause_frames"]
+    times = [line for line in lines if line[:1] == ["PCN"]][1]
+    assert float(times[1]) == pytest.approx(summary["measures"]["mean_ms all"], rel=1e-3)
+    assert float(times[-1]) == pytest.approx(summary["measures"]["p99.9_slowdown all"], rel=1e-3)
+    limits, counts = summary["curves"]["flows by size"]
+    rows = [line for line in lines if len(line) == 9 and line[1] in ("B", "KB", "MB")]
+    assert len(rows) == len(limits) == 6
+    assert [float(row[2]) for row in rows] == counts
+    assert [float(row[4]) for row in rows] == pytest.approx(summary["curves"]["p95 slowdown by size"][1], rel=1e-3)
+    assert "pfc: packet latency of class 3, us: mean " in printed
+    assert summary["latency"]["3"]["p50_s"] <= summary["latency"]["3"]["p99_s"]
