@@ -37,9 +37,9 @@ class FlowChoice:
         name, _, value = text.partition("=")
         if name == "flows" and value == "all":
             return cls(every=True)
-        if name == "flows" and re.fullmatch(r"worst:[1-9]\d{0,5}", value):
+        if name == "flows" and re.fullmatch(r"worst:[1-9][0-9]{0,5}", value):
             return cls(worst=int(value.partition(":")[2]))
-        if name == "flows" and re.fullmatch(r"\d{1,9}(,\d{1,9})*", value):
+        if name == "flows" and re.fullmatch(r"[0-9]{1,9}(,[0-9]{1,9})*", value):
             return cls(ids=tuple(dict.fromkeys(map(int, value.split(",")))))
         raise ExperimentError(f"--series {text}: write it as {_CHOICE}")
 

@@ -1,0 +1,239 @@
+"""What a virtual run records on request: events, queues, series of flows, captures, and files for HPCC's scripts."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+from scapy.layers.l2 import Ether
+from scapy.utils import RawPcapNgReader
+
+from experiments.data.errors import ExperimentError
+from experiments.data.records import FlowChoice, parse_port
+from pcn.cli import run as pcn
+from topologies.formats.hpcc import write
+from topologies.star import star
+
+RUN = ["run", "traffic", "--clock", "virtual", "--topology", "star", "--workload", "W1", "--pattern", "incast"]
+SET = ["--set", "count=80", "--set", "xoff_bytes=20KB", "--scheme", "pfc", "--no-pictures", "-q"]
+EVERY = [
+    "--events",
+    "--latency",
+    "--queues",
+    "5us",
+    "--series",
+    "flows=worst:2",
+    "--capture",
+    "s0:5",
+    "--export",
+    "hpcc",
+]
+
+
+@dataclass(frozen=True)
+class Made:
+    """A run's folder."""
+
+    folder: Path
+
+    @property
+    def summary(self) -> dict[str, Any]:
+        found: dict[str, Any] = json.loads((self.folder / "summary.json").read_text())
+        return found
+
+    def table(self, name: str) -> list[dict[str, Any]]:
+        rows: list[dict[str, Any]] = pq.read_table(self.folder / f"{name}.parquet").to_pylist()
+        return rows
+
+    def lines(self, name: str) -> list[list[str]]:
+        return [line.split() for line in (self.folder / name).read_text().splitlines()]
+
+    def links(self) -> Mapping[str, Mapping[str, int]]:
+        links: Mapping[str, Mapping[str, int]] = self.summary["pfc"]["links"]
+        return links
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Made:
+    """A run that records all, with much PAUSE."""
+    folder = tmp_path_factory.mktemp("records") / "all"
+    assert pcn([*RUN, *SET, *EVERY, "--out", str(folder)]) == 0
+    return Made(folder)
+
+
+@pytest.fixture(scope="module")
+def plain(tmp_path_factory: pytest.TempPathFactory) -> Made:
+    """The same run, which records nothing more than others."""
+    folder = tmp_path_factory.mktemp("records") / "plain"
+    assert pcn([*RUN, *SET, "--out", str(folder)]) == 0
+    return Made(folder)
+
+
+def test_what_is_recorded_changes_no_result(made: Made, plain: Made) -> None:
+    assert made.table("flows") == plain.table("flows")
+    for entry in ("packets", "pfc", "ports", "flows", "measures"):
+        if entry == "measures":  # the largest queue is seen more often here
+            assert made.summary[entry].pop("largest_queue_kb") >= plain.summary[entry]["largest_queue_kb"]
+            continue
+        assert made.summary[entry] == plain.summary[entry]
+    assert not {"events.parquet", "queues.parquet", "fct.txt", "s0-5.pcapng"} & {
+        path.name for path in plain.folder.iterdir()
+    }
+
+
+def test_events_are_what_links_count(made: Made) -> None:
+    rows = made.table("events")
+    counts = Counter((row["node"], row["port"], row["event"]) for row in rows)
+    topology = star()
+    for port in topology.ports("s0"):
+        link = made.links()[topology.link_name("s0", port)]
+        peer = topology.peer("s0", port)
+        assert counts["s0", port, "PAUSE queued"] == counts[peer.node, peer.port, "paused"] == link["pause"]
+        assert counts["s0", port, "RESUME queued"] == counts[peer.node, peer.port, "resumed"] == link["resume"]
+    assert sum(one["pause"] for one in made.links().values()) > 10
+    times = [row["time_s"] for row in rows]
+    assert times == sorted(times)
+    assert {row["class"] for row in rows} == {3}
+
+
+def test_queues_are_those_of_all_ports(made: Made) -> None:
+    rows = made.table("queues")
+    times = sorted({row["time_s"] for row in rows})
+    assert np.diff(times) == pytest.approx(5e-6)
+    assert Counter(row["port"] for row in rows) == {f"s0:{port}": len(times) for port in star().ports("s0")}
+    most = max(row["queue_bytes"] for row in rows)
+    assert most / 1e3 == made.summary["measures"]["largest_queue_kb"]
+    assert most > 20e3
+
+
+def test_series_of_the_worst_flows_are_those_of_the_largest_slowdown(made: Made) -> None:
+    flows = sorted(made.table("flows"), key=lambda row: -row["slowdown"])
+    expected = {f"flow {row['id']}" for row in flows[:2]}
+    series = made.table("series")
+    assert {row["entity"] for row in series if row["entity"].startswith("flow ")} == expected
+    for entity in expected:
+        own = {row["metric"]: row["value"] for row in series if row["entity"] == entity}
+        flow = next(row for row in flows if f"flow {row['id']}" == entity)
+        assert own["rate_bps"] == 0, "it has ended"
+        assert own["received_bytes"] <= flow["size_bytes"]
+        assert own["sent_bytes"] > 0
+
+
+def test_capture_has_both_ways_in_order(made: Made) -> None:
+    frames = [
+        (meta.tshigh << 32 | meta.tslow, Ether(data))
+        for data, meta in RawPcapNgReader(str(made.folder / "s0-5.pcapng"))
+    ]
+    times = [time for time, _ in frames]
+    assert times == sorted(times)
+    topology = star()
+    macs = Counter(frame.src for _, frame in frames if frame.type == 0x0800)
+    host = topology.host(topology.peer("s0", 5).node)
+    flows = made.table("flows")
+    assert macs[host.mac] >= sum(row["sent_packets"] for row in flows if row["src"] == host.name)
+    assert sum(macs.values()) >= sum(row["sent_packets"] for row in flows if host.name in (row["src"], row["dst"]))
+    pauses = [frame for _, frame in frames if frame.type == 0x8808]
+    link = made.links()[topology.link_name("s0", 5)]
+    assert len(pauses) == link["pause"] + link["resume"]
+    assert sorted(path.name for path in made.folder.iterdir() if path.name.startswith(".")) == []
+
+
+def test_fct_of_hpcc_has_our_slowdowns(made: Made) -> None:
+    """Its script divides the seventh column by the eighth, of the flows with 100 in the fourth."""
+    rows = made.lines("fct.txt")
+    flows = {
+        (row["src"], row["dst"], row["size_bytes"], round(row["start_s"] * 1e9)): row for row in made.table("flows")
+    }
+    numbers = numbers_in_topology_txt()
+    assert len(rows) == len(flows) == 80
+    for row in rows:
+        src, dst = (numbers[(int(word, 16) >> 8 & 0xFF) + (int(word, 16) >> 16 & 0xFF) * 256] for word in row[:2])
+        flow = flows.pop((src, dst, int(row[4]), int(row[5])))
+        assert row[3] == "100"
+        assert int(row[6]) / int(row[7]) == pytest.approx(flow["slowdown"], rel=2e-3)
+        assert int(row[6]) == pytest.approx(flow["fct_s"] * 1e9, abs=1)
+    ends = [int(row[5]) + int(row[6]) for row in rows]
+    assert all(second >= first - 1 for first, second in pairwise(ends))
+
+
+def numbers_in_topology_txt() -> dict[int, str]:
+    """Names of hosts by their number in the topology.txt that is written for HPCC: hosts come first."""
+    topology = star()
+    head = write(topology).split()[:3]
+    assert int(head[0]) == len(topology.hosts) + 1
+    return {number: host.name for number, host in enumerate(topology.hosts)}
+
+
+def test_pfc_of_hpcc_is_at_the_port_that_stops(made: Made) -> None:
+    rows = [tuple(map(int, row)) for row in made.lines("pfc.txt")]
+    assert [row[0] for row in rows] == sorted(row[0] for row in rows)
+    assert {row[2:4] for row in rows} == {(0, 1)}, "hosts alone are stopped here, at their one interface"
+    assert sum(row[4] for row in rows) == sum(one["pause"] for one in made.links().values())
+    assert sum(1 - row[4] for row in rows) == sum(one["resume"] for one in made.links().values())
+    hosts = {number: star().peer(name, 0).port for number, name in numbers_in_topology_txt().items()}
+    stopped = Counter(hosts[row[1]] for row in rows if row[4])
+    assert stopped == {
+        port: count for port in star().ports("s0") if (count := made.links()[star().link_name("s0", port)]["pause"])
+    }
+
+
+def test_qlen_of_hpcc_counts_samples_by_kilobyte(made: Made) -> None:
+    lines = made.lines("qlen.txt")
+    last = lines[len(lines) - 1 - [line[0] for line in lines[::-1]].index("time:") + 1 :]
+    queues: dict[int, list[float]] = {}
+    for row in made.table("queues"):
+        queues.setdefault(int(row["port"].partition(":")[2]), []).append(row["queue_bytes"])
+    assert {int(line[1]) for line in last} == set(queues)
+    for line in last:
+        expected = np.bincount((np.array(queues[int(line[1])]) / 1000).astype(int))
+        assert list(map(int, line[2:]))[: expected.size] == expected.tolist()
+        assert line[0] == str(len(star().hosts))
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--series", "flows=99"], "--series: no flow 99: flows are numbered 0 to 79"),
+        (["--series", "1,2"], "--series 1,2: write it as --series flows=1,7"),
+        (["--capture", "s0:17"], "--capture s0:17: s0 has no port 17"),
+        (["--capture", "s0"], "--capture s0: write it as NODE:PORT"),
+        (["--export", "hpc"], "no format to export 'hpc'; did you mean 'hpcc'"),
+        (["--queues", "0.01ns"], "samples of 5 ports are too many"),
+        (["--clock", "live", "--events"], "need --clock virtual"),
+    ],
+)
+def test_requests_that_no_run_can_meet(
+    options: list[str], message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert pcn([*RUN, *SET, *options, "--out", str(tmp_path / "out")]) == 1
+    assert message in capsys.readouterr().err
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_choices_of_flows() -> None:
+    assert FlowChoice.parse("flows=3,1,3").ids == (3, 1)
+    assert FlowChoice.parse("flows=all").among([5, 7]) == {5, 7}
+    assert FlowChoice.parse("flows=worst:10").worst == 10
+    for text in ("flows=", "flows=worst:0", "flows=1,", "flows=-1", "rate=all", "flows=\N{ARABIC-INDIC DIGIT ONE}"):
+        with pytest.raises(ExperimentError, match="write it as"):
+            FlowChoice.parse(text)
+    for text in ("s0", "s0:", ":1", "s0:x", "s0:123456", "s0:\N{ARABIC-INDIC DIGIT ONE}"):
+        with pytest.raises(ExperimentError, match="write it as NODE:PORT"):
+            parse_port(text)
+
+
+def test_choice_of_all_flows_has_what_single_flows_have(tmp_path: Path) -> None:
+    command = ["run", "traffic", "--clock", "virtual", "--topology", "star", "--set", "count=4", "--scheme", "dcqcn"]
+    assert pcn([*command, "--no-pictures", "-q", "--series", "flows=all", "--out", str(tmp_path / "out")]) == 0
+    rows = Made(tmp_path / "out").table("series")
+    metrics = {row["metric"] for row in rows if row["entity"] == "flow 2"}
+    assert {"rate_bps", "alpha", "received_bytes", "marked_packets"} <= metrics
+    assert {row["entity"] for row in rows if row["entity"].startswith("flow")} == {f"flow {one}" for one in range(4)}
