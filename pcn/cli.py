@@ -18,6 +18,7 @@ _COMMANDS = {
     "run": "pcn.commands.run",
     "figure": "pcn.commands.figure",
     "sweep": "pcn.commands.sweep",
+    "compare": "pcn.commands.compare",
     "scheme": "pcn.commands.scheme",
     "topology": "pcn.commands.topology",
     "up": "pcn.commands.network",

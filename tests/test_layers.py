@@ -35,6 +35,7 @@ ROOMS = {
         "results": "data define",
         "sweep": "data define papers draw run results",
         "page": "data define papers draw results sweep",
+        "compare": "data define papers draw results sweep page",
         "runner": "data define papers run results page",
     },
     "experiments.papers.pcn": {

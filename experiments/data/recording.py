@@ -2,26 +2,9 @@
 
 All times and rates are nominal, in SI units; nodes, ports (`s0:4`) and links (`s1->s0`) are named as in the topology.
 
-Series that the rest relies on, by entity and metric. FLOW is `flow N`; flows of a group (`FlowSpec.group`) have series
-together, under the group's name, and no rate, unless the plan records a flow (`Records.flows`):
-
-    FLOW      rate_bps                           the rate that the algorithm allows, of frames (step series)
-    FLOW      w, alpha, ...                      the RP's other variables, as `ReactionPoint.state` names them
-    FLOW      sent_bytes                         frames that have left the host (counter series)
-    FLOW      received_bytes                     payload that has arrived (counter series)
-    FLOW      received_packets, marked_packets, marked_ue_packets   packets that have arrived, of them marked CE, and UE
-                                                                    (counter series)
-    FLOW      window_packets, window_marked, window_marked_ue   of a window that made a CNP: all, those marked CE, UE
-    PORT      waiting_bytes, waiting_packets, pn, tx_paused                 samples of registers
-    PORT      output_bytes                                                  of its output buffer, if it has one
-    PORT      ingress_bytes                         what came in by it and is inside, if the plan samples it
-    PORT      transmitted_bytes, transmitted_packets        counter series, lossless class; at egress, so before an
-                                                            output buffer behind a fabric, if there is one
-    PORT      marked_packets, marked_ue_packets, notified_packets   likewise, those of these counters that exist
-    PORT      what marking points name (SAMPLED)                            samples of registers
-    LINK      pause, resume                                                 PFC frames sent over it (counter series)
-    LINK      xoff                                                          1 while they stop it
-    network   largest_queue_bytes         at that of all ports where most waits, in virtual time alone (samples)
+docs/results-format.md has all series by entity and metric, with their units; a test compares it with runs. Flows of a
+group (`FlowSpec.group`) have series together, under the group's name, and no rate, unless the plan records them by
+themselves (`Records.flows`).
 """
 
 from __future__ import annotations

@@ -62,8 +62,9 @@ class RunPage:
     """What the report of a single run shows beside its checks. Texts are (figure that a text belongs to, `topology` or
     `checks`; a short paragraph)."""
 
-    charts: Sequence[Callable[[Plan, Recording], Chart]]
-    """The figures, each by itself, named as its chart is: the same ones, in the same order, for each scheme."""
+    charts: Sequence[Callable[[Plan, Recording], Chart | None]]
+    """The figures, each by itself, named as its chart is: the same ones, in the same order, for each scheme. None: this
+    run has nothing to show there."""
     headlines: Callable[[Plan, Recording, Steady], list[Headline]]
     """What one looks at first: the same ones for each scheme."""
     about: Callable[[Plan], list[tuple[str, str]]]

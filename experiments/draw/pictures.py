@@ -1,4 +1,4 @@
-"""Charts as pictures, PNG and SVG: the views of a run's chart side by side, or the charts of several runs."""
+"""Charts as pictures, PNG, SVG and PDF: the views of a run's chart side by side, or the charts of several runs."""
 
 from __future__ import annotations
 
@@ -8,19 +8,23 @@ import math
 import statistics
 import zlib
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import matplotlib
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.backends.backend_pdf import FigureCanvasPdf
 from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
-from matplotlib.ticker import AutoMinorLocator, ScalarFormatter
+from matplotlib.ticker import AutoMinorLocator, FuncFormatter
 
 from experiments.define.charts import PALE_OPACITY, PALE_WIDTH, Chart, Line, View, highest, part, shown, values
 from experiments.define.looks import LOOKS, Look
 from experiments.draw.palette import LIGHT, Theme
 
+STYLE = Path(__file__).with_name("pcn.mplstyle")
+"""What all pictures have in common; `matplotlib.style.use` takes it for one's own."""
 _STROKES = {"solid": "-", "dashed": (0, (5, 3)), "dotted": (0, (1, 2))}
 _TICKS = 8
 """The most different x on a logarithmic axis that each get a label."""
@@ -38,23 +42,32 @@ _SEEDS = "points and bars: means over the seeds, with standard errors; dots: eac
 _MARKS = ("P", "<", ">", "h", "*", "d", "p")
 
 
-def pictures(charts: Sequence[Chart]) -> dict[str, bytes]:
-    """The charts as data, by format: `png` and `svg`. Equal charts give equal data."""
-    figure = draw(charts)
-    figure.draw_without_rendering()  # finds a place for everything
-    figure.set_layout_engine("none")
-    # By the canvases, which aren't typed: `savefig` draws twice.
-    in_png: Any = FigureCanvasAgg(figure)
-    in_svg: Any = FigureCanvasSVG(figure)
-    png, svg = io.BytesIO(), io.BytesIO()
-    in_png.print_png(png, metadata={"Software": None})
-    with matplotlib.rc_context({"svg.hashsalt": "pcn-lab"}):
-        in_svg.print_svg(svg, metadata={"Date": None})
-    return {"png": png.getvalue(), "svg": svg.getvalue()}
+def pictures(charts: Sequence[Chart], pdf: bool = False) -> dict[str, bytes]:
+    """The charts as data, by format: `png`, `svg`, and `pdf`, which takes as long as both. Equal charts give equal
+    data."""
+    with matplotlib.rc_context(fname=str(STYLE)):
+        figure = draw(charts)
+        figure.draw_without_rendering()  # finds a place for everything
+        figure.set_layout_engine("none")
+        # By the canvases, which aren't typed: `savefig` draws twice.
+        found = {"png": io.BytesIO(), "svg": io.BytesIO()}
+        in_png: Any = FigureCanvasAgg(figure)
+        in_svg: Any = FigureCanvasSVG(figure)
+        in_png.print_png(found["png"], metadata={"Software": None})
+        in_svg.print_svg(found["svg"], metadata={"Date": None})
+        if pdf:
+            in_pdf: Any = FigureCanvasPdf(figure)
+            in_pdf.print_pdf(found.setdefault("pdf", io.BytesIO()), metadata={"CreationDate": None})
+        return {kind: data.getvalue() for kind, data in found.items()}
 
 
 def draw(charts: Sequence[Chart]) -> Figure:
     """One chart with its views, or charts side by side, at most three a row by default."""
+    with matplotlib.rc_context(fname=str(STYLE)):
+        return _drawn(charts)
+
+
+def _drawn(charts: Sequence[Chart]) -> Figure:
     first = charts[0]
     if first.views:
         figure, columns, rows = Figure(figsize=(10.4, 3.9), dpi=160, layout="constrained"), len(first.views), 1
@@ -72,7 +85,7 @@ def draw(charts: Sequence[Chart]) -> Figure:
     for axes, (chart, view) in zip(drawn, panes, strict=True):
         _draw(axes, chart, view, LIGHT)
         if view is None or axes is drawn[0]:
-            axes.set_ylabel(chart.y_label, fontsize=9, color=LIGHT.ink)
+            axes.set_ylabel(chart.y_label, color=LIGHT.ink)
     _name(figure, drawn, charts, LIGHT)
     if any(len(values) > 1 for chart in charts for line in chart.lines for values in line.seeds):
         figure.supxlabel(_SEEDS, fontsize=8, color=LIGHT.muted, x=0.01, ha="left")
@@ -126,10 +139,6 @@ def _legend(where: Figure | Axes, named: Mapping[str, Any], theme: Theme, column
         list(named.values()),
         list(named),
         ncols=min(columns, len(named)),
-        frameon=False,
-        fontsize=8.5,
-        handlelength=2.2,
-        columnspacing=1.4,
         **place,
     )
     for text in made.get_texts():
@@ -145,8 +154,8 @@ def _draw(axes: Axes, chart: Chart, view: View | None, theme: Theme) -> None:
         _draw_rows(axes, chart, theme)
     else:
         _draw_lines(axes, chart, view, theme)
-    axes.set_title(view.title if view else chart.title, loc="left", fontsize=9.5, color=theme.ink)
-    axes.set_xlabel(chart.x_label, fontsize=9, color=theme.ink)
+    axes.set_title(view.title if view else chart.title, color=theme.ink)
+    axes.set_xlabel(chart.x_label, color=theme.ink)
     if chart.empty and not any(line.y.size for line in chart.lines):
         axes.text(0.5, 0.5, chart.empty, transform=axes.transAxes, ha="center", color=theme.muted)
         axes.set_yticks([])
@@ -155,11 +164,9 @@ def _draw(axes: Axes, chart: Chart, view: View | None, theme: Theme) -> None:
 def _dress(axes: Axes, theme: Theme) -> None:
     """Background, grid, ticks and frame."""
     axes.set_facecolor(theme.background)
-    axes.grid(True, color=theme.grid, lw=0.8)
-    axes.set_axisbelow(True)
-    axes.tick_params(which="both", colors=theme.muted, labelsize=8.5)
-    for side, spine in axes.spines.items():
-        spine.set_visible(side in ("left", "bottom"))
+    axes.grid(color=theme.grid)
+    axes.tick_params(which="both", colors=theme.muted)
+    for spine in axes.spines.values():
         spine.set_color(theme.muted)
 
 
@@ -265,7 +272,7 @@ def _set_x(axes: Axes, chart: Chart, view: View | None) -> None:
         if len(ticks) <= _TICKS:
             axes.set_xticks(ticks, [f"{tick:g}" for tick in ticks], minor=False)
         else:
-            axes.xaxis.set_major_formatter(ScalarFormatter())
+            axes.xaxis.set_major_formatter(FuncFormatter(lambda x, _: f"{x:.3g}"))
         axes.minorticks_off()
     names = chart.ticks or chart.bars
     if names:

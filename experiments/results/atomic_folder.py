@@ -31,7 +31,9 @@ SUMMARY, SERIES = "summary.json", "series.parquet"
 COMPARISON = "comparison.json"
 """Of several runs, each in a separate directory."""
 FIGURE = "figure.json"
-_NUMBERS = (SUMMARY, SERIES, COMPARISON, FIGURE)
+COMPARED = "numbers.csv"
+"""Of results side by side."""
+_NUMBERS = (SUMMARY, SERIES, COMPARISON, FIGURE, COMPARED)
 """What makes a directory a result: one of these is in it."""
 _OPTIONAL = {"figures": "PNG and SVG", "parquet": "Parquet files"}
 """What an extra writes."""

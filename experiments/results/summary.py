@@ -192,6 +192,12 @@ RUN = Columns(
     [
         Column("schema", int, "version of this format", lambda result: SCHEMA),
         Column("scenario", str, "name of the experiment", "plan.scenario"),
+        Column(
+            "reference",
+            str,
+            "the experiment with what it is made of, as a query: topology, sizes, pattern, flows",
+            "experiment.reference",
+        ),
         Column("scheme", str, "congestion control", "plan.scheme"),
         Column("clock", str, "live or virtual"),
         Column("target", str, "switch: softswitch or bmv2"),

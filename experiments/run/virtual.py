@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Iterable
 from dataclasses import replace
@@ -274,6 +275,8 @@ class _Run:
             return
         entity, time_s = flow_entity(flow.spec.id), now_s + self._plan.start_s
         self.series.add(time_s, entity, "rate_bps", flow.rp.rate_bps)
+        if flow.rp.window_bytes < math.inf:
+            self.series.add(time_s, entity, "window_bytes", flow.rp.window_bytes)
         for name, value in flow.rp.state().items():
             self.series.add(time_s, entity, name, value)
 

@@ -15,6 +15,7 @@ from experiments.define import charts
 from experiments.define.charts import Chart, Line, View
 from experiments.define.experiment import Headline
 from experiments.define.outcomes import said
+from experiments.traffic import single_flows
 from experiments.traffic.flows import ALL, SIZES, ended, numbers, pause_by_class, pause_by_tier, tier_of
 from topologies import extras
 
@@ -122,7 +123,7 @@ def _views(plan: Plan, recording: Recording) -> tuple[View]:
     return (View("whole run", 0.0, min(last_s, plan.duration_s) * 1e3),)
 
 
-CHARTS = (slowdown, under_way, queues, pause)
+CHARTS = (slowdown, under_way, queues, pause, *single_flows.CHARTS)
 
 
 def headlines(plan: Plan, recording: Recording, steady: Steady) -> list[Headline]:

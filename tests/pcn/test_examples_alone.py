@@ -17,6 +17,7 @@ import pytest
 import sanitizers
 from machine import Machine, machine
 from own_pids import OWN_PIDS
+from waiting import LIMIT_S
 
 import examples
 from examples import LIFE, LINES, OURS, PRINTED, ROOT
@@ -33,6 +34,10 @@ OTHERS = sorted(
 MAKE = [line for line in OTHERS if line.startswith("make ")]
 MININET = [line for line in OTHERS if line.startswith("mn ")]
 JUDGES = [line for line in OTHERS if line.startswith("python judges/")]
+RESULT = (
+    "pcn run traffic --clock virtual --topology star --set count=20 --scheme pcn,pfc --no-pictures --out results/mine"
+)
+"""What examples compare."""
 SHORTER = {
     r"live.py --seeds 1:\d+": "live.py --seed 21",
     r"1:\d+": "1:3",
@@ -56,6 +61,8 @@ def empty(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Machine]:
         for file in (ROOT / "tests/topologies/files").iterdir():
             shutil.copy(file, made.directory)
         shutil.copy(ROOT / "tests/topologies/files/racks.yaml", made.directory / "net.yaml")
+        with made.start(RESULT) as process:  # to its end: `run` interrupts runs
+            process.communicate(timeout=LIMIT_S)
         yield made
 
 

@@ -237,3 +237,13 @@ def test_choice_of_all_flows_has_what_single_flows_have(tmp_path: Path) -> None:
     metrics = {row["metric"] for row in rows if row["entity"] == "flow 2"}
     assert {"rate_bps", "alpha", "received_bytes", "marked_packets"} <= metrics
     assert {row["entity"] for row in rows if row["entity"].startswith("flow")} == {f"flow {one}" for one in range(4)}
+
+
+def test_report_draws_recorded_flows(made: Made, plain: Made) -> None:
+    flows = sorted(made.table("flows"), key=lambda row: -row["slowdown"])[:2]
+    page = (made.folder / "report.html").read_text()
+    for flow in flows:
+        assert f"flow {flow['id']}: {flow['src']} to {flow['dst']}" in page
+    assert 'id="single_rates"' in page
+    assert 'id="single_alpha"' not in page, "PFC alone has no such variable"
+    assert 'id="single_rates"' not in (plain.folder / "report.html").read_text()

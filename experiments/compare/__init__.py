@@ -1,0 +1,1 @@
+"""Results that were kept, side by side: `pcn compare`."""

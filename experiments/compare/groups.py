@@ -1,0 +1,120 @@
+"""Runs that differ by their seed alone, taken together; what differs between them, and whether by more than seeds."""
+
+from __future__ import annotations
+
+import json
+import math
+import statistics
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from experiments.compare.kept import Kept
+from experiments.define.looks import label
+from experiments.define.outcomes import Curve
+from experiments.sweep.parameter_sweep import Mean
+
+_T = (
+    12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.160, 2.145, 2.131, 2.120,
+    2.110, 2.101, 2.093, 2.086, 2.080, 2.074, 2.069, 2.064, 2.060, 2.056, 2.052, 2.048, 2.045, 2.042,
+)  # fmt: skip
+"""Student's t: 97.5% quantiles for 1 to 30 degrees of freedom, rounded; the last one for more, which is on the safe
+side."""
+
+_MISSING = "–"
+
+
+@dataclass(frozen=True)
+class Group:
+    """Runs of different seeds."""
+
+    name: str
+    runs: tuple[Kept, ...]
+
+    @property
+    def settings(self) -> Mapping[str, Any]:
+        return self.runs[0].settings
+
+    @property
+    def scheme(self) -> str:
+        return self.runs[0].scheme
+
+    def mean(self, number: str) -> Mean | None:
+        """None where a run has no such number: means over the others would be of other seeds."""
+        values = [run.numbers.get(number) for run in self.runs]
+        known = [value for value in values if value is not None]
+        if len(known) < len(values):
+            return None
+        error = statistics.stdev(known) / math.sqrt(len(known)) if len(known) > 1 else None
+        return Mean(statistics.fmean(known), error, len(known))
+
+    def curve(self, name: str) -> Curve | None:
+        """The mean of the seeds' curves, point by point, where all have as many points; else the first seed's."""
+        found = [run.curves[name] for run in self.runs if name in run.curves]
+        if not found or not found[0][0]:
+            return None
+        if len(found) < len(self.runs) or len({len(x) for x, _ in found}) > 1:
+            return found[0]
+        x, y = ([statistics.fmean(values) for values in zip(*part, strict=True)] for part in zip(*found, strict=True))
+        return x, y
+
+
+def grouped(runs: Sequence[Kept]) -> list[Group]:
+    """In the order of their first runs. A run of a seed that its group has already begins another group."""
+    found: dict[tuple[str, int], list[Kept]] = {}
+    for run in runs:
+        settings = json.dumps(run.settings, sort_keys=True, default=str)
+        number = next(
+            number for number in range(len(runs)) if run.seed not in {o.seed for o in found.get((settings, number), ())}
+        )
+        found.setdefault((settings, number), []).append(run)
+    groups = [Group("", tuple(members)) for members in found.values()]
+    differing = [name for name in different_settings(groups) if name not in ("commit", "tree", "sources")]
+    return _named(groups, differing)
+
+
+def _named(groups: Sequence[Group], differing: Sequence[str]) -> list[Group]:
+    """Each by its scheme, by what differs where that isn't enough, and by its place where nothing does."""
+    names = [label(group.scheme) for group in groups]
+    if len(set(names)) < len(names):
+        others = [name for name in differing if name != "scheme"]
+        names = [
+            ", ".join([name, *(f"{one} {text_of(group.settings.get(one))}" for one in others)])
+            for name, group in zip(names, groups, strict=True)
+        ]
+    counts = Counter(names)
+    return [
+        replace(group, name=name if counts[name] == 1 else f"{name}, {group.runs[0].place}")
+        for name, group in zip(names, groups, strict=True)
+    ]
+
+
+def text_of(value: Any) -> str:
+    """A setting for people."""
+    if value is None:
+        return "auto"
+    return f"{value:.6g}" if isinstance(value, float) else str(value)
+
+
+def different_settings(groups: Sequence[Group]) -> list[str]:
+    """Names of what isn't the same in all groups."""
+    names = dict.fromkeys(name for group in groups for name in group.settings)
+    return [
+        name
+        for name in names
+        if len({json.dumps(group.settings.get(name, _MISSING), default=str) for group in groups}) > 1
+    ]
+
+
+def beyond_seeds(one: Mean, other: Mean) -> bool | None:
+    """Whether means differ by more than their seeds make likely: Welch's t-test, 95%. None where one seed leaves it
+    open. Seeds that change nothing have no spread: then any difference is one."""
+    if one.error is None or other.error is None:
+        return None
+    variance = one.error**2 + other.error**2
+    difference = abs(one.value - other.value)
+    if variance == 0:
+        return difference > 0
+    freedom = variance**2 / (one.error**4 / (one.seeds - 1) + other.error**4 / (other.seeds - 1))
+    return difference > _T[min(int(freedom), len(_T)) - 1] * math.sqrt(variance)

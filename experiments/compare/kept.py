@@ -1,0 +1,104 @@
+"""Runs that were kept, as folders have them: what was set, what came out."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qsl
+
+from experiments.data.errors import ExperimentError
+from experiments.define.outcomes import Curve
+from experiments.results.atomic_folder import COMPARISON, SUMMARY
+
+STORE = "done.jsonl"
+"""Of a sweep."""
+
+
+@dataclass(frozen=True)
+class Kept:
+    """A run. `settings`: all that was chosen, the seed excepted, by name."""
+
+    place: str
+    seed: int
+    scheme: str
+    scenario: str
+    settings: Mapping[str, Any]
+    numbers: Mapping[str, float | None]
+    curves: Mapping[str, Curve]
+
+
+def read(place: Path) -> list[Kept]:
+    """The runs of a folder: of one run, of several, of a sweep, or a folder of such. Raises ExperimentError."""
+    try:
+        found = list(_runs(place))
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        raise ExperimentError(f"{place}: no result that can be read: {type(error).__name__}: {error}") from None
+    if not found:
+        raise ExperimentError(f"{place} has no result: neither {SUMMARY} nor {COMPARISON} nor a sweep's {STORE}")
+    return found
+
+
+def _runs(place: Path) -> Iterator[Kept]:
+    if (place / SUMMARY).is_file():
+        yield _of_summary(place, json.loads((place / SUMMARY).read_text(encoding="utf-8")))
+    elif (place / STORE).is_file():
+        for line in (place / STORE).read_text(encoding="utf-8").splitlines():
+            row = json.loads(line)
+            if not row["error"]:
+                yield _of_sweep(place, row)
+    elif place.is_dir():
+        for inner in sorted(place.iterdir()):
+            if inner.is_dir() and not inner.is_symlink():
+                yield from _runs(inner)
+
+
+def _of_summary(place: Path, summary: Mapping[str, Any]) -> Kept:
+    made_of = dict(parse_qsl(summary["reference"].partition("?")[2]))
+    settings = {
+        "scenario": summary["scenario"],
+        **{name: value for name, value in made_of.items() if name != "digest"},
+        "scheme": summary["scheme"],
+        "clock": summary["clock"],
+        "target": summary["target"],
+        "k": summary["k"],
+        **summary["parameters"],
+        "commit": summary["provenance"].get("commit", ""),
+        "tree": summary["provenance"].get("tree", ""),
+    }
+    steady = summary["steady"]
+    numbers = {
+        **summary["measures"],
+        "duration_ms": summary["duration_s"] * 1e3,
+        "packets lost": summary["packets"]["lost"],
+        "pause_frames": summary["pfc"]["pause"],
+        **{f"steady {name}": steady[name] for name in ("utilisation", "jain", "queue_bytes_mean")},
+        **{
+            f"latency_{name.removesuffix('_s')}_us class {number}": None if value is None else value * 1e6
+            for number, one in summary["latency"].items()
+            for name, value in one.items()
+            if name != "packets"
+        },
+    }
+    return Kept(
+        place=str(place),
+        seed=summary["seed"],
+        scheme=summary["scheme"],
+        scenario=summary["scenario"],
+        settings=settings,
+        numbers=numbers,
+        curves=_curves(summary["curves"]),
+    )
+
+
+def _of_sweep(place: Path, row: Mapping[str, Any]) -> Kept:
+    keys, value = row["keys"], row["value"]
+    settings = {**{name: one for name, one in keys.items() if name != "seed"}, "sources": row["version"]}
+    scheme = str(keys.get("scheme", ""))
+    return Kept(str(place), keys.get("seed", 1), scheme, "", settings, dict(value["numbers"]), _curves(value["curves"]))
+
+
+def _curves(found: Mapping[str, Sequence[Sequence[float]]]) -> dict[str, Curve]:
+    return {name: (list(x), list(y)) for name, (x, y) in found.items()}

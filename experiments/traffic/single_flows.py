@@ -1,0 +1,91 @@
+"""Charts of the flows that a run recorded one by one (`Records.flows`); none where there are none."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from experiments.data.plan import Plan
+from experiments.data.recording import FlowRecord, Recording, flow_entity
+from experiments.data.series_math import Array
+from experiments.define import charts
+from experiments.define.charts import Chart, Line, View
+
+_MOST = 8
+"""Flows that a chart has."""
+_VARIABLES = {"alpha": "alpha", "w": "w", "ccti": "CCT index", "rtt_s": "RTT (s)"}
+"""What RPs keep beside rates, with the axis' label: a chart has the first one that the scheme has, and its name, so
+that no chart of several schemes has two of them."""
+_BINS = 100
+
+
+def rates(plan: Plan, recording: Recording) -> Chart | None:
+    def line(number: int, flow: FlowRecord) -> Line:
+        series = recording.series.get(flow_entity(flow.id), "rate_bps")
+        return charts.steps(_name(flow), f"flow{number}", series, recording.duration_s, 1e-9)
+
+    return _chart(recording, "single_rates", "Sending rates of single flows", "Rate (Gbit/s)", line)
+
+
+def variable(plan: Plan, recording: Recording) -> Chart | None:
+    found = next((name for name in _VARIABLES if recording.series.entities(name)), "")
+
+    def line(number: int, flow: FlowRecord) -> Line:
+        series = recording.series.get(flow_entity(flow.id), found)
+        return charts.steps(_name(flow), f"flow{number}", series, recording.duration_s)
+
+    if not found:
+        return None
+    return _chart(recording, f"single_{found}", f"{_VARIABLES[found]} of single flows", _VARIABLES[found], line)
+
+
+def marks(plan: Plan, recording: Recording) -> Chart | None:
+    def line(number: int, flow: FlowRecord) -> Line:
+        part, whole = (_read(recording, flow, name) for name in ("marked_packets", "received_packets"))
+        span_s = _span_s(recording)
+        bin_s = max((span_s[1] - span_s[0]) / _BINS, plan.sampling.flows_s)
+        return charts.share(_name(flow), f"flow{number}", part, whole, bin_s, span_s)
+
+    return _chart(recording, "single_marks", "Marked packets of single flows", "Marked CE (%)", line)
+
+
+CHARTS = (rates, variable, marks)
+
+
+def _read(recording: Recording, flow: FlowRecord, metric: str) -> tuple[Array, Array]:
+    return recording.series.get(flow_entity(flow.id), metric)
+
+
+def _recorded(recording: Recording) -> list[FlowRecord]:
+    named = set(recording.series.entities("rate_bps"))
+    return [flow for flow in recording.flows if flow_entity(flow.id) in named]
+
+
+def _name(flow: FlowRecord) -> str:
+    return f"flow {flow.id}: {flow.src} to {flow.dst}"
+
+
+def _span_s(recording: Recording) -> tuple[float, float]:
+    """From the first start of these flows to the last end."""
+    found = _recorded(recording)[:_MOST]
+    ends = [recording.duration_s if one.fct_s is None else one.start_s + one.fct_s for one in found]
+    return min(one.start_s for one in found), max(ends)
+
+
+def _chart(
+    recording: Recording, name: str, title: str, label: str, line: Callable[[int, FlowRecord], Line]
+) -> Chart | None:
+    found = _recorded(recording)
+    if not found:
+        return None
+    start_s, end_s = _span_s(recording)
+    room_s = 0.02 * (end_s - start_s)
+    first = f", the first {_MOST} of {len(found):,}" if len(found) > _MOST else ""
+    return Chart(
+        name=name,
+        title=title,
+        what=f"{title.lower()} over time{first}",
+        x_label=charts.TIME,
+        y_label=label,
+        lines=tuple(line(number, flow) for number, flow in enumerate(found[:_MOST])),
+        views=(View("whole run", (start_s - room_s) * 1e3, (end_s + room_s) * 1e3),),
+    )

@@ -1,0 +1,44 @@
+"""`pcn compare`: results that were kept, side by side."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from pcn.commands.common import FilePath
+
+
+@click.command()
+@click.argument("results", nargs=-1, required=True, type=FilePath(exists=True, file_okay=False))
+@click.option("--out", type=FilePath(), help="Folder for page, CSV and pictures (default: they aren't written).")
+@click.option("--csv", "as_csv", is_flag=True, help="Print the numbers as CSV instead of tables.")
+def compare(results: tuple[Path, ...], out: Path | None, as_csv: bool) -> None:
+    """Compare RESULTS: folders of runs, of several schemes, or of sweeps.
+
+    Prints which settings differ, then which numbers; runs that differ by their seed alone are taken together, and what
+    differs from the first ones by more than their spread is marked. --out writes comparison.html, numbers.csv, and
+    figures as PNG, SVG and PDF.
+
+    \b
+    Examples:
+      pcn compare results/mine
+      pcn compare results/mine/pcn results/mine/pfc --out results/compared
+      pcn compare results/mine --csv
+    """
+    from experiments.compare import tables, write
+    from experiments.compare.groups import grouped
+    from experiments.compare.kept import read
+    from experiments.page.terminal import show_table, stdout
+
+    groups = grouped([run for place in results for run in read(place)])
+    if as_csv:
+        click.echo(tables.as_csv(groups), nl=False)
+    else:
+        console = stdout()
+        for table in tables.all_tables(groups):
+            show_table(table, console)
+        click.echo(tables.ONE_SEED if tables.open_question(groups) else tables.NOTE)
+    if out is not None:
+        files = write.write(groups, out)
+        click.echo(f"{out}: {', '.join(files)}", err=as_csv)

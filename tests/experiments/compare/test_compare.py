@@ -1,0 +1,185 @@
+"""Results side by side: which runs are taken together, what is marked, and the files of a comparison."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import math
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from experiments.compare import groups, tables
+from experiments.compare.groups import Group, beyond_seeds, grouped
+from experiments.compare.kept import Kept, read
+from experiments.data.errors import ExperimentError
+from experiments.sweep.parameter_sweep import Mean
+from pcn.cli import run as pcn
+
+RUN = ["run", "traffic", "--clock", "virtual", "--topology", "star", "--workload", "W1", "--no-pictures", "-q"]
+
+
+@pytest.fixture(scope="module")
+def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Two schemes with three seeds each, and one with another load."""
+    folder = tmp_path_factory.mktemp("results")
+    for seed in range(1, 4):
+        more = ["--seed", str(seed), "--set", "count=60", "--scheme", "pcn,pfc", "--out", str(folder / f"both-{seed}")]
+        assert pcn([*RUN, "--load", "0.9", *more]) == 0
+    more = ["--set", "count=60", "--scheme", "pcn", "--out", str(folder / "low")]
+    assert pcn([*RUN, "--load", "0.3", *more]) == 0
+    return folder
+
+
+def kept(seed: int, scheme: str = "pcn", number: float | None = 1.0, place: str = "a", **settings: Any) -> Kept:
+    return Kept(place, seed, scheme, "traffic", {"scheme": scheme, **settings}, {"n": number}, {})
+
+
+def test_runs_that_differ_by_their_seed_are_one_group(results: Path) -> None:
+    found = grouped([run for seed in range(1, 4) for run in read(results / f"both-{seed}")])
+    assert [(group.name, [run.seed for run in group.runs]) for group in found] == [
+        ("PCN", [1, 2, 3]),
+        ("PFC alone", [1, 2, 3]),
+    ]
+    assert groups.different_settings(found) == ["scheme", *groups.different_settings(found)[1:]]
+    assert not {"load", "topology", "count"} & set(groups.different_settings(found))
+    everything = grouped(read(results))
+    assert [len(group.runs) for group in everything] == [3, 3, 1]
+    assert [group.name for group in everything][2].startswith("PCN, load 0.3")
+    rows = {row[0]: row[1:] for row in tables.settings(everything).rows}
+    assert rows["load"] == ["0.9", "0.9", "0.3"]
+    assert rows["seeds"] == ["1, 2, 3", "1, 2, 3", "1"]
+
+
+def test_equal_runs_from_two_places_stay_apart() -> None:
+    found = grouped([kept(1, place="a"), kept(1, place="b"), kept(2, place="a"), kept(2, place="b")])
+    assert [group.name for group in found] == ["PCN, a", "PCN, b"]
+    assert [[run.seed for run in group.runs] for group in found] == [[1, 2], [1, 2]]
+    (one,) = grouped([kept(1, number=1.0), kept(2, number=None)])
+    assert one.mean("n") is None, "a mean over the others would be of other seeds"
+
+
+VALUES = st.lists(st.floats(-1e3, 1e3), min_size=2, max_size=12)
+
+
+@given(VALUES, VALUES)
+def test_difference_is_marked_as_by_welch(first: list[float], second: list[float]) -> None:
+    def mean(values: list[float]) -> Mean:
+        return Mean(float(np.mean(values)), float(np.std(values, ddof=1)) / math.sqrt(len(values)), len(values))
+
+    one, other = mean(first), mean(second)
+    assert beyond_seeds(one, other) == beyond_seeds(other, one)
+    variance = (one.error or 0) ** 2 + (other.error or 0) ** 2
+    if variance > 1e-9:
+        statistic = abs(one.value - other.value) / math.sqrt(variance)
+        assert beyond_seeds(one, other) or statistic < 12.71
+        assert not beyond_seeds(one, other) or statistic > 2.04
+    assert beyond_seeds(Mean(1.0, None, 1), other) is None
+
+
+@pytest.mark.parametrize("freedom", [1, 2, 5, 10, 30])
+def test_quantiles_are_those_of_student(freedom: int) -> None:
+    """The density, integrated up to the quantile."""
+    end = groups._T[freedom - 1]
+    x = np.linspace(-end, end, 200_001)
+    density = math.gamma((freedom + 1) / 2) / math.gamma(freedom / 2) / math.sqrt(freedom * math.pi)
+    y = density * (1 + x**2 / freedom) ** (-(freedom + 1) / 2)
+    assert float(np.sum((y[1:] + y[:-1]) / 2 * np.diff(x))) == pytest.approx(0.95, abs=1e-4)
+
+
+def test_numbers_that_differ_are_marked_and_equal_ones_named() -> None:
+    def group(name: str, *values: float) -> Group:
+        return Group(name, tuple(kept(seed, number=value) for seed, value in enumerate(values)))
+
+    compared = [group("a", 1.0, 1.1, 0.9), group("b", 2.0, 2.1, 1.9), group("c", 1.0, 3.0, 0.1)]
+    ((name, first, far, near),) = tables.numbers(compared).rows
+    assert (name, first) == ("n", "1 ± 0.058")
+    assert far == "2 ± 0.058 (+100%)*"
+    assert not near.endswith("*")
+    assert tables.equal([compared[0], compared[0]]) == ["n"]
+    assert tables.numbers([compared[0], compared[0]]).rows == []
+    assert tables.open_question([group("a", 1.0), compared[0]])
+
+
+def rows_of(text: str) -> dict[tuple[str, str], Mapping[str, str]]:
+    return {(row["number"], row["runs"]): row for row in csv.DictReader(io.StringIO(text))}
+
+
+def test_comparison_has_tables_page_numbers_and_pictures(
+    results: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pytest.importorskip("matplotlib")
+    places = [str(results / f"both-{seed}") for seed in range(1, 4)]
+    out = tmp_path / "compared"
+    assert pcn(["compare", *places, "--out", str(out)]) == 0
+    printed = capsys.readouterr().out
+    assert (
+        printed.index("settings that differ") < printed.index("numbers that differ") < printed.index("slowdown by size")
+    )
+    names = {path.name for path in out.iterdir()}
+    kinds = ("png", "svg", "pdf")
+    assert names >= {"comparison.html", "numbers.csv", *(f"slowdown.{kind}" for kind in kinds)}
+    found = rows_of((out / "numbers.csv").read_text())
+    summaries = [json.loads((results / f"both-{seed}/pfc/summary.json").read_text()) for seed in range(1, 4)]
+    means = [one["measures"]["mean_slowdown all"] for one in summaries]
+    assert float(found["mean_slowdown all", "PFC alone"]["mean"]) == pytest.approx(np.mean(means))
+    assert float(found["mean_slowdown all", "PFC alone"]["standard_error"]) == pytest.approx(
+        np.std(means, ddof=1) / math.sqrt(3)
+    )
+    text = (out / "comparison.html").read_text()
+    assert text.count("<svg") == len({name for name in names if name.endswith(".svg")})
+    for picture in out.glob("*.svg"):
+        ElementTree.parse(picture)
+    assert (out / "slowdown.pdf").read_bytes().startswith(b"%PDF")
+    assert b"/FontFile" in (out / "slowdown.pdf").read_bytes()
+    assert pcn(["compare", *places, "--out", str(out)]) == 0
+    assert (tmp_path / "compared.1/numbers.csv").exists(), "what was there is kept"
+
+
+def test_comparison_reads_a_sweep(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = str(tmp_path / "sweep")
+    command = ["sweep", "traffic", "--topology", "star", "--workload", "W1", "--scheme", "pcn,pfc", "--seeds", "1:2"]
+    assert pcn([*command, "--set", "count=40", "--load", "0.5,0.9", "--jobs", "1", "--out", out]) == 0
+    capsys.readouterr()
+    assert pcn(["compare", out, "--csv"]) == 0
+    found = rows_of(capsys.readouterr().out)
+    names = {runs for _, runs in found}
+    assert names == {f"{scheme}, load {load}" for scheme in ("PCN", "PFC alone") for load in ("0.5", "0.9")}
+    assert {row["seeds"] for row in found.values()} == {"2"}
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "message"),
+    [
+        ("", "", "has no result: neither summary.json"),
+        ("summary.json", "{", "no result that can be read: JSONDecodeError"),
+        ("summary.json", "[]", "no result that can be read"),
+        ("summary.json", "{}", "no result that can be read: KeyError"),
+        ("done.jsonl", "{}\n", "no result that can be read: KeyError"),
+        ("done.jsonl", '{"error": "", "keys": 1, "value": {}, "version": ""}\n', "no result that can be read"),
+    ],
+)
+def test_what_holds_no_result_is_one_line(name: str, text: str, message: str, tmp_path: Path) -> None:
+    if name:
+        (tmp_path / name).write_text(text)
+    with pytest.raises(ExperimentError) as caught:
+        read(tmp_path)
+    assert message in str(caught.value)
+    assert len(str(caught.value).splitlines()) == 1
+
+
+def test_summary_of_an_earlier_version_is_one_line(results: Path, tmp_path: Path) -> None:
+    shutil.copytree(results / "low", tmp_path / "old")
+    summary = json.loads((tmp_path / "old/summary.json").read_text())
+    del summary["curves"]
+    (tmp_path / "old/summary.json").write_text(json.dumps(summary))
+    with pytest.raises(ExperimentError, match="KeyError: 'curves'"):
+        read(tmp_path / "old")

@@ -1,0 +1,78 @@
+"""docs/results-format.md has what runs write, and nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+import results_format
+
+from experiments.data.plan import Plan
+from experiments.data.records import FlowChoice, Records
+from experiments.define.experiment import Experiment
+from experiments.papers import SCENARIOS
+from experiments.papers.unbiased.fig7 import Fig7
+from experiments.run.execute import execute
+from experiments.run.progress import Silent
+from hosts.algorithms import find_scheme, schemes
+from pcn.cli import run as pcn
+
+ROOT = Path(__file__).resolve().parents[3]
+SHORT = {
+    "dumbbell": {"duration": 2e-3},
+    "victim": {"before": 1e-3, "duration": 2e-3},
+    "unbiased": {},
+    "tcd": {},
+    "fig5": {},
+    "traffic": {"count": 20},
+}
+FIXED = {"fig5": ("pfc",)}
+"""Scenarios that have schemes of their own alone."""
+
+
+def test_every_scenario_is_run_here() -> None:
+    assert SHORT.keys() == SCENARIOS.keys()
+
+
+def plans() -> Iterator[Plan]:
+    """Of each scenario with each scheme; with a scheme that has a window; of inputs and output buffers."""
+    find_scheme("pcn")
+    for name, scenario in SCENARIOS.items():
+        for scheme in FIXED.get(name, sorted(schemes)):
+            yield scenario.plan(scheme, 1, SHORT[name])
+    window = find_scheme(f"{ROOT}/examples/aimd_window/aimd_window.py:AIMD_WINDOW").name
+    yield SCENARIOS["dumbbell"].plan(window, 1, SHORT["dumbbell"])
+    yield from figure(Fig7())
+
+
+def figure(experiment: Experiment) -> Iterator[Plan]:
+    for run in (run for run in experiment.runs(experiment.schemes) if run.seed == 1):
+        yield replace(experiment.plan(run.scheme, run.seed, run.arguments), duration_s=1e-3)
+
+
+def test_series_are_those_of_the_page() -> None:
+    seen: set[tuple[str, str]] = set()
+    undocumented: dict[tuple[str, str], str] = {}
+    page = results_format.series()
+    for plan in plans():
+        _, recording = execute(replace(plan, records=Records(flows=FlowChoice(every=True))), Silent())
+        found = results_format.kinds(recording.series)
+        seen |= found
+        undocumented |= dict.fromkeys(found - page, f"{plan.scenario}, {plan.scheme}")
+    assert undocumented == {}
+    assert page - seen == set(), "no run writes these"
+
+
+@pytest.mark.parametrize("scheme", ["pfc", "pcn"])
+def test_tables_have_the_columns_of_the_page(scheme: str, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    command = ["run", "traffic", "--clock", "virtual", "--topology", "star", "--set", "count=20", "--scheme", scheme]
+    assert pcn([*command, "--events", "--queues", "10us", "--no-pictures", "-q", "--out", str(out)]) == 0
+    written = {path.name for path in out.glob("*.parquet")}
+    assert written == {"series.parquet", "flows.parquet", "events.parquet", "queues.parquet"}
+    for name in written - {"series.parquet"}:
+        assert pq.read_schema(out / name).names == results_format.columns(name)
+    assert pq.read_schema(out / "series.parquet").names == ["time_s", "entity", "metric", "value"]
