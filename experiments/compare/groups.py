@@ -94,7 +94,8 @@ def text_of(value: Any) -> str:
     """A setting for people."""
     if value is None:
         return "auto"
-    return f"{value:.6g}" if isinstance(value, float) else str(value)
+    text = f"{value:.6g}" if isinstance(value, float) else str(value)
+    return text if text.isprintable() else ascii(text)
 
 
 def different_settings(groups: Sequence[Group]) -> list[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -34,8 +35,9 @@ def read(place: Path) -> list[Kept]:
     """The runs of a folder: of one run, of several, of a sweep, or a folder of such. Raises ExperimentError."""
     try:
         found = list(_runs(place))
-    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-        raise ExperimentError(f"{place}: no result that can be read: {type(error).__name__}: {error}") from None
+    except (OSError, ValueError, LookupError, TypeError, AttributeError, ArithmeticError, RecursionError) as error:
+        text = " ".join(str(error).split())
+        raise ExperimentError(f"{place}: no result that can be read: {type(error).__name__}: {text}") from None
     if not found:
         raise ExperimentError(f"{place} has no result: neither {SUMMARY} nor {COMPARISON} nor a sweep's {STORE}")
     return found
@@ -82,23 +84,54 @@ def _of_summary(place: Path, summary: Mapping[str, Any]) -> Kept:
             if name != "packets"
         },
     }
-    return Kept(
-        place=str(place),
-        seed=summary["seed"],
-        scheme=summary["scheme"],
-        scenario=summary["scenario"],
-        settings=settings,
-        numbers=numbers,
-        curves=_curves(summary["curves"]),
-    )
+    seed, curves = summary["seed"], summary["curves"]
+    return _checked(place, seed, summary["scheme"], summary["scenario"], settings, numbers, curves)
 
 
 def _of_sweep(place: Path, row: Mapping[str, Any]) -> Kept:
     keys, value = row["keys"], row["value"]
     settings = {**{name: one for name, one in keys.items() if name != "seed"}, "sources": row["version"]}
     scheme = str(keys.get("scheme", ""))
-    return Kept(str(place), keys.get("seed", 1), scheme, "", settings, dict(value["numbers"]), _curves(value["curves"]))
+    return _checked(place, keys.get("seed", 1), scheme, "", settings, value["numbers"], value["curves"])
 
 
-def _curves(found: Mapping[str, Sequence[Sequence[float]]]) -> dict[str, Curve]:
-    return {name: (list(x), list(y)) for name, (x, y) in found.items()}
+def _checked(
+    place: Path,
+    seed: Any,
+    scheme: Any,
+    scenario: Any,
+    settings: Mapping[str, Any],
+    numbers: Mapping[str, Any],
+    curves: Mapping[str, Any],
+) -> Kept:
+    """What a file had, whatever wrote it. Raises ValueError and others where it isn't what a run writes."""
+    if not isinstance(seed, int):
+        raise ValueError(f"seed {seed!r}")
+    return Kept(
+        place=str(place),
+        seed=seed,
+        scheme=_text(scheme),
+        scenario=_text(scenario),
+        settings={_text(name): value for name, value in settings.items()},
+        numbers={_text(name): None if value is None else _number(value) for name, value in numbers.items()},
+        curves={_text(name): _curve(*curve) for name, curve in curves.items()},
+    )
+
+
+def _text(value: Any) -> str:
+    """Of one line, without control characters."""
+    if not isinstance(value, str) or not value.isprintable():
+        raise ValueError(f"{value!r} is no name")
+    return value
+
+
+def _number(value: Any) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        raise ValueError(f"{value!r} is no number")
+    return float(value)
+
+
+def _curve(x: Sequence[Any], y: Sequence[Any]) -> Curve:
+    if len(x) != len(y):
+        raise ValueError(f"a curve of {len(x)} x and {len(y)} y")
+    return list(map(_number, x)), list(map(_number, y))

@@ -10,6 +10,7 @@ from typing import Any
 from rich import box
 from rich.console import Console
 from rich.table import Table as RichTable
+from rich.text import Text
 
 from controller.texts import marks_text
 from experiments.define.checks import Check
@@ -66,11 +67,12 @@ def measured(directory: Path) -> Measured:
 
 def show_table(table: Table, console: Console) -> None:
     """Prints a table as wide as it needs to be."""
-    made = RichTable(title=table.title, title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
+    made = RichTable(title=Text(table.title), title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False)
+    made.padding = (0, 1, 0, 0)
     for place, heading in enumerate(table.columns):
-        made.add_column(heading, justify="right" if place else "left", no_wrap=not place)
+        made.add_column(Text(heading), justify="right" if place else "left", no_wrap=not place)
     for row in table.rows:
-        made.add_row(*row)
+        made.add_row(*map(Text, row))
     console.print(made)
 
 

@@ -16,11 +16,14 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from rich.console import Console
 
 from experiments.compare import groups, tables
 from experiments.compare.groups import Group, beyond_seeds, grouped
 from experiments.compare.kept import Kept, read
+from experiments.compare.write import render, write
 from experiments.data.errors import ExperimentError
+from experiments.page.terminal import show_table
 from experiments.sweep.parameter_sweep import Mean
 from pcn.cli import run as pcn
 
@@ -183,3 +186,60 @@ def test_summary_of_an_earlier_version_is_one_line(results: Path, tmp_path: Path
     (tmp_path / "old/summary.json").write_text(json.dumps(summary))
     with pytest.raises(ExperimentError, match="KeyError: 'curves'"):
         read(tmp_path / "old")
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
+    max_leaves=6,
+)
+
+
+@pytest.fixture(scope="module")
+def whole(results: Path) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads((results / "low/summary.json").read_text())
+    return found
+
+
+@given(data=st.data())
+def test_comparison_of_a_damaged_summary_ends_in_tables_or_one_line(
+    data: st.DataObject, whole: dict[str, Any], tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    place = tmp_path_factory.mktemp("damaged")
+    (place / "a").mkdir()
+    (place / "b").mkdir()
+    (place / "a/summary.json").write_text(json.dumps(whole))
+    used = ("reference", "scenario", "scheme", "clock", "seed", "parameters", "measures", "curves", "latency", "steady")
+    name = data.draw(st.sampled_from(used))
+    value: Any = data.draw(JSON)
+    if isinstance(whole[name], dict) and data.draw(st.booleans()):
+        value = {**whole[name], data.draw(st.sampled_from(sorted(whole[name])) if whole[name] else st.text()): value}
+    (place / "b/summary.json").write_text(json.dumps({**whole, name: value}))
+    try:
+        found = grouped(read(place))
+    except ExperimentError as error:
+        lines = str(error).splitlines()
+        assert len(lines) == 1  # either is right
+        return
+    console = Console(file=io.StringIO())
+    for table in tables.all_tables(found):
+        show_table(table, console)
+    assert tables.as_csv(found)
+    assert "<h1>" in render(found, {})
+
+
+def test_names_with_markup_are_shown_as_they_are(tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    curve = {"p50 slowdown by size": ([1.0, 2.0], [1.0, 1.5])}
+    runs = [
+        Kept("[/red]$x", 1, "[bold]", "traffic", {"scheme": scheme, "[/b]": "<i>"}, {"$n$": number}, curve)
+        for scheme, number in (("$\\frac", 1.0), ("$\\nosuch{$", 2.0))
+    ]
+    found = grouped(runs)
+    console = Console(file=io.StringIO(), width=200)
+    for table in tables.all_tables(found):
+        show_table(table, console)
+    assert "[bold]" in console.file.getvalue()  # type: ignore[attr-defined]
+    names = write(found, tmp_path / "out")
+    assert {"slowdown.pdf", "comparison.html"} <= set(names)
+    assert "<i>" not in (tmp_path / "out/comparison.html").read_text().split("<body>")[1]
