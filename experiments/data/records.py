@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from virtualnet.pfc_log import PfcEvents
 
 _CHOICE = "--series flows=1,7, flows=all or flows=worst:10"
-MOST_SAMPLES = 100_000_000
+MOST_SAMPLES = 30_000_000
 """Of all ports' queues, in memory."""
 
 

@@ -326,7 +326,15 @@ def _facts(result: Result) -> list[tuple[str, str]]:
         ("seed", f"{plan.seed}: decides {result.decided}"),
         ("duration", format_value("time", recording.duration_s - recording.start_s)),
         ("took", took(recording.wall_s)),
+        *(
+            (f"packet latency, class {number}", f"{_us(one.percentile_s(50))}, 99% {_us(one.percentile_s(99))}")
+            for number, one in recording.recorded.latency.items()
+        ),
     ]
+
+
+def _us(seconds: float | None) -> str:
+    return "–" if seconds is None else f"{seconds * 1e6:.4g} us"
 
 
 def _data(results: Sequence[Result]) -> dict[str, Any]:

@@ -16,6 +16,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+import results_format
 from summary_shape import mismatches
 from waiting import LIMIT_S, wait_until
 
@@ -112,6 +113,7 @@ def test_a_short_run_loses_nothing_and_writes_everything(mark: str, tmp_path: Pa
     assert page.rstrip().endswith("</html>")
     assert 'src="http' not in page
     assert len(list((out / "logs").iterdir())) == 2 * HOSTS + SWITCHES
+    assert results_format.kinds(Series.read(out / "series.parquet")) <= results_format.series()
 
     summary = json.loads((out / "summary.json").read_text())
     assert mismatches(summary) == []
