@@ -19,8 +19,8 @@ from experiments.results.judged_run import Result
 from topologies.formats.hpcc import numbered
 from topologies.model import Endpoint, Topology
 
-_FIRST_PORT, _NORMAL = 10000, 100
-"""Of a pair of hosts: the first flow's UDP source port. The destination port of flows that are no incast."""
+_FIRST_PORT, _NORMAL, _INCAST = 10000, 100, 200
+"""Of a pair of hosts: the first flow's UDP source port. The destination ports by which the script tells flows apart."""
 _DUMP_NS = 100_000_000
 """From one dump of qlen.txt to the next."""
 _STOPS = {"paused": 1, "resumed": 0, "expired": 0}
@@ -42,8 +42,9 @@ def fct(result: Result) -> Iterator[str]:
         standalone_s = path.fct_s(spec.size_bytes, plan.payload_bytes)
         addresses = " ".join(f"{_address(numbers[end]):08x}" for end in ends)
         port = _FIRST_PORT + pairs[ends] - 1
-        times = f"{_ns(spec.start_s)} {_ns(flow.fct_s)} {_ns(standalone_s)}"
-        lines.append((spec.start_s + flow.fct_s, f"{addresses} {port} {_NORMAL} {spec.size_bytes} {times}\n"))
+        times = f"{_ns(flow.start_s)} {_ns(flow.fct_s)} {_ns(standalone_s)}"
+        kind = _INCAST if spec.group == "incast" else _NORMAL
+        lines.append((flow.start_s + flow.fct_s, f"{addresses} {port} {kind} {spec.size_bytes} {times}\n"))
     yield from (line for _, line in sorted(lines))
 
 

@@ -11,7 +11,7 @@ from experiments.data.series_math import Array
 from experiments.define.looks import label
 from experiments.define.outcomes import Curve
 from experiments.define.tables import Measured, Table
-from experiments.traffic.flows import ALL, PERCENTILES, Ended
+from experiments.traffic.flows import ALL, PERCENTILES
 
 BINS, _LEAST = 20, 10
 """How many bins there are at most; how many flows are in one at least, but for flows of one size."""
@@ -22,23 +22,24 @@ _SIDE_BY_SIDE = ("p50", "p95", "p99")
 _SHARES = np.linspace(0, 100, 201)
 
 
-def curves(sizes: Array, ended: Ended) -> dict[str, Curve]:
-    """Flows, and mean and percentiles of completion time and slowdown, over the largest size of each bin; and the
-    distribution of the completion times. A bin of which a flow hasn't arrived has neither mean nor percentile."""
+def curves(sizes: Array, fct_s: Array, slowdown: Array) -> dict[str, Curve]:
+    """Of flows with NaN where one hasn't arrived: how many, and mean and percentiles of completion time and slowdown,
+    over the largest size of each bin; and the distribution of the completion times. A bin of which a flow hasn't
+    arrived has neither mean nor percentile."""
     found: dict[str, Curve] = {}
     limits = _limits(sizes)
     which = np.searchsorted(limits, sizes)
     found["flows by size"] = (limits.tolist(), np.bincount(which, minlength=limits.size).astype(float).tolist())
-    for unit, values in (("ms", ended.fct_s * 1e3), ("slowdown", ended.slowdown)):
+    for unit, values in (("ms", fct_s * 1e3), ("slowdown", slowdown)):
         bins = [values[which == number] for number in range(limits.size)]
         known = [(limit, own) for limit, own in zip(limits, bins, strict=True) if not np.isnan(own).any()]
         for name in STATISTICS:
             points = [(float(limit), _rounded(_statistic(name, own))) for limit, own in known]
             found[f"{name} {unit} by size"] = ([x for x, _ in points], [y for _, y in points])
-    times = np.sort(ended.fct_s[~np.isnan(ended.fct_s)]) * 1e3
+    times = np.sort(fct_s[~np.isnan(fct_s)]) * 1e3
     if times.size:
         places = np.minimum((_SHARES / 100 * times.size).astype(int), times.size - 1)
-        shares = (places + 1) / ended.fct_s.size * 100
+        shares = (places + 1) / fct_s.size * 100
         found["completion time"] = ([_rounded(x) for x in times[places]], [_rounded(y) for y in shares])
     return found
 

@@ -106,7 +106,8 @@ class Traffic(Experiment):
 
     def measure(self, run: Run, plan: Plan, recording: Recording) -> Outcome:
         sizes = np.array([flow.size_bytes or 0 for flow in plan.topology.flows], float)
-        curves = by_size.curves(sizes, flows.ended(plan, recording))
+        ended = flows.ended(plan, recording)
+        curves = by_size.curves(sizes, ended.fct_s, ended.slowdown)
         return Outcome(run.keys, flows.numbers(plan, recording), curves)
 
     def tables(self, plan: Plan, recording: Recording) -> Mapping[str, Mapping[str, list[Any]]]:

@@ -10,23 +10,24 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from experiments.data.series_math import Array
+from experiments.define.outcomes import Curve
 from experiments.define.tables import Measured
 from experiments.traffic import by_size
-from experiments.traffic.flows import Ended
 from pcn.cli import run as pcn
 
 FLOWS = st.lists(st.tuples(st.integers(1, 10**9), st.floats(1e-6, 10.0)), min_size=1, max_size=300)
 
 
-def ended(times: list[float]) -> Ended:
+def curves_of(sizes: Array, times: list[float]) -> dict[str, Curve]:
     """Slowdowns are a thousandfold of the times."""
-    return Ended(["S"] * len(times), np.array(times), np.array(times) * 1e3)
+    return by_size.curves(sizes, np.array(times), np.array(times) * 1e3)
 
 
 @given(FLOWS)
 def test_bins_hold_each_flow_once_and_no_size_twice(flows: list[tuple[int, float]]) -> None:
     sizes = np.array([size for size, _ in flows], float)
-    curves = by_size.curves(sizes, ended([time for _, time in flows]))
+    curves = curves_of(sizes, [time for _, time in flows])
     limits, counts = curves["flows by size"]
     assert sum(counts) == len(flows)
     assert min(counts) >= 1
@@ -46,7 +47,7 @@ def test_bins_hold_each_flow_once_and_no_size_twice(flows: list[tuple[int, float
 def test_bin_with_an_unfinished_flow_has_no_percentile() -> None:
     sizes = np.arange(1, 401, dtype=float)
     times = [float("nan") if size == 30 else 1e-3 for size in sizes]
-    curves = by_size.curves(sizes, ended(times))
+    curves = curves_of(sizes, times)
     assert len(curves["flows by size"][0]) == 20
     assert curves["p50 ms by size"][0] == [limit for limit in curves["flows by size"][0] if limit != 40]
     assert curves["completion time"][1][-1] == pytest.approx(399 / 400 * 100, rel=1e-5)
