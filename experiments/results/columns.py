@@ -61,7 +61,8 @@ def _text(kind: Any) -> str:
     if isinstance(kind, Columns):
         return "object"
     if isinstance(kind, list):
-        return f"list of {_text(kind[0]).replace('list', 'lists')}{'' if isinstance(kind[0], list) else 's'}"
+        inner = _text(kind[0])
+        return f"list of {inner.replace('list', 'lists', 1) if inner.startswith('list') else f'{inner}s'}"
     if isinstance(kind, dict):
         return f"{_text(kind['*'])} by name"
     return " or ".join(_WORDS[one] for one in get_args(kind) or (kind,))
