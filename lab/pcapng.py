@@ -6,7 +6,7 @@ from __future__ import annotations
 import os
 import struct
 from pathlib import Path
-from typing import BinaryIO
+from typing import IO
 
 _SECTION, _INTERFACE, _PACKET = 0x0A0D0D0A, 1, 6
 _END, _COMMENT, _IF_NAME, _IF_DESCRIPTION, _IF_RESOLUTION, _PACKET_FLAGS = 0, 1, 2, 3, 9, 2
@@ -18,7 +18,7 @@ _MAX_FRAME = 0x40000
 class PcapngWriter:
     """Writes to `file`, block by block; each `write` leaves the file whole."""
 
-    def __init__(self, file: BinaryIO, interface: str, description: str, comment: str) -> None:
+    def __init__(self, file: IO[bytes], interface: str, description: str, comment: str) -> None:
         self._file = file
         version = struct.pack("<IHHq", 0x1A2B3C4D, 1, 0, -1)
         self._block(_SECTION, version + _options((_COMMENT, comment.encode())))

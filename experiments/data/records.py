@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
+from experiments.data.capture import Capture
 from experiments.data.errors import ExperimentError
 from experiments.data.series_math import Array
 from topologies.model import Endpoint, Topology, TopologyError
@@ -101,4 +102,5 @@ class Recorded:
     queues: Queues | None = None
     latency: Mapping[int, Latency] = field(default_factory=dict)
     """By traffic class."""
+    captures: tuple[Capture, ...] = ()
     queue_max: Mapping[str, float] = field(default_factory=dict)

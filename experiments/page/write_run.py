@@ -39,6 +39,7 @@ def write_run(result: Result, directory: Path, pictures: bool = True, export: st
         return False
     if tables:
         _write_tables(result, directory)
+    _write_captures(result, directory)
     for name, write in EXPORTS.get(export, {}).items():
         with result.failures.noting(name), whole(directory / name) as file:
             file.writelines(line.encode() for line in write(result))
@@ -76,6 +77,13 @@ def _write_numbers(result: Result, target: Path, write: Callable[[IO[bytes]], ob
             result.failures.note("logs", error)
             with whole(target) as file:
                 write(file)
+
+
+def _write_captures(result: Result, directory: Path) -> None:
+    for capture in result.recording.recorded.captures:
+        with result.failures.noting(capture.name), whole(directory / capture.name) as file:
+            capture.write(file)
+        capture.discard()
 
 
 def _write_tables(result: Result, directory: Path) -> None:

@@ -2,61 +2,22 @@
 
 from __future__ import annotations
 
-import heapq
-import struct
-from collections.abc import Iterator, Sequence
-from contextlib import ExitStack
+from collections.abc import Sequence
 from pathlib import Path
-from typing import BinaryIO
 
 import numpy as np
 
+from experiments.data.capture import Capture
 from experiments.data.errors import ExperimentError
 from experiments.data.plan import Plan
 from experiments.data.records import MOST_SAMPLES, Queues, Recorded
 from experiments.data.series import Series
-from lab.pcapng import PcapngWriter
 from lab.virtual import VirtualNetwork
 from topologies.model import Endpoint
 from virtualnet import Samples
 
 NETWORK = "network"
 """The entity of what holds for all ports together."""
-_PCAP_HEADER, _PCAP_RECORD = 24, struct.Struct("=IIII")
-
-
-class _Capture:
-    """What passes a port, both ways, as `pcn pcap` has it of a live network; the engine writes each way by itself."""
-
-    def __init__(self, plan: Plan, network: VirtualNetwork, port: Endpoint, folder: Path) -> None:
-        topology, peer = plan.topology, plan.topology.peer(port.node, port.port)
-        link = topology.link_at(port.node, port.port)
-        self._port, self._delay_ns = port, round(link.delay_s * 1e9)
-        self._what = f"{port} to {peer} in {topology.name}, {link.rate_bps / 1e9:g} Gb/s"
-        self._file = folder / f"{port.node}-{port.port}.pcapng"
-        self._ways = {incoming: folder / f".{self._file.name}.{incoming:d}" for incoming in (False, True)}
-        for incoming, end in ((False, port), (True, peer)):
-            network.capture(end.node, end.port, self._ways[incoming])
-
-    def write(self) -> None:
-        with self._file.open("xb") as file, ExitStack() as stack:
-            writer = PcapngWriter(file, self._port.interface, self._what, "virtual time, from the run's start")
-            ways = [
-                _frames(stack.enter_context(path.open("rb")), incoming, self._delay_ns * incoming)
-                for incoming, path in self._ways.items()
-            ]
-            for at_ns, incoming, frame in heapq.merge(*ways):
-                writer.write(at_ns, frame, incoming)
-        for path in self._ways.values():
-            path.unlink()
-
-
-def _frames(file: BinaryIO, incoming: bool, delay_ns: int) -> Iterator[tuple[int, bool, bytes]]:
-    """The records of a pcap file of the engine."""
-    file.seek(_PCAP_HEADER)
-    while head := file.read(_PCAP_RECORD.size):
-        seconds, ns, length, _ = _PCAP_RECORD.unpack(head)
-        yield seconds * 10**9 + ns + delay_ns, incoming, file.read(length)
 
 
 class Recorder:
@@ -71,7 +32,10 @@ class Recorder:
         self._log = network.log_pfc() if records.events else None
         if records.latency:
             network.measure_latency()
-        self._captures = [_Capture(plan, network, port, folder) for port in records.captures if folder]
+        self._captures = [Capture.of(port, plan.topology, folder) for port in records.captures if folder]
+        for port, capture in zip(records.captures, self._captures, strict=False):
+            for incoming, end in ((False, port), (True, plan.topology.peer(port.node, port.port))):
+                network.capture(end.node, end.port, capture.ways[incoming])
         self._samples = self._sample(records.queues_s)
 
     def _sample(self, every_s: float | None) -> Samples:
@@ -105,13 +69,9 @@ class Recorder:
             events=self._log.read() if self._log else None,
             queues=Queues(times, self._ports, values) if plan.records.queues_s else None,
             latency={one: self._network.latency(one) for one in self._classes} if plan.records.latency else {},
+            captures=tuple(self._captures),
             queue_max={str(port): float(most[place]) for place, port in enumerate(self._ports)},
         )
-
-    def write_captures(self) -> None:
-        """After the network was closed: the files of `captures`."""
-        for capture in self._captures:
-            capture.write()
 
     def _columns(self, port: Endpoint) -> int:
         """Sources of a port."""

@@ -58,7 +58,7 @@ def run_virtual(
             progress.stage("Drain: waiting for the last packets")
             run.drain()
         run.finish()
-        recording = Recording(
+        return Recording(
             series=run.series,
             flows=tuple(run.flow_records()),
             links=dict(run.link_records()),
@@ -73,8 +73,6 @@ def run_virtual(
             deadlock=run.deadlock,
             recorded=run.recorded,
         )
-    run.write_captures()
-    return recording
 
 
 class _Run:
@@ -93,7 +91,6 @@ class _Run:
         topology = plan.topology
         self._ports = [Endpoint(one.name, port) for one in topology.switches for port in topology.ports(one.name)]
         self._recorder = Recorder(plan, network, self._ports, folder)
-        self.write_captures = self._recorder.write_captures
         self._single = self._recorder.singles | {flow.id for flow in topology.flows if not flow.group}
         for flow in topology.flows:
             lasts_s = None if plan.until_complete else plan.duration_s - flow.start_s
