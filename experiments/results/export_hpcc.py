@@ -42,7 +42,7 @@ def fct(result: Result) -> Iterator[str]:
         standalone_s = path.fct_s(spec.size_bytes, plan.payload_bytes)
         addresses = " ".join(f"{_address(numbers[end]):08x}" for end in ends)
         port = _FIRST_PORT + pairs[ends] - 1
-        times = f"{_ns(flow.start_s)} {_ns(flow.fct_s)} {_ns(standalone_s)}"
+        times = f"{_ns(flow.start_s - plan.start_s)} {_ns(flow.fct_s)} {_ns(standalone_s)}"
         kind = _INCAST if spec.group == "incast" else _NORMAL
         lines.append((flow.start_s + flow.fct_s, f"{addresses} {port} {kind} {spec.size_bytes} {times}\n"))
     yield from (line for _, line in sorted(lines))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -65,8 +66,9 @@ class Recorder:
         if values.size:
             series.extend(times, NETWORK, "largest_queue_bytes", values.max(axis=1))
         most = values.max(axis=0, initial=0.0)
+        events = self._log.read() if self._log else None
         return Recorded(
-            events=self._log.read() if self._log else None,
+            events=events and replace(events, times_s=events.times_s + plan.start_s),
             queues=Queues(times, self._ports, values) if plan.records.queues_s else None,
             latency={one: self._network.latency(one) for one in self._classes} if plan.records.latency else {},
             captures=tuple(self._captures),

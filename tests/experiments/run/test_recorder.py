@@ -13,6 +13,7 @@ from experiments.papers import SCENARIOS
 from experiments.papers.unbiased.fig7 import Fig7
 from experiments.run.progress import Silent
 from experiments.run.virtual import run_virtual
+from virtualnet.pfc_log import KINDS
 
 
 def plans() -> dict[str, Plan]:
@@ -58,3 +59,23 @@ def test_queues_are_those_of_all_classes_that_flows_have() -> None:
     _, one_class = recording.series.get(str(port), "waiting_bytes")
     assert queues.values[:, queues.ports.index(port)].max() > one_class.max() > 0
     assert np.isfinite(queues.values).all()
+
+
+def test_events_are_what_counters_count_at_each_time() -> None:
+    """Of a run that begins before time 0."""
+    plan = SCENARIOS["victim"].plan("pfc", 1, {"before": 1e-3, "duration": 3e-3})
+    recording = run_virtual(replace(plan, records=Records(events=True)), Silent())
+    events = recording.recorded.events
+    assert events is not None
+    assert plan.start_s < 0
+    seen = 0
+    for number, port in enumerate(events.ports):
+        if plan.topology.is_host(port.node):
+            continue
+        link = plan.topology.link_name(port.node, port.port)
+        for kind, metric in (("PAUSE queued", "pause"), ("RESUME queued", "resume")):
+            own = events.times_s[(events.which == number) & (events.kinds == KINDS.index(kind))]
+            times, counted = recording.series.get(link, metric)
+            assert np.searchsorted(own, times + 1e-13).tolist() == counted.tolist()
+            seen += own.size
+    assert seen > 100
