@@ -68,7 +68,7 @@ def measured(directory: Path) -> Measured:
 def show_table(table: Table, console: Console) -> None:
     """Prints a table as wide as it needs to be."""
     made = RichTable(title=Text(table.title), title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False)
-    made.padding = (0, 1, 0, 0)
+    made.padding = (0, 0)
     for place, heading in enumerate(table.columns):
         made.add_column(Text(heading), justify="right" if place else "left", no_wrap=not place)
     for row in table.rows:

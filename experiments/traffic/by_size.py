@@ -16,9 +16,11 @@ from experiments.traffic.flows import ALL, PERCENTILES
 BINS, _LEAST = 20, 10
 """How many bins there are at most; how many flows are in one at least, but for flows of one size."""
 STATISTICS = ("mean", *(f"p{q:g}" for q in PERCENTILES))
-_UNITS = ("ms", "slowdown")
+_UNITS = {"ms": "completion time (ms)", "slowdown": "slowdown"}
 _SIDE_BY_SIDE = ("p50", "p95", "p99")
 """Of several runs: HPCC's columns."""
+_BESIDE = 3
+"""Runs in one table."""
 _SHARES = np.linspace(0, 100, 201)
 
 
@@ -61,11 +63,14 @@ def _rounded(value: float) -> float:
 
 
 def tables(runs: Mapping[str, Measured]) -> list[Table]:
-    """Of one run, or of several side by side, by their names."""
+    """Of one run, or of several side by side, by their names; a terminal of 80 columns shows them whole."""
+    whole = [_counts(runs), *(_times(runs, unit) for unit in _UNITS)]
     if len(runs) == 1:
         (one,) = runs.values()
-        return [_counts(runs), _times(runs), _bins(one)]
-    return [_counts(runs), _times(runs), _bins_of(runs)]
+        return [*whole, *(_bins(one, unit) for unit in _UNITS)]
+    names = list(runs)
+    beside = [names[place : place + _BESIDE] for place in range(0, len(names), _BESIDE)]
+    return [*whole, *(_bins_of({name: runs[name] for name in some}) for some in beside)]
 
 
 def _counts(runs: Mapping[str, Measured]) -> Table:
@@ -90,30 +95,27 @@ def _counts(runs: Mapping[str, Measured]) -> Table:
     )
 
 
-def _times(runs: Mapping[str, Measured]) -> Table:
+def _times(runs: Mapping[str, Measured], unit: str) -> Table:
     return Table(
-        "completion time (ms) and slowdown of all flows",
-        ["", *(f"{unit} {name}" for unit in _UNITS for name in STATISTICS)],
+        f"{_UNITS[unit]}, all flows",
+        ["", *STATISTICS],
         [
-            [
-                label(run),
-                *(_number(one.numbers.get(f"{name}_{unit} {ALL}")) for unit in _UNITS for name in STATISTICS),
-            ]
+            [label(run), *(_number(one.numbers.get(f"{name}_{unit} {ALL}")) for name in STATISTICS)]
             for run, one in runs.items()
         ],
     )
 
 
-def _bins(one: Measured) -> Table:
+def _bins(one: Measured, unit: str) -> Table:
     found = {name: dict(zip(*curve, strict=True)) for name, curve in one.curves.items()}
     return Table(
-        "by size: completion time (ms) and slowdown",
-        ["up to", "flows", *(f"{unit} {name}" for unit in _UNITS for name in STATISTICS)],
+        f"{_UNITS[unit]}, by size",
+        ["up to", "flows", *STATISTICS],
         [
             [
                 size_text(limit),
                 _count(flows),
-                *(_number(found[f"{name} {unit} by size"].get(limit)) for unit in _UNITS for name in STATISTICS),
+                *(_number(found.get(f"{name} {unit} by size", {}).get(limit)) for name in STATISTICS),
             ]
             for limit, flows in found.get("flows by size", {}).items()
         ],
@@ -129,7 +131,7 @@ def _bins_of(runs: Mapping[str, Measured]) -> Table:
     for one in found.values():
         limits |= one.get("flows by size", {})
     return Table(
-        "slowdown by size",
+        "slowdown, by size",
         ["up to", "flows", *(f"{label(run)} {name}" for run in runs for name in _SIDE_BY_SIDE)],
         [
             [

@@ -125,7 +125,9 @@ def test_comparison_has_tables_page_numbers_and_pictures(
     assert pcn(["compare", *places, "--out", str(out)]) == 0
     printed = capsys.readouterr().out
     assert (
-        printed.index("settings that differ") < printed.index("numbers that differ") < printed.index("slowdown by size")
+        printed.index("settings that differ")
+        < printed.index("numbers that differ")
+        < printed.index("slowdown, by size")
     )
     names = {path.name for path in out.iterdir()}
     kinds = ("png", "svg", "pdf")

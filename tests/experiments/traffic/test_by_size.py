@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 from pathlib import Path
 
@@ -9,10 +10,13 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from rich.console import Console
 
 from experiments.data.series_math import Array
+from experiments.define.looks import label
 from experiments.define.outcomes import Curve
 from experiments.define.tables import Measured
+from experiments.page.terminal import show_table
 from experiments.traffic import by_size
 from pcn.cli import run as pcn
 
@@ -51,8 +55,8 @@ def test_bin_with_an_unfinished_flow_has_no_percentile() -> None:
     assert len(curves["flows by size"][0]) == 20
     assert curves["p50 ms by size"][0] == [limit for limit in curves["flows by size"][0] if limit != 40]
     assert curves["completion time"][1][-1] == pytest.approx(399 / 400 * 100, rel=1e-5)
-    (*_, bins) = by_size.tables({"pcn": Measured({}, curves)})
-    assert bins.rows[1][:4] == ["40 B", "20", "–", "–"]
+    for bins in by_size.tables({"pcn": Measured({}, curves)})[-2:]:
+        assert bins.rows[1] == ["40 B", "20", *["–"] * 5]
     (*_, bins) = by_size.tables({"pcn": Measured({}, curves), "pfc": Measured({}, {})})
     assert bins.rows[1] == ["40 B", "20", "–", "–", "–", "–", "–", "–"]
 
@@ -67,9 +71,9 @@ def test_run_prints_what_becomes_of_its_flows(tmp_path: Path, capsys: pytest.Cap
     flows = next(line for line in lines if line[:1] == ["PCN"] and "60" in line)
     assert flows[1:3] == ["60", "60"]
     assert float(flows[5].replace(",", "")) == summary["measures"]["pause_frames"]
-    times = [line for line in lines if line[:1] == ["PCN"]][1]
+    times, slowdowns = [line for line in lines if line[:1] == ["PCN"]][1:3]
     assert float(times[1]) == pytest.approx(summary["measures"]["mean_ms all"], rel=1e-3)
-    assert float(times[-1]) == pytest.approx(summary["measures"]["p99.9_slowdown all"], rel=1e-3)
+    assert float(slowdowns[-1]) == pytest.approx(summary["measures"]["p99.9_slowdown all"], rel=1e-3)
     limits, counts = summary["curves"]["flows by size"]
     rows = [line for line in lines if len(line) == 9 and line[1] in ("B", "KB", "MB")]
     assert len(rows) == len(limits) == 6
@@ -77,3 +81,18 @@ def test_run_prints_what_becomes_of_its_flows(tmp_path: Path, capsys: pytest.Cap
     assert [float(row[4]) for row in rows] == pytest.approx(summary["curves"]["p95 slowdown by size"][1], rel=1e-3)
     assert "pfc: packet latency of class 3, us: mean " in printed
     assert summary["latency"]["3"]["p50_s"] <= summary["latency"]["3"]["p99_s"]
+
+
+def test_tables_fit_a_terminal_of_80_columns(tmp_path: Path) -> None:
+    """Of long times, many flows, and more schemes than one table has."""
+    sizes = np.arange(1, 60_001, dtype=float) * 1e6
+    curves = curves_of(sizes, (sizes / 1e10).tolist())
+    numbers: dict[str, float | None] = {f"{what} all": 60_000.0 for what in ("flows", "unfinished")}
+    numbers |= {f"{name}_{unit} all": 12345.6 for name in by_size.STATISTICS for unit in ("ms", "slowdown")}
+    for names in (["pcn"], ["pcn", "dcqcn", "timely", "qcn"]):
+        console = Console(file=io.StringIO(), width=80)
+        for table in by_size.tables({name: Measured(numbers, curves) for name in names}):
+            show_table(table, console)
+        printed = console.file.getvalue()  # type: ignore[attr-defined]
+        assert "\N{HORIZONTAL ELLIPSIS}" not in printed
+        assert all(label(name) in printed for name in names)
