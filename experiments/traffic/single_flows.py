@@ -12,13 +12,10 @@ from experiments.define.charts import Chart, Line, View
 
 _MOST = 8
 """Flows that a chart has."""
-_VARIABLES = {"alpha": "alpha", "w": "w", "ccti": "CCT index", "rtt_s": "RTT (s)"}
-"""What RPs keep beside rates, with the axis' label: a chart has the first one that the scheme has, and its name, so
-that no chart of several schemes has two of them."""
 _BINS = 100
 
 
-def rates(plan: Plan, recording: Recording) -> Chart | None:
+def single_rates(plan: Plan, recording: Recording) -> Chart | None:
     def line(number: int, flow: FlowRecord) -> Line:
         series = recording.series.get(flow_entity(flow.id), "rate_bps")
         return charts.steps(_name(flow), f"flow{number}", series, recording.duration_s, 1e-9)
@@ -26,19 +23,7 @@ def rates(plan: Plan, recording: Recording) -> Chart | None:
     return _chart(recording, "single_rates", "Sending rates of single flows", "Rate (Gbit/s)", line)
 
 
-def variable(plan: Plan, recording: Recording) -> Chart | None:
-    found = next((name for name in _VARIABLES if recording.series.entities(name)), "")
-
-    def line(number: int, flow: FlowRecord) -> Line:
-        series = recording.series.get(flow_entity(flow.id), found)
-        return charts.steps(_name(flow), f"flow{number}", series, recording.duration_s)
-
-    if not found:
-        return None
-    return _chart(recording, f"single_{found}", f"{_VARIABLES[found]} of single flows", _VARIABLES[found], line)
-
-
-def marks(plan: Plan, recording: Recording) -> Chart | None:
+def single_marks(plan: Plan, recording: Recording) -> Chart | None:
     def line(number: int, flow: FlowRecord) -> Line:
         part, whole = (_read(recording, flow, name) for name in ("marked_packets", "received_packets"))
         span_s = _span_s(recording)
@@ -48,7 +33,35 @@ def marks(plan: Plan, recording: Recording) -> Chart | None:
     return _chart(recording, "single_marks", "Marked packets of single flows", "Marked CE (%)", line)
 
 
-CHARTS = (rates, variable, marks)
+def single_alpha(plan: Plan, recording: Recording) -> Chart | None:
+    return _variable(recording, "alpha", "alpha")
+
+
+def single_w(plan: Plan, recording: Recording) -> Chart | None:
+    return _variable(recording, "w", "w")
+
+
+def single_ccti(plan: Plan, recording: Recording) -> Chart | None:
+    return _variable(recording, "ccti", "CCT index")
+
+
+def single_rtt_s(plan: Plan, recording: Recording) -> Chart | None:
+    return _variable(recording, "rtt_s", "Round trip (us)", 1e6)
+
+
+CHARTS = (single_rates, single_marks, single_alpha, single_w, single_ccti, single_rtt_s)
+
+
+def _variable(recording: Recording, metric: str, label: str, unit: float = 1.0) -> Chart | None:
+    """What an RP keeps beside its rate; None: this scheme's has no such variable."""
+    if not recording.series.entities(metric):
+        return None
+
+    def line(number: int, flow: FlowRecord) -> Line:
+        series = recording.series.get(flow_entity(flow.id), metric)
+        return charts.steps(_name(flow), f"flow{number}", series, recording.duration_s, unit)
+
+    return _chart(recording, f"single_{metric}", f"{label.partition(' (')[0]} of single flows", label, line)
 
 
 def _read(recording: Recording, flow: FlowRecord, metric: str) -> tuple[Array, Array]:

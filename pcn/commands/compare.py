@@ -10,7 +10,7 @@ from pcn.commands.common import FilePath
 
 
 @click.command()
-@click.argument("results", nargs=-1, required=True, type=FilePath(exists=True, file_okay=False))
+@click.argument("results", nargs=-1, required=True, type=FilePath())
 @click.option("--out", type=FilePath(), help="Folder for page, CSV and pictures (default: they aren't written).")
 @click.option("--csv", "as_csv", is_flag=True, help="Print the numbers as CSV instead of tables.")
 def compare(results: tuple[Path, ...], out: Path | None, as_csv: bool) -> None:

@@ -11,6 +11,7 @@ import pytest
 from fluid import fluid
 
 from experiments.data.failures import Failures
+from experiments.data.records import FlowChoice, Records
 from experiments.data.series import Series
 from experiments.define.charts import Chart
 from experiments.draw import pictures
@@ -19,6 +20,7 @@ from experiments.papers.pcn.scenarios import dumbbell_story
 from experiments.results.atomic_folder import result_directory
 from experiments.run.progress import Silent
 from experiments.run.virtual import run_virtual
+from experiments.traffic import single_flows
 from hosts.algorithms import schemes
 from pcn.cli import run as pcn
 
@@ -112,7 +114,21 @@ def test_charts_have_the_names_of_what_draws_them(scenario: str) -> None:
     made = SCENARIOS[scenario]
     plan = made.plan(made.schemes[0], 1, {})
     recording = fluid(plan) if scenario == "dumbbell" else run_virtual(plan, Silent())
-    assert [draw.__name__ for draw in made.page.charts] == [draw(plan, recording).name for draw in made.page.charts]
+    drawn = [(draw.__name__, draw(plan, recording)) for draw in made.page.charts]
+    assert [name for name, chart in drawn if chart] == [chart.name for _, chart in drawn if chart]
+    assert any(chart for _, chart in drawn)
+
+
+@pytest.mark.parametrize(
+    ("scheme", "variable"), [("pcn", "w"), ("dcqcn", "alpha"), ("timely", "rtt_s"), ("ibcc", "ccti")]
+)
+def test_charts_of_single_flows_have_the_names_of_what_draws_them(scheme: str, variable: str) -> None:
+    made = SCENARIOS["traffic"]
+    plan = dataclasses.replace(made.plan(scheme, 1, {"count": 20}), records=Records(flows=FlowChoice(every=True)))
+    recording = run_virtual(plan, Silent())
+    drawn = {draw.__name__: draw(plan, recording) for draw in single_flows.CHARTS}
+    assert {name for name, chart in drawn.items() if chart} == {"single_rates", "single_marks", f"single_{variable}"}
+    assert all(name == chart.name and len(chart.lines) == 8 for name, chart in drawn.items() if chart)
 
 
 def test_checks_and_charts_that_fail_leave_the_numbers(
