@@ -272,7 +272,7 @@ def _set_x(axes: Axes, chart: Chart, view: View | None) -> None:
         if len(ticks) <= _TICKS:
             axes.set_xticks(ticks, [f"{tick:g}" for tick in ticks], minor=False)
         else:
-            axes.xaxis.set_major_formatter(FuncFormatter(lambda x, _: f"{x:.3g}"))
+            axes.xaxis.set_major_formatter(FuncFormatter(lambda x, _: f"{x:.2g}" if x < 1 else f"{x:g}"))
         axes.minorticks_off()
     names = chart.ticks or chart.bars
     if names:
