@@ -19,6 +19,12 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from finsy import (
+    P4ActionProfileGroup as ProfileGroup,
+)
+from finsy import (
+    P4ActionProfileMember as ProfileMember,
+)
+from finsy import (
     P4CloneSessionEntry as CloneSession,
 )
 from finsy import (
@@ -40,6 +46,9 @@ from finsy import (
     P4MeterEntry as MeterEntry,
 )
 from finsy import (
+    P4MulticastGroupEntry as MulticastGroup,
+)
+from finsy import (
     P4PacketIn as PacketIn,
 )
 from finsy import (
@@ -57,6 +66,7 @@ from finsy import (
 from finsy import (
     P4TableMatch as TableMatch,
 )
+from finsy.p4entity import P4IdleTimeoutNotification as IdleTimeouts
 from finsy.p4entity import decode_entity
 from finsy.p4schema import P4CounterUnit
 from finsy.proto import p4r
@@ -73,15 +83,22 @@ __all__ = [
     "DigestEntry",
     "DigestList",
     "Entry",
+    "IdleTimeouts",
     "MeterConfig",
+    "MulticastGroup",
     "PacketIn",
+    "ProfileGroup",
+    "ProfileMember",
+    "RegisterEntry",
     "TableAction",
     "TableActions",
     "TableEntry",
     "TableMatch",
 ]
 
-Entry: TypeAlias = TableEntry | CloneSession | DigestEntry
+Entry: TypeAlias = (
+    TableEntry | CloneSession | MulticastGroup | DigestEntry | ProfileMember | ProfileGroup | RegisterEntry
+)
 _Cell = TypeVar("_Cell")
 _Plane = TypeVar("_Plane", bound="ControlPlane")
 
@@ -140,7 +157,8 @@ class ControlPlane(ABC):
 
     @abstractmethod
     def _take(self, kind: str, wait_s: float) -> list[p4r.StreamMessageResponse]:
-        """Returns the messages of a kind ("packet", "digest") that have come since the last call, each once."""
+        """Returns the messages of a kind ("packet", "digest", "idle_timeout_notification") that have come since the
+        last call, each once."""
 
     # ---- entries ----
 
@@ -155,6 +173,15 @@ class ControlPlane(ABC):
     def delete(self, entries: Iterable[Entry]) -> None:
         """Removes entries that are there."""
         self._update(p4r.Update.DELETE, entries)
+
+    def write(self, updates: Sequence[p4r.Update]) -> None:
+        """Carries out updates in P4Runtime's own form: of any entity, by the ids of the program."""
+        what = f"write of {len(updates)} updates"
+        self._refuse(what, updates, self._write(updates, what))
+
+    def read(self, queries: Sequence[p4r.Entity]) -> Iterable[p4r.Entity]:
+        """Returns the entities that the queries select, in the same form."""
+        return self._read(queries)
 
     def tables(self) -> list[str]:
         """Returns their names."""
@@ -276,6 +303,12 @@ class ControlPlane(ABC):
         DigestEntry is inserted for it."""
         return [DigestList.decode(message, self.schema) for message in self._take("digest", wait_s)]
 
+    def idle_timeouts(self, wait_s: float = 0.0) -> list[IdleTimeouts]:
+        """Returns the notifications of entries that no packet has hit for as long as their `idle_timeout_ns`, since the
+        last call, as `packets_in` does packets."""
+        taken = self._take("idle_timeout_notification", wait_s)
+        return [IdleTimeouts.decode(message, self.schema) for message in taken]
+
     def acknowledge(self, digests: Iterable[DigestList]) -> None:
         """Acknowledges digest lists: what they hold is sent again when it is learned again."""
         for one in digests:
@@ -300,7 +333,11 @@ class ControlPlane(ABC):
             except ValueError as error:  # a name or a value that the program doesn't have
                 raise SwitchError(f"{self.name}: {_text(entry)}: {error}") from None
         what = f"{p4r.Update.Type.Name(kind).lower()} of {len(updates)} entries"
-        if reasons := self._write(updates, what):
+        self._refuse(what, written, self._write(updates, what))
+
+    def _refuse(self, what: str, written: Sequence[Any], reasons: Mapping[int, str]) -> None:
+        """Raises WriteError where the switch refused some of what was written."""
+        if reasons:
             refused = [(written[number], reason) for number, reason in sorted(reasons.items())]
             texts = [f"{_text(entry)}: {reason}" for entry, reason in refused]
             raise WriteError("; ".join((f"{self.name}: {what} failed", *texts)), refused)
@@ -320,9 +357,20 @@ def _values(found: Iterable[p4r.Entity]) -> dict[int, int]:
     }
 
 
-def _text(entry: Entry | MeterEntry) -> str:
+def _text(entry: Entry | MeterEntry | p4r.Update) -> str:
+    if isinstance(entry, p4r.Update):
+        kind = entry.entity.WhichOneof("entity")
+        return "an update without an entity" if kind is None else kind.replace("_", " ")
     if isinstance(entry, CloneSession):
         return f"clone session {entry.session_id}"
+    if isinstance(entry, MulticastGroup):
+        return f"multicast group {entry.multicast_group_id}"
+    if isinstance(entry, ProfileMember):
+        return f"member {entry.member_id} of {entry.action_profile_id}"
+    if isinstance(entry, ProfileGroup):
+        return f"group {entry.group_id} of {entry.action_profile_id}"
+    if isinstance(entry, RegisterEntry):
+        return f"register {entry.register_id}[{'' if entry.index is None else entry.index}]"
     if isinstance(entry, DigestEntry):
         return f"digest {entry.digest_id}"
     if isinstance(entry, MeterEntry):

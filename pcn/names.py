@@ -12,7 +12,7 @@ from pathlib import Path
 
 PROJECT = "pcn-lab"
 HOME = Path(__file__).resolve().parent.parent
-PACKAGES = ("controller", "experiments", "hosts", "lab", "softswitch", "topologies", "virtualnet")
+PACKAGES = ("controller", "experiments", "hosts", "lab", "p4net", "softswitch", "topologies", "virtualnet")
 
 
 def clashes() -> Iterator[str]:

@@ -18,7 +18,7 @@ LAYERS = (
     ("topologies", "p4src"),
     ("virtualnet",),
     ("controller",),
-    ("hosts",),
+    ("hosts", "p4net"),
     ("lab",),
     ("experiments",),
     ("pcn",),

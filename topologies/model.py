@@ -356,8 +356,8 @@ def _validate(topology: Topology) -> None:
         if not _MAC.match(host.mac):
             raise TopologyError(f"{host.name}: {host.mac!r} is no MAC address (aa:bb:cc:dd:ee:ff)")
     for switch in topology.switches:
-        if switch.device_id < 1:
-            raise TopologyError(f"{switch.name}: device id {switch.device_id} must be at least 1")
+        if switch.device_id < 0:
+            raise TopologyError(f"{switch.name}: device id {switch.device_id} must not be negative")
         if switch.arbitration not in (FIFO, ROUND_ROBIN):
             raise TopologyError(
                 f"{switch.name}: arbitration {switch.arbitration!r}: there is {FIFO!r} and {ROUND_ROBIN!r}"

@@ -237,7 +237,7 @@ def status(name: str | None, network: str | None, as_json: bool) -> None:
         rows = [
             (
                 *(node["name"], node["kind"], _PROGRAM[node["runs"]], node["pid"] or "-"),
-                *((node["device_id"], node["control"]) if node["device_id"] else ("-", "-")),
+                *((node["device_id"], node["control"]) if node["device_id"] is not None else ("-", "-")),
                 node["log"] or "-",
             )
             for node in one["nodes"]

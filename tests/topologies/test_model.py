@@ -181,7 +181,7 @@ def _links(rate: float = 1e9, delay: float = 0.0) -> list[Link]:
         ({"hosts": (_HOSTS[0], Host("h1", "10.0.0.256", "02:00:00:00:00:02"))}, "h1: .*10.0.0.256"),
         ({"hosts": (_HOSTS[0], Host("h1", "10.0.0.2", "2:0:0"))}, "'2:0:0' is no MAC"),
         ({"hosts": (_HOSTS[0], Host("H1;x", "10.0.0.2", "02:00:00:00:00:02"))}, "node name 'H1;x'"),
-        ({"switches": (Switch("s0", 0),)}, "device id 0"),
+        ({"switches": (Switch("s0", -1),)}, "device id -1"),
         ({"hosts": (_HOSTS[0], Host("h1-", "10.0.0.2", "02:00:00:00:00:02"))}, "node name 'h1-'"),
         ({"hosts": (_HOSTS[0], Host("", "10.0.0.2", "02:00:00:00:00:02"))}, "node name ''"),
         ({"hosts": (_HOSTS[0], Host("h" * 49, "10.0.0.2", "02:00:00:00:00:02"))}, "up to 48 letters"),

@@ -121,7 +121,7 @@ def test_schema_allows_the_sample() -> None:
         ('"rate": "25Gbit/s"', '"rate": "25"'),
         ('"rate": "25Gbit/s"', '"rat": "25G"'),
         ('"a": "a0:0"', '"a": "a0:"'),
-        ('"id": 9', '"id": 0'),
+        ('"id": 9', '"id": -1'),
         ('"arbitration": "round robin"', '"arbitration": "robin"'),
         ('"class": 4', '"class": 8'),
         ('"links"', '"link"'),

@@ -1,0 +1,151 @@
+"""Commands of action profiles and of the tables that refer to them. A handle of BMv2 is an id of P4Runtime less 1."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from finsy import P4ActionProfileGroup, P4ActionProfileMember, P4IndirectAction
+from finsy import P4Member as Member
+
+from controller.control_plane import TableEntry
+from p4net import values
+from p4net.commands import tables
+from p4net.commands.session import DELETE, INSERT, MODIFY, Command, Group, Handles, Session
+from p4net.steps import Step
+
+
+def _profile(session: Session, name: str) -> str:
+    found: str = values.find("action profile", session.schema.action_profiles, name).name
+    return found
+
+
+def _members(session: Session, profile: str) -> Handles[None]:
+    return session.members.setdefault(profile, Handles("member"))
+
+
+def _groups(session: Session, profile: str) -> Handles[Group]:
+    return session.groups.setdefault(profile, Handles("group"))
+
+
+def _create_member(session: Session, words: Sequence[str]) -> Sequence[Step]:
+    profile = _profile(session, words[0])
+    made = tables.action(session, None, words[1], words[2:])
+    handle = _members(session, profile).add(None)
+    return [session.write(INSERT, P4ActionProfileMember(profile, member_id=handle + 1, action=made))]
+
+
+def _modify_member(session: Session, words: Sequence[str]) -> Sequence[Step]:
+    profile, handle = _profile(session, words[0]), values.whole(words[2])
+    _ = _members(session, profile)[handle]
+    made = tables.action(session, None, words[1], words[3:])
+    return [session.write(MODIFY, P4ActionProfileMember(profile, member_id=handle + 1, action=made))]
+
+
+def _delete_member(session: Session, words: Sequence[str]) -> Sequence[Step]:
+    profile, handle = _profile(session, words[0]), values.whole(words[1])
+    _members(session, profile).remove(handle)
+    return [session.write(DELETE, P4ActionProfileMember(profile, member_id=handle + 1))]
+
+
+def _create_group(session: Session, words: Sequence[str]) -> Sequence[Step]:
+    profile = _profile(session, words[0])
+    return [session.write(INSERT, P4ActionProfileGroup(profile, group_id=_groups(session, profile).add(Group()) + 1))]
+
+
+def _delete_group(session: Session, words: Sequence[str]) -> Sequence[Step]:
+    profile, handle = _profile(session, words[0]), values.whole(words[1])
+    _groups(session, profile).remove(handle)
+    return [session.write(DELETE, P4ActionProfileGroup(profile, group_id=handle + 1))]
+
+
+def _add_to_group(session: Session, words: Sequence[str]) -> Sequence[Step]:
+    return _change_group(session, words, lambda members, one: [*members, one])
+
+
+def _remove_from_group(session: Session, words: Sequence[str]) -> Sequence[Step]:
+    def removed(members: list[int], one: int) -> list[int]:
+        if one not in members:
+            raise ValueError(f"member {one} isn't in group {words[2]}")
+        return [member for member in members if member != one]
+
+    return _change_group(session, words, removed)
+
+
+def _change_group(
+    session: Session, words: Sequence[str], change: Callable[[list[int], int], list[int]]
+) -> Sequence[Step]:
+    profile = _profile(session, words[0])
+    member, handle = values.whole(words[1]), values.whole(words[2])
+    _ = _members(session, profile)[member]
+    group = _groups(session, profile)[handle]
+    members = change(group.members, member)
+    made = [Member(one + 1, weight=1) for one in members]
+    step = session.write(MODIFY, P4ActionProfileGroup(profile, group_id=handle + 1, members=made))
+    group.members = members
+    return [step]
+
+
+def _reference(session: Session, table: Any, word: str, group: bool) -> P4IndirectAction:
+    profile = table.action_profile
+    if profile is None:
+        raise ValueError(f"{table.name} has no action profile: use table_add")
+    handle = values.whole(word)
+    if group:
+        _ = _groups(session, profile.name)[handle]
+        return P4IndirectAction(group_id=handle + 1)
+    _ = _members(session, profile.name)[handle]
+    return P4IndirectAction(member_id=handle + 1)
+
+
+def _add(group: bool) -> Callable[[Session, Sequence[str]], Sequence[Step]]:
+    def run(session: Session, words: Sequence[str]) -> Sequence[Step]:
+        table = tables.find(session, words[0])
+        key, rest = tables.split(words[1:])
+        if not rest:
+            raise ValueError(f"a handle is needed behind {tables.ARROW}")
+        made = _reference(session, table, rest[0], group)
+        ranked = tables.priority(table, rest[1:])
+        entry = TableEntry(table.name, match=tables.match(table, key), action=made, priority=ranked)
+        return tables.added(session, table, entry)
+
+    return run
+
+
+def _modify(group: bool) -> Callable[[Session, Sequence[str]], Sequence[Step]]:
+    def run(session: Session, words: Sequence[str]) -> Sequence[Step]:
+        table = tables.find(session, words[0])
+        rest = [word for word in words[1:] if word != tables.ARROW]
+        if len(rest) != 2:
+            raise ValueError("an entry's handle and another handle are needed")
+        return tables.modified(session, table, rest[0], _reference(session, table, rest[1], group))
+
+    return run
+
+
+def _set_default(group: bool) -> Callable[[Session, Sequence[str]], Sequence[Step]]:
+    def run(session: Session, words: Sequence[str]) -> Sequence[Step]:
+        table = tables.find(session, words[0])
+        made = _reference(session, table, words[1], group)
+        return [session.write(MODIFY, TableEntry(table.name, action=made, is_default_action=True))]
+
+    return run
+
+
+_MEMBER, _GROUP = "PROFILE ACTION", "PROFILE MEMBER GROUP"
+COMMANDS = {
+    "act_prof_create_member": Command(f"{_MEMBER} ARGUMENT...", _create_member, 2),
+    "act_prof_modify_member": Command(f"{_MEMBER} MEMBER ARGUMENT...", _modify_member, 3),
+    "act_prof_delete_member": Command("PROFILE MEMBER", _delete_member, 2, 2),
+    "act_prof_create_group": Command("PROFILE", _create_group, 1, 1),
+    "act_prof_delete_group": Command("PROFILE GROUP", _delete_group, 2, 2),
+    "act_prof_add_member_to_group": Command(_GROUP, _add_to_group, 3, 3),
+    "act_prof_remove_member_from_group": Command(_GROUP, _remove_from_group, 3, 3),
+    "table_indirect_add": Command("TABLE MATCH... => MEMBER [PRIORITY]", _add(False), 3),
+    "table_indirect_add_with_group": Command("TABLE MATCH... => GROUP [PRIORITY]", _add(True), 3),
+    "table_indirect_modify": Command("TABLE HANDLE [=>] MEMBER", _modify(False), 3, 4),
+    "table_indirect_modify_with_group": Command("TABLE HANDLE [=>] GROUP", _modify(True), 3, 4),
+    "table_indirect_set_default": Command("TABLE MEMBER", _set_default(False), 2, 2),
+    "table_indirect_set_default_with_group": Command("TABLE GROUP", _set_default(True), 2, 2),
+}
+COMMANDS["table_indirect_delete"] = tables.COMMANDS["table_delete"]

@@ -1,0 +1,162 @@
+"""Commands of tables."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from finsy import P4IndirectAction
+from finsy.p4schema import P4MatchType, P4Table
+
+from controller.control_plane import TableAction, TableEntry, TableMatch
+from p4net import values
+from p4net.commands.session import DELETE, INSERT, MODIFY, Command, Session
+from p4net.steps import Step
+
+ARROW = "=>"
+_FIELD: dict[Any, re.Pattern[str]] = {
+    P4MatchType.EXACT: re.compile(r"(.+)\Z"),
+    P4MatchType.OPTIONAL: re.compile(r"(.+?)(?:&&&(.+))?\Z"),
+    P4MatchType.LPM: re.compile(r"(.+)/([0-9]+)\Z"),
+    P4MatchType.TERNARY: re.compile(r"(.+)&&&(.+)\Z"),
+    P4MatchType.RANGE: re.compile(r"(.+)->(.+)\Z"),
+}
+_FORMS: dict[Any, str] = {
+    P4MatchType.EXACT: "VALUE",
+    P4MatchType.OPTIONAL: "VALUE, or VALUE&&&MASK",
+    P4MatchType.LPM: "VALUE/LENGTH",
+    P4MatchType.TERNARY: "VALUE&&&MASK",
+    P4MatchType.RANGE: "LOW->HIGH",
+}
+
+
+def find(session: Session, name: str) -> P4Table:
+    """Finds a table. Raises ValueError."""
+    return values.find("table", session.schema.tables, name)  # type: ignore[no-any-return]
+
+
+def action(session: Session, table: P4Table | None, name: str, words: Sequence[str]) -> TableAction:
+    """An action with its arguments in order. Raises ValueError."""
+
+    def by_name(own: Any) -> dict[str, str]:
+        names = [one.name for one in own.params]
+        if len(words) != len(names):
+            wanted = f"takes {' '.join(names)}" if names else "takes no arguments"
+            raise ValueError(f"{own.name} {wanted}, not {len(words)}")
+        return dict(zip(names, words, strict=True))
+
+    whole, arguments = values.arguments(session.schema, table, name, by_name)
+    return TableAction(whole, **arguments)
+
+
+def split(words: Sequence[str]) -> tuple[list[str], list[str]]:
+    """What stands before and behind the arrow. Raises ValueError."""
+    if ARROW not in words:
+        raise ValueError(f"{ARROW} is needed between match fields and arguments")
+    at = list(words).index(ARROW)
+    return list(words[:at]), list(words[at + 1 :])
+
+
+def match(table: P4Table, words: Sequence[str]) -> TableMatch:
+    """The match of an entry. Raises ValueError."""
+    fields = list(table.match_fields)
+    if len(words) != len(fields):
+        names = " ".join(one.name for one in fields)
+        raise ValueError(f"{table.name} has {len(fields)} match fields ({names}), not {len(words)}")
+    found: dict[str, Any] = {}
+    for one, word in zip(fields, words, strict=True):
+        form = _FIELD.get(one.match_type)
+        parts = form.match(word) if form else None
+        if parts is None:
+            raise ValueError(f"{one.name}: {word!r}: write it as {_FORMS.get(one.match_type, 'P4Runtime has it')}")
+        value = _optional(one, parts) if one.match_type is P4MatchType.OPTIONAL else values.field(one, parts.groups())
+        if value is not None:
+            found[one.name] = value
+    return TableMatch(found)
+
+
+def _optional(one: Any, parts: re.Match[str]) -> Any:
+    """BMv2 has optional fields as ternary ones, with a mask of zeros or ones."""
+    if parts[2] is None:
+        return values.field(one, parts.groups()[:1])
+    mask, ones = values.number(parts[2], one.bitwidth), (1 << one.bitwidth) - 1
+    if mask not in (0, ones):
+        raise ValueError(f"{one.name} is optional: its mask has no ones, or ones alone")
+    return values.field(one, [parts[1]]) if mask else None
+
+
+def priority(table: P4Table, words: Sequence[str]) -> int:
+    """Of an entry, from the word behind its arguments: in BMv2 the lowest number wins, in P4Runtime the highest. Raises
+    ValueError."""
+    if not values.needs_priority(table):
+        if words:
+            raise ValueError(f"{table.name} has no priorities: {' '.join(words)!r} is too much")
+        return 0
+    if len(words) != 1:
+        raise ValueError(f"{table.name} needs one priority behind the arguments; the lowest wins")
+    return values.MOST_PRIORITY - values.whole(words[0], 0, values.MOST_PRIORITY - 1)
+
+
+def added(session: Session, table: P4Table, entry: TableEntry) -> list[Step]:
+    """Adds an entry; which gets the next handle."""
+    step = session.write(INSERT, entry)
+    session.handles(table.name).add(entry)
+    return [step]
+
+
+def _add(session: Session, words: Sequence[str]) -> Sequence[Step]:
+    table = find(session, words[0])
+    key, rest = split(words[2:])
+    count = len(list(values.find_action(session.schema, table, words[1]).params))
+    made = action(session, table, words[1], rest[:count])
+    entry = TableEntry(table.name, match=match(table, key), action=made, priority=priority(table, rest[count:]))
+    return added(session, table, entry)
+
+
+def _set_default(session: Session, words: Sequence[str]) -> Sequence[Step]:
+    table = find(session, words[0])
+    made = action(session, table, words[1], [word for word in words[2:] if word != ARROW])
+    return [session.write(MODIFY, TableEntry(table.name, action=made, is_default_action=True))]
+
+
+def _reset_default(session: Session, words: Sequence[str]) -> Sequence[Step]:
+    return [session.write(MODIFY, TableEntry(find(session, words[0]).name, is_default_action=True))]
+
+
+def modified(session: Session, table: P4Table, handle: str, made: TableAction | P4IndirectAction) -> list[Step]:
+    """Changes the action of the entry with a handle."""
+    entries, number = session.handles(table.name), values.whole(handle)
+    entry = replace(entries[number], action=made)
+    step = session.write(MODIFY, entry)
+    entries[number] = entry
+    return [step]
+
+
+def _modify(session: Session, words: Sequence[str]) -> Sequence[Step]:
+    table = find(session, words[0])
+    made = action(session, table, words[1], [word for word in words[3:] if word != ARROW])
+    return modified(session, table, words[2], made)
+
+
+def _delete(session: Session, words: Sequence[str]) -> Sequence[Step]:
+    table = find(session, words[0])
+    entry = session.handles(table.name).remove(values.whole(words[1]))
+    return [session.write(DELETE, replace(entry, action=None))]
+
+
+def _clear(session: Session, words: Sequence[str]) -> Sequence[Step]:
+    table = find(session, words[0])
+    handles = session.handles(table.name)
+    return [session.write(DELETE, replace(handles.remove(handle), action=None)) for handle in list(handles.items())]
+
+
+COMMANDS = {
+    "table_add": Command("TABLE ACTION MATCH... => ARGUMENT... [PRIORITY]", _add, 3),
+    "table_set_default": Command("TABLE ACTION ARGUMENT...", _set_default, 2),
+    "table_reset_default": Command("TABLE", _reset_default, 1, 1),
+    "table_modify": Command("TABLE ACTION HANDLE [=>] ARGUMENT...", _modify, 3),
+    "table_delete": Command("TABLE HANDLE", _delete, 2, 2),
+    "table_clear": Command("TABLE", _clear, 1, 1),
+}

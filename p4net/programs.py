@@ -1,0 +1,84 @@
+"""Finding the program that a network's file means: a compiled one by name, or its source."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from controller.programs import Program, ProgramError
+from p4net.errors import P4NetError
+from softswitch import p4c
+
+BUILD = "build"
+"""Where the tutorials' Makefile puts p4c's output."""
+
+
+@dataclass
+class Programs:
+    """Programs of an exercise's folder. `given`: what the user names, x.p4 or x.json, which goes before one of the
+    folder with the same name, and is the default."""
+
+    folder: Path
+    given: Path | None = None
+    default: str = ""
+    """The stem of the program of switches that name none; empty: the folder's only one."""
+    _found: dict[str, Program] = field(default_factory=dict)
+
+    def named(self, compiled: str) -> Program:
+        """Finds the program that a file calls build/x.json. Raises P4NetError."""
+        stem = Path(compiled).name.removesuffix(".json")
+        if stem not in self._found:
+            self._found[stem] = self._find(stem, self.folder / compiled)
+        return self._found[stem]
+
+    def of_default(self) -> Program:
+        """Finds the program of switches that name none. Raises P4NetError."""
+        if self.given is not None:
+            return self.named(f"{BUILD}/{self.given.stem}.json")
+        stem = self.default
+        if not stem:
+            stems = sorted(path.stem for path in self.folder.glob("*.p4"))
+            stems = stems or sorted(path.stem for path in (self.folder / BUILD).glob("*.json"))
+            if len(stems) != 1:
+                found = f"{', '.join(stems)} are there" if stems else "there is none"
+                raise P4NetError(f"{self.folder}: name the switches' program with --program FILE.p4 ({found})")
+            stem = stems[0]
+        return self.named(f"{BUILD}/{stem}.json")
+
+    def _find(self, stem: str, compiled: Path) -> Program:
+        if self.given is not None and self.given.stem == stem:
+            return _read(self.given)
+        source = self.folder / f"{stem}.p4"
+        if source.is_file() and _has_compiler():
+            return _read(source)
+        if compiled.is_file():
+            return _read(compiled)
+        if source.is_file():
+            raise P4NetError(
+                f"{source} isn't compiled: put p4c's p4c-bm2-ss on the PATH, or compile it elsewhere into {compiled} "
+                f"and {compiled.with_name(f'{stem}.p4.p4info.txtpb')}"
+            )
+        raise P4NetError(f"neither {compiled} nor {source} exists: name the program with --program FILE.p4")
+
+
+def _has_compiler() -> bool:
+    try:
+        p4c.find_compiler()
+    except p4c.P4Error:
+        return False
+    return True
+
+
+def _read(path: Path) -> Program:
+    """A program of a file. Beside x.json its p4info stands under one of the names that p4c's users give it."""
+    if path.suffix == ".json":
+        stem = path.name.removesuffix(".json")
+        for name in (f"{stem}.p4info.txtpb", f"{stem}.p4.p4info.txtpb", f"{stem}.p4info.txt", f"{stem}.p4.p4info.txt"):
+            if path.is_file() and path.with_name(name).is_file():
+                return Program(stem, path, path.with_name(name))
+        if path.is_file():
+            raise P4NetError(f"{path}: its p4info is missing: p4c --p4runtime-files {path.parent}/{stem}.p4info.txtpb")
+    try:
+        return Program.find(str(path))
+    except ProgramError as error:
+        raise P4NetError(str(error)) from None

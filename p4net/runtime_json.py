@@ -1,0 +1,205 @@
+"""Runtime JSON of p4lang/tutorials (utils/p4runtime_lib/simple_controller.py): the entries of one switch.
+
+    {"target": "bmv2", "p4info": "build/basic.p4.p4info.txtpb", "bmv2_json": "build/basic.json",
+     "table_entries": [{"table": "MyIngress.ipv4_lpm", "match": {"hdr.ipv4.dstAddr": ["10.0.1.1", 32]},
+                        "action_name": "MyIngress.ipv4_forward", "action_params": {"dstAddr": ..., "port": 1}}],
+     "multicast_group_entries": [...], "clone_session_entries": [...]}
+
+Paths in it are relative to the folder in which the exercise is run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from finsy import P4CloneSessionEntry, P4MulticastGroupEntry, P4Schema
+from finsy.p4entity import P4Replica as Replica
+from finsy.p4schema import P4Table
+from finsy.proto import p4r
+
+from controller.control_plane import TableAction, TableEntry, TableMatch
+from p4net import values
+from p4net.errors import P4NetError
+from p4net.steps import Place, Write
+from topologies.tree import FileError, Node, optional, read_file
+from topologies.tree import needed as required
+
+_EMPTY = "write {} where there are no entries"
+
+
+class _Raw(NamedTuple):
+    """An entry as it stands in the file; what it means depends on the program."""
+
+    node: Node
+    fields: dict[str, Any]
+
+
+class _Contents(NamedTuple):
+    p4info: str | None
+    bmv2_json: str | None
+    tables: tuple[_Raw, ...]
+    groups: tuple[_Raw, ...]
+    sessions: tuple[_Raw, ...]
+
+
+@dataclass(frozen=True)
+class RuntimeJson:
+    """A file."""
+
+    path: Path
+
+    @property
+    def program(self) -> str | None:
+        """The compiled program that the file names; None: it names none. Raises P4NetError."""
+        return self._contents.bmv2_json
+
+    @property
+    def p4info(self) -> str | None:
+        """The p4info that the file names."""
+        return self._contents.p4info
+
+    @cached_property
+    def _contents(self) -> _Contents:
+        try:
+            return read_file(self.path, _contents, _EMPTY)
+        except FileError as error:
+            raise P4NetError(str(error)) from None
+
+    def steps(self, schema: P4Schema) -> list[Write]:
+        """Returns an update for each entry. Raises P4NetError."""
+        contents = self._contents
+        tables = [(raw, lambda fields: _table_entry(schema, fields)) for raw in contents.tables]
+        groups = [(raw, lambda fields: (p4r.Update.INSERT, _group(fields))) for raw in contents.groups]
+        sessions = [(raw, lambda fields: (p4r.Update.INSERT, _session(fields))) for raw in contents.sessions]
+        return [self._step(schema, raw, make) for raw, make in (*tables, *groups, *sessions)]
+
+    def _step(self, schema: P4Schema, raw: _Raw, make: Callable[[dict[str, Any]], Any]) -> Write:
+        place = Place(self.path, raw.node.line)
+        try:
+            kind, entry = make(raw.fields)
+            return Write(place, p4r.Update(type=kind, entity=entry.encode(schema)))
+        except ValueError as error:
+            raise place.fail(str(error)) from None
+
+
+def _contents(node: Node) -> _Contents:
+    fields = node.fields(
+        {
+            "target": optional(_target),
+            "p4info": optional(Node.text),
+            "bmv2_json": optional(Node.text),
+            "table_entries": optional(_list_of(_TABLE), ()),
+            "multicast_group_entries": optional(_list_of(_GROUP), ()),
+            "clone_session_entries": optional(_list_of(_SESSION), ()),
+        }
+    )
+    return _Contents(
+        fields["p4info"],
+        fields["bmv2_json"],
+        fields["table_entries"],
+        fields["multicast_group_entries"],
+        fields["clone_session_entries"],
+    )
+
+
+def _target(node: Node) -> str:
+    if node.text() != "bmv2":
+        raise node.fail(f"target {node.text()!r}: entries for bmv2 alone are read")
+    return node.text()
+
+
+def _list_of(known: dict[str, Any]) -> Callable[[Node], tuple[_Raw, ...]]:
+    return lambda node: node.elements(lambda one: _Raw(one, one.fields(known)), least=0)
+
+
+def _whole(least: int, most: int) -> Callable[[Node], int]:
+    return lambda node: node.value(lambda text: values.whole(text, least, most))
+
+
+def _truth(node: Node) -> bool:
+    text = node.text()
+    if text not in ("true", "false"):
+        raise node.fail(f"{text!r}: true or false is needed")
+    return text == "true"
+
+
+def _parts(node: Node) -> tuple[str, ...]:
+    """One value, or the two of a list."""
+    return node.elements(Node.text) if node.is_list else (node.text(),)
+
+
+def _by_name(read: Callable[[Node], Any]) -> Callable[[Node], dict[str, Any]]:
+    return lambda node: node.entries(str, read) if not node.is_nothing else {}
+
+
+def _replicas(node: Node) -> tuple[Replica, ...]:
+    known = {"egress_port": required(_whole(0, 511)), "instance": optional(_whole(0, 2**16 - 1), 0)}
+    found = node.elements(lambda one: one.fields(known), least=0)
+    return tuple(Replica(one["egress_port"], instance=one["instance"]) for one in found)
+
+
+_TABLE = {
+    "table": required(Node.text),
+    "match": optional(_by_name(_parts), {}),
+    "default_action": optional(_truth, False),
+    "action_name": required(Node.text),
+    "action_params": optional(_by_name(Node.text), {}),
+    "priority": optional(_whole(0, values.MOST_PRIORITY)),
+}
+_GROUP = {"multicast_group_id": required(_whole(1, 2**16 - 1)), "replicas": required(_replicas)}
+_SESSION = {
+    "clone_session_id": required(_whole(1, 2**15 - 1)),
+    "replicas": required(_replicas),
+    "packet_length_bytes": optional(_whole(0, 2**16 - 1), 0),
+}
+
+
+def _table_entry(schema: P4Schema, fields: dict[str, Any]) -> tuple[Any, TableEntry]:
+    table = values.find("table", schema.tables, fields["table"])
+    given = fields["action_params"]
+
+    def texts(action: Any) -> dict[str, str]:
+        known = [one.name for one in action.params]
+        if given.keys() != set(known):
+            raise ValueError(f"{action.name} has the parameters {known or 'none'}, not {list(given) or 'none'}")
+        return given  # type: ignore[no-any-return]
+
+    name, arguments = values.arguments(schema, table, fields["action_name"], texts)
+    action = TableAction(name, **arguments)
+    if fields["default_action"]:
+        if fields["match"]:
+            raise ValueError(f"{table.name}: a default action has no match")
+        return p4r.Update.MODIFY, TableEntry(table.name, action=action, is_default_action=True)
+    match = {key: values.field(_match_field(table, key), parts) for key, parts in fields["match"].items()}
+    priority = fields["priority"] or 0
+    if values.needs_priority(table) and not priority:
+        raise ValueError(f"{table.name}: each entry needs a priority above 0, the highest wins")
+    if priority and not values.needs_priority(table):
+        priority = 0  # the tutorials' controller sends it, and BMv2 ignores it
+    found = TableMatch({key: value for key, value in match.items() if value is not None})
+    return p4r.Update.INSERT, TableEntry(table.name, match=found, action=action, priority=priority)
+
+
+def _match_field(table: P4Table, name: str) -> Any:
+    found = table.match_fields.get(name)
+    if found is None:
+        known = ", ".join(one.name for one in table.match_fields)
+        raise ValueError(f"{table.name} has no match field {name!r}; it has {known}")
+    return found
+
+
+def _group(fields: dict[str, Any]) -> P4MulticastGroupEntry:
+    return P4MulticastGroupEntry(fields["multicast_group_id"], replicas=fields["replicas"])
+
+
+def _session(fields: dict[str, Any]) -> P4CloneSessionEntry:
+    return P4CloneSessionEntry(
+        fields["clone_session_id"], replicas=fields["replicas"], packet_length_bytes=fields["packet_length_bytes"]
+    )
+
+
+__all__: Sequence[str] = ("RuntimeJson",)

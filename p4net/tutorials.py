@@ -1,0 +1,146 @@
+"""Networks of p4lang/tutorials: topology.json and what it names, unchanged.
+
+    {"hosts": {"h1": {"ip": "10.0.1.1/24", "mac": "08:00:00:00:01:11", "commands": ["route add ...", "arp ..."]}},
+     "switches": {"s1": {"runtime_json": "s1-runtime.json", "cli_input": "s1-commands.txt",
+                         "program": "build/basic.json", "cpu_port": 510}},
+     "links": [["h1", "s1-p1"], ["s1-p2", "s2-p2", LATENCY, BANDWIDTH]]}
+
+Paths in it are relative to the exercise's folder, in which its Makefile runs. Device ids count from 0, as there.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from p4net import values
+from p4net.commands import Commands
+from p4net.errors import P4NetError
+from p4net.network import P4Host, P4Network, P4Switch
+from p4net.programs import Programs
+from p4net.runtime_json import RuntimeJson
+from p4net.steps import Entries
+from p4net.text_proto import TextProto
+from topologies.formats import FORMATS, Source
+from topologies.tree import Node, optional, read_file
+
+RATE_BPS = 10e9
+"""Of links without a bandwidth, in virtual time."""
+_EMPTY = "the file has hosts, switches and links"
+_ASSIGNED = re.compile(r"^\s*(TOPO|DEFAULT_PROG)\s*:?=\s*(\S+)\s*$", re.MULTILINE)
+
+
+def find(place: Path, program: Path | None = None, rate_bps: float = RATE_BPS) -> P4Network:
+    """The network of an exercise's folder, or of a topology.json. `program`: x.p4 or x.json, which goes before one of
+    the folder with this name. Raises LabError."""
+    if not place.is_dir():
+        return read(place, place.parent, program, "", rate_bps)
+    settings = _makefile(place)
+    topology = place / settings.get("TOPO", "topology.json")
+    if not topology.is_file():
+        raise P4NetError(f"{place}: no {topology.relative_to(place)}: name the network's file instead of its folder")
+    return read(topology, place, program, Path(settings.get("DEFAULT_PROG", "")).stem, rate_bps)
+
+
+def _makefile(folder: Path) -> dict[str, str]:
+    """Names that an exercise's Makefile sets: of the topology, and of the default program."""
+    path = folder / "Makefile"
+    return dict(_ASSIGNED.findall(path.read_text(errors="replace"))) if path.is_file() else {}
+
+
+class _Switch(NamedTuple):
+    program: str | None
+    runtime: str | None
+    commands: str | None
+    p4runtime: str | None
+    cpu_port: int
+    settings: dict[str, Any]
+
+
+def read(
+    path: Path, folder: Path, program: Path | None = None, default: str = "", rate_bps: float = RATE_BPS
+) -> P4Network:
+    """The network of a topology.json, whose paths are relative to `folder`. Raises LabError."""
+    source = Source.of(path)
+    topology = FORMATS["p4lang"].read(source, rate_bps=rate_bps, delay_s=0.0)
+    topology = replace(
+        topology, switches=tuple(replace(one, device_id=number) for number, one in enumerate(topology.switches))
+    )
+    switches, hosts, limited = read_file(path, _read_parts, _EMPTY)
+    programs = Programs(folder, program, default)
+    return P4Network(
+        topology,
+        {name: _switch(one, folder, programs) for name, one in switches.items()},
+        hosts,
+        frozenset(link for link, has_rate in zip(topology.links, limited, strict=True) if not has_rate),
+    )
+
+
+def _read_parts(node: Node) -> tuple[dict[str, _Switch], dict[str, P4Host], tuple[bool, ...]]:
+    parts = {name: part for name in ("switches", "hosts", "links") if (part := node.get(name)) is not None}
+    return (
+        parts["switches"].entries(str, _read_switch),
+        parts["hosts"].entries(str, _read_host),
+        parts["links"].elements(_has_rate),
+    )
+
+
+def _has_rate(link: Node) -> bool:
+    words = link.elements(lambda one: one)
+    return len(words) > 3 and not words[3].is_nothing
+
+
+def _whole(least: int, most: int) -> Callable[[Node], int]:
+    return lambda node: node.value(lambda text: values.whole(text, least, most))
+
+
+_SWITCH = {
+    "program": optional(Node.text),
+    "runtime_json": optional(Node.text),
+    "cli_input": optional(Node.text),
+    "p4runtime_entries": optional(Node.text),
+    "cpu_port": optional(_whole(0, 510), 0),
+    "priority_queues": optional(_whole(1, 8)),
+    "queue_depth": optional(_whole(1, 2**24)),
+    "queue_rate": optional(_whole(0, 2**32 - 1)),
+}
+
+
+def _read_switch(node: Node) -> _Switch:
+    fields = node.fields(_SWITCH)
+    settings = {name: fields[name] for name in ("priority_queues", "queue_depth", "queue_rate") if fields[name]}
+    entries = fields["runtime_json"], fields["cli_input"], fields["p4runtime_entries"]
+    return _Switch(fields["program"], *entries, fields["cpu_port"], settings)
+
+
+def _read_host(node: Node) -> P4Host:
+    fields = node.fields(
+        {
+            "ip": optional(Node.text, ""),
+            "mac": optional(Node.text, ""),
+            "commands": optional(lambda one: one.elements(Node.text, least=0), ()),
+        }
+    )
+    _, slash, prefix = fields["ip"].partition("/")
+    try:
+        length = values.whole(prefix, 0, 32) if slash else P4Host.prefix
+    except ValueError as error:
+        raise node.fail(f"ip {fields['ip']!r}: {error}") from None
+    return P4Host(length, fields["commands"])
+
+
+def _switch(one: _Switch, folder: Path, programs: Programs) -> P4Switch:
+    entries: list[Entries] = []
+    if one.commands:
+        entries.append(Commands(folder / one.commands))
+    runtime = RuntimeJson(folder / one.runtime) if one.runtime else None
+    if runtime is not None:
+        entries.append(runtime)
+    if one.p4runtime:
+        entries.append(TextProto(folder / one.p4runtime))
+    named = (runtime.program if runtime is not None else None) or one.program
+    program = programs.named(named) if named else programs.of_default()
+    return P4Switch(program, tuple(entries), one.cpu_port, **one.settings)

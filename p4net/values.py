@@ -1,0 +1,127 @@
+"""Values as files of entries spell them: numbers, IPv4, IPv6 and MAC addresses, by the width of a field; and fields of
+a match."""
+
+from __future__ import annotations
+
+import ipaddress
+import re
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
+
+from finsy import P4Schema
+from finsy.p4schema import P4MatchField, P4MatchType, P4Table
+
+from topologies.errors import nearest
+
+_MAC = re.compile(r"[0-9a-fA-F]{1,2}([:-][0-9a-fA-F]{1,2}){5}\Z")
+_NUMBER = re.compile(r"0[xX][0-9a-fA-F]+|0[bB][01]+|[0-9]+\Z")
+_MOST_LETTERS = 2000
+MOST_PRIORITY = 2**31 - 1
+_Named = TypeVar("_Named")
+
+
+def number(text: str, width: int) -> int | str:
+    """The value of `text` in a field of `width` bits; the text itself where the program translates the field (width 0).
+    Raises ValueError."""
+    text = text.strip()
+    if len(text) > _MOST_LETTERS:
+        raise ValueError(f"a value of {len(text)} letters is too much")
+    if width == 0:
+        return text
+    value = _address(text, width)
+    if value is None:
+        if not _NUMBER.match(text):
+            raise ValueError(f"{text!r} is no value of {width} bits: {_forms(width)}")
+        value = int(text, 0) if text[:1] != "0" or text[1:2] in "xXbB" else int(text)
+    if value >= 1 << width:
+        raise ValueError(f"{text!r} has more than {width} bits")
+    return value
+
+
+def whole(text: str, least: int = 0, most: int = 2**63 - 1) -> int:
+    """A whole number in these bounds. Raises ValueError."""
+    value = number(text, 64)
+    if not isinstance(value, int) or not least <= value <= most:
+        raise ValueError(f"{text!r}: a whole number from {least} to {most} is needed")
+    return value
+
+
+def _address(text: str, width: int) -> int | None:
+    if width == 32 and "." in text:
+        return int(ipaddress.IPv4Address(text))
+    if width == 128 and ":" in text:
+        return int(ipaddress.IPv6Address(text))
+    if width == 48 and _MAC.match(text):
+        return int.from_bytes(bytes(int(part, 16) for part in re.split("[:-]", text)), "big")
+    return None
+
+
+def _forms(width: int) -> str:
+    address = {32: ", or 10.0.0.1", 48: ", or 08:00:00:00:01:11", 128: ", or 2001:db8::1"}.get(width, "")
+    return f"write it like 10 or 0x0a{address}"
+
+
+def field(match: P4MatchField, parts: Sequence[str]) -> Any:
+    """A match field's value, as finsy encodes it, of its one part or two: value and prefix length, value and mask, or
+    the bounds of a range. None: the field matches all packets. Raises ValueError."""
+    width = match.bitwidth
+    kind = match.match_type
+    if kind in (P4MatchType.EXACT, P4MatchType.OPTIONAL):
+        if len(parts) != 1:
+            raise ValueError(f"{match.name} matches exactly: one value is needed")
+        return number(parts[0], width)
+    if len(parts) != 2:
+        raise ValueError(f"{match.name} needs {_SECOND.get(kind, 'a second part')} beside its value")
+    low, high = number(parts[0], width), number(parts[1], 16 if kind is P4MatchType.LPM else width)
+    if isinstance(low, str) or isinstance(high, str):
+        raise ValueError(f"{match.name}: a translated field matches exactly")
+    if kind is P4MatchType.LPM:
+        if high > width:
+            raise ValueError(f"{match.name}: a prefix of {high} bits in a field of {width}")
+        return (low, high) if high else None
+    if kind is P4MatchType.TERNARY:
+        return (low & high, high) if high else None
+    if kind is P4MatchType.RANGE:
+        if low > high:
+            raise ValueError(f"{match.name}: the range {low} to {high} is empty")
+        return None if (low, high) == (0, (1 << width) - 1) else (low, high)
+    raise ValueError(f"{match.name} has the match kind {kind}, which P4Runtime lacks")
+
+
+_SECOND: dict[Any, str] = {
+    P4MatchType.LPM: "a prefix length",
+    P4MatchType.TERNARY: "a mask",
+    P4MatchType.RANGE: "an upper bound",
+}
+
+
+def needs_priority(table: P4Table) -> bool:
+    """Whether entries of a table have priorities."""
+    kinds = {match.match_type for match in table.match_fields}
+    return bool(kinds & {P4MatchType.TERNARY, P4MatchType.RANGE, P4MatchType.OPTIONAL})
+
+
+def find(kind: str, known: Any, name: str) -> Any:
+    """Finds an object of a program by its name, or by a last part that one object alone has. Raises ValueError."""
+    found = known.get(name)
+    if found is not None:
+        return found
+    fitting = [one for one in known if one.name.endswith(f".{name}")]
+    if len(fitting) == 1:
+        return fitting[0]
+    if fitting:
+        raise ValueError(f"{kind} {name!r} is one of {', '.join(sorted(one.name for one in fitting))}: write which")
+    raise ValueError(f"no {kind} {name!r}; {nearest(name, [one.alias for one in known])}")
+
+
+def arguments(schema: P4Schema, table: P4Table | None, action: str, values: Callable[[Any], Any]) -> tuple[str, Any]:
+    """An action's whole name, and its arguments by name. `table`: whose action it must be; None: any. `values` gets the
+    action, and returns texts by parameter. Raises ValueError."""
+    own = find_action(schema, table, action)
+    texts = values(own)
+    return own.name, {one.name: number(texts[one.name], one.bitwidth) for one in own.params}
+
+
+def find_action(schema: P4Schema, table: P4Table | None, name: str) -> Any:
+    """Finds an action with its parameters, of a table's or of all. Raises ValueError."""
+    return schema.actions[find("action", schema.actions if table is None else table.actions, name).id]

@@ -1,0 +1,69 @@
+"""A network in the form of an exercise of p4lang/tutorials, of our own: h1 and h2 at s1, h3 at s2, routers both."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+from p4net.network import P4Network
+from p4net.tutorials import find
+
+PROGRAMS = Path(__file__).resolve().parent / "programs"
+IPS = {"h1": "10.0.1.1", "h2": "10.0.2.2", "h3": "10.0.3.3"}
+MACS = {name: f"08:00:00:00:0{name[1]}:11" for name in IPS}
+PORTS = {"s1": {"h1": 1, "h2": 2, "h3": 3}, "s2": {"h1": 1, "h2": 1, "h3": 2}}
+
+
+def route(switch: str, host: str) -> dict[str, Any]:
+    params = {"dst_addr": MACS[host], "port": PORTS[switch][host]}
+    return {
+        "table": "routes",
+        "match": {"dst_addr": [IPS[host], 32]},
+        "action_name": "forward",
+        "action_params": params,
+    }
+
+
+def write_exercise(folder: Path, links: list[Any] | None = None, **switch: Any) -> Path:
+    """Its folder, with a compiled program. `switch`: more keys of s1."""
+    build = folder / "build"
+    build.mkdir(parents=True)
+    shutil.copy(PROGRAMS / "router.json", build / "router.json")
+    shutil.copy(PROGRAMS / "router.p4info.txtpb", build / "router.p4.p4info.txtpb")
+    hosts = {
+        name: {
+            "ip": f"{ip}/24",
+            "mac": MACS[name],
+            "commands": [
+                f"route add default gw {ip[:7]}254 dev eth0",
+                f"arp -i eth0 -s {ip[:7]}254 08:00:00:00:0{name[1]}:00",
+            ],
+        }
+        for name, ip in IPS.items()
+    }
+    switches = {"s1": {"runtime_json": "s1-runtime.json", **switch}, "s2": {"runtime_json": "s2-runtime.json"}}
+    links = links or [["h1", "s1-p1"], ["h2", "s1-p2"], ["s1-p3", "s2-p1", "1us", 100], ["h3", "s2-p2"]]
+    (folder / "topology.json").write_text(json.dumps({"hosts": hosts, "switches": switches, "links": links}))
+    for number, name in enumerate(PORTS, start=1):
+        entries = [route(name, host) for host in IPS]
+        tag = {
+            "table": "switch_id",
+            "default_action": True,
+            "action_name": "tag",
+            "action_params": {"switch_id": number},
+        }
+        runtime = {
+            "target": "bmv2",
+            "p4info": "build/router.p4.p4info.txtpb",
+            "bmv2_json": "build/router.json",
+            "table_entries": [*entries, tag],
+        }
+        (folder / f"{name}-runtime.json").write_text(json.dumps(runtime))
+    return folder
+
+
+def exercise(folder: Path, links: list[Any] | None = None, **switch: Any) -> P4Network:
+    """The network as it is read."""
+    return find(write_exercise(folder / "exercise", links, **switch))

@@ -1,0 +1,43 @@
+"""Switches with the programs of the P4Runtime tests, in this process, for what files write into them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+from planes import KINDS, opened
+
+from controller.control_plane import ControlPlane
+from controller.programs import Program
+from p4net.errors import P4NetError
+from p4net.steps import Entries, Queue, carry_out
+
+PROGRAMS = Path(__file__).resolve().parents[1] / "p4runtime/programs"
+BENCH = Program("bench", PROGRAMS / "bench.json", PROGRAMS / "bench.p4info.txtpb")
+INDIRECT = Program("indirect", PROGRAMS / "indirect.json", PROGRAMS / "indirect.p4info.txtpb")
+
+
+@contextmanager
+def switch(program: Program = BENCH, kind: str = KINDS[1]) -> Iterator[ControlPlane]:
+    """A switch that runs the program."""
+    with ExitStack() as stack:
+        yield opened(stack, kind, program).control
+
+
+def written(control: ControlPlane, entries: Entries) -> list[str]:
+    """Writes entries. Returns what they read."""
+    return carry_out(control, entries.steps(control.schema), refuse)
+
+
+def error_of(work: Callable[[], object]) -> str:
+    """The text of the P4NetError that it raises; empty: it raises none."""
+    try:
+        work()
+    except P4NetError as error:
+        return str(error)
+    return ""
+
+
+def refuse(queue: Queue) -> None:
+    raise AssertionError(f"{queue}: no queue is set here")

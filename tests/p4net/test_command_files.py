@@ -1,0 +1,261 @@
+"""Command files of simple_switch_CLI: what they write, and what they are refused for, line by line."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+from p4net_switches import BENCH, INDIRECT, error_of, switch, written
+from planes import KINDS
+
+from controller.control_plane import Counter, MeterConfig, TableActions, TableMatch
+from p4net.commands import COMMANDS, Commands
+from p4net.errors import P4NetError
+from p4net.steps import Queue, Read, Step, carry_out
+
+EVERYTHING = """\
+# a comment, and an empty line
+
+table_add l2 forward 00:00:00:00:00:01 => 3
+table_add BenchIngress.l2 send_to_cpu 0x2 => 7   # handle 1
+table_add l2 forward 3 => 4
+table_modify l2 forward 1 => 5
+table_modify l2 forward 2 6
+table_delete l2 0
+table_add l2 forward 4 => 8
+table_set_default l2 forward 9
+table_add prefixes set_wide 1 00:00:00:00:00:00/8 => 10 11
+table_add prefixes NoAction 1 0/0 =>
+table_add acl set_wide 0&&&0 0x800->0x8ff 2&&&511 => 1 2 10
+table_add acl NoAction 0x1ff&&&0xff 0->65535 3 => 20
+table_add policing police 7 =>
+table_add learning NoAction 9 =>
+table_clear learning
+table_set_default keyless set_wide 12 13
+table_reset_default keyless
+register_write cells 5 0xffffffff
+register_write flags all 1
+register_write cells 6 7
+register_write wide_cells 0 0x100000000000000000000
+register_reset wide_cells
+register_read cells 5
+counter_write received 2 30 4000
+counter_read received 2
+counter_write l2_hits 1 5 6
+counter_read l2_hits 1
+counter_write received 3 1 1
+counter_reset l2_hits
+meter_set_rates limits 1 0.000128:9000 0.5:18000
+meter_get_rates limits 1
+meter_get_rates limits 2
+meter_array_set_rates limits 1:10 2:20
+meter_set_rates policed 0 0.001:10 0.002:20
+meter_get_rates policed 0
+mc_mgrp_create 1
+mc_node_create 5 1 2
+mc_node_create 6 3
+mc_node_associate 1 0
+mc_node_associate 1 1
+mc_node_update 1 4
+mc_mgrp_create 2
+mc_node_create 0 7
+mc_node_associate 2 2
+mc_node_dissociate 2 2
+mc_node_destroy 2
+mc_mgrp_destroy 2
+mirroring_add 7 2
+mirroring_add_mc 8 1
+mirroring_add 9 2
+mirroring_delete 9
+mirroring_add 7 3
+"""
+
+
+def file(folder: Path, text: str) -> Commands:
+    path = folder / "commands.txt"
+    path.write_text(text, encoding="utf-8")
+    return Commands(path)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_command_file_writes_each_kind_of_state(tmp_path: Path, kind: str) -> None:
+    with switch(kind=kind) as control:
+        lines = written(control, file(tmp_path, EVERYTHING))
+        assert lines == [
+            "cells[5] = 4294967295",
+            "received[2] = 30 packets, 4000 bytes",
+            "l2_hits[1] = 5 packets, 6 bytes",
+            "limits[1] = 128:9000 500000:18000 a second",
+            "limits[2] = green for all packets",
+            "policed[0] = 1000:10 2000:20 a second",
+        ]
+        *l2, default = control.read_table("l2")
+        ports = {entry.match["dst_addr"]: entry.action.args["port"] for entry in l2}
+        assert ports == {2: 5, 3: 6, 4: 8}
+        assert default.action.args == {"port": 9}
+        acl = {entry.priority: entry.match for entry in control.read_table("acl")[:-1]}
+        assert acl[2**31 - 1 - 10] == TableMatch(ether_type=(0x800, 0x8FF), port=2)
+        assert acl[2**31 - 1 - 20] == TableMatch(src_addr=(0xFF, 0xFF), port=3)
+        assert {entry.match.get("dst_addr") for entry in control.read_table("prefixes")[:-1]} == {(0, 8), None}
+        assert control.read_table("learning")[:-1] == []
+        assert control.read_registers("cells", [5, 6, 7]) == {5: 2**32 - 1, 6: 7, 7: 0}
+        assert set(control.read_registers("flags").values()) == {1}
+        assert set(control.read_registers("wide_cells").values()) == {0}
+        assert control.read_counter("received", 3) == Counter(1, 1)
+        assert control.read_meters("limits")[7] == MeterConfig(cir=1_000_000, cburst=10, pir=2_000_000, pburst=20)
+
+
+REFUSED = [
+    ("table_ad l2 forward 1 => 3", "table_ad: no such command is supported; did you mean 'table_add'"),
+    ("table_add l3 forward 1 => 3", "no table 'l3'; there are l2"),
+    ("table_add l2 fwd 1 => 3", "no action 'fwd'"),
+    ("table_add l2 NoAction 1 =>", "no action 'NoAction'"),
+    ("table_add l2 forward 1 3", "=> is needed"),
+    ("table_add l2 forward 1 => ", "takes port, not 0"),
+    ("table_add l2 forward 1 => 3 4", "l2 has no priorities: '4' is too much"),
+    ("table_add l2 forward 1 2 => 3", "has 1 match fields (dst_addr), not 2"),
+    ("table_add l2 forward 1 => 512", "'512' has more than 9 bits"),
+    ("table_add l2 forward 1 => -1", "'-1' is no value of 9 bits"),
+    ("table_add l2 forward 10.0.0.1 => 1", "'10.0.0.1' is no value of 48 bits"),
+    (f"table_add l2 forward 1{'0' * 5000} => 1", "a value of 5001 letters is too much"),
+    ("table_add prefixes NoAction 1 5 =>", "write it as VALUE/LENGTH"),
+    ("table_add prefixes NoAction 1 5/49 =>", "a prefix of 49 bits in a field of 48"),
+    ("table_add acl drop 1 1->2 1 => 1", "write it as VALUE&&&MASK"),
+    ("table_add acl drop 1&&&1 2->1 1 => 1", "the range 2 to 1 is empty"),
+    ("table_add acl drop 1&&&1 1->2 1&&&3 => 1", "its mask has no ones, or ones alone"),
+    ("table_add acl drop 1&&&1 1->2 1 =>", "needs one priority"),
+    ("table_set_default acl drop", "const"),
+    ("table_modify l2 forward 0 3", "no entry has the handle 0 here"),
+    ("table_add l2 forward 1 => 3\ntable_delete l2 0\ntable_add l2 forward 2 => 3\ntable_delete l2 0", ":4: table_del"),
+    ("table_delete l2", "write it as table_delete TABLE HANDLE"),
+    ("table_indirect_add l2 1 => 0", "l2 has no action profile: use table_add"),
+    ("act_prof_create_member p forward 1", "no action profile 'p'; there are none"),
+    ("register_write cells 4096 1", "a whole number from 0 to 4095"),
+    ("register_write cels 0 1", "no register 'cels'; did you mean 'cells'?"),
+    ("counter_read received 16", "a whole number from 0 to 15"),
+    ("counter_read l2_hits 0", "no entry has the handle 0 here"),
+    ("meter_set_rates limits 0 1 2", "write RATE:BURST"),
+    ("meter_set_rates limits 0 1e300:1 1:1", "write RATE:BURST"),
+    ("meter_array_set_rates policed 1:1 1:1", "belongs to entries"),
+    ("mc_node_associate 1 0", "no multicast group 1 was created here"),
+    ("mc_mgrp_create 1\nmc_mgrp_create 1", ":2: mc_mgrp_create: multicast group 1 was created before"),
+    ("mc_mgrp_create 1\nmc_node_associate 1 0", "no replication node has the handle 0"),
+    ("mc_node_create 1 1 1", "a port stands twice"),
+    ("mc_node_create 1 1 | 2", "link aggregation groups"),
+    ("mirroring_add 0 1", "from 1 to 32767"),
+    ("mirroring_add_mc 1 1", "no multicast group 1"),
+    ("mirroring_delete 3", "no mirroring session 3 was added here"),
+    ("set_queue_depth 0", "from 1 to"),
+    ("set_queue_rate 1 2 8", "from 0 to 7"),
+    ("swap_configs", "no such command is supported"),
+]
+
+
+@pytest.mark.parametrize(("text", "why"), REFUSED, ids=[text[:30] for text, _ in REFUSED])
+def test_command_file_names_the_line_that_it_is_refused_for(tmp_path: Path, text: str, why: str) -> None:
+    with switch() as control, pytest.raises(P4NetError) as caught:
+        written(control, file(tmp_path, text))
+    message = str(caught.value)
+    assert why in message
+    assert message.startswith(f"{tmp_path}/commands.txt:{1 + text.count(chr(10))}: ")
+    assert len(message.splitlines()) == 1
+    assert len(message) < 500
+
+
+def test_refusal_of_the_switch_names_file_and_line(tmp_path: Path) -> None:
+    text = "".join(f"table_add l2 forward {number} => 1\n" for number in range(9))
+    with switch() as control, pytest.raises(P4NetError, match=r"commands.txt:9: s0: .*table entry: RESOURCE_EXHAUSTED"):
+        written(control, file(tmp_path, text))
+
+
+def test_commands_of_queues_come_to_the_target(tmp_path: Path) -> None:
+    found: list[Queue] = []
+    text = "set_queue_depth 100\nset_queue_depth 5 2\nset_queue_rate 1000 3 7\nset_queue_rate 0"
+    with switch() as control:
+        assert carry_out(control, file(tmp_path, text).steps(control.schema), found.append) == []
+    assert [(one.what, one.value, one.port, one.queue) for one in found] == [
+        ("depth", 100, None, None),
+        ("depth", 5, 2, None),
+        ("rate", 1000, 3, 7),
+        ("rate", 0, None, None),
+    ]
+
+
+def test_commands_of_profiles_number_members_and_groups_as_bmv2(tmp_path: Path) -> None:
+    """Handles count from 0, and a freed one is given again; in P4Runtime they are one higher."""
+    with switch(INDIRECT) as control:
+        table = next(one for one in control.schema.tables if one.alias == "crc16_table")
+        profile, action = table.action_profile.alias, next(iter(table.actions)).alias
+        params = " ".join("1" for _ in control.schema.actions[action].params)
+        key = " ".join("5" for _ in table.match_fields)
+        text = f"""
+            act_prof_create_member {profile} {action} {params}
+            act_prof_create_member {profile} {action} {params}
+            act_prof_delete_member {profile} 0
+            act_prof_create_member {profile} {action} {params}
+            act_prof_modify_member {profile} {action} 1 {params}
+            act_prof_create_group {profile}
+            act_prof_add_member_to_group {profile} 0 0
+            act_prof_add_member_to_group {profile} 1 0
+            act_prof_remove_member_from_group {profile} 0 0
+            table_indirect_add_with_group crc16_table {key} => 0
+            table_indirect_modify crc16_table 0 => 1
+            table_indirect_modify_with_group crc16_table 0 0
+        """
+        assert written(control, file(tmp_path, text)) == []
+        entry, _default = control.read_table("crc16_table")
+        assert entry.action == TableActions(group_id=1)
+        assert written(control, file(tmp_path, "")) == []
+
+
+WORDS = st.one_of(
+    st.sampled_from([*COMMANDS]),
+    st.sampled_from(["l2", "acl", "prefixes", "forward", "NoAction", "cells", "received", "limits", "policed", "all"]),
+    st.sampled_from(["=>", "0", "1", "0&&&0", "1->2", "0/0", "1:1", "0x", "-1", "|", "1.2.3.4", "a:b", "9" * 400]),
+    st.text(max_size=8),
+)
+
+
+@example("table_add prefixes NoAction 1 0/" + "9" * 5000 + " =>")
+@example("register_write cells 0 0x")
+@example("counter_read l2_hits 99999999999999999999")
+@given(st.lists(st.lists(WORDS, max_size=7).map(" ".join), max_size=8).map("\n".join))
+def test_any_text_makes_steps_or_names_its_line(text: str) -> None:
+    schema = BENCH.schema
+    with tempfile.TemporaryDirectory() as folder:
+        steps: list[Step] = []
+        error = error_of(lambda: steps.extend(file(Path(folder), text).steps(schema)))
+        place = error.removeprefix(f"{folder}/commands.txt:")
+        assert not error or place.partition(":")[0].isdigit()
+        assert all(isinstance(one, (Queue, Read)) or one.update.entity.WhichOneof("entity") for one in steps)
+
+
+@given(st.lists(st.tuples(st.booleans(), st.integers(0, 5)), max_size=30))
+def test_handles_are_those_of_a_model_of_bmv2(changes: list[tuple[bool, int]]) -> None:
+    """BMv2's: the lowest free index, with the count of its frees above 24 bits; entries are told apart by their
+    ports."""
+    frees, held, lines = [0] * 40, dict[int, tuple[int, int]](), []
+    for number, (add, which) in enumerate(changes):
+        if add and len(held) < 8:
+            index = next(one for one in range(40) if one not in held)
+            held[index] = (frees[index] << 24 | index, number)
+            lines.append(f"table_add l2 forward {number} => {number}")
+        elif held:
+            index = sorted(held)[which % len(held)]
+            lines.append(f"table_delete l2 {held.pop(index)[0]}")
+            frees[index] += 1
+    lines += [f"table_modify l2 forward {handle} {100 + port}" for handle, port in held.values()]
+    with tempfile.TemporaryDirectory() as folder, switch() as control:
+        written(control, file(Path(folder), "\n".join(lines)))
+        found = {entry.match["dst_addr"]: entry.action.args["port"] for entry in control.read_table("l2")[:-1]}
+    assert found == {port: 100 + port for _, port in held.values()}
+
+
+def test_every_command_has_a_usage_that_its_refusal_shows(tmp_path: Path) -> None:
+    for name, command in COMMANDS.items():
+        assert command.least > 0
+        with switch() as control, pytest.raises(P4NetError, match=f"write it as {name} "):
+            file(tmp_path, name).steps(control.schema)

@@ -1,0 +1,120 @@
+"""Networks in p4lang/tutorials' form: what is read of them, and what they are refused for."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+from exercise import PROGRAMS, exercise, write_exercise
+
+from p4net.errors import P4NetError
+from p4net.network import P4Host, P4Network
+from p4net.tutorials import RATE_BPS, find
+from topologies.errors import LabError
+
+
+def test_reader_takes_hosts_switches_and_links(tmp_path: Path) -> None:
+    network = exercise(tmp_path, cpu_port="510", priority_queues=2, queue_depth=100, queue_rate=1000)
+    topology = network.topology
+    assert [(one.name, one.device_id) for one in topology.switches] == [("s1", 0), ("s2", 1)]
+    assert network.host("h1") == P4Host(
+        24, ("route add default gw 10.0.1.254 dev eth0", "arp -i eth0 -s 10.0.1.254 08:00:00:00:01:00")
+    )
+    assert (topology.host("h3").ip, topology.host("h3").mac) == ("10.0.3.3", "08:00:00:00:03:11")
+    middle = topology.link_at("s1", 3)
+    assert (middle.rate_bps, middle.delay_s) == (100e6, 1e-6)
+    assert network.unlimited == set(topology.links) - {middle}
+    assert {(link.rate_bps, link.delay_s) for link in network.unlimited} == {(RATE_BPS, 0.0)}
+    s1, s2 = network.switches["s1"], network.switches["s2"]
+    assert (s1.cpu_port, s1.priority_queues, s1.queue_depth, s1.queue_rate) == (510, 2, 100, 1000)
+    assert (s2.cpu_port, s2.priority_queues, s2.queue_depth, s2.queue_rate) == (0, 8, 64, 0)
+    assert [len(entries.steps(s1.program.schema)) for entries in s1.entries] == [4]
+
+
+def test_switches_have_programs_of_their_own(tmp_path: Path) -> None:
+    """s1 by its own key, s2 by its runtime JSON; commands go before JSON, as the tutorials' script has it."""
+    folder = write_exercise(tmp_path / "exercise", cli_input="s1-commands.txt", program="build/other.json")
+    (folder / "s1-commands.txt").write_text("table_add routes drop 10.9.0.0/16 =>")
+    runtime = json.loads((folder / "s1-runtime.json").read_text())
+    del runtime["bmv2_json"]
+    (folder / "s1-runtime.json").write_text(json.dumps(runtime))
+    for name in ("router.json", "router.p4.p4info.txtpb"):
+        shutil.copy(folder / "build" / name, folder / "build" / name.replace("router", "other"))
+    network = find(folder)
+    assert {name: switch.program.name for name, switch in network.switches.items()} == {"s1": "other", "s2": "router"}
+    assert [type(one).__name__ for one in network.switches["s1"].entries] == ["Commands", "RuntimeJson"]
+
+
+def test_makefile_names_topology_and_default_program(tmp_path: Path) -> None:
+    folder = write_exercise(tmp_path / "exercise")
+    (folder / "pod-topo").mkdir()
+    topology = json.loads((folder / "topology.json").read_text())
+    topology["switches"] = {"s1": {}, "s2": {}}
+    (folder / "pod-topo/topology.json").write_text(json.dumps(topology))
+    (folder / "topology.json").unlink()
+    for name in ("router.json", "router.p4.p4info.txtpb"):
+        shutil.copy(folder / "build" / name, folder / "build" / name.replace("router", "second"))
+    with pytest.raises(P4NetError, match=r"no topology.json: name the network's file"):
+        find(folder)
+    (folder / "Makefile").write_text("TOPO = pod-topo/topology.json\ninclude ../../utils/Makefile\n")
+    with pytest.raises(P4NetError, match=r"--program FILE.p4 \(router, second are there\)"):
+        find(folder)
+    with (folder / "Makefile").open("a") as makefile:
+        makefile.write("DEFAULT_PROG = second.p4\n")
+    assert {one.program.name for one in find(folder).switches.values()} == {"second"}
+
+
+def test_given_program_goes_before_one_of_its_name(tmp_path: Path) -> None:
+    folder = write_exercise(tmp_path / "exercise")
+    given = find(folder, PROGRAMS / "router.json").switches["s1"].program
+    assert given.json == PROGRAMS / "router.json"
+    assert find(folder).switches["s1"].program.json == folder / "build/router.json"
+
+
+def test_reader_names_both_ways_out_without_a_compiler(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", "/nowhere")
+    monkeypatch.delenv("P4C", raising=False)
+    folder = write_exercise(tmp_path / "exercise")
+    shutil.copy(PROGRAMS / "router.p4", folder / "router.p4")
+    assert find(folder).switches["s1"].program.json == folder / "build/router.json"
+    (folder / "build/router.json").unlink()
+    with pytest.raises(P4NetError, match=r"router.p4 isn't compiled: put p4c's p4c-bm2-ss on the PATH, or compile it"):
+        find(folder)
+    (folder / "router.p4").unlink()
+    with pytest.raises(P4NetError, match=r"neither .*build/router.json nor .*router.p4 exists"):
+        find(folder)
+
+
+CHANGES: list[tuple[Any, str]] = [
+    (lambda net: net["switches"]["s1"].update(cpu="1"), "switches.s1.cpu: no such field; there are program"),
+    (lambda net: net["switches"]["s1"].update(cpu_port=511), "a whole number from 0 to 510"),
+    (lambda net: net["switches"]["s1"].update(cpu_port=3), "s1: port 3 is its CPU port, and has a link"),
+    (lambda net: net["switches"]["s1"].update(priority_queues=9), "a whole number from 1 to 8"),
+    (lambda net: net["hosts"]["h1"].update(ip="10.0.1.1/33"), "a whole number from 0 to 32"),
+    (lambda net: net["hosts"]["h1"].update(comands=[]), "hosts.h1.comands: no such field"),
+    (lambda net: net["links"].append(["h9", "s1-p9"]), "no node 'h9'"),
+    (lambda net: net["links"][0].append("5 parsecs"), "is no time"),
+    (lambda net: net.pop("links"), "no 'links'"),
+]
+
+
+@pytest.mark.parametrize(("change", "why"), CHANGES, ids=[why[:30] for _, why in CHANGES])
+def test_reader_names_what_is_wrong_with_a_network(tmp_path: Path, change: Any, why: str) -> None:
+    folder = write_exercise(tmp_path / "exercise")
+    topology = json.loads((folder / "topology.json").read_text())
+    change(topology)
+    (folder / "topology.json").write_text(json.dumps(topology))
+    with pytest.raises(LabError) as caught:
+        find(folder)
+    assert why in str(caught.value)
+
+
+def test_value_refuses_a_switch_without_a_program(tmp_path: Path) -> None:
+    network = exercise(tmp_path)
+    with pytest.raises(P4NetError, match="switch s2 has no program"):
+        P4Network(network.topology, {"s1": network.switches["s1"]})
+    with pytest.raises(P4NetError, match=r"no switch 's3'; there are s1, s2"):
+        P4Network(network.topology, {**network.switches, "s3": network.switches["s1"]})
