@@ -243,6 +243,10 @@ class NativeSwitch:
         """Nanoseconds since the switch was made, by its clock."""
         return int(self._lib.sw_time_ns(self.handle))
 
+    def set_time(self, now_ns: int) -> None:
+        """With the manual clock, where an engine moves packets: what it is now, for calls. Nothing is processed."""
+        self._call("sw_set_time", now_ns)
+
     def timestamp_ns(self) -> int:
         """For messages: nanoseconds since 1970, or with the manual clock `now_ns`."""
         return self.now_ns if self.manual else time.time_ns()

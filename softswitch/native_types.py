@@ -92,6 +92,7 @@ _SIGNATURES: dict[str, tuple[Any, list[Any]]] = {
     "sw_next_event": (ctypes.c_int, [ctypes.c_int, ctypes.POINTER(EventHeader), _data, _u32]),
     "sw_fence": (ctypes.c_int, [_u32]),
     "sw_time_ns": (_u64, []),
+    "sw_set_time": (ctypes.c_int, [_u64]),
     "sw_advance": (ctypes.c_int, [_u64, _u16, _u64]),
     "sw_reentry": (ctypes.c_int, [_u64]),
     "sw_tx_count": (_u64, [_u16]),

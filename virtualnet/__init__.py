@@ -9,10 +9,12 @@ from __future__ import annotations
 
 from virtualnet.counts import Deadlock, LinkStats, Totals
 from virtualnet.errors import CallbackError, VirtualError
+from virtualnet.frames import Arrivals, Arrived
 from virtualnet.samples import Samples, Source
-from virtualnet.timed import Arrived, TimedNetwork
+from virtualnet.timed import TimedNetwork
 
 __all__ = [
+    "Arrivals",
     "Arrived",
     "CallbackError",
     "Deadlock",

@@ -69,6 +69,7 @@ class LinkStats(ctypes.Structure):
             )
         ],
         ("pause_by_class", _u64 * CLASSES),
+        ("refused_by_class", _u64 * CLASSES),
     ]  # fmt: skip
 
 
@@ -111,7 +112,13 @@ class PfcEvent(ctypes.Structure):
 class Taken(ctypes.Structure):
     """struct vn_taken."""
 
-    _fields_ = [("time_ps", _u64), ("length", _u32), ("stored", _u32), ("bytes", _u8 * 128)]
+    _fields_ = [("time_ps", _u64), ("at", _u64), ("length", _u32), ("stored", _u32)]
+
+
+class Arrivals(ctypes.Structure):
+    """struct vn_arrivals."""
+
+    _fields_ = [(name, _u64) for name in ("frames", "bytes", "first_ps", "last_ps", "timed", "delay_ps", "longest_ps")]
 
 
 # name: (result, arguments after the network's handle)
@@ -124,8 +131,16 @@ _SIGNATURES: dict[str, tuple[Any, list[Any]]] = {
     "vn_set_fabric": (_int, [_u32, ctypes.POINTER(FabricConfig)]),
     "vn_add_host": (_i64, [_text]),
     "vn_add_endpoint": (_int, [_u32, _text]),
-    "vn_source_frame": (_int, [_u32, _u64, _u8, _text, _u32, _u32]),
-    "vn_taken": (_u64, [_u32, ctypes.POINTER(ctypes.POINTER(Taken))]),
+    "vn_source_keep": (_i64, [_text, _u32, _u32]),
+    "vn_source_frames": (_int, [_u32, _u8, _u32, _handle, _u32, _handle, _handle]),
+    "vn_taken": (_u64, [_u32, ctypes.POINTER(ctypes.POINTER(Taken)), ctypes.POINTER(ctypes.POINTER(_u8))]),
+    "vn_source_count": (_int, [_u32, _bool]),
+    "vn_source_call": (_int, [_u32, _u32]),
+    "vn_source_arrivals": (_int, [_u32, ctypes.POINTER(Arrivals)]),
+    "vn_call_for_cpu": (_int, [_u32, _u32]),
+    "vn_store_whole": (_int, [_u32]),
+    "vn_set_queue": (_int, [_u32, _u32, _u32, _u64]),
+    "vn_now": (_u64, []),
     "vn_add_link": (_i64, [_u32, _u16, _u32, _u16, _u64, _u64]),
     "vn_set_link": (_int, [_u32, _u64, _bool]),
     "vn_set_pfc": (_int, [_u32, _u32, _u32, _u16, _u64, _u8, _text]),

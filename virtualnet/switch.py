@@ -16,6 +16,7 @@ from softswitch.embed.switch import (
     RpcError,
 )
 from virtualnet.errors import VirtualError
+from virtualnet.native import CLASSES as PRIORITIES
 from virtualnet.native import switch_library
 
 if TYPE_CHECKING:
@@ -36,13 +37,16 @@ def load(program: Loadable, inplace: bool) -> LoadedProgram:
 
 
 class VirtualSwitch(EmbeddedSwitch):
-    """One switch; `close` frees it. Raises VirtualError where it can't be made."""
+    """One switch; `close` frees it. `priorities`: queues a port. Raises VirtualError where it can't be made."""
 
-    def __init__(self, name: str, program: LoadedProgram, seed: int, cpu_port: int = 0) -> None:
+    def __init__(
+        self, name: str, program: LoadedProgram, seed: int, cpu_port: int = 0, priorities: int = PRIORITIES
+    ) -> None:
         self.name = name
         self._network: TimedNetwork | None = None
         try:
-            super().__init__(NativeSwitch(switch_library(), cpu_port=cpu_port, seed=seed), cpu_port)
+            native = NativeSwitch(switch_library(), cpu_port=cpu_port, seed=seed, priorities=priorities, manual=True)
+            super().__init__(native, cpu_port)
             try:
                 self.load(program)
             except RpcError:
@@ -63,6 +67,9 @@ class VirtualSwitch(EmbeddedSwitch):
         if self._network is not None:
             raise RpcError(FAILED_PRECONDITION, "a switch in a network keeps its program")
         super().load(program)
+
+    def _be_at(self, now_ns: int) -> None:
+        self.native.set_time(now_ns)
 
     def _take_in(self, frame: bytes) -> None:
         if self._network is None:

@@ -14,7 +14,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType, TracebackType
-from typing import Literal, NamedTuple, TypeVar
+from typing import Literal, TypeVar
 
 from softswitch.cache.objects import BuildError
 from softswitch.embed.switch import NativeSwitch
@@ -23,6 +23,7 @@ from topologies.model import ROUND_ROBIN, Endpoint, Switch, Topology
 from virtualnet import native
 from virtualnet.counts import Deadlock, LinkStats, Totals
 from virtualnet.errors import CallbackError, VirtualError
+from virtualnet.frames import Frames
 from virtualnet.native import NEVER
 from virtualnet.pfc_log import PfcLog
 from virtualnet.samples import Samples, Source
@@ -35,16 +36,6 @@ _CHUNK = 200_000
 _FC_SYMBOLS, _BITS_PER_SYMBOL = 65536, 4 * 8
 """The most symbol times between two flow control packets of a lane (InfiniBand Architecture 1.2.1, 7.9), and the bits
 that a link of the width 4X carries in one."""
-STORED_BYTES = 128
-"""Of a frame: the first are stored, the others are zeros."""
-
-
-class Arrived(NamedTuple):
-    """A frame that has arrived at a host: simulated seconds, its first bytes (those that are stored), its length."""
-
-    time_s: float
-    start: bytes
-    length: int
 
 
 class _Progress:
@@ -70,7 +61,7 @@ class _Progress:
         self._function(now_s, left_s)
 
 
-class TimedNetwork(LinkSources):
+class TimedNetwork(LinkSources, Frames):
     """Nodes, links and credits of `topology`, PFC where `protect` sets it. `switches`: by name, one of the topology's
     each, with its program and entries; they must stay open as long as the network. `endpoints` of each host, or by
     the host's name: kinds of the engine, which offers what arrives in their order.
@@ -79,6 +70,8 @@ class TimedNetwork(LinkSources):
     events wait for their turn, each node's by themselves or all in one queue; `prefetch` False doesn't fetch the state
     of coming events into the processor's caches. `parts`: kinds beside the engine's own.
     `nodes`: which switches of the topology are of such a kind, KIND: `vn_add_KIND` of a part adds one.
+    `whole_bytes`: frames are stored whole, and have at most this length (128 to 9216); None: their first bytes are
+    (`frames.STORED_BYTES`), and the rest are zeros.
     A context manager. Raises LabError.
     """
 
@@ -95,8 +88,10 @@ class TimedNetwork(LinkSources):
         prefetch: bool = True,
         parts: Sequence[native.Part] = (),
         nodes: Mapping[str, str] = MappingProxyType({}),
+        whole_bytes: int | None = None,
     ) -> None:
         self.topology = topology
+        self.whole_bytes = whole_bytes
         self._nodes: dict[str, int] = {}
         self._links: dict[Endpoint, int] = {}
         self._rates: dict[int, tuple[float, bool]] = {}
@@ -113,6 +108,8 @@ class TimedNetwork(LinkSources):
         try:
             if why := self._library.vn_error(self._handle).decode():
                 raise VirtualError(why)
+            if whole_bytes is not None:
+                self._check(self._library.vn_store_whole(self._handle, whole_bytes))
             self._prepare()
             self._build(switches, endpoints, nodes)
         except BaseException:
@@ -161,6 +158,13 @@ class TimedNetwork(LinkSources):
         """Before the run: how packets of a class share an output of the switch, by a name of the engine."""
         self._check(self._library.vn_set_scheduler(self._changing(), self._nodes[switch], name.encode()))
 
+    def set_queue(self, switch: str, port: int, traffic_class: int, *, depth: int = 0, rate_pps: int = 0) -> None:
+        """How many packets a class's output queue holds, of those that no flow control protects, and how many leave it
+        in a second, beside the link's rate; 0: unlimited."""
+        self._check(
+            self._library.vn_set_queue(self._changing(), self.link(switch, port), traffic_class, depth, rate_pps)
+        )
+
     def link(self, node: str, port: int) -> int:
         """Returns the engine's number of the direction that leaves `node` by `port`, for `call`."""
         return self._links[Endpoint(node, port)]
@@ -169,36 +173,20 @@ class TimedNetwork(LinkSources):
         """Calls a function of a part, after the network's handle. Raises VirtualError where it refuses."""
         return self._check(getattr(self._library, function)(ctypes.c_void_p(self._changing()), *arguments))
 
-    def send(
-        self, host: str, time_s: float, frame: bytes, *, length: int | None = None, traffic_class: int = 0
-    ) -> None:
-        """A host with the endpoint "source" sends a frame of `length` bytes (those of `frame`; the others are zeros) at
-        that time, or as soon then as the class of its link may."""
-        length = len(frame) if length is None else length
-        stored = frame[:STORED_BYTES]
-        if any(frame[STORED_BYTES:]) or length < len(frame):
-            raise VirtualError(f"{host}: a frame's bytes behind the first {STORED_BYTES} are zeros, as long as it is")
-        self._check(
-            self._library.vn_source_frame(
-                self._changing(), self._nodes[host], picoseconds(time_s), traffic_class, stored, len(stored), length
-            )
-        )
-
     def packet_out(self, switch: str, frame: bytes) -> None:
         """A frame comes in at the CPU port of a switch, now. What its program sends there, and its digests, are events
         of the switch (`NativeSwitch.next_event`)."""
         self._check(self._library.vn_packet_out(self._changing(), self._nodes[switch], frame, len(frame)))
 
-    def arrived(self, host: str) -> list[Arrived]:
-        """The frames that the endpoint "source" of a host has taken so far."""
-        at = ctypes.POINTER(native.Taken)()
-        n = self._library.vn_taken(self._alive(), self._nodes[host], ctypes.byref(at))
-        return [Arrived(one.time_ps / 1e12, bytes(one.bytes[: one.stored]), one.length) for one in at[:n]] if n else []
-
     def at(self, time_s: float, function: Callable[[], None]) -> None:
         """Calls the function at that simulated time, after all that the network does then."""
-        self._check(self._library.vn_return_at(self._changing(), picoseconds(time_s), len(self._calls)))
-        self._calls.append((function, getattr(function, "__qualname__", repr(function))))
+        self._check(self._library.vn_return_at(self._changing(), picoseconds(time_s), self._numbered(function)))
+
+    def on_messages(self, switch: str, function: Callable[[], None]) -> None:
+        """Calls the function when a switch's program has sent packet-ins or digests, at their simulated time. Raises
+        VirtualError where events aren't in one order (queues="one")."""
+        number = self._numbered(function)
+        self._check(self._library.vn_call_for_cpu(self._changing(), self._nodes[switch], number))
 
     def set_link(self, node: str, port: int, *, rate_bps: float | None = None, up: bool | None = None) -> None:
         """Changes a link, both ways, from now on: its rate, or whether frames may start. Nothing is lost,
@@ -327,7 +315,7 @@ class TimedNetwork(LinkSources):
         return LinkStats(
             raw.packets, raw.bytes, raw.pause, raw.resume, raw.paused_ps / 1e12, raw.refused, raw.held_max,
             raw.held_limit, raw.expired, raw.output_bytes, raw.held_bytes, raw.fc_packets, raw.starved_ps / 1e12,
-            raw.lost, raw.repeated, raw.overrun, tuple(raw.pause_by_class),
+            raw.lost, raw.repeated, raw.overrun, tuple(raw.pause_by_class), tuple(raw.refused_by_class),
         )  # fmt: skip
 
     def deadlock(self) -> Deadlock | None:
@@ -364,6 +352,11 @@ class TimedNetwork(LinkSources):
         return self._calls[self._exchange.flow][1] if self._exchange.reason == native.RETURN else "progress"
 
     # ---- inside ----
+
+    def _numbered(self, function: Callable[[], None]) -> int:
+        """Of a function that a run calls."""
+        self._calls.append((function, getattr(function, "__qualname__", repr(function))))
+        return len(self._calls) - 1
 
     def _build(
         self,
@@ -420,9 +413,7 @@ class TimedNetwork(LinkSources):
     @property
     def now_ns(self) -> int:
         """Whole simulated nanoseconds."""
-        raw = native.Totals()
-        self._library.vn_totals(self._alive(), ctypes.byref(raw))
-        return int(raw.now_ps) // 1000
+        return int(self._library.vn_now(self._alive())) // 1000
 
     def _changing(self) -> int:
         """The handle, to change the network with. Raises VirtualError while nodes are at different times."""

@@ -74,6 +74,15 @@ int sw_reentry(struct sw_switch *sw, uint64_t ns)
     return 0;
 }
 
+int sw_set_time(struct sw_switch *sw, uint64_t ns)
+{
+    if (!sw->manual) return -EPERM;
+    sw_lock(sw);
+    sw->clock_ns = ns;
+    sw_unlock(sw);
+    return 0;
+}
+
 uint64_t sw_time_ns(struct sw_switch *sw)
 {
     if (!sw->manual) return sw_clock_ns() - sw->origin_ns;

@@ -128,6 +128,8 @@ int sw_generate(struct sw_switch *, uint16_t port, uint64_t period_ns, const uin
 /* ---- the clock ---- */
 
 uint64_t sw_time_ns(struct sw_switch *);
+/* Manual clock, in virtual time: what it is now, for calls. Nothing is processed. */
+int sw_set_time(struct sw_switch *, uint64_t ns);
 
 /* Manual clock: advances to until_ns and processes all that is due up to then, in order of time. A time in the past counts as
  * now. Stops earlier after a new event for sw_next_event, after frame number `frames` has left by `port` (0: not), or after

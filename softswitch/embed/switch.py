@@ -18,6 +18,7 @@ from softswitch.p4runtime import packetio
 from softswitch.p4runtime.checked_config import verify
 from softswitch.p4runtime.entities import Forwarding
 from softswitch.p4runtime.errors import FAILED_PRECONDITION, RpcError, from_native
+from softswitch.p4runtime.idle import NEVER
 from softswitch.p4runtime.schema import Array, Register, Schema
 
 if TYPE_CHECKING:
@@ -100,10 +101,12 @@ class EmbeddedSwitch:
 
     def apply(self, update: p4r.Update) -> None:
         """Carries out one update."""
+        self._be_at(self.now_ns)
         self._running().apply(update)
 
     def read(self, query: p4r.Entity) -> Iterator[p4r.Entity]:
         """Returns the entities that a query selects."""
+        self._be_at(self.now_ns)
         return self._running().read(query)
 
     def register(self, name: str) -> Register:
@@ -133,23 +136,38 @@ class EmbeddedSwitch:
         self._running().digests.acknowledge(message)
 
     def messages(self) -> Iterator[p4r.StreamMessageResponse]:
-        """Returns the packet-ins and digest lists since the last call, up to the switch's time, each once, in order."""
+        """Returns the packet-ins, digest lists and idle timeouts since the last call, up to the switch's time, each
+        once, in order."""
         running = self._running()
         while (event := self.native.next_event(0)) is not None:
-            yield from self._due_lists(event.now_ns)
+            yield from self._due(event.now_ns)
             self._message_ns = event.now_ns
             yield from running.messages(event)
-        yield from self._due_lists(self.now_ns)
+        yield from self._due(self.now_ns)
+
+    @property
+    def next_ns(self) -> int | None:
+        """The earliest time at which `messages` may have one that no packet causes: a digest list whose time is over,
+        or entries that are idle. None: there is none to come."""
+        running = self._running()
+        due = min(running.digests.next_ns, running.tables.timers.next_ns)
+        return None if due == NEVER else due
 
     def _take_in(self, frame: bytes) -> None:
         self.native.packet_out(self._cpu_port, frame)
 
-    def _due_lists(self, until_ns: int) -> Iterator[p4r.StreamMessageResponse]:
-        digests = self._running().digests
-        while (due_ns := digests.next_ns) <= until_ns:
+    def _be_at(self, now_ns: int) -> None:
+        """What the native switch does next, it does at this time; one with its own clock needs no word of it."""
+
+    def _due(self, until_ns: int) -> Iterator[p4r.StreamMessageResponse]:
+        running = self._running()
+        while (due_ns := self.next_ns) is not None and due_ns <= until_ns:
             self._message_ns = due_ns
-            for digest in digests.due(due_ns):
+            for digest in running.digests.due(due_ns):
                 yield p4r.StreamMessageResponse(digest=digest)
+            self._be_at(due_ns)
+            if running.tables.timers.next_ns <= due_ns and (idle := running.tables.idle(due_ns)) is not None:
+                yield p4r.StreamMessageResponse(idle_timeout_notification=idle)
 
     def _running(self) -> Forwarding:
         if self._state is None:

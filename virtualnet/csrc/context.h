@@ -53,6 +53,9 @@ static void vn_fail(struct vn_context *, const char *format, ...) __attribute__(
 /* Returns the code; `why` is vn_error's text, if the run hasn't failed. */
 static int vn_refuse(struct vn_context *, int code, const char *why);
 
+/* What calls are refused for that make Python act on single events. */
+#define VN_STRICT_ONLY "a function for each frame needs the events in one order: queues=\"one\""
+
 static inline double vn_seconds(uint64_t ps) { return (double)ps / 1e12; }
 
 /* A hash of events in their order. */

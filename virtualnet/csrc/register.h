@@ -19,7 +19,7 @@
     X(EXPIRY, vn_pfc_expiry, vn_class_near, 0) /* id: link and class. The PAUSE expires */                                         \
     X(REFRESH, vn_flow_control_refresh, vn_class_far, 0) /* id: link and class. What it says to the sender is said again */        \
     X(LATE, vn_fault_late, vn_link_far, 0) /* id: link. A late notification is delivered */                                        \
-    X(FABRIC, vn_fabric_ready, vn_link_near, 0) /* id: link. The fabric can take the next packet for this output */                \
+    X(READY, vn_port_ready, vn_link_near, 0) /* id: link. The fabric, or a class's rate, lets the next packet go */                \
     X(CROSSED, vn_fabric_crossed, vn_link_near, 0) /* id: link. A packet has crossed the fabric */                                 \
     X(RETURN, vn_return_event, vn_no_node, 0) /* id: vn_return_at's number */                                                      \
     X(SAMPLE, vn_sample, vn_no_node, 0) /* id: sampler */

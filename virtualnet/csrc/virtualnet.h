@@ -43,6 +43,10 @@ void vn_destroy(struct vn_net *);
 const char *vn_error(const struct vn_context *);
 struct vn_exchange *vn_exchange_of(struct vn_context *);
 
+/* Before a frame: frames are stored whole, of at most so many bytes. */
+int vn_store_whole(struct vn_context *, uint32_t most_bytes);
+uint64_t vn_now(const struct vn_context *);
+
 /* Return the node's number, in order of addition. A switch runs the program that `sw` has loaded; `sw` must outlive the network. */
 int64_t vn_add_switch(struct vn_context *, struct sw_switch *sw);
 /* A scheduler of register.h at each output, by its name, instead of one FIFO a class: "round_robin" over the switch's inputs. */
@@ -68,6 +72,10 @@ int64_t vn_add_link(struct vn_context *, uint32_t a, uint16_t port_a, uint32_t b
  * starts no frame, and drops none. But a PAUSE that it keeps back may be late, see `overrun`. */
 int vn_set_link(struct vn_context *, uint32_t link, uint64_t rate_bps, bool up);
 
+/* A class's output queue at the start of a link: its depth in packets, and its rate in packets/s, beside the link's; 0: unlimited. Of
+ * lossless classes the depth doesn't limit the queue. */
+int vn_set_queue(struct vn_context *, uint32_t link, uint32_t class, uint32_t depth, uint64_t rate);
+
 /* PFC at the switch where `link` ends. xoff, xon: thresholds in bytes on the link's ingress occupancy; quanta: pause time of a PAUSE,
  * which is sent again every refresh_ps; lossless: bit mask of the classes; mac: source address of the frames. */
 int vn_set_pfc(struct vn_context *, uint32_t link, uint32_t xoff, uint32_t xon, uint16_t quanta, uint64_t refresh_ps,
@@ -92,7 +100,7 @@ struct vn_link_stats {
     uint64_t packets, bytes; /* of all kinds, whose transmission has started */
     uint64_t pause, resume; /* PFC frames of all classes, the queued ones too */
     uint64_t paused_ps; /* from XOFF to XON, for PAUSEs sent over it; summed over classes */
-    uint64_t refused; /* tail drops at its output queues (VN_LOSSY_LIMIT) */
+    uint64_t refused; /* tail drops at its output queues (vn_set_queue, VN_LOSSY_LIMIT) */
     uint64_t expired; /* PAUSEs of its classes that ran out without a RESUME */
     uint64_t fc_packets; /* flow control packets of credits, of all classes, the queued ones too */
     uint64_t starved_ps; /* without credits for the longest frame; summed over classes */
@@ -104,6 +112,7 @@ struct vn_link_stats {
     uint64_t lost, repeated; /* by vn_disturb */
     uint64_t overrun; /* frames of lossless classes that found more than held_limit inside, after a PAUSE was lost or late */
     uint64_t pause_by_class[VN_CLASSES]; /* `pause`, by the class that is paused */
+    uint64_t refused_by_class[VN_CLASSES];
 };
 int vn_link_stats(const struct vn_context *, uint32_t link, struct vn_link_stats *);
 
@@ -143,6 +152,9 @@ uint64_t vn_samples(const struct vn_net *, uint32_t sampler, const uint64_t **ti
  * program sends to the CPU port, and its digests, are the switch's events (sw_next_event). */
 int vn_packet_out(struct vn_context *, uint32_t node, const uint8_t *frame, uint32_t length);
 
+/* vn_run returns VN_RETURN when the program has sent packet-ins or digests, likewise. Not `by_node`: other nodes would be ahead. */
+int vn_call_for_cpu(struct vn_context *, uint32_t node, uint32_t number);
+
 /* vn_run returns VN_RETURN at that time, with that number in exchange.flow, after all other events of then but samples. */
 int vn_return_at(struct vn_context *, uint64_t time_ps, uint32_t number);
 
@@ -165,16 +177,27 @@ int vn_capture(struct vn_context *, uint32_t link, const char *path);
 enum vn_reason vn_run(struct vn_net *);
 
 /* Frames of the source endpoint (hosts/source.c): each starts at its time, or when the class of the link may then. The first `stored` bytes
- * are given, the others are zeros. */
-int vn_source_frame(struct vn_context *, uint32_t host, uint64_t time_ps, uint8_t class, const uint8_t *frame, uint32_t stored,
-                    uint32_t length);
-/* What has arrived at such a host, in order; `bytes`: the first of the frame. */
+ * are given, the others are zeros. vn_source_keep returns the number of a frame that vn_source_frames send: which[i] (NULL: the frame
+ * `first`) at times[i], in ascending order, with lengths[i] bytes (NULL: as long as it is). */
+int64_t vn_source_keep(struct vn_context *, const uint8_t *frame, uint32_t stored, uint32_t length);
+int vn_source_frames(struct vn_context *, uint32_t host, uint8_t class, uint32_t n, const uint64_t *times, uint32_t first,
+                     const uint32_t *which, const uint16_t *lengths);
+/* What has arrived at such a host, in order; `at`: the first `stored` bytes of the frame in `bytes`. The frames are kept, or, with
+ * vn_source_count, counted alone. vn_source_call: vn_run returns VN_RETURN when frames have arrived, as for vn_call_for_cpu. */
 struct vn_taken {
-    uint64_t time_ps;
+    uint64_t time_ps, at;
     uint32_t length, stored;
-    uint8_t bytes[128];
 };
-uint64_t vn_taken(const struct vn_context *, uint32_t host, const struct vn_taken **); /* how many; valid until the next vn_run */
+/* How many; valid until the next vn_run. */
+uint64_t vn_taken(const struct vn_context *, uint32_t host, const struct vn_taken **, const uint8_t **bytes);
+int vn_source_count(struct vn_context *, uint32_t host, bool alone);
+int vn_source_call(struct vn_context *, uint32_t host, uint32_t number);
+/* `delay_ps`: from the time at which frames were to be sent to their arrival, of those that a source sent: their number, the sum, and
+ * the longest. */
+struct vn_arrivals {
+    uint64_t frames, bytes, first_ps, last_ps, timed, delay_ps, longest_ps;
+};
+int vn_source_arrivals(const struct vn_context *, uint32_t host, struct vn_arrivals *);
 
 struct vn_totals {
     uint64_t now_ps, events, digest;

@@ -69,6 +69,37 @@ static void start(struct vn_context *context)
     if (vn_links_init(context) && vn_order_init(context)) vn_pool_init(context, between);
 }
 
+int vn_store_whole(struct vn_context *context, uint32_t most_bytes)
+{
+    if (context->pool.base != NULL) return vn_refuse(context, -EBUSY, "the network runs already: frames are stored as they are");
+    if (most_bytes < VN_STORED || most_bytes > SW_MAX_FRAME) {
+        return vn_refuse(context, -EINVAL, "frames are stored whole with 128 to 9216 bytes");
+    }
+    context->pool.whole = most_bytes;
+    context->pool.inplace = false;
+    return 0;
+}
+
+uint64_t vn_now(const struct vn_context *context) { return context->now; }
+
+int vn_set_queue(struct vn_context *context, uint32_t number, uint32_t class, uint32_t depth, uint64_t rate)
+{
+    enum { MOST_DEPTH = UINT16_MAX };
+    start(context);
+    if (context->failed) return -EINVAL;
+    struct vn_link *link = number < context->n_links ? vn_link_of(context, number) : NULL;
+    if (link == NULL || class >= VN_CLASSES || !vn_is_switch(vn_near(context, link))) {
+        return vn_refuse(context, -EINVAL, "no such queue of a switch");
+    }
+    if (depth > MOST_DEPTH) return vn_refuse(context, -EINVAL, "a queue's depth is 65535 packets at most, or 0: unlimited");
+    if (rate != 0 && vn_port_of(link)->fabric) return vn_refuse(context, -EINVAL, "a queue before output buffers has no rate");
+    link->classes[class].depth = (uint16_t)depth;
+    vn_port_more(link)->interval[class] = rate == 0 ? 0 : 1000000000000u / rate;
+    vn_port_of(link)->rated = false;
+    for (uint32_t i = 0; i < VN_CLASSES; i++) vn_port_of(link)->rated |= vn_port_more(link)->interval[i] != 0;
+    return 0;
+}
+
 int vn_packet_out(struct vn_context *context, uint32_t node, const uint8_t *frame, uint32_t length)
 {
     start(context);

@@ -11,7 +11,6 @@ int vn_link_stats(const struct vn_context *context, uint32_t number, struct vn_l
     *out = (struct vn_link_stats){
         .packets = link->packets,
         .bytes = link->bytes,
-        .refused = link->refused,
         .expired = link->expired,
         .held_limit = end->limit[0],
         .lost = end->lost,
@@ -21,6 +20,7 @@ int vn_link_stats(const struct vn_context *context, uint32_t number, struct vn_l
     vn_pfc_stats(context, link, out);
     vn_credit_stats(context, link, out);
     for (uint32_t class = 0; class < VN_CLASSES; class++) {
+        out->refused += out->refused_by_class[class] = link->refused[class];
         out->output_bytes += vn_output_bytes(link, class);
         out->held_bytes += end->classes[class].held_bytes;
         if (end->classes[class].held_max > out->held_max) out->held_max = end->classes[class].held_max;

@@ -66,7 +66,7 @@ static inline uint8_t *vn_fill(const struct vn_context *context, struct vn_packe
 {
     uint8_t *frame = vn_frame(context, packet);
     memcpy(frame, template, VN_TEMPLATE_BYTES);
-    if (!context->pool.inplace) memset(frame + VN_TEMPLATE_BYTES, 0, VN_STORED - VN_TEMPLATE_BYTES);
+    if (!context->pool.inplace) memset(frame + VN_TEMPLATE_BYTES, 0, context->pool.stored - VN_TEMPLATE_BYTES);
     return frame;
 }
 

@@ -29,7 +29,7 @@ bool vn_pool_init(struct vn_context *context, uint32_t between)
 {
     struct vn_pool *pool = &context->pool;
     pool->frame_at = (uint32_t)sizeof(struct vn_packet) + between;
-    pool->stored = pool->inplace ? SW_INPLACE_DEPTH : VN_STORED;
+    pool->stored = pool->whole != 0 ? pool->whole : pool->inplace ? SW_INPLACE_DEPTH : VN_STORED;
     pool->lines = (pool->frame_at + pool->stored + 63) / 64;
     pool->most_packets = MOST_PACKETS;
     pool->base = vn_reserve(context, "packets", (size_t)pool->lines * 64, &pool->most_packets);

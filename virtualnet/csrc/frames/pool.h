@@ -7,7 +7,7 @@
 
 enum {
     VN_TEMPLATE_BYTES = 64,
-    VN_STORED = 128, /* bytes of a frame that are stored where programs don't run in place */
+    VN_STORED = 128, /* bytes of a frame that are stored where programs don't run in place, unless frames are stored whole */
 };
 
 /* A frame: two cache lines where programs run in place. Only its first bytes are stored, at vn_frame; the rest is payload, zeros
@@ -36,6 +36,7 @@ struct vn_pool {
     uint8_t *base;
     uint32_t lines; /* cache lines of a packet */
     uint32_t frame_at, stored; /* in a packet: the frame's offset, and how many of its bytes are stored */
+    uint32_t whole; /* frames are stored whole, and have at most so many bytes; 0: they aren't */
     bool inplace; /* all programs have the form that leaves the frame in place (softswitch/codegen/inplace.py) */
     uint32_t phv_size, headroom; /* where they haven't: of the largest program */
     uint32_t free_packet, n_packets, most_packets, in_use, most_in_use;

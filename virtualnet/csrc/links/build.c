@@ -155,7 +155,9 @@ void vn_links_free(struct vn_context *context)
 int vn_allow_frame(struct vn_context *context, uint32_t bytes)
 {
     if (bytes <= context->longest_frame) return 0;
-    if (bytes > UINT16_MAX) return vn_refuse(context, -EINVAL, "a frame that is too long");
+    if (bytes > (context->pool.whole != 0 ? context->pool.whole : UINT16_MAX)) {
+        return vn_refuse(context, -EINVAL, "a frame that is too long");
+    }
     for (uint32_t i = 0; i < context->n_nodes; i++) {
         const struct vn_node *node = &context->nodes[i];
         if (node->kind->fits != NULL && !node->kind->fits(node, bytes)) {

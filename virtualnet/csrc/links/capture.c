@@ -48,7 +48,7 @@ void vn_capture_frame(const struct vn_context *context, void *file, struct vn_pa
     uint32_t length = packet->bytes < SNAP_LENGTH ? packet->bytes : SNAP_LENGTH;
     uint32_t stored = length < context->pool.stored ? length : context->pool.stored;
     memcpy(frame, vn_frame(context, packet), stored);
-    bool roce = vn_load16(frame + VN_TYPE) == TYPE_IPV4 && vn_load16(frame + DST_PORT) == ROCE_PORT;
+    bool roce = context->pool.whole == 0 && vn_load16(frame + VN_TYPE) == TYPE_IPV4 && vn_load16(frame + DST_PORT) == ROCE_PORT;
     if (roce && length >= BTH_END + ICRC_BYTES) {
         uint32_t crc = icrc(frame, length);
         for (uint32_t i = 0; i < ICRC_BYTES; i++) frame[length - ICRC_BYTES + i] = (uint8_t)(crc >> 8 * i);

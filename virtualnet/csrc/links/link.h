@@ -29,6 +29,7 @@ struct vn_class {
     struct vn_fifo queue;
     uint8_t lossless; /* enum vn_flow_control_number: what protects it where it comes in */
     bool overruns; /* a PAUSE that is to stop it may be lost or late: see faults.c */
+    uint16_t depth; /* of its output queue, in packets: where it is full, lossy packets are refused; 0: unlimited */
     uint64_t queued_bytes;
     uint64_t held_bytes, held_max; /* the ingress occupancy; its maximum */
     _Alignas(8) uint8_t own[VN_CLASS_OWN]; /* what the flow control keeps of it; at first zeros */
@@ -62,7 +63,7 @@ struct vn_link {
 
     struct vn_class classes[VN_CLASSES];
 
-    uint64_t refused, expired; /* see vn_link_stats */
+    uint64_t refused[VN_CLASSES], expired; /* see vn_link_stats */
     /* Of the other direction, which ends here. */
     struct vn_faults *faults; /* NULL: none yet */
     struct vn_fifo arrived; /* flow-control frames that await the response time ... */

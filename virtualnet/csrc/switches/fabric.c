@@ -16,7 +16,7 @@
 struct vn_output {
     struct vn_fabric_config config;
     uint64_t rate_bps, free_at; /* of the fabric to this output; when it can take the next packet */
-    bool pending, granting;     /* a VN_EV_FABRIC is scheduled; vn_fabric_grant is running */
+    bool pending, granting;     /* a VN_EV_READY is scheduled; vn_fabric_grant is running */
     uint8_t filled;             /* bit mask of classes with packets in the buffer */
     uint64_t reserved[VN_CLASSES];
     struct vn_fifo crossing, buffer[VN_CLASSES];
@@ -75,7 +75,7 @@ void vn_fabric_grant(struct vn_context *context, struct vn_link *link, uint32_t 
         if (classes == 0) break;
         if (context->now < output->free_at) {
             output->pending = true;
-            vn_at(context, link->node, output->free_at, VN_EV_FABRIC, number);
+            vn_at(context, link->node, output->free_at, VN_EV_READY, number);
             break;
         }
         uint32_t class = 31u - (uint32_t)__builtin_clz(classes);

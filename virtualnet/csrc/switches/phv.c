@@ -58,8 +58,8 @@ static void restore_headroom(struct vn_context *context, uint32_t id)
     struct sw_packet *p = &phv_packet_of(context, id)->p;
     uint8_t *buffer = buffer_of(context, id), *at = buffer + context->pool.headroom;
     if (p->data == at) return;
-    size_t stored = context->pool.headroom + VN_STORED - (size_t)(p->data - buffer);
-    memmove(at, p->data, stored < VN_STORED ? stored : VN_STORED);
+    size_t stored = context->pool.headroom + context->pool.stored - (size_t)(p->data - buffer);
+    memmove(at, p->data, stored < context->pool.stored ? stored : context->pool.stored);
     p->data = at;
 }
 
@@ -96,7 +96,7 @@ static uint32_t rules_copy(struct visit *visit, uint32_t id)
     to->p.phv = buffer_of(context, copy) - context->pool.phv_size;
     to->truncate_to = UINT32_MAX;
     memcpy(to->p.phv, from->p.phv, context->pool.phv_size);
-    memcpy(buffer_of(context, copy), buffer_of(context, id), context->pool.headroom + VN_STORED);
+    memcpy(buffer_of(context, copy), buffer_of(context, id), context->pool.headroom + context->pool.stored);
     to->p.data = buffer_of(context, copy) + (from->p.data - buffer_of(context, id));
     return copy;
 }
@@ -119,16 +119,16 @@ static uint32_t rules_copy_unparsed(struct visit *visit, uint32_t id, const uint
 static bool is_stored(struct vn_context *context, uint32_t id)
 {
     ptrdiff_t parsed = phv_packet_of(context, id)->p.data - vn_frame(context, vn_packet_at(context, id));
-    if (parsed <= VN_STORED) return true;
-    vn_fail(context, "a parser took %td bytes of a packet, and virtual time stores the first %d", parsed, (int)VN_STORED);
+    if (parsed <= (ptrdiff_t)context->pool.stored) return true;
+    vn_fail(context, "a parser took %td bytes of a packet, and virtual time stores the first %u", parsed, context->pool.stored);
     return false;
 }
 
 /* A frame's length, once headers were written. */
 static uint16_t frame_bytes(struct vn_context *context, uint32_t length)
 {
-    if (length > UINT16_MAX)
-        vn_fail(context, "headers that a program adds make a frame of %u bytes: %d is the most", length, UINT16_MAX);
+    uint32_t most = context->pool.whole != 0 ? context->pool.whole : UINT16_MAX;
+    if (length > most) vn_fail(context, "headers that a program adds make a frame of %u bytes: %u is the most", length, most);
     return (uint16_t)length;
 }
 
@@ -144,14 +144,14 @@ static void rules_enqueue(struct visit *visit, uint32_t id, uint32_t number)
         rules_drop(visit, id);
         return;
     }
-    if (link != VN_NONE && queue < VN_CLASSES) {
+    if (link != VN_NONE && queue < vn_switch_of(visit->node)->priorities) {
         vn_port_admit(context, link, id, queue);
         return;
     }
     if (visit->passes >= MAX_PASSES) {
         vn_fail(context, "a packet went through port %u %u times without time going on", number, visit->passes);
     }
-    if (context->failed || number >= SW_MAX_PORTS || queue >= VN_CLASSES) rules_drop(visit, id);
+    if (context->failed || number >= SW_MAX_PORTS || queue >= vn_switch_of(visit->node)->priorities) rules_drop(visit, id);
     else vn_phv_egress(context, visit->node, (uint16_t)number, id, queue, 0, visit->passes + 1);
 }
 

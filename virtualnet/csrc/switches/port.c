@@ -32,11 +32,34 @@ static uint32_t without_blocked(struct vn_link *link, uint32_t classes, uint64_t
     return classes;
 }
 
+/* A packet has left the queue of a class, whose rate may keep back the next one. */
+static void rest(struct vn_context *context, struct vn_link *link, uint32_t number, uint32_t class)
+{
+    struct vn_port_more *more = vn_port_more(link);
+    if (more->interval[class] == 0) return;
+    vn_port_of(link)->resting |= (uint8_t)(1u << class);
+    more->rests_until[class] = context->now + more->interval[class];
+    vn_at(context, link->node, more->rests_until[class], VN_EV_READY, number);
+}
+
+void vn_port_ready(struct vn_context *context, uint32_t number)
+{
+    struct vn_link *link = vn_link_of(context, number);
+    if (vn_port_of(link)->fabric) {
+        vn_fabric_ready(context, number);
+        return;
+    }
+    for (uint32_t class = 0; class < VN_CLASSES; class++) {
+        if (vn_port_more(link)->rests_until[class] <= context->now) vn_port_of(link)->resting &= (uint8_t)~(1u << class);
+    }
+    if (!link->pending) vn_port_serve(context, link, number);
+}
+
 static void serve(struct vn_context *context, struct vn_link *link, uint32_t number)
 {
     VN_ASSERT(vn_port_of(link)->serving && !vn_port_of(link)->fabric);
     while (link->up && !context->failed) {
-        uint32_t classes = vn_gate_passes(link, link->waiting);
+        uint32_t classes = vn_gate_passes(link, link->waiting) & ~(uint32_t)vn_port_of(link)->resting;
         if (classes == 0 && !link->has_control) return;
         if (context->now < link->free_at) {
             vn_link_await(context, link, link->free_at, number);
@@ -55,6 +78,7 @@ static void serve(struct vn_context *context, struct vn_link *link, uint32_t num
         uint32_t class = 31u - (uint32_t)__builtin_clz(classes);
         vn_port_of(link)->last_class = (uint8_t)class;
         struct vn_departure departure = vn_scheduler_next(context, link, class);
+        if (vn_port_of(link)->rated) rest(context, link, number, class);
         enum vn_verdict verdict =
             vn_hop_egress(context, vn_near(context, link), link->port, departure.packet, class, departure.deq_qdepth);
         if (verdict == VN_RECIRCULATED) {

@@ -24,7 +24,8 @@ struct vn_scheduler {
 /* What the scheduler has made for the link. */
 static inline void *vn_queues_of(const struct vn_link *link) { return vn_port_more(link)->queues; }
 
-/* Bytes of an output queue above which it refuses lossy packets from links that have PFC. Without PFC no queue is limited. */
+/* Bytes of an output queue above which it refuses lossy packets from links that have PFC. Without PFC only a class's `depth` limits its
+ * queue. */
 enum { VN_LOSSY_LIMIT = 16 << 20 };
 
 /* A packet that leaves the queue for egress, and the ingress occupancy that its release gives back. */
@@ -37,6 +38,13 @@ struct vn_departure {
 /* Packets in the queue. */
 VN_ALWAYS uint32_t vn_scheduler_waiting(const struct vn_link *link, uint32_t class) { return link->classes[class].queue.packets; }
 
+/* Whether a queue has room for a lossy packet that came in where `end` is. */
+VN_ALWAYS bool vn_scheduler_room(const struct vn_link *end, const struct vn_class *to, uint32_t bytes)
+{
+    if (to->depth != 0 && to->queue.packets >= to->depth) return false;
+    return to->queued_bytes + bytes <= VN_LOSSY_LIMIT || vn_pfc_of(end) == NULL || vn_pfc_of(end)->lossless == 0;
+}
+
 /* Queues a packet. False: there is no room, and the packet is the caller's. */
 VN_ALWAYS bool vn_scheduler_admit(struct vn_context *context, struct vn_link *link, uint32_t class, uint32_t id)
 {
@@ -47,8 +55,8 @@ VN_ALWAYS bool vn_scheduler_admit(struct vn_context *context, struct vn_link *li
     uint8_t lossless = held->lossless;
     VN_ASSERT((link->waiting >> class & 1) == (to->queue.packets != 0) && (to->queue.packets != 0 || to->queued_bytes == 0));
     VN_ASSERT(!packet->counted || held->held_bytes >= packet->bytes || packet->counted == VN_OWN);
-    if (!lossless && to->queued_bytes + packet->bytes > VN_LOSSY_LIMIT && vn_pfc_of(end) != NULL && vn_pfc_of(end)->lossless != 0) {
-        link->refused++;
+    if (!lossless && !vn_scheduler_room(end, to, packet->bytes)) {
+        link->refused[class]++;
         return false;
     }
     if (__builtin_expect(held->overruns, 0) && vn_fault_overrun(context, end, class, id)) return false;

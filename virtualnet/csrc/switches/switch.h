@@ -14,6 +14,9 @@ struct vn_switch {
     struct sw_instance *instance; /* its program ... */
     uint32_t *out; /* ... and the link that starts at each port, or VN_NONE */
     struct sw_switch *sw;
+    uint32_t priorities; /* queues a port: packets of higher ones are dropped */
+    uint32_t call; /* the number of Python's function for packet-ins and digests; VN_NONE: there is none */
+    uint64_t called; /* when it was last called */
     struct sw_register reg; /* the program's first register, for prefetching; zero: it has none */
     struct sw_cache_lines lines; /* of its tables, as of table_generation */
     uint64_t table_generation;
@@ -30,10 +33,12 @@ struct vn_output;
 /* What a switch keeps of a port: link.h's `own` ... */
 struct vn_port {
     uint8_t recirculating; /* bit mask of classes: see blocked_until */
+    uint8_t resting; /* likewise: see rests_until */
     uint8_t last_class; /* class of the latest departure */
     bool serving; /* vn_port_serve is running */
     bool fabric; /* behind the scheduler there is a fabric and an `output` buffer */
     bool scheduled; /* `scheduler` is set */
+    bool rated; /* a class has an `interval` */
 };
 _Static_assert(sizeof(struct vn_port) <= VN_PORT_OWN, "a link has room for it");
 
@@ -43,6 +48,8 @@ struct vn_port_more {
     void *queues; /* the scheduler's */
     struct vn_output *output; /* NULL: packets leave from the scheduler */
     uint64_t blocked_until[VN_CLASSES]; /* until then the class can't send: a packet of it was recirculated */
+    uint64_t interval[VN_CLASSES]; /* a packet leaves the class's queue once in this time; 0: at any time ... */
+    uint64_t rests_until[VN_CLASSES]; /* ... that is, not before then, when a VN_EV_READY comes */
 };
 
 VN_ALWAYS struct vn_port *vn_port_of(const struct vn_link *link) { return (struct vn_port *)(void *)link->own; }
@@ -70,12 +77,15 @@ static uint32_t vn_generate_node(const struct vn_context *, uint32_t node);
 /* A frame comes in there, now. 0, or a negative errno. */
 static int vn_cpu_out(struct vn_context *, uint32_t node, const uint8_t *frame, uint32_t length);
 /* Gives the controller a copy of the frame at `data`, of which the packet has the first bytes. */
-static void vn_cpu_in(const struct vn_context *, struct vn_node *, const struct vn_packet *, const uint8_t *data, uint32_t length);
-static void vn_cpu_digest(const struct vn_context *, struct vn_node *, const struct sw_packet *); /* that the packet asks for */
+static void vn_cpu_in(struct vn_context *, struct vn_node *, const struct vn_packet *, const uint8_t *data, uint32_t length);
+static void vn_cpu_digest(struct vn_context *, struct vn_node *, const struct sw_packet *); /* that the packet asks for */
 
 /* ---- port.c: ports ---- */
 VN_ALWAYS void vn_port_admit(struct vn_context *, uint32_t link, uint32_t id, uint32_t queue);
 static void vn_port_serve(struct vn_context *, struct vn_link *, uint32_t number); /* sends, if the link is free */
+
+/* What waits for the fabric, or for a class's rate, can go on. */
+static void vn_port_ready(struct vn_context *, uint32_t link);
 
 /* ---- fabric.c: output buffers behind a fabric, of switches that have them ---- */
 static struct vn_output *vn_output_new(const struct vn_fabric_config *, uint64_t rate_bps); /* NULL: out of memory */

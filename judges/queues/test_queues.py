@@ -1,0 +1,63 @@
+"""The short form of queues.py: each packet's times by Lindley's recursion, and means within their errors."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+
+from queues import (
+    FAST_BPS,
+    KINDS,
+    LOADS,
+    PORT_BPS,
+    SERVICES,
+    arrivals,
+    closed_form,
+    lengths,
+    measure,
+    open_network,
+    standard_error,
+)
+
+from p4net.packets import udp
+
+PACKETS = 200_000
+
+
+def departures(times_ps: list[int], lengths_bytes: list[int], rate_bps: float) -> list[int]:
+    """When each has left a link completely, ps: a packet starts when it has come and the one before it has left."""
+    last, found = 0, []
+    for time, length in zip(times_ps, lengths_bytes, strict=True):
+        last = max(last, time) + round(length * 8e12 / rate_bps)
+        found.append(last)
+    return found
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("load", LOADS)
+def test_every_packet_leaves_when_lindley_says(kind: str, load: float) -> None:
+    draw = np.random.default_rng(7)
+    times, sizes = arrivals(load, 20_000, draw), lengths(kind, 20_000, draw)
+    with open_network() as made:
+        made.send_all("h0", times, [udp(made.value, "h0", "h1")], lengths=sizes)
+        made.run(until_s=1.0)
+        found = [round(one.time_s * 1e12) for one in made.arrived("h1")]
+    came = departures([int(one) for one in np.rint(times * 1e12)], sizes.tolist(), FAST_BPS)
+    assert found == departures(came, sizes.tolist(), PORT_BPS)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("load", LOADS)
+def test_means_are_the_closed_form_s_within_their_errors(kind: str, load: float) -> None:
+    """Five standard errors of M/M/1, of the packets and of the samples."""
+    theory, found = closed_form(kind, load), measure(kind, load, PACKETS)
+    error = 5 * standard_error(load, PACKETS)
+    assert found.wait == pytest.approx(theory.wait, abs=error)
+    samples = PACKETS / load / SERVICES
+    assert found.queue == pytest.approx(theory.queue, abs=load * error + 5 * np.sqrt(load / samples))
+    assert error < theory.wait  # at this length the bound says something

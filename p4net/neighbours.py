@@ -1,0 +1,98 @@
+"""The neighbours that a host's kernel would have: to which MAC a frame for an address goes.
+
+`commands` of a topology.json configure it live: `arp -s`, `ip neigh`, `route add`, `ip route add`. In virtual time
+there is no ARP: a next hop has the MAC of a static entry, or of the host with this address.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import re
+import shlex
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from ipaddress import IPv4Address, IPv4Network
+
+from p4net.errors import P4NetError
+from p4net.network import P4Network
+
+_MAC = re.compile(r"[0-9a-fA-F]{2}(:[0-9a-fA-F]{2}){5}\Z")
+_DEFAULT = IPv4Network("0.0.0.0/0")
+
+
+@dataclass
+class Neighbours:
+    """Of one host: its own prefix, routes by prefix (None: on the link), MACs by address."""
+
+    host: str
+    own: IPv4Network
+    routes: dict[IPv4Network, IPv4Address | None] = field(default_factory=dict)
+    macs: dict[IPv4Address, str] = field(default_factory=dict)
+
+    def next_hop(self, address: IPv4Address) -> IPv4Address:
+        """The address whose MAC a frame needs: by the longest prefix. Raises P4NetError without a route."""
+        found = [(prefix.prefixlen, hop) for prefix, hop in self.routes.items() if address in prefix]
+        if address in self.own:
+            found.append((self.own.prefixlen, None))
+        if not found:
+            raise P4NetError(f"{self.host} has no route to {address}: its commands lack a default route")
+        hop = max(found, key=lambda one: one[0])[1]
+        return address if hop is None else hop
+
+
+def neighbours(network: P4Network, host: str) -> Neighbours:
+    """A host's, from its address and commands; other commands have no effect on them. Raises P4NetError for one of the
+    four that can't be read."""
+    one, settings = network.topology.host(host), network.host(host)
+    found = Neighbours(host, IPv4Network(f"{one.ip}/{settings.prefix}", strict=False))
+    for command in settings.commands:
+        try:
+            _read(found, shlex.split(command))
+        except (ValueError, IndexError, StopIteration) as error:
+            raise P4NetError(f"{host}: command {command!r} isn't understood ({error or 'a word is missing'})") from None
+    return found
+
+
+def mac_of(network: P4Network, host: str, address: str) -> str:
+    """The MAC that a frame of a host for an IPv4 address goes to. Raises P4NetError."""
+    known = neighbours(network, host)
+    hop = known.next_hop(IPv4Address(address))
+    if hop in known.macs:
+        return known.macs[hop]
+    for other in network.topology.hosts:
+        if other.ip == str(hop):
+            return other.mac
+    raise P4NetError(f"{host} has no MAC of {hop}, its next hop to {address}: add `arp -s {hop} MAC` to its commands")
+
+
+def _read(found: Neighbours, words: Sequence[str]) -> None:
+    match [word for word in words if word != "sudo"]:
+        case ["arp", *rest] if "-s" in rest:
+            at = rest.index("-s")
+            _neighbour(found, rest[at + 1], rest[at + 2])
+        case ["ip", "neigh" | "neighbor" | "neighbour" | "n", "add" | "replace" | "change", address, *rest]:
+            _neighbour(found, address, rest[rest.index("lladdr") + 1])
+        case ["route", "add", *rest]:
+            _route(found, rest)
+        case ["ip", "route" | "r", "add" | "replace" | "change", prefix, *rest]:
+            _add(found, prefix, rest[rest.index("via") + 1] if "via" in rest else None)
+
+
+def _route(found: Neighbours, rest: list[str]) -> None:
+    """route add default gw HOP | -net PREFIX [netmask MASK] gw HOP | -host ADDRESS gw HOP."""
+    target = next(word for word in rest if not word.startswith("-"))
+    if "netmask" in rest:
+        target = f"{target}/{rest[rest.index('netmask') + 1]}"
+    gateway = next((rest[rest.index(word) + 1] for word in ("gw", "via") if word in rest), None)
+    _add(found, target, gateway)
+
+
+def _add(found: Neighbours, prefix: str, gateway: str | None) -> None:
+    where = _DEFAULT if prefix == "default" else IPv4Network(prefix, strict=False)
+    found.routes[where] = None if gateway is None else ipaddress.IPv4Address(gateway)
+
+
+def _neighbour(found: Neighbours, address: str, mac: str) -> None:
+    if not _MAC.match(mac):
+        raise ValueError(f"{mac!r} is no MAC")
+    found.macs[IPv4Address(address)] = mac.lower()

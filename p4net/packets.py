@@ -1,0 +1,54 @@
+"""Frames of IPv4 and UDP, as a host's kernel would write them."""
+
+from __future__ import annotations
+
+import struct
+from ipaddress import IPv4Address
+
+from p4net.neighbours import mac_of
+from p4net.network import P4Network
+
+UDP = 17
+IPV4_BYTES = 14 + 20
+UDP_BYTES = IPV4_BYTES + 8
+_TYPE_IPV4 = 0x0800
+
+
+def ipv4(
+    network: P4Network, src: str, dst: str, payload: bytes, *, protocol: int, tos: int = 0, ttl: int = 64
+) -> bytes:
+    """A frame from host to host, with its next hop's MAC. `tos`: DSCP and ECN. Raises LabError."""
+    source, target = network.topology.host(src), network.topology.host(dst)
+    header = struct.pack(
+        ">BBHHHBBH4s4s", 0x45, tos, 20 + len(payload), 0, 0x4000, ttl, protocol, 0,
+        IPv4Address(source.ip).packed, IPv4Address(target.ip).packed,
+    )  # fmt: skip
+    header = header[:10] + struct.pack(">H", checksum(header)) + header[12:]
+    ethernet = _mac(mac_of(network, src, target.ip)) + _mac(source.mac) + struct.pack(">H", _TYPE_IPV4)
+    return ethernet + header + payload
+
+
+def udp(
+    network: P4Network, src: str, dst: str, payload: bytes = b"", *, sport: int = 49152, dport: int = 9, tos: int = 0,
+    ttl: int = 64,
+) -> bytes:  # fmt: skip
+    """A UDP datagram from host to host, with its checksum. Raises LabError."""
+    addresses = b"".join(IPv4Address(network.topology.host(name).ip).packed for name in (src, dst))
+    length = 8 + len(payload)
+    start = struct.pack(">HHH", sport, dport, length)
+    found = checksum(addresses + struct.pack(">BBH", 0, UDP, length) + start + b"\0\0" + payload) or 0xFFFF
+    return ipv4(network, src, dst, start + struct.pack(">H", found) + payload, protocol=UDP, tos=tos, ttl=ttl)
+
+
+def checksum(data: bytes) -> int:
+    """The Internet checksum (RFC 1071)."""
+    if len(data) % 2:
+        data += b"\0"
+    total: int = sum(struct.unpack(f">{len(data) // 2}H", data))
+    while total >> 16:
+        total = (total & 0xFFFF) + (total >> 16)
+    return ~total & 0xFFFF
+
+
+def _mac(text: str) -> bytes:
+    return bytes.fromhex(text.replace(":", ""))

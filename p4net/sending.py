@@ -1,0 +1,119 @@
+"""Traffic by words, as the command line has it: SRC[,DST][,NAME=VALUE ...].
+
+h1,h2                                              a datagram of 60 bytes
+h1,h2,rate=500k,length=1000,times=poisson,tos=1    at random times, 500 kbit/s on average, ECN-capable
+h1,pcap=ping.pcap,from=1ms                         frames of a capture, at their distances
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from p4net import traffic
+from p4net.errors import P4NetError
+from p4net.packets import UDP_BYTES, udp
+from p4net.virtual import VirtualP4
+from softswitch.units import Kind, quantity
+from topologies.errors import nearest
+
+_KINDS: dict[str, Kind] = {
+    "rate": "rate", "length": "count", "from": "time", "until": "time", "on": "time", "off": "time",
+    "tos": "count", "sport": "count", "dport": "count", "ttl": "count",
+}  # fmt: skip
+TIMES = ("equal", "poisson", "bursts")
+_MOST = {"tos": 255, "sport": 65535, "dport": 65535, "ttl": 255, "length": 9216}
+_SHORTEST = 60
+
+
+@dataclass(frozen=True)
+class Source:
+    """One source. `values`: by name, in SI units."""
+
+    text: str
+    src: str
+    dst: str | None
+    values: dict[str, Any]
+
+    def start(self, network: VirtualP4, until_s: float, seed: int) -> None:
+        """Gives the network what it sends until `until_s`. Raises LabError."""
+        host = network.topology.host(self.src).name
+        from_s, end_s = self.values.get("from", 0.0), min(self.values.get("until", until_s), until_s)
+        if "pcap" in self.values:
+            found = traffic.capture(Path(self.values["pcap"]))
+            times = found.times_s + from_s
+            count = int((times <= end_s).sum())
+            if count:
+                network.send_all(host, times[:count], found.frames[:count], which=range(count))
+            return
+        frame = self._frame(network)
+        times = self._times(len(frame), from_s, end_s, seed)
+        network.send_all(host, times, [frame])
+
+    def _frame(self, network: VirtualP4) -> bytes:
+        assert self.dst is not None
+        length = self.values.get("length", _SHORTEST)
+        if length < UDP_BYTES:
+            raise P4NetError(f"{self.text}: a frame of UDP has at least {UDP_BYTES} bytes")
+        fields = {name: self.values[name] for name in ("tos", "sport", "dport", "ttl") if name in self.values}
+        return udp(network.value, self.src, network.topology.host(self.dst).name, bytes(length - UDP_BYTES), **fields)
+
+    def _times(self, length: int, from_s: float, end_s: float, seed: int) -> traffic.Times:
+        if "rate" not in self.values:
+            return traffic.at_rate(1.0, from_s, from_s + 1.0)
+        rate, times = self.values["rate"] / (8 * length), self.values.get("times", "equal")
+        if times == "poisson":
+            return traffic.poisson(rate, from_s, end_s, seed)
+        if times == "bursts":
+            return traffic.on_off(rate, self.values.get("on", 0.0), self.values.get("off", 0.0), from_s, end_s, seed)
+        return traffic.at_rate(rate, from_s, end_s)
+
+
+def read(text: str) -> Source:
+    """Reads one. Raises P4NetError."""
+    src, *words = text.split(",")
+    dst = words.pop(0) if words and "=" not in words[0] else None
+    values: dict[str, Any] = {}
+    for word in words:
+        name, equals, value = word.partition("=")
+        if not equals or not value or name in values:
+            raise P4NetError(f"{text}: {word!r}: write NAME=VALUE, each name once")
+        values[name] = _read(text, name, value)
+    if not src or (dst is None) == ("pcap" not in values):
+        raise P4NetError(f"{text}: write SRC,DST,... or SRC,pcap=FILE: the destination is in a capture's frames")
+    if "pcap" in values and (more := values.keys() - {"pcap", "from", "until"}):
+        raise P4NetError(f"{text}: {', '.join(sorted(more))}: a capture's frames are sent as they are")
+    if values.get("times", "equal") != "equal" and "rate" not in values:
+        raise P4NetError(f"{text}: times={values['times']} needs a rate")
+    return Source(text, src, dst, values)
+
+
+def _read(text: str, name: str, value: str) -> Any:
+    readers: dict[str, Callable[[str], Any]] = {"pcap": str, "times": _times}
+    try:
+        if name in _KINDS:
+            number = quantity(_KINDS[name], value)
+            if not 0 <= number <= _MOST.get(name, float("inf")) or (name in ("rate", "on", "off") and number == 0):
+                raise ValueError(f"{value!r} is out of range")
+            return int(number) if _KINDS[name] == "count" else number
+        if name in readers:
+            return readers[name](value)
+        raise ValueError(f"no such name; {nearest(name, [*_KINDS, *readers])}")
+    except ValueError as error:
+        raise P4NetError(f"{text}: {name}: {error}") from None
+
+
+def _times(value: str) -> str:
+    if value not in TIMES:
+        raise ValueError(f"{value!r}: {', '.join(TIMES)} are possible")
+    return value
+
+
+def each_to_each(network: VirtualP4, gap_s: float = 1e-3) -> None:
+    """Each host sends a datagram to each other one, one after the other. Raises LabError."""
+    names = [host.name for host in network.topology.hosts]
+    pairs = [(src, dst) for src in names for dst in names if src != dst]
+    for number, (src, dst) in enumerate(pairs):
+        network.send(src, network.now_s + number * gap_s, udp(network.value, src, dst, bytes(_SHORTEST - UDP_BYTES)))

@@ -1,0 +1,106 @@
+"""When frames are sent: at a rate, at random, in bursts, or as a capture has them. Times are simulated seconds, for
+`TimedNetwork.send_all`."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from p4net.errors import P4NetError
+
+Times = npt.NDArray[np.float64]
+MOST_FRAMES = 200_000_000
+_MAGIC = {0xA1B2C3D4: 1e-6, 0xA1B23C4D: 1e-9}
+_ETHERNET, _LONGEST = 1, 9216
+
+
+def at_rate(rate: float, from_s: float, until_s: float) -> Times:
+    """Frames at equal distances, `rate` a second, the first at `from_s`."""
+    return np.arange(_count(rate, from_s, until_s)) / rate + from_s
+
+
+def poisson(rate: float, from_s: float, until_s: float, seed: int = 1) -> Times:
+    """A Poisson process of `rate` frames a second."""
+    draw = np.random.default_rng(seed)
+    times: list[Times] = [np.zeros(0)]
+    last, mean = from_s, _count(rate, from_s, until_s)
+    while last < until_s:
+        gaps = draw.exponential(1 / rate, max(1000, int(1.01 * mean)))
+        found = last + np.cumsum(gaps)
+        times.append(found)
+        last = float(found[-1])
+    joined = np.concatenate(times)
+    return joined[joined < until_s]
+
+
+def on_off(rate: float, on_s: float, off_s: float, from_s: float, until_s: float, seed: int = 1) -> Times:
+    """Bursts: `rate` frames a second while on; on and off last exponentially distributed times with these means."""
+    if not (on_s > 0 and off_s > 0):
+        raise P4NetError(f"on for {on_s:g} s and off for {off_s:g} s: both must be above 0")
+    _count(max(rate, 1 / (on_s + off_s)), from_s, until_s)
+    draw, bursts, start = np.random.default_rng(seed), [np.zeros(0)], from_s
+    while start < until_s:
+        end = start + draw.exponential(on_s)
+        bursts.append(at_rate(rate, start, min(end, until_s)))
+        start = end + draw.exponential(off_s)
+    return np.concatenate(bursts)
+
+
+def _count(rate: float, from_s: float, until_s: float) -> int:
+    if not (rate > 0 and 0 <= from_s <= until_s < float("inf")):
+        raise P4NetError(
+            f"{rate:g} frames/s from {from_s:g} to {until_s:g} s: a rate above 0 and times in order are needed"
+        )
+    count = int(np.ceil((until_s - from_s) * rate - 1e-9))
+    if count > MOST_FRAMES:
+        raise P4NetError(f"{count:,} frames: {MOST_FRAMES:,} are the most of a source")
+    return count
+
+
+class Capture(NamedTuple):
+    """Frames and when they were captured, in seconds after the first."""
+
+    times_s: Times
+    frames: list[bytes]
+
+
+def capture(path: Path) -> Capture:
+    """The frames of a pcap file of Ethernet, of microseconds or nanoseconds. Raises P4NetError."""
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise P4NetError(f"{path}: {error.strerror}") from None
+    for order in "<>":
+        unit = _MAGIC.get(struct.unpack_from(f"{order}I", data)[0]) if len(data) >= 24 else None
+        if unit is None:
+            continue
+        if struct.unpack_from(f"{order}I", data, 20)[0] & 0xFFFF != _ETHERNET:
+            raise P4NetError(f"{path}: the frames aren't Ethernet's")
+        records = list(_records(path, data, order, unit))
+        first = records[0][0] if records else 0.0
+        times = np.array([time - first for time, _ in records])
+        if (np.diff(times) < 0).any():
+            raise P4NetError(f"{path}: the frames aren't in the order of their times: `reordercap` sorts them")
+        return Capture(times, [frame for _, frame in records])
+    raise P4NetError(f"{path}: no pcap file (pcapng: `editcap -F pcap {path.name} OUT.pcap` converts it)")
+
+
+def _records(path: Path, data: bytes, order: str, unit: float) -> Iterator[tuple[float, bytes]]:
+    at, number = 24, 0
+    while at < len(data):
+        number += 1
+        if at + 16 > len(data):
+            raise P4NetError(f"{path}: frame {number} is cut off")
+        seconds, fraction, stored, length = struct.unpack_from(f"{order}IIII", data, at)
+        at += 16
+        if stored != length:
+            raise P4NetError(f"{path}: of frame {number}, {stored} of {length} bytes were captured: capture it whole")
+        if not 1 <= length <= _LONGEST or at + length > len(data):
+            raise P4NetError(f"{path}: frame {number} has {length} bytes, of which the file lacks some, or is too long")
+        yield seconds + fraction * unit, data[at : at + length]
+        at += length

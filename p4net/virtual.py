@@ -1,0 +1,199 @@
+"""A network of P4 switches in virtual time.
+
+with VirtualP4(find(Path("exercises/basic"))) as network:
+    network.send("h1", 0.0, udp(network.value, "h1", "h2", b"hello"))
+    network.run(until_s=1e-3)
+    print(network.arrived("h2"))
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import ExitStack
+from functools import partial
+from typing import Literal
+
+from finsy.proto import p4r
+
+from controller.control_plane import ControlPlane
+from controller.in_process import InProcessSwitch
+from p4net.network import P4Network, P4Switch
+from p4net.steps import Queue, carry_out
+from softswitch.embed.switch import EmbeddedSwitch
+from topologies.model import Switch
+from virtualnet.errors import VirtualError
+from virtualnet.frames import Arrived
+from virtualnet.native import CLASSES
+from virtualnet.switch import VirtualSwitch, load
+from virtualnet.timed import TimedNetwork
+
+FRAME_BYTES = 2048
+"""The longest frame, with the headers that programs add."""
+Controller = Callable[[ControlPlane], None]
+
+
+class VirtualP4(TimedNetwork):
+    """The network `value`, whose switches have their entries. `switches`: their control planes by name. `lines`: what
+    entry files read, by switch.
+
+    `frame_bytes`: of the longest frame, 128 to 9216. None: of a frame, which has up to 65,535 bytes, the first 128 are
+    kept, and the rest are zeros. `queues` "one" takes events in one order, which functions for
+    single frames and controllers need; "nodes" is faster in a large network, without a difference in results. A context
+    manager. Raises LabError.
+    """
+
+    def __init__(
+        self,
+        value: P4Network,
+        *,
+        seed: int = 1,
+        frame_bytes: int | None = FRAME_BYTES,
+        queues: Literal["nodes", "one"] = "one",
+    ) -> None:
+        self.value = value
+        self.topology = value.topology
+        self.switches: dict[str, ControlPlane] = {}
+        self.lines: dict[str, list[str]] = {}
+        self._made: dict[str, VirtualSwitch] = {}
+        self._stack = ExitStack()
+        try:
+            for switch in value.topology.switches:
+                self._make(switch, value.switches[switch.name], seed)
+            super().__init__(
+                value.topology,
+                {name: one.native for name, one in self._made.items()},
+                queues=queues,
+                whole_bytes=frame_bytes,
+            )
+            for name, made in self._made.items():
+                made.join(self)
+                self._program(name, value.switches[name])
+        except BaseException:
+            self.close()
+            raise
+
+    def close(self) -> None:
+        """Frees the engine and the switches. Samples stay readable."""
+        super().close()
+        self._stack.close()
+
+    # ---- controllers ----
+
+    def control(self, switch: str, controller: Controller, *, latency_s: float = 0.0) -> None:
+        """Calls the controller of a switch whenever it gets packet-ins, digest lists or idle timeouts, `latency_s`
+        after their simulated time, with its control plane: `packets_in`, `digests` and `idle_timeouts` return them.
+        What the controller writes and sends takes effect then. The switch has this controller alone. Raises
+        VirtualError.
+        """
+        made = self._made[self.topology.switch(switch).name]
+        plane = _Delayed(switch, made)
+        self.switches[switch] = plane
+        watch = _Watch(self, made, plane, controller, latency_s)
+        plane.written = watch.plan
+        self.on_messages(switch, watch.take)
+        watch.plan()
+
+    def react(self, host: str, application: Callable[[Arrived], None]) -> None:
+        """Calls a function with each frame that arrives at a host, at its simulated time. It may send frames from then
+        on. Raises VirtualError."""
+        seen = len(self.arrived(host))
+
+        def new() -> None:
+            nonlocal seen
+            for frame in self.new_arrivals(host, seen):
+                seen += 1
+                application(frame)
+
+        self.on_frames(host, new)
+
+    # ---- what is counted ----
+
+    def tail_drops(self, switch: str, port: int) -> tuple[int, ...]:
+        """Packets that a port's queues refused, by queue."""
+        return self.link_stats(switch, port).refused_by_class
+
+    # ---- inside ----
+
+    def _make(self, switch: Switch, settings: P4Switch, seed: int) -> None:
+        program = load(settings.program, False)
+        made = VirtualSwitch(switch.name, program, seed + switch.device_id, settings.cpu_port, settings.priority_queues)
+        self._made[switch.name] = made
+        self.switches[switch.name] = self._stack.enter_context(InProcessSwitch(switch.name, made))
+
+    def _program(self, name: str, settings: P4Switch) -> None:
+        self._queues = {
+            (port, queue): [settings.queue_depth, settings.queue_rate]
+            for port in self.topology.ports(name)
+            for queue in range(CLASSES)
+        }
+        plane = self.switches[name]
+        steps = [step for entries in settings.entries for step in entries.steps(plane.schema)]
+        self.lines[name] = carry_out(plane, steps, self._note_queue)
+        for (port, queue), (depth, rate) in self._queues.items():
+            self.set_queue(name, port, queue, depth=depth, rate_pps=rate)
+
+    def _note_queue(self, step: Queue) -> None:
+        for (port, queue), settings in self._queues.items():
+            if step.port in (None, port) and step.queue in (None, queue):
+                settings[step.what == "rate"] = step.value
+
+
+class _Delayed(InProcessSwitch):
+    """A control plane whose messages come from a `_Watch`. `written`: is called after each write."""
+
+    def __init__(self, name: str, switch: EmbeddedSwitch) -> None:
+        super().__init__(name, switch)
+        self.written: Callable[[], None] = lambda: None
+
+    def deliver(self, messages: list[p4r.StreamMessageResponse]) -> None:
+        for message in messages:
+            self._inbox.put(message)
+
+    def _write(self, updates: object, what: str) -> object:  # type: ignore[override]
+        refused = super()._write(updates, what)  # type: ignore[arg-type]
+        self.written()
+        return refused
+
+    def _take(self, kind: str, wait_s: float) -> list[p4r.StreamMessageResponse]:
+        return self._inbox.take(kind)
+
+
+class _Watch:
+    """Takes a switch's messages at their time, and brings them to its controller a latency later."""
+
+    def __init__(
+        self, network: VirtualP4, switch: VirtualSwitch, plane: _Delayed, controller: Controller, latency_s: float
+    ) -> None:
+        if latency_s < 0:
+            raise VirtualError(f"{switch.name}: a controller's latency of {latency_s:g} s")
+        self._network, self._switch, self._plane = network, switch, plane
+        self._controller, self._latency_s = controller, latency_s
+        self._planned_ns: int | None = None
+
+    def take(self) -> None:
+        """Takes what has come until now."""
+        messages = list(self._switch.messages())
+        if messages:
+            self._network.at(self._network.now_s + self._latency_s, partial(self._deliver, messages))
+        self.plan()
+
+    def plan(self) -> None:
+        """Takes again when the next message may come that no packet causes."""
+        due_ns = self._switch.next_ns
+        if due_ns is None or (self._planned_ns is not None and self._switch.now_ns <= self._planned_ns <= due_ns):
+            return
+        self._planned_ns = max(due_ns, self._switch.now_ns)
+        self._network.at(self._planned_ns / 1e9 + _ROUNDING_S, self._due)
+
+    def _due(self) -> None:
+        self._planned_ns = None
+        self.take()
+
+    def _deliver(self, messages: list[p4r.StreamMessageResponse]) -> None:
+        self._plane.deliver(messages)
+        self._controller(self._plane)
+        self.plan()
+
+
+_ROUNDING_S = 0.4e-9
+"""The engine counts picoseconds, a switch whole nanoseconds of its time."""
