@@ -279,7 +279,7 @@ class Network:
             ]
             command = SoftswitchTarget().together(together, self.record.directory / "switches")
             links = [one for ends in self._links.values() for one in (ends.memory, ends.switch_bell)]
-            process = self._spawn(nodes[names[0]], command, _TOGETHER_LOG, *handles.values(), *links)
+            process = self._spawn_switches(nodes[names[0]], command, _TOGETHER_LOG, *handles.values(), *links)
         finish = []
         for name, spec in specs.items():
             log = self.log_dir / f"{name}.log"
@@ -301,12 +301,11 @@ class Network:
         self, node: LabNode, process: subprocess.Popen[bytes], spec: LaunchSpec, log: Path, stderr: Path
     ) -> Callable[[Callable[[], None]], None]:
         def finish(check: Callable[[], None]) -> None:
-            address = spec.address.removeprefix("unix:")
             wait_ready(
                 node.name,
                 process,
                 stderr,
-                lambda: connects(address) and self.target.ready(node.pid),
+                lambda: answers(spec.address) and self.target.ready(node.pid),
                 check,
                 START_LIMIT_S,
             )
@@ -384,6 +383,11 @@ class Network:
                 pass_fds=handles,
             )
 
+    def _spawn_switches(self, node: LabNode, command: list[str], log: str, *handles: int) -> subprocess.Popen[bytes]:
+        """Likewise the process of all switches, which opens their interfaces in their namespaces itself. `node`: of one
+        of them."""
+        return self._spawn(node, command, log, *handles)
+
     def _note(self, node: LabNode, process: subprocess.Popen[bytes], control: str, log: Path) -> None:
         entry = self.record.nodes[node.name]
         entry.process, entry.control, entry.log = records.Process.of(process.pid), control, str(log.resolve())
@@ -436,6 +440,15 @@ def configured(scheme: str, parameters: Mapping[str, Value]) -> Configured:
         return find_scheme(scheme).configure(parameters)
     except SchemeError as error:
         raise NetworkError(str(error)) from None
+
+
+def answers(address: str) -> bool:
+    """Whether something listens at a gRPC address: unix:PATH, or HOST:PORT."""
+    if address.startswith("unix:"):
+        return connects(address.removeprefix("unix:"))
+    host, _, port = address.rpartition(":")
+    with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe:
+        return probe.connect_ex((host, int(port))) == 0
 
 
 def connects(path: str) -> bool:

@@ -78,6 +78,10 @@ class LabNode(Node):  # type: ignore[misc]
         popen: subprocess.Popen[bytes] = self.popen(list(command), mncmd=["mnexec", "-a", str(self.pid)], **params)
         return popen
 
+    def spawn_outside(self, command: Sequence[str], **params: Any) -> subprocess.Popen[bytes]:
+        """Starts a program in the namespace of this process: one that opens the node's interfaces itself."""
+        return self._popen(list(command), **params)
+
     def run(self, command: Sequence[str], stdin: str = "") -> str:
         """Runs a short command in the namespace; its output. Raises NodeError if it fails."""
         process = self.spawn(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
@@ -97,6 +101,16 @@ class LabNode(Node):  # type: ignore[misc]
         offloads = " ".join(f"{feature} off" for feature in _OFFLOADS)
         self.run(["ip", "-batch", "-"], "\n".join(lines) + "\n")
         self.run(["sh", "-ec", "\n".join(f"ethtool -K {name} {offloads} >/dev/null" for name in interfaces)])
+
+    def configure_kernel(self, interface: str, mac: str, address: str, mtu: int) -> None:
+        """The kernel speaks for the host: the interface gets the name eth0, its MAC and address (IP/LENGTH), ARP, and
+        no offloads of what it sends, which would leave checksums unfinished. It may merge what it receives."""
+        lines = (
+            f"link set dev {interface} down\nlink set dev {interface} name eth0 address {mac} mtu {mtu} arp on\n"
+            f"addr add {address} dev eth0\nlink set dev eth0 up\n"
+        )
+        self.run(["ip", "-batch", "-"], lines)
+        self.run(["sh", "-ec", "ethtool -K eth0 rx off tx off sg off gro on >/dev/null"])
 
 
 class LabSwitch(LabNode):

@@ -54,6 +54,8 @@ class LaunchSpec:
     ports: tuple[PortSpec, ...]
     address: str  # gRPC's name for where the P4Runtime server listens
     queue_depth: int = QUEUE_DEPTH_PACKETS
+    priorities: int = PRIORITIES
+    cpu_port: int = CPU_PORT  # 0: none
     seed: int = 1
     nominal_packet_bytes: int = 1058  # what BMv2's packets/s stand for
     manual_clock: bool = False  # the embedded switch's time stands (softswitch.clock), and its ports have no interfaces
@@ -265,8 +267,8 @@ def _generator(spec: LaunchSpec) -> list[str]:
 
 def _target_options(spec: LaunchSpec) -> list[str]:
     return [
-        *("--priority-queues", str(PRIORITIES)),
-        *("--grpc-server-addr", spec.address, "--cpu-port", str(CPU_PORT)),
+        *("--priority-queues", str(spec.priorities), "--grpc-server-addr", spec.address),
+        *(("--cpu-port", str(spec.cpu_port)) if spec.cpu_port else ()),
     ]
 
 

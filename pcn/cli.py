@@ -38,12 +38,13 @@ _COMMANDS = {
     "deploy": "pcn.commands.deploy",
     "host": "pcn.commands.host",
     "exec": "pcn.commands.exec",
+    "p4": "pcn.commands.p4",
     "completion": "pcn.commands.completion",
 }
 
 
 # All others are over soon, and must be where a network's programs take the whole machine.
-_AS_LONG_AS_IT_TAKES = ("run", "figure", "sweep", "scheme", "up", "exec")
+_AS_LONG_AS_IT_TAKES = ("run", "figure", "sweep", "scheme", "up", "exec", "p4")
 _NICE = -20
 
 

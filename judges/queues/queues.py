@@ -26,7 +26,7 @@ from p4net.packets import udp  # noqa: E402
 from p4net.virtual import VirtualP4  # noqa: E402
 from topologies.model import Endpoint, Link, Switch, Topology, make_hosts  # noqa: E402
 
-ROUTER = HERE.parents[1] / "tests/p4net/programs/router.json"
+BUILD = HERE.parents[1] / "examples/router/build"
 PORT_BPS = 8e9  # a nanosecond a byte
 FAST_BPS = 1000 * PORT_BPS
 MEAN_BYTES, LEAST_BYTES, MOST_BYTES = 4000, 42, 65535
@@ -64,7 +64,7 @@ def network() -> P4Network:
         Link(Endpoint("s0", 2), Endpoint("h1", 0), PORT_BPS, 0.0),
     )
     topology = Topology("port", make_hosts(["h0", "h1"]), (Switch("s0", 1),), links)
-    program = Program("router", ROUTER, ROUTER.with_name("router.p4info.txtpb"))
+    program = Program("router", BUILD / "router.json", BUILD / "router.p4.p4info.txtpb")
     return P4Network(topology, {"s0": P4Switch(program, queue_depth=65535)})
 
 

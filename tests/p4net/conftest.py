@@ -1,4 +1,4 @@
-"""Tests of networks of P4 switches. Programs are in programs/, compiled by p4c beside their sources."""
+"""Tests of networks of P4 switches. Their programs are those of examples/router and tests/p4runtime/programs."""
 
 from __future__ import annotations
 

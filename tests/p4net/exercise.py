@@ -1,4 +1,4 @@
-"""A network in the form of an exercise of p4lang/tutorials, of our own: h1 and h2 at s1, h3 at s2, routers both."""
+"""Networks in the form of an exercise of p4lang/tutorials: h1 and h2 at s1, h3 at s2, with the router of examples/."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from typing import Any
 from p4net.network import P4Network
 from p4net.tutorials import find
 
-PROGRAMS = Path(__file__).resolve().parent / "programs"
+EXAMPLE = Path(__file__).resolve().parents[2] / "examples/router"
+PROGRAMS = EXAMPLE / "build"
 IPS = {"h1": "10.0.1.1", "h2": "10.0.2.2", "h3": "10.0.3.3"}
 MACS = {name: f"08:00:00:00:0{name[1]}:11" for name in IPS}
 PORTS = {"s1": {"h1": 1, "h2": 2, "h3": 3}, "s2": {"h1": 1, "h2": 1, "h3": 2}}
@@ -30,8 +31,8 @@ def write_exercise(folder: Path, links: list[Any] | None = None, **switch: Any) 
     """Its folder, with a compiled program. `switch`: more keys of s1."""
     build = folder / "build"
     build.mkdir(parents=True)
-    shutil.copy(PROGRAMS / "router.json", build / "router.json")
-    shutil.copy(PROGRAMS / "router.p4info.txtpb", build / "router.p4.p4info.txtpb")
+    for name in ("router.json", "router.p4.p4info.txtpb"):
+        shutil.copy(PROGRAMS / name, build / name)
     hosts = {
         name: {
             "ip": f"{ip}/24",

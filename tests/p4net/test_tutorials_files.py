@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from exercise import PROGRAMS, exercise, write_exercise
+from exercise import EXAMPLE, PROGRAMS, exercise, write_exercise
 
 from p4net.errors import P4NetError
 from p4net.network import P4Host, P4Network
@@ -78,7 +78,7 @@ def test_reader_names_both_ways_out_without_a_compiler(tmp_path: Path, monkeypat
     monkeypatch.setenv("PATH", "/nowhere")
     monkeypatch.delenv("P4C", raising=False)
     folder = write_exercise(tmp_path / "exercise")
-    shutil.copy(PROGRAMS / "router.p4", folder / "router.p4")
+    shutil.copy(EXAMPLE / "router.p4", folder / "router.p4")
     assert find(folder).switches["s1"].program.json == folder / "build/router.json"
     (folder / "build/router.json").unlink()
     with pytest.raises(P4NetError, match=r"router.p4 isn't compiled: put p4c's p4c-bm2-ss on the PATH, or compile it"):

@@ -19,7 +19,10 @@ from waiting import LIMIT_S
 
 from examples import ROOT
 
-ENDLESS = re.compile(r"pcn (run|figure|sweep)|pcn watch(?!.*--once)|pcn log.*--follow|pcn pcap(?!.*(--for|--count))")
+ENDLESS = re.compile(
+    r"pcn (run|figure|sweep)|pcn p4 run(?!.*--clock virtual)|pcn watch(?!.*--once)|pcn log.*--follow|"
+    r"pcn pcap(?!.*(--for|--count))"
+)
 
 
 class Machine:

@@ -1,7 +1,7 @@
-// A router for the tests of P4 networks: routes by IPv4, takes a TTL, fixes the checksum, takes the queue from DSCP, marks
+// A router, for a first P4 network and its tests: routes by IPv4, takes a TTL, fixes the checksum, takes the queue from DSCP, marks
 // CE where the packet found a queue of `threshold` packets, and counts by port. A UDP datagram to port 5000 is a probe: each
 // switch appends its id, the queue's depth at enqueue, and the time in the queue.
-// Compile: p4c-bm2-ss --p4runtime-files router.p4info.txtpb -o router.json router.p4.
+// Compile: p4c-bm2-ss --p4runtime-files build/router.p4.p4info.txtpb -o build/router.json router.p4.
 #include <core.p4>
 #include <v1model.p4>
 

@@ -1,0 +1,156 @@
+"""A network of P4 switches on Mininet, as p4lang/tutorials have it: hosts with the kernel's network stack, P4Runtime
+at TCP ports from 50051 on, device ids from 0.
+
+Rates and delays of links are the switches' own. All switches share a process outside their namespaces, where
+controllers reach it; links between switches are in its memory.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import time
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from controller.switch import SwitchClient
+from lab.launch import NetworkError
+from lab.log_folder import new
+from lab.network import Network
+from lab.target import LaunchSpec, PortSpec
+from p4net.network import P4Network, P4Switch
+from p4net.steps import Queue, Step, carry_out
+from softswitch import signals
+from topologies.model import Endpoint
+
+if TYPE_CHECKING:
+    from lab.nodes import LabNode
+
+FIRST_PORT = 50051
+ADDRESS = "127.0.0.1"
+HOST_MTU = 1500
+
+
+class P4Live(Network):
+    """The network `value`, up and programmed. `lines`: what entry files read, by switch. `notes`: hosts' commands that
+    failed, a line each. A context manager; raises as `Network`, and LabError for entries that can't be written."""
+
+    def __init__(
+        self,
+        value: P4Network,
+        *,
+        log_dir: Path,
+        name: str | None = None,
+        role: str = "run",
+        progress: Callable[[str], None] = lambda _text: None,
+    ) -> None:
+        super().__init__(
+            value.topology, log_dir=log_dir, dilation=1.0, name=name, role=role, agents=False, processes=False,
+            progress=progress,
+        )  # fmt: skip
+        self.value = value
+        self.scheme = "-"
+        self.lines: dict[str, list[str]] = {}
+        self.notes: list[str] = []
+        self._steps = {name: _steps(name, switch) for name, switch in value.switches.items()}
+
+    def __enter__(self) -> P4Live:
+        super().__enter__()
+        try:
+            self._program()
+        except BaseException:
+            self.stop()
+            raise
+        return self
+
+    def _prepare(self, name: str, node: LabNode) -> None:
+        from lab.nodes import NodeError
+
+        super()._prepare(name, node)
+        if not self.topology.is_host(name):
+            return
+        host, settings = self.topology.host(name), self.value.host(name)
+        node.configure_kernel(Endpoint(name, 0).interface, host.mac, f"{host.ip}/{settings.prefix}", HOST_MTU)
+        for command in settings.commands:
+            try:
+                node.run(["sh", "-c", command])
+            except NodeError as error:  # a route that is there, as in the multicast exercise
+                self.notes.append(str(error))
+        self.record.nodes[name].interfaces = ["eth0"]
+        self.record.save()
+
+    def _spec(self, name: str) -> LaunchSpec:
+        settings, device_id = self.value.switches[name], self.topology.switch(name).device_id
+        ports = []
+        for port in self.topology.ports(name):
+            link = self.topology.link_at(name, port)
+            rate = 0.0 if link in self.value.unlimited else link.rate_bps
+            ports.append(PortSpec(port, Endpoint(name, port).interface, rate, link.delay_s))
+        return LaunchSpec(
+            name=name,
+            device_id=device_id,
+            ports=tuple(ports),
+            address=f"{ADDRESS}:{FIRST_PORT + device_id}",
+            queue_depth=_depth(self._steps[name], settings),
+            priorities=settings.priority_queues,
+            cpu_port=settings.cpu_port,
+        )
+
+    def _spawn_switches(self, node: LabNode, command: list[str], log: str, *handles: int) -> subprocess.Popen[bytes]:
+        with self._logs.open(log) as output:
+            return node.spawn_outside(
+                command, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT, pass_fds=handles
+            )
+
+    def _program(self) -> None:
+        """Loads programs and entries. The controllers' role stays free: one of the user's may take it."""
+        self._progress("programs and entries")
+        programs = []
+        for name, running in self.switches.items():
+            with closing(SwitchClient.connect(name, running.address, running.device_id)) as client:
+                client.become_primary()
+                program = self.value.switches[name].program
+                programs.append(program.name)
+                client.set_pipeline(program)
+                self.lines[name] = carry_out(client, self._steps[name], lambda _queue: None)
+        self.record.program = ", ".join(dict.fromkeys(programs))
+        self.record.state = "up"
+        self.record.save()
+
+
+def _steps(name: str, switch: P4Switch) -> list[Step]:
+    """What a switch is given. Raises LabError for queues that a live switch lacks."""
+    if switch.queue_rate:
+        raise NetworkError(
+            f"{name}: a queue's rate in packets/s is there in virtual time alone: give links a bandwidth"
+        )
+    steps = [step for entries in switch.entries for step in entries.steps(switch.program.schema)]
+    for step in steps:
+        if isinstance(step, Queue) and (step.what == "rate" or step.port is not None):
+            what = "a rate in packets/s" if step.what == "rate" else "a depth of one port"
+            raise step.place.fail(f"{what} is there in virtual time alone: give links a bandwidth, all ports one depth")
+    return steps
+
+
+def _depth(steps: list[Step], switch: P4Switch) -> int:
+    depths = [step.value for step in steps if isinstance(step, Queue)]
+    return depths[-1] if depths else switch.queue_depth
+
+
+def hold(value: P4Network, name: str | None, logs: Path | None, say: Callable[[str], None]) -> None:
+    """Holds a network until a signal: KeyboardInterrupt or `signals.Terminated`. Raises as `P4Live`."""
+    name = name or value.topology.name
+    logs = logs or new(Path("results") / "p4" / f"{name}-{time.strftime('%Y%m%d-%H%M%S')}")
+    with P4Live(value, log_dir=logs, name=name) as network:
+        for switch, lines in network.lines.items():
+            for line in lines:
+                say(f"{switch}: {line}")
+        for note in network.notes:
+            say(f"note: {note}")
+        for switch, running in network.switches.items():
+            program = value.switches[switch].program.name
+            say(f"{switch}: {program}, P4Runtime {running.address}, device {running.device_id}")
+        src, dst = value.topology.hosts[0], value.topology.hosts[-1]
+        say(f"{name} is up; logs in {logs}; Ctrl-C ends it. In another terminal: pcn p4 exec {src.name} ping {dst.ip}")
+        signals.wait()

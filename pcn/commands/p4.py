@@ -1,0 +1,175 @@
+"""`pcn p4`: networks of P4 switches with any v1model programs, live and in virtual time."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from pcn.commands.common import FilePath, Quantity, json_option, print_json, print_table, refuse
+from pcn.commands.exec import exec_
+
+if TYPE_CHECKING:
+    from p4net.virtual import VirtualP4
+
+_LIVE, _VIRTUAL = ("name", "logs"), ("until", "sends", "script", "pcap", "seed", "as_json", "rate")
+
+
+@click.group()
+def p4() -> None:
+    """Networks of P4 switches: p4lang/tutorials' exercises as they are, live or in virtual time.
+
+    \b
+    Examples:
+      pcn p4 run examples/router --clock virtual
+    """
+
+
+p4.add_command(exec_, "exec")
+
+
+@p4.command()
+@click.argument("place", metavar="DIR|FILE", type=FilePath(exists=True))
+@click.option("--clock", type=click.Choice(["live", "virtual"]), default="live", show_default=True, help="Which time.")
+@click.option(
+    "--program",
+    type=FilePath(exists=True, dir_okay=False),
+    metavar="FILE",
+    help="Program, x.p4 or x.json: in place of the exercise's with this name (default: the exercise's).",
+)
+@click.option("--name", "-n", metavar="NAME", help="Name of a live network (default: the folder's).")
+@click.option("--logs", type=FilePath(), metavar="DIR", help="Logs of a live network (default: below results/p4).")
+@click.option(
+    "--for",
+    "until",
+    type=Quantity("time"),
+    metavar="TIME",
+    default="1s",
+    show_default=True,
+    help="Simulated time, after which what is inside still leaves.",
+)
+@click.option(
+    "--send",
+    "sends",
+    multiple=True,
+    metavar="SRC,DST[,NAME=VALUE...]",
+    help="Traffic: rate, length, times, tos, from, until ...; or SRC,pcap=FILE (default: one datagram a pair).",
+)
+@click.option(
+    "--script", type=FilePath(), metavar="FILE.py", help="Python file whose `start(network)` prepares the run."
+)
+@click.option("--pcap", type=FilePath(), metavar="DIR", help="Captures of all ports, SWITCH-ethPORT_in and _out.pcap.")
+@click.option(
+    "--rate", type=Quantity("rate"), default="10G", show_default=True, help="Rate of links without a bandwidth."
+)
+@click.option("--seed", type=int, default=1, show_default=True, help="Seed of random times and of programs.")
+@json_option
+def run(
+    place: Path,
+    clock: str,
+    program: Path | None,
+    name: str | None,
+    logs: Path | None,
+    until: float,
+    sends: tuple[str, ...],
+    script: Path | None,
+    pcap: Path | None,
+    rate: float,
+    seed: int,
+    as_json: bool,
+) -> None:
+    """Run an exercise's folder DIR, or a topology.json FILE, of p4lang/tutorials.
+
+    Live, hosts have the kernel's network stack, each switch's P4Runtime server listens at 127.0.0.1 from port 50051 on,
+    and the network stays up until Ctrl-C. In virtual time, sources send frames, and a table shows what arrived.
+
+    \b
+    Examples:
+      pcn p4 run examples/router
+      pcn p4 run examples/router --clock virtual --pcap captures
+      pcn p4 run examples/router --clock virtual --send h1,h3,rate=9M,length=1000,tos=1
+    """
+    from p4net.tutorials import find
+
+    virtual = clock == "virtual"
+    refuse(f"is for the {'live' if virtual else 'virtual'} clock alone", *(_LIVE if virtual else _VIRTUAL))
+    network = find(place, program, rate)
+    if not virtual:
+        from lab.p4 import hold
+
+        hold(network, name, logs, click.echo)
+        return
+    from p4net.virtual import VirtualP4
+
+    with VirtualP4(network, seed=seed) as made:
+        _prepare(made, until, sends, script, pcap, seed)
+        made.run(until_s=until)
+        _empty(made)
+        _print(made, as_json)
+
+
+def _prepare(
+    made: VirtualP4, until: float, sends: tuple[str, ...], script: Path | None, pcap: Path | None, seed: int
+) -> None:
+    from p4net import sending
+    from p4net.captures import capture_ports
+    from topologies import python_file
+    from topologies.errors import LabError
+
+    if pcap is not None:
+        capture_ports(made, pcap)
+    for number, text in enumerate(sends):
+        sending.read(text).start(made, until, seed + number)
+    if script is not None:
+        start = getattr(python_file.load(script), "start", None)
+        if start is None:
+            raise LabError(f"{script} has no function start(network)")
+        start(made)
+    if not sends and script is None:
+        sending.each_to_each(made)
+
+
+def _empty(made: VirtualP4) -> None:
+    """Lets what is inside leave, as long as it does."""
+    before = -1
+    while (inside := made.totals().packets) not in (0, before):
+        before = inside
+        made.run(until_s=made.now_s + 1.0)
+
+
+def _print(made: VirtualP4, as_json: bool) -> None:
+    from p4net import report
+
+    found = report.whole(made)
+    if as_json:
+        print_json(found)
+        return
+    for name, lines in found["entries_read"].items():
+        for line in lines:
+            click.echo(f"{name}: {line}")
+    rows = [
+        (
+            *(one["host"], one["sent_frames"], one["received_frames"], one["received_bytes"]),
+            *(_microseconds(one[key]) for key in ("mean_delay_s", "longest_delay_s")),
+        )
+        for one in found["hosts"]
+    ]
+    columns = ("host", "sent\nframes", "received\nframes", "received\nbytes", "mean\ndelay, us", "longest\ndelay, us")
+    print_table("Hosts", columns, rows)
+    ports = [(one["port"], one["to"], one["sent_frames"], one["sent_bytes"], _by_queue(one)) for one in found["ports"]]
+    print_table("Ports of switches", ("port", "to", "sent\nframes", "sent\nbytes", "tail drops\nby queue"), ports)
+    inside = f", {found['inside']} still inside" if found["inside"] else ""
+    click.echo(
+        f"{found['traversals']} passes of switches, {found['dropped_by_programs']} dropped by programs{inside}; "
+        f"digest {found['digest']}"
+    )
+
+
+def _microseconds(seconds: float | None) -> str:
+    return "-" if seconds is None else f"{seconds * 1e6:.3f}"
+
+
+def _by_queue(port: dict[str, Any]) -> str:
+    drops = port["tail_drops_by_queue"]
+    return ", ".join(f"{queue}: {count}" for queue, count in enumerate(drops) if count) or "0"

@@ -1,0 +1,143 @@
+"""`pcn p4 run --clock virtual`: traffic by words and by scripts, tables and JSON, captures; refusals."""
+
+from __future__ import annotations
+
+import json
+import struct
+from pathlib import Path
+from typing import Any
+
+import pytest
+from exercise import EXAMPLE
+from hypothesis import given
+from hypothesis import strategies as st
+from p4net_switches import error_of
+
+from p4net import sending
+from p4net.traffic import capture
+from pcn.cli import run
+
+RUN = ["p4", "run", str(EXAMPLE), "--clock", "virtual"]
+
+
+def result(capsys: pytest.CaptureFixture[str], *words: str) -> dict[str, Any]:
+    assert run([*RUN, "--json", *words]) == 0
+    found: dict[str, Any] = json.loads(capsys.readouterr().out)
+    return found
+
+
+def hosts(found: dict[str, Any]) -> dict[str, tuple[int, int]]:
+    return {one["host"]: (one["sent_frames"], one["received_frames"]) for one in found["hosts"]}
+
+
+def test_run_without_traffic_sends_a_datagram_between_each_pair(capsys: pytest.CaptureFixture[str]) -> None:
+    found = result(capsys)
+    assert hosts(found) == {"h1": (2, 2), "h2": (2, 2), "h3": (2, 2)}
+    assert (found["traversals"], found["dropped_by_programs"], found["inside"]) == (10, 0, 0)
+
+
+def test_run_counts_what_queues_refuse(capsys: pytest.CaptureFixture[str]) -> None:
+    """10 Mbit/s for a second into a link of 8: 250 frames too many, of which the queue holds 64."""
+    found = result(capsys, "--send", "h1,h3,rate=10M,length=1000")
+    (port,) = [one for one in found["ports"] if one["port"] == "s1:3"]
+    assert hosts(found)["h1"] == (1250, 0)
+    assert port["tail_drops"] == pytest.approx(250 - 65, abs=2)
+    assert port["tail_drops_by_queue"] == [port["tail_drops"], 0, 0, 0, 0, 0, 0, 0]
+    assert hosts(found)["h3"] == (0, 1250 - port["tail_drops"])
+    delay_s = found["hosts"][2]["longest_delay_s"]
+    assert delay_s == pytest.approx(65e-3 + 1e-3, rel=0.02)
+
+
+def test_run_is_equal_twice_and_differs_by_seed(capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["--send", "h1,h3,rate=5M,length=1000,times=poisson", "--send", "h2,h3,rate=9M,times=bursts,on=5ms,off=9ms"]
+    first = result(capsys, *words)
+    assert first == result(capsys, *words)
+    assert first["digest"] != result(capsys, *words, "--seed", "2")["digest"]
+
+
+def test_run_prints_tables(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run([*RUN, "--send", "h1,h2"]) == 0
+    text = capsys.readouterr().out
+    assert "Ports of switches" in text
+    assert "1 passes of switches, 0 dropped by programs; digest" in text
+
+
+def test_script_prepares_sources_controllers_and_applications(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    script = tmp_path / "echo.py"
+    script.write_text(
+        "from p4net.packets import udp\n\n\n"
+        "def start(network):\n"
+        "    answer = udp(network.value, 'h3', 'h1', b'answer')\n"
+        "    network.react('h3', lambda frame: network.send('h3', frame.time_s, answer))\n"
+        "    network.send('h1', 1e-3, udp(network.value, 'h1', 'h3', b'question'))\n"
+    )
+    found = result(capsys, "--script", str(script))
+    assert hosts(found) == {"h1": (1, 1), "h2": (0, 0), "h3": (1, 1)}
+    script.write_text("x = 1\n")
+    assert run([*RUN, "--script", str(script)]) == 1
+    assert "has no function start(network)" in capsys.readouterr().err
+
+
+def test_captures_have_each_port_and_can_be_sent_again(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = tmp_path / "captures"
+    words = ["--send", "h1,h3,rate=1M,length=500,until=50ms", "--pcap", str(folder)]
+    first = result(capsys, *words)
+    assert len(list(folder.iterdir())) == 2 * 5
+    came, left = capture(folder / "s1-eth1_in.pcap"), capture(folder / "s1-eth3_out.pcap")
+    assert len(came.frames) == len(left.frames) == hosts(first)["h1"][0] == 13
+    assert (folder / "s2-eth1_in.pcap").read_bytes() == (folder / "s1-eth3_out.pcap").read_bytes()
+    assert [struct.unpack_from("B", frame, 22)[0] for frame in left.frames] == [63] * 13
+    again = tmp_path / "again"
+    found = result(capsys, "--send", f"h1,pcap={folder}/s1-eth1_in.pcap,from=20ms", "--pcap", str(again))
+    assert hosts(found)["h3"] == (0, 13)
+    assert capture(again / "s2-eth2_out.pcap").frames == capture(folder / "s2-eth2_out.pcap").frames
+    assert capture(again / "s1-eth1_in.pcap").times_s == pytest.approx(came.times_s, abs=2e-9)
+    result(capsys, *words)  # into the same folder
+
+
+WRONG = [
+    ("h1", "write SRC,DST,... or SRC,pcap=FILE"),
+    ("h1,h2,rat=1M", "no such name; did you mean 'rate'"),
+    ("h1,h2,rate=1", "'1' has no unit"),
+    ("h1,h2,rate=0", "out of range"),
+    ("h1,h2,length=10", "at least 42 bytes"),
+    ("h1,h2,length=9217", "out of range"),
+    ("h1,h2,length=3000", "too long"),
+    ("h1,h2,times=poisson", "needs a rate"),
+    ("h1,h2,rate=1M,times=often", "equal, poisson, bursts are possible"),
+    ("h1,h2,rate=1M,times=bursts", "both must be above 0"),
+    ("h1,h2,rate", "write NAME=VALUE"),
+    ("h1,h2,tos=1,tos=2", "each name once"),
+    ("h1,h9", "no host 'h9'"),
+    ("h9,h1", "no host 'h9'"),
+    ("h1,pcap=/nowhere.pcap", "No such file"),
+    ("h1,pcap=x,tos=1", "a capture's frames are sent as they are"),
+]
+
+
+@pytest.mark.parametrize(("words", "why"), WRONG, ids=[words for words, _ in WRONG])
+def test_wrong_traffic_is_refused_in_a_line(words: str, why: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run([*RUN, "--send", words]) == 1
+    text = capsys.readouterr().err
+    assert why in text
+    assert len(text.splitlines()) == 1
+
+
+def test_options_of_the_other_clock_are_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run([*RUN, "--name", "x"]) == 2
+    assert "--name: is for the live clock alone" in capsys.readouterr().err
+    assert run(["p4", "run", str(EXAMPLE), "--send", "h1,h2", "--seed", "3"]) == 2
+    assert "--send, --seed: is for the virtual clock alone" in capsys.readouterr().err
+
+
+WORD = st.one_of(
+    st.sampled_from(["h1", "h2", "rate=1M", "pcap=x", "tos=999", "times=equal", "=", ""]), st.text(max_size=6)
+)
+
+
+@given(st.lists(WORD, max_size=5).map(",".join))
+def test_any_words_are_traffic_or_one_line(text: str) -> None:
+    error = error_of(lambda: sending.read(text))
+    assert len(error.splitlines()) <= 1 + text.count("\n") + text.count("\r") or not error.isprintable()

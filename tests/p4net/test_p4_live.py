@@ -1,0 +1,116 @@
+"""P4 networks on Mininet: kernel hosts, P4Runtime at TCP ports, rates and delays of switches; nothing left behind."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import needs
+import pytest
+from exercise import EXAMPLE, IPS, exercise, write_exercise
+from waiting import LIMIT_S
+
+from controller.switch import SwitchClient
+from lab import journal as records
+from lab.launch import NetworkError
+from lab.p4 import P4Live
+from p4net.errors import P4NetError
+from p4net.tutorials import find
+
+pytestmark = pytest.mark.root
+NAME = "p4-live-test"
+
+
+@pytest.fixture(scope="module")
+def live(tmp_path_factory: pytest.TempPathFactory) -> Iterator[P4Live]:
+    """The router's network, with the usual host commands, and one that fails."""
+    value = find(EXAMPLE)
+    host = value.host("h2")
+    value = replace(value, hosts={**value.hosts, "h2": replace(host, commands=(*host.commands, "false"))})
+    with P4Live(value, log_dir=tmp_path_factory.mktemp("live") / "logs", name=NAME) as network:
+        yield network
+
+
+def inside(live: P4Live, node: str, *command: str) -> str:
+    words = ["nsenter", "-t", str(live.node_pid(node)), "-n", *command]
+    done = subprocess.run(words, capture_output=True, text=True, timeout=LIMIT_S, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def test_hosts_have_kernel_interfaces_by_their_commands(live: P4Live) -> None:
+    text = inside(live, "h1", "ip", "-4", "address", "show", "eth0")
+    assert "inet 10.0.1.1/24" in text
+    assert "default via 10.0.1.254 dev eth0" in inside(live, "h1", "ip", "route")
+    assert "10.0.1.254 lladdr 08:00:00:00:01:00" in inside(live, "h1", "ip", "neigh", "show", "dev", "eth0")
+    assert [note.partition(":")[0] for note in live.notes] == ["h2"]
+
+
+def test_ping_crosses_the_links_with_their_delay(live: P4Live) -> None:
+    """1 ms each way, at least, between the switches."""
+    needs.program("ping", needs.Need("no ping", "apt-get install iputils-ping; make unit"))
+    near = inside(live, "h1", "ping", "-c", "2", "-i", "0.2", IPS["h2"])
+    far = inside(live, "h1", "ping", "-c", "2", "-i", "0.2", IPS["h3"])
+    assert "2 received" in near
+    assert "2 received" in far
+    assert all(float(time) >= 2.0 for time in re.findall(r"time=([\d.]+) ms", far))
+    assert "ttl=62" in far
+
+
+def test_controller_finds_switches_at_tcp_ports_from_device_0_on(live: P4Live) -> None:
+    """The role is free: a client becomes primary with the lowest election id."""
+    for device_id, name in enumerate(("s1", "s2")):
+        with SwitchClient.connect(name, f"127.0.0.1:{50051 + device_id}", device_id) as client:
+            client.become_primary(1)
+            assert len(client.read_table("routes")) == 4
+            before = client.read_counter("forwarded", 1).packets
+            inside(live, "h3", "ping", "-c", "1", IPS["h1"])
+            assert client.read_counter("forwarded", 1).packets > before
+
+
+def test_record_serves_other_commands(live: P4Live) -> None:
+    record = records.load(NAME)
+    assert record is not None
+    assert (record.state, record.program, record.nodes["h1"].interfaces) == ("up", "router", ["eth0"])
+    command = [sys.executable, "-m", "pcn.cli"]
+    environment = {**os.environ, "PYTHONPATH": str(EXAMPLE.parents[1])}
+    line = "import sys; from pcn.cli import run; sys.exit(run(sys.argv[1:]))"
+    command = [sys.executable, "-c", line, "p4", "exec", "-n", NAME, "h1", "ip", "-br", "link", "show", "eth0"]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=LIMIT_S, check=False)
+    assert (done.returncode, done.stdout.split()[0].partition("@")[0]) == (0, "eth0"), done.stderr
+
+
+def test_live_switch_refuses_queues_that_virtual_time_alone_has(tmp_path: Path) -> None:
+    with pytest.raises(NetworkError, match="there in virtual time alone"):
+        P4Live(exercise(tmp_path / "rate", queue_rate=5), log_dir=tmp_path / "logs")
+    folder = write_exercise(tmp_path / "command", cli_input="commands")
+    (folder / "commands").write_text("set_queue_depth 9\nset_queue_depth 5 1")
+    with pytest.raises(P4NetError, match=r"commands:2: a depth of one port is there in virtual time alone"):
+        P4Live(find(folder), log_dir=tmp_path / "logs")
+
+
+def test_command_holds_the_network_until_it_is_interrupted(tmp_path: Path, live: P4Live) -> None:
+    """While another one has its ports, it names that in an error; a network of the same name, too."""
+    environment = {**os.environ, "PYTHONPATH": str(EXAMPLE.parents[1])}
+    line = "import sys; from pcn.cli import run; sys.exit(run(sys.argv[1:]))"
+    command = [sys.executable, "-c", line, "p4", "run", str(EXAMPLE), "--logs", str(tmp_path / "logs")]
+    done = subprocess.run(
+        [*command, "-n", NAME], env=environment, capture_output=True, text=True, timeout=LIMIT_S, check=False
+    )
+    assert done.returncode == 1
+    assert NAME in done.stderr
+    live.stop()
+    with subprocess.Popen([*command, "-n", f"{NAME}-2"], env=environment, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        lines = [process.stdout.readline() for _ in range(3)]
+        process.send_signal(signal.SIGINT)
+        assert process.wait(LIMIT_S) == 128 + signal.SIGINT
+    assert lines[0] == "s1: router, P4Runtime 127.0.0.1:50051, device 0\n"
+    assert "pcn p4 exec h1 ping 10.0.3.3" in lines[2]
+    assert f"{NAME}-2" not in records.names()
