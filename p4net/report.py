@@ -6,10 +6,38 @@ from collections.abc import Mapping
 from typing import Any
 
 from p4net.virtual import VirtualP4
+from virtualnet.frames import Arrived
+from virtualnet.native import CLASSES
+
+_IPV4, _CE = b"\x08\x00", 3
+
+
+class Queues:
+    """Samples of the queues of all ports of switches, every `every_s` from now on, of which those until `until_s`
+    count."""
+
+    def __init__(self, network: VirtualP4, every_s: float, until_s: float) -> None:
+        self._until_s = until_s
+        self._ports = [
+            (one.name, port) for one in network.topology.switches for port in network.topology.ports(one.name)
+        ]
+        sources = [network.queue_packets(*port, queue) for port in self._ports for queue in range(CLASSES)]
+        self._samples = network.sample(every_s, sources)
+
+    def by_port(self) -> dict[tuple[str, int], dict[str, float]]:
+        """Mean and most packets that waited, of all queues of a port together."""
+        values = self._samples.values[self._samples.times_s <= self._until_s]
+        packets = values.reshape(len(values), len(self._ports), CLASSES).sum(axis=2)
+        means, most = (packets.mean(axis=0), packets.max(axis=0)) if len(packets) else (packets.sum(axis=0),) * 2
+        return {
+            port: {"queue_mean_packets": float(means[i]), "queue_most_packets": int(most[i])}
+            for i, port in enumerate(self._ports)
+        }
 
 
 def by_host(network: VirtualP4) -> list[dict[str, Any]]:
-    """Frames that were sent and have arrived, and their delays in seconds: means over all that hosts sent."""
+    """Frames that were sent and have arrived, those of IPv4 that are marked CE, and delays in seconds: means over all
+    that hosts sent."""
     rows = []
     for host in network.topology.hosts:
         found = network.arrivals(host.name)
@@ -19,6 +47,7 @@ def by_host(network: VirtualP4) -> list[dict[str, Any]]:
                 "sent_frames": network.link_stats(host.name, 0).packets,
                 "received_frames": found.frames,
                 "received_bytes": found.bytes,
+                "marked_ce_frames": sum(map(_is_marked, network.arrived(host.name))),
                 "mean_delay_s": found.mean_delay_s if found.timed_frames else None,
                 "longest_delay_s": found.longest_delay_s if found.timed_frames else None,
             }
@@ -26,9 +55,14 @@ def by_host(network: VirtualP4) -> list[dict[str, Any]]:
     return rows
 
 
-def by_port(network: VirtualP4) -> list[dict[str, Any]]:
-    """Frames that have left each port of a switch, and those that its queues refused."""
-    rows = []
+def _is_marked(frame: Arrived) -> bool:
+    return frame.start[12:14] == _IPV4 and frame.length > 15 and frame.start[15] & 3 == _CE
+
+
+def by_port(network: VirtualP4, queues: Queues | None = None) -> list[dict[str, Any]]:
+    """Frames that have left each port of a switch, those that its queues refused, and what waited in them where that
+    was sampled."""
+    rows, sampled = [], queues.by_port() if queues is not None else {}
     for switch in network.topology.switches:
         for port in network.topology.ports(switch.name):
             stats = network.link_stats(switch.name, port)
@@ -40,12 +74,13 @@ def by_port(network: VirtualP4) -> list[dict[str, Any]]:
                     "sent_bytes": stats.bytes,
                     "tail_drops": stats.refused,
                     "tail_drops_by_queue": list(stats.refused_by_class),
+                    **sampled.get((switch.name, port), {}),
                 }
             )
     return rows
 
 
-def whole(network: VirtualP4) -> Mapping[str, Any]:
+def whole(network: VirtualP4, queues: Queues | None = None) -> Mapping[str, Any]:
     """All of it. `digest` is of all events: equal runs have equal ones."""
     totals = network.totals()
     return {
@@ -55,6 +90,6 @@ def whole(network: VirtualP4) -> Mapping[str, Any]:
         "inside": totals.packets,
         "digest": f"{totals.digest:016x}",
         "hosts": by_host(network),
-        "ports": by_port(network),
+        "ports": by_port(network, queues),
         "entries_read": {name: lines for name, lines in network.lines.items() if lines},
     }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +14,7 @@ from pcn.commands.exec import exec_
 if TYPE_CHECKING:
     from p4net.virtual import VirtualP4
 
-_LIVE, _VIRTUAL = ("name", "logs"), ("until", "sends", "script", "pcap", "seed", "as_json", "rate")
+_LIVE, _VIRTUAL = ("name", "logs"), ("until", "sends", "script", "pcap", "sample", "seed", "as_json", "rate")
 
 
 @click.group()
@@ -60,6 +61,7 @@ p4.add_command(exec_, "exec")
     "--script", type=FilePath(), metavar="FILE.py", help="Python file whose `start(network)` prepares the run."
 )
 @click.option("--pcap", type=FilePath(), metavar="DIR", help="Captures of all ports, SWITCH-ethPORT_in and _out.pcap.")
+@click.option("--sample", type=Quantity("time"), metavar="TIME", help="Sample all queues every TIME: mean and longest.")
 @click.option(
     "--rate", type=Quantity("rate"), default="10G", show_default=True, help="Rate of links without a bandwidth."
 )
@@ -75,6 +77,7 @@ def run(
     sends: tuple[str, ...],
     script: Path | None,
     pcap: Path | None,
+    sample: float | None,
     rate: float,
     seed: int,
     as_json: bool,
@@ -100,13 +103,15 @@ def run(
 
         hold(network, name, logs, click.echo)
         return
+    from p4net.report import Queues, whole
     from p4net.virtual import VirtualP4
 
     with VirtualP4(network, seed=seed) as made:
+        queues = Queues(made, sample, until) if sample else None
         _prepare(made, until, sends, script, pcap, seed)
         made.run(until_s=until)
         _empty(made)
-        _print(made, as_json)
+        _print(whole(made, queues), as_json)
 
 
 def _prepare(
@@ -138,10 +143,7 @@ def _empty(made: VirtualP4) -> None:
         made.run(until_s=made.now_s + 1.0)
 
 
-def _print(made: VirtualP4, as_json: bool) -> None:
-    from p4net import report
-
-    found = report.whole(made)
+def _print(found: Mapping[str, Any], as_json: bool) -> None:
     if as_json:
         print_json(found)
         return
@@ -150,15 +152,25 @@ def _print(made: VirtualP4, as_json: bool) -> None:
             click.echo(f"{name}: {line}")
     rows = [
         (
-            *(one["host"], one["sent_frames"], one["received_frames"], one["received_bytes"]),
+            *(one["host"], one["sent_frames"], one["received_frames"], one["received_bytes"], one["marked_ce_frames"]),
             *(_microseconds(one[key]) for key in ("mean_delay_s", "longest_delay_s")),
         )
         for one in found["hosts"]
     ]
-    columns = ("host", "sent\nframes", "received\nframes", "received\nbytes", "mean\ndelay, us", "longest\ndelay, us")
-    print_table("Hosts", columns, rows)
-    ports = [(one["port"], one["to"], one["sent_frames"], one["sent_bytes"], _by_queue(one)) for one in found["ports"]]
-    print_table("Ports of switches", ("port", "to", "sent\nframes", "sent\nbytes", "tail drops\nby queue"), ports)
+    received = ("received\nframes", "received\nbytes", "marked\nCE", "mean\ndelay, us", "longest\ndelay, us")
+    print_table("Hosts", ("host", "sent\nframes", *received), rows)
+    sampled = "queue_most_packets" in found["ports"][0]
+    ports = [
+        (
+            *(one["port"], one["to"], one["sent_frames"], one["sent_bytes"]),
+            *((f"{one['queue_mean_packets']:.2f}", one["queue_most_packets"]) if sampled else ()),
+            _by_queue(one),
+        )
+        for one in found["ports"]
+    ]
+    waiting = ("mean\nqueue", "longest\nqueue") if sampled else ()
+    columns = ("port", "to", "sent\nframes", "sent\nbytes", *waiting, "tail drops\nby queue")
+    print_table("Ports of switches", columns, ports)
     inside = f", {found['inside']} still inside" if found["inside"] else ""
     click.echo(
         f"{found['traversals']} passes of switches, {found['dropped_by_programs']} dropped by programs{inside}; "

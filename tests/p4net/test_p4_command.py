@@ -55,6 +55,18 @@ def test_run_is_equal_twice_and_differs_by_seed(capsys: pytest.CaptureFixture[st
     assert first["digest"] != result(capsys, *words, "--seed", "2")["digest"]
 
 
+def test_run_samples_queues_and_counts_marks(capsys: pytest.CaptureFixture[str]) -> None:
+    """20 frames at once, at a byte a microsecond: 19, 18 ... 0 wait, a millisecond each. s1 has no threshold."""
+    words = ["--send", "h1,h3,rate=4G,length=1000,until=40us,tos=1", "--sample", "100us", "--for", "20ms"]
+    found = result(capsys, *words)
+    (port,) = [one for one in found["ports"] if one["port"] == "s1:3"]
+    assert port["sent_frames"] == 20
+    assert port["queue_most_packets"] == 19
+    assert port["queue_mean_packets"] == pytest.approx(sum(range(20)) / 20, rel=0.03)
+    assert hosts(found)["h3"] == (0, 20)
+    assert [one["marked_ce_frames"] for one in found["hosts"]] == [0, 0, 0]
+
+
 def test_run_prints_tables(capsys: pytest.CaptureFixture[str]) -> None:
     assert run([*RUN, "--send", "h1,h2"]) == 0
     text = capsys.readouterr().out

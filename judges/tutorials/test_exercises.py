@@ -1,0 +1,39 @@
+"""The short form of exercises.py: its check of `basic` on the router of examples/. With a clone of p4lang/tutorials,
+all of it."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+import needs
+import pytest
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+
+from exercises import EXERCISES, each_reaches_each, play
+
+from p4net.tutorials import find
+from p4net.virtual import VirtualP4
+from softswitch import p4c
+
+CLONE = "P4_TUTORIALS"
+"""In the environment: the folder of a clone."""
+TUTORIALS = needs.Need(
+    f"no clone of p4lang/tutorials in ${CLONE}; with one", f"make unit ARGS=judges/tutorials {CLONE}=DIR", in_ci=False
+)
+
+
+def test_router_carries_what_the_basic_exercise_does() -> None:
+    with VirtualP4(find(Path(__file__).resolve().parents[2] / "examples/router")) as made:
+        assert each_reaches_each(made).startswith("6 datagrams between 3 hosts arrive")
+
+
+@pytest.mark.parametrize("name", EXERCISES)
+def test_exercise_gives_the_frames_of_its_readme(name: str) -> None:
+    clone = os.environ.get(CLONE)
+    if clone is None:
+        needs.missing(TUTORIALS)
+    needs.program(p4c.COMPILER, needs.P4C)
+    assert play(Path(clone), name)
