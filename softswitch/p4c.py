@@ -73,7 +73,7 @@ def compiled(top: Path, flags: Sequence[str], parts: Path) -> tuple[Path, Path]:
             with tempfile.TemporaryDirectory(dir=kept.parent) as scratch:
                 made = Path(scratch) / "made"
                 made.mkdir()
-                run(compiler, str(top), flags, top.parent, made / json.name, made / p4info.name)
+                run(compiler, str(top.absolute()), flags, top.parent, made / json.name, made / p4info.name)
                 if not kept.exists():
                     made.rename(kept)
     except (OSError, BuildError) as error:

@@ -45,6 +45,20 @@ def test_error_of_p4c_is_shown(build: ModuleType, compiler: Path, tmp_path: Path
         build.compile_program(program, compiler, tmp_path)
 
 
+def test_compiler_takes_a_program_by_a_relative_path(
+    compiler: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In a folder below the working directory, as the tutorials' solution/x.p4."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    folder = tmp_path / "exercise" / "solution"
+    folder.mkdir(parents=True)
+    shutil.copy(ROOT / "examples/router/router.p4", folder)
+    monkeypatch.chdir(tmp_path)
+    made, p4info = p4c.compiled(Path("exercise/solution/router.p4"), (), ROOT / "p4src/v1model")
+    assert made.is_file()
+    assert p4info.read_text() == (ROOT / "examples/router/build/router.p4.p4info.txtpb").read_text()
+
+
 @pytest.fixture(scope="module")
 def tofino_tools(build_tofino: ModuleType) -> tuple[Path, Path]:
     try:

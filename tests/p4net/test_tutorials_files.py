@@ -83,6 +83,8 @@ def test_reader_names_both_ways_out_without_a_compiler(tmp_path: Path, monkeypat
     (folder / "build/router.json").unlink()
     with pytest.raises(P4NetError, match=r"router.p4 isn't compiled: put p4c's p4c-bm2-ss on the PATH, or compile it"):
         find(folder)
+    with pytest.raises(P4NetError, match=r"router.p4 isn't compiled: .* or name the .json that p4c made"):
+        find(folder, EXAMPLE / "router.p4")
     (folder / "router.p4").unlink()
     with pytest.raises(P4NetError, match=r"neither .*build/router.json nor .*router.p4 exists"):
         find(folder)
