@@ -76,7 +76,11 @@ class LinkStats(ctypes.Structure):
 class Disturbance(ctypes.Structure):
     """struct vn_disturbance."""
 
-    _fields_ = [("lose", _u32), ("repeat", _u32), ("late", _u32), ("late_ps", _u64)]
+    _fields_ = [
+        *[(name, _u32) for name in ("lose", "repeat", "late")],
+        *[(name, _u64) for name in ("late_ps", "seed")],
+        ("p_lose", _double),
+    ]
 
 
 class Deadlock(ctypes.Structure):

@@ -208,10 +208,13 @@ class TimedNetwork(LinkSources, Frames):
         repeat: int = 0,
         late: int = 0,
         late_s: float = 0.0,
+        p_lose: float = 0.0,
+        seed: int = 1,
     ) -> None:
         """Faults of one kind of frames among those that `node` sends by `port`, from now on: of those that arrive,
         every `lose`th is lost, every `repeat`th comes twice, every `late`th takes effect `late_s` later, as does what
-        follows it meanwhile; 0: none. Notifications are CNPs, CNMs and ACKs. Data are never late and come once; so do
+        follows it meanwhile; 0: none. Each is lost with the probability `p_lose` besides, by random numbers that
+        `seed`, link and kind determine. Notifications are CNPs, CNMs and ACKs. Data are never late and come once; so do
         notifications where links have credits, which their senders have paid for. Raises VirtualError."""
         if frames not in native.FRAMES:
             raise VirtualError(f"frames {frames!r}: there are flow control, notifications and data")
@@ -220,7 +223,9 @@ class TimedNetwork(LinkSources, Frames):
                 raise VirtualError(f"{name}: {every}: a number from 1, or 0")
         if not 0 <= late_s < math.inf:
             raise VirtualError(f"late_s: {late_s:g} s: some time after it comes")
-        by = native.Disturbance(lose, repeat, late, picoseconds(late_s))
+        if not 0 <= p_lose <= 1:
+            raise VirtualError(f"p_lose: {p_lose:g}: a probability, from 0 to 1")
+        by = native.Disturbance(lose, repeat, late, picoseconds(late_s), seed, p_lose)
         link = self._links[Endpoint(node, port)]
         self._check(self._library.vn_disturb(self._changing(), link, native.FRAMES.index(frames), ctypes.byref(by)))
 

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
+import math
 from dataclasses import replace
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Literal
 
 import pytest
@@ -40,6 +43,48 @@ def test_every_nth_data_packet_is_lost(every: int) -> None:
         assert stats.complete_s is None
         assert network.link_stats("h0", 0).lost == 100 // every
         assert network.totals().packets == 0
+
+
+def lost_at_random(p_lose: float, seed: int = 1, port: int = 0, packets: int = 20_000) -> list[int]:
+    """PSNs of the packets that random faults of the first link take."""
+    with TemporaryDirectory() as folder:
+        with VirtualNetwork(star(1), PFC_ONLY) as network:
+            flow = network.add_flow(FlowSpec(1, "h0", "r0", size_bytes=packets * 1000))
+            end = ("h0", 0) if port == 0 else ("s0", 2)
+            network.disturb(*end, "data", p_lose=p_lose, seed=seed)
+            network.capture("s0", 2, Path(folder, "out.pcap"))
+            network.capture("h0", 0, Path(folder, "in.pcap"))
+            network.run(until_s=packets * 1058 * 8 / 10e9 + 1e-3)
+            stats = flow.stats()
+            assert network.link_stats(*end).lost == stats.lost_packets == packets - stats.received_packets
+            lost = stats.lost_packets
+        if port != 0:
+            return [lost]
+        left = {frame[51:54] for _, frame in read_pcap(Path(folder, "out.pcap"))}
+        psns = [int.from_bytes(frame[51:54], "big") for _, frame in read_pcap(Path(folder, "in.pcap"))]
+    return [psn for psn in psns if psn.to_bytes(3, "big") not in left]
+
+
+@pytest.mark.parametrize("p_lose", [0.001, 0.01, 0.3])
+def test_random_faults_take_each_packet_with_their_probability(p_lose: float) -> None:
+    """Within four standard deviations; and as often right after a loss as otherwise, which no period does."""
+    packets = 20_000
+    lost = lost_at_random(p_lose)
+    deviation = math.sqrt(packets * p_lose * (1 - p_lose))
+    assert abs(len(lost) - packets * p_lose) < 4 * deviation
+    pairs = sum(after - before == 1 for before, after in itertools.pairwise(lost))
+    assert abs(pairs - len(lost) * p_lose) < 4 * math.sqrt(len(lost) * p_lose) + 1
+
+
+def test_random_faults_depend_on_seed_and_link_alone() -> None:
+    assert lost_at_random(0.01) == lost_at_random(0.01)
+    assert lost_at_random(0.01) != lost_at_random(0.01, seed=2)
+    assert lost_at_random(0.01, port=2) != [len(lost_at_random(0.01))]
+
+
+def test_random_faults_of_probability_0_and_1_take_nothing_and_everything() -> None:
+    assert lost_at_random(0, packets=100) == []
+    assert lost_at_random(1, packets=100) == list(range(100))
 
 
 def test_a_packet_that_a_program_drops_is_its_flow_s_loss() -> None:
@@ -200,7 +245,7 @@ def test_both_queues_and_both_forms_agree_about_faults() -> None:
             for i in range(3):
                 network.disturb("s0", i + 1, "flow control", lose=5, repeat=3, late=4, late_s=7e-6)
                 network.disturb("s0", i + 1, "notifications", lose=4, repeat=3, late=2, late_s=3e-6)
-                network.disturb(f"h{i}", 0, "data", lose=100 + i)
+                network.disturb(f"h{i}", 0, "data", lose=100 + i, p_lose=0.003 * (i + 1))
             network.run(until_s=20e-3)
             links = [network.link_stats("s0", i + 1) for i in range(3)] + [
                 network.link_stats(f"h{i}", 0) for i in range(3)
@@ -232,6 +277,9 @@ def test_faults_that_can_not_be() -> None:
             network.disturb("h0", 0, "notifications", late=1, late_s=1e-6)
         with pytest.raises(VirtualError, match="late_s: -1e-06 s: some time after it comes"):
             network.disturb("h0", 0, "flow control", late=1, late_s=-1e-6)
+        for p_lose in (-0.1, 1.1, math.nan):
+            with pytest.raises(VirtualError, match=r"p_lose: .*: a probability, from 0 to 1"):
+                network.disturb("h0", 0, "data", p_lose=p_lose)
         with pytest.raises(VirtualError, match="lose: -1: a number from 1, or 0"):
             network.disturb("h0", 0, "data", lose=-1)
         with pytest.raises(VirtualError, match="frames 'cnp': there are flow control, notifications and data"):

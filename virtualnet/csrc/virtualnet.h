@@ -86,11 +86,13 @@ int vn_set_pfc(struct vn_context *, uint32_t link, uint32_t xoff, uint32_t xon, 
 int vn_set_credits(struct vn_context *, uint32_t link, uint64_t buffer_bytes, uint64_t interval_ps, uint64_t period_ps);
 
 /* Faults of what arrives over a link, from now on: every `lose`th frame of this kind is lost, every `repeat`th comes twice, every
- * `late`th takes effect late_ps later; 0: none. See faults.c. */
+ * `late`th takes effect late_ps later; 0: none. Besides, each is lost with the probability p_lose, by random numbers of `seed` and the
+ * link. See faults.c. */
 enum vn_frames { VN_FLOW_CONTROL, VN_NOTIFICATIONS, VN_DATA, VN_FRAMES }; /* notifications: CNPs, CNMs, ACKs */
 struct vn_disturbance {
     uint32_t lose, repeat, late;
-    uint64_t late_ps;
+    uint64_t late_ps, seed;
+    double p_lose;
 };
 int vn_disturb(struct vn_context *, uint32_t link, enum vn_frames, const struct vn_disturbance *);
 

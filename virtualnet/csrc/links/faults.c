@@ -1,4 +1,4 @@
-/* Faults of a link: frames of one kind are lost, come twice, or come late, every so many. A late frame keeps its place among those
+/* Faults of a link: frames of one kind are lost, come twice, or come late, every so many, or are lost at random. A late frame keeps its place among those
  * of its kind: what comes after it is late, too, until it is over. So a PAUSE is never overtaken by its RESUME, nor a flow control
  * packet by the next. Flow-control frames are late to take effect, notifications to be delivered. */
 #include "links/faults.h"
@@ -12,6 +12,7 @@ struct vn_faults {
     struct {
         struct vn_disturbance by;
         uint64_t seen; /* since it was set */
+        bool loses; /* some are lost */
     } of[VN_FRAMES];
     struct vn_fifo late; /* notifications */
     uint64_t late_until; /* when the last one of them is delivered */
@@ -28,16 +29,19 @@ int vn_disturb(struct vn_context *context, uint32_t number, enum vn_frames frame
         return vn_refuse(context, -EINVAL,
                          "over a link with credits a notification comes once, and in time: its sender has paid for that");
     }
+    if (!(by->p_lose >= 0 && by->p_lose <= 1)) return vn_refuse(context, -EINVAL, "a probability is from 0 to 1");
+    bool loses = by->lose != 0 || by->p_lose > 0;
     struct vn_link *end = vn_end_of(context, number);
     if (end->faults == NULL) {
-        if (by->lose == 0 && by->repeat == 0 && by->late == 0) return 0;
+        if (!loses && by->repeat == 0 && by->late == 0) return 0;
         end->faults = calloc(1, sizeof *end->faults);
         if (end->faults == NULL) return vn_refuse(context, -ENOMEM, "out of memory");
     }
     end->faults->of[frames].by = *by;
     end->faults->of[frames].seen = 0;
+    end->faults->of[frames].loses = loses;
     /* From the first lost or late PAUSE on, more may come in than headroom has room for. */
-    if (frames == VN_FLOW_CONTROL && !link->paid && (by->lose != 0 || by->late != 0)) vn_fault_overruns(link);
+    if (frames == VN_FLOW_CONTROL && !link->paid && (loses || by->late != 0)) vn_fault_overruns(link);
     if (context->channels != NULL) vn_link_receiver(context, number);
     return 0;
 }
@@ -50,6 +54,27 @@ static enum vn_frames kind_of(const struct vn_context *context, const struct vn_
 }
 
 static bool is_due(uint32_t every, uint64_t seen) { return every != 0 && seen % every == 0; }
+
+/* SplitMix64 (Steele, Lea, Flood 2014): the number that follows one of its states. */
+static uint64_t mixed(uint64_t state)
+{
+    state += UINT64_C(0x9e3779b97f4a7c15);
+    state = (state ^ state >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
+    state = (state ^ state >> 27) * UINT64_C(0x94d049bb133111eb);
+    return state ^ state >> 31;
+}
+
+/* From 0 on, below 1. It depends on nothing else, so that the order among nodes doesn't matter. */
+static double random_of(uint64_t seed, uint32_t link, enum vn_frames frames, uint64_t seen)
+{
+    uint64_t stream = mixed(mixed(seed) ^ ((uint64_t)link * VN_FRAMES + frames));
+    return (double)(mixed(stream ^ seen) >> 11) * 0x1p-53;
+}
+
+static bool is_lost(const struct vn_disturbance *by, uint32_t link, enum vn_frames frames, uint64_t seen)
+{
+    return is_due(by->lose, seen) || (by->p_lose > 0 && random_of(by->seed, link, frames, seen) < by->p_lose);
+}
 
 /* VN_NONE: the run has failed. */
 static uint32_t copy(struct vn_context *context, uint32_t id)
@@ -87,7 +112,7 @@ void vn_fault_arrival(struct vn_context *context, struct vn_channel *channel, ui
     enum vn_frames frames = kind_of(context, end, vn_packet_at(context, id));
     const struct vn_disturbance *by = &end->faults->of[frames].by;
     uint64_t seen = ++end->faults->of[frames].seen;
-    if (is_due(by->lose, seen)) {
+    if (end->faults->of[frames].loses && is_lost(by, channel->link, frames, seen)) {
         end->lost++;
         if (end->paid && frames == VN_FLOW_CONTROL) context->pool.flow_control--;
         vn_packet_lose(context, id);
