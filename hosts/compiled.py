@@ -7,14 +7,14 @@ from __future__ import annotations
 
 import ctypes
 import math
-from ctypes import c_char_p, c_double, c_size_t, c_uint8, c_uint16, c_uint32, c_uint64, c_void_p
+from ctypes import c_bool, c_char_p, c_double, c_size_t, c_uint8, c_uint16, c_uint32, c_uint64, c_void_p
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 from softswitch.cache.objects import BuildError, build, digest
 
-from .algorithms.base import Ack, Cnm, Cnp, ReactionPoint
+from .algorithms.base import Ack, Cnm, Cnp, Loss, ReactionPoint
 from .algorithms.parameters import describe
 from .algorithms.scheme import Configured, SchemeError
 from .native import CSRC, FLAGS
@@ -53,6 +53,12 @@ class _RawAck(ctypes.Structure):
     )
 
 
+class _RawLoss(ctypes.Structure):
+    """struct rp_loss"""
+
+    _fields_ = (("lost_bytes", c_uint64), ("timeout", c_bool))
+
+
 class _Logged(ctypes.Structure):
     """struct rp_logged"""
 
@@ -71,13 +77,14 @@ class _Events(ctypes.Structure):
         ("on_cnp", ctypes.CFUNCTYPE(None, _RP, ctypes.c_int, c_double, c_double)),
         ("on_cnm", ctypes.CFUNCTYPE(None, _RP, c_uint32, c_double)),
         ("on_ack", ctypes.CFUNCTYPE(None, _RP, ctypes.POINTER(_RawAck), c_double)),
+        ("on_loss", ctypes.CFUNCTYPE(None, _RP, ctypes.POINTER(_RawLoss), c_double)),
         ("on_timer", ctypes.CFUNCTYPE(None, _RP, c_double)),
         ("on_bytes_sent", ctypes.CFUNCTYPE(None, _RP, c_double)),
         ("logged", _Logged * _LOGGED),
     )
 
 
-_MIRRORED = (_Raw, _RawAck, _Events)
+_MIRRORED = (_Raw, _RawAck, _RawLoss, _Events)
 
 
 class CompiledReactionPoint(ReactionPoint):
@@ -88,6 +95,7 @@ class CompiledReactionPoint(ReactionPoint):
         """Raises SchemeError: the file can't be compiled, or has no RP."""
         library = _library(configured)
         self.segment_bytes = specification.segment_bytes
+        self.exact_marks = specification.exact_marks
         self.needs_rec_rate = specification.needs_rec_rate
         self._events = _Events.in_dll(library, "reaction_point")
         values = [getattr(configured.parameters, one.field) for one in describe(configured.scheme.parameters)]
@@ -143,6 +151,9 @@ class CompiledReactionPoint(ReactionPoint):
     def on_ack(self, ack: Ack, now_s: float) -> None:
         raw = _RawAck(ack.rtt_s, ack.acked_bytes, ack.psn, ack.path, ack.mark)
         self._call("on_ack", raw, now_s)
+
+    def on_loss(self, loss: Loss, now_s: float) -> None:
+        self._call("on_loss", _RawLoss(loss.lost_bytes, loss.timeout), now_s)
 
     def on_timer(self, now_s: float) -> None:
         self._call("on_timer", now_s)

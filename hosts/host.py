@@ -181,10 +181,13 @@ class Agent:
         self._log.write(event.at_s, "resume", **{"class": event.priority, "by": "frame"})
 
     def _on_frame(self, event: Event) -> None:
-        """A frame for this host that claims to be a CNP, a CNM or an acknowledgement."""
+        """A frame for this host that claims to be a CNP, a CNM or an acknowledgement. Reliable connections are none of
+        this NIC's: neither their packets nor a NAK."""
         try:
             packet = wire.decode(event.frame)
         except wire.WireError:
+            packet = None
+        if packet is None or isinstance(packet, wire.DataPacket) or (isinstance(packet, wire.AckPacket) and packet.nak):
             self._bad_frames += 1
             return
         if isinstance(packet, wire.CnmPacket):

@@ -128,13 +128,14 @@ class NativeTransport(ctypes.Structure):
     sent: int
     asked: int
     acked: int
+    aside: int
     every: int
     frame_bytes: int
     last_frame_bytes: int
     first_psn: int
     _fields_ = (
         ("window_bytes", c_double),
-        *((name, c_uint64) for name in ("packets", "sent", "asked", "acked")),
+        *((name, c_uint64) for name in ("packets", "sent", "asked", "acked", "aside")),
         *((name, c_uint32) for name in ("every", "frame_bytes", "last_frame_bytes", "first_psn")),
     )
 

@@ -87,6 +87,11 @@ class SentFlow(NicFlow):
             every=0 if segment_bytes is None else max(1, round(segment_bytes / request.payload_bytes)),
             first_psn=packet.psn,
         )
+        if self.rp.exact_marks:
+            raise SchemeError(
+                f"{configured.scheme.name}: its RP has exact_marks, and receivers here acknowledge what requests it "
+                "alone: use an acknowledgement of each packet, or virtual time"
+            )
         self._frames = [ctypes.create_string_buffer(one, len(one)) for one in (frame, last_frame)]
         self.frame, self.last_frame = map(ctypes.addressof, self._frames)
         self.wants_acks = False

@@ -28,6 +28,7 @@ PROTOCOL_UDP = 17
 ROCE_PORT = 4791
 CNM_PORT = 0x22E7
 OPCODE_UC_SEND_ONLY = 0x24
+OPCODE_RC_SEND_ONLY = 0x04
 OPCODE_ACKNOWLEDGE = 0x11
 OPCODE_CNP = 0x81
 PFC_OPCODE = 0x0101
@@ -66,7 +67,7 @@ _TTL = 64
 _PKEY = 0xFFFF
 _BECN = 0x40 << 24
 _ACK_REQUEST = 0x80 << 24
-_AETH_ACK = 0x1F << 24  # ACK, without credits
+_AETH_ACK, _AETH_NAK = 0x1F, 0x60  # the syndromes: ACK without credits; PSN sequence error
 _SOLICITED = 0x80
 _U24 = 0xFFFFFF
 
@@ -112,7 +113,8 @@ def format_ip(ip: bytes) -> str:
 @dataclass(frozen=True)
 class DataPacket:
     """A packet of a flow. `flow` and `psn` have 24 bits; MACs and IPs are bytes; `last` is BTH's solicited event bit,
-    which the last packet of a flow of known size carries; `asks` its AckReq."""
+    which the last packet of a flow of known size carries; `asks` its AckReq. `reliable`: SEND Only of a reliable
+    connection."""
 
     src_mac: bytes
     dst_mac: bytes
@@ -125,12 +127,14 @@ class DataPacket:
     dscp: int = DSCP_DATA
     last: bool = False
     asks: bool = False
+    reliable: bool = False
 
 
 @dataclass(frozen=True)
 class AckPacket:
     """The acknowledgement of packet `psn` of `flow` (24 bits each), to its source. `ecn`: the worst mark of what it
-    acknowledges, in the IP header."""
+    acknowledges, in the IP header. `in_order`: AETH's MSN, how many packets a reliable connection has received in
+    order, modulo 2^24. `nak`: instead, that the packet is missing."""
 
     src_mac: bytes
     dst_mac: bytes
@@ -140,6 +144,8 @@ class AckPacket:
     psn: int
     ecn: int = ECN_ECT0
     dscp: int = DSCP_CNP
+    in_order: int = 0
+    nak: bool = False
 
 
 @dataclass(frozen=True)
@@ -283,13 +289,15 @@ def data_headers(
     ecn: int = ECN_ECT0,
     dscp: int = DSCP_DATA,
     psn: int = 0,
+    reliable: bool = False,
 ) -> bytes:
     """What stands before the payload of a data packet: 54 bytes. Raises WireError."""
     if payload_bytes < 1:
         raise WireError("a data packet needs at least one byte of payload")
     padding = -payload_bytes % 4
     flags = (_SOLICITED if last else 0) | padding << 4
-    return _roce_headers(ends, flow, OPCODE_UC_SEND_ONLY, dscp, ecn, payload_bytes + padding, flags, psn=psn)
+    opcode = OPCODE_RC_SEND_ONLY if reliable else OPCODE_UC_SEND_ONLY
+    return _roce_headers(ends, flow, opcode, dscp, ecn, payload_bytes + padding, flags, psn=psn)
 
 
 def cnp_start(ends: Ends, flow: int, ecn: int = ECN_ECT0, dscp: int = DSCP_CNP, rec_rate_mbps: int = 0) -> bytes:
@@ -299,10 +307,13 @@ def cnp_start(ends: Ends, flow: int, ecn: int = ECN_ECT0, dscp: int = DSCP_CNP, 
     return headers + _U32_BE.pack(rec_rate_mbps)
 
 
-def ack_start(ends: Ends, flow: int, ecn: int = ECN_ECT0, dscp: int = DSCP_CNP, psn: int = 0) -> bytes:
+def ack_start(
+    ends: Ends, flow: int, ecn: int = ECN_ECT0, dscp: int = DSCP_CNP, psn: int = 0, in_order: int = 0, nak: bool = False
+) -> bytes:
     """What of an acknowledgement stands before the ICRC. Raises WireError."""
     _check("psn", psn, 24)
-    body = _U32_BE.pack(_AETH_ACK)
+    _check("in_order", in_order, 24)
+    body = _U32_BE.pack((_AETH_NAK if nak else _AETH_ACK) << 24 | in_order)
     return _roce_headers(ends, flow, OPCODE_ACKNOWLEDGE, dscp, ecn, len(body), psn=psn) + body
 
 
@@ -311,13 +322,14 @@ def encode_data(packet: DataPacket) -> bytes:
     _check("psn", packet.psn, 24)
     size = len(packet.payload)
     psn = packet.psn | (_ACK_REQUEST if packet.asks else 0)
-    headers = data_headers(_ends(packet), packet.flow, size, packet.last, packet.ecn, packet.dscp, psn)
+    headers = data_headers(_ends(packet), packet.flow, size, packet.last, packet.ecn, packet.dscp, psn, packet.reliable)
     return _with_icrc(headers + packet.payload + bytes(-size % 4))
 
 
 def encode_ack(packet: AckPacket) -> bytes:
     """Frame of an acknowledgement: 62 bytes. Raises WireError."""
-    return _with_icrc(ack_start(_ends(packet), packet.flow, packet.ecn, packet.dscp, packet.psn))
+    numbers = packet.psn, packet.in_order, packet.nak
+    return _with_icrc(ack_start(_ends(packet), packet.flow, packet.ecn, packet.dscp, *numbers))
 
 
 def rec_rate_mbps(rec_rate_bps: float) -> int:
@@ -421,21 +433,22 @@ def _decode_udp(frame: bytes, dst_mac: bytes, src_mac: bytes) -> DataPacket | Ac
     if _U32_LE.unpack_from(frame, len(frame) - ICRC_LENGTH)[0] != icrc(frame):
         raise WireError("wrong ICRC")
     body = frame[PAYLOAD_OFFSET:-ICRC_LENGTH]
-    ecn, dscp = tos & 3, tos >> 2
+    ecn, dscp, parties = tos & 3, tos >> 2, (src_mac, dst_mac, src_ip, dst_ip, flow & _U24)
     if opcode == OPCODE_CNP:
         if len(body) != CNP_RESERVED:
             raise WireError(f"CNP with {len(body)} reserved bytes instead of {CNP_RESERVED}")
         rate: int = _U32_BE.unpack_from(body)[0]
-        return CnpPacket(src_mac, dst_mac, src_ip, dst_ip, flow & _U24, ecn, rate, dscp)
+        return CnpPacket(*parties, ecn, rate, dscp)
     if opcode == OPCODE_ACKNOWLEDGE:
-        if body != _U32_BE.pack(_AETH_ACK):
+        if len(body) != _U32_BE.size or body[0] not in (_AETH_ACK, _AETH_NAK):
             raise WireError(f"acknowledgement with an AETH of {body.hex()}")
-        return AckPacket(src_mac, dst_mac, src_ip, dst_ip, flow & _U24, psn & _U24, ecn, dscp)
-    if opcode != OPCODE_UC_SEND_ONLY:
-        raise WireError(f"BTH opcode {opcode:#04x} is neither UC SEND Only, Acknowledge nor CNP")
+        in_order, nak = int.from_bytes(body[1:], "big"), body[0] == _AETH_NAK
+        return AckPacket(*parties, psn & _U24, ecn, dscp, in_order, nak)
+    if opcode not in (OPCODE_UC_SEND_ONLY, OPCODE_RC_SEND_ONLY):
+        raise WireError(f"BTH opcode {opcode:#04x} is neither SEND Only of UC or RC, Acknowledge nor CNP")
     padding = flags >> 4 & 3
     if len(body) <= padding:
         raise WireError("data packet without payload")
     payload = body[: len(body) - padding]
-    last, asks = bool(flags & _SOLICITED), bool(psn & _ACK_REQUEST)
-    return DataPacket(src_mac, dst_mac, src_ip, dst_ip, flow & _U24, psn & _U24, payload, ecn, dscp, last, asks)
+    flags = (bool(flags & _SOLICITED), bool(psn & _ACK_REQUEST), opcode == OPCODE_RC_SEND_ONLY)
+    return DataPacket(*parties, psn & _U24, payload, ecn, dscp, *flags)

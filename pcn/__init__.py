@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from hosts.algorithms import Ack as Ack
     from hosts.algorithms import Cnm as Cnm
     from hosts.algorithms import Cnp as Cnp
+    from hosts.algorithms import Loss as Loss
     from hosts.algorithms import Mark as Mark
     from hosts.algorithms import NetworkFacts as NetworkFacts
     from hosts.algorithms import NotificationPoint as NotificationPoint
@@ -32,6 +33,8 @@ if TYPE_CHECKING:
     from hosts.algorithms import find_scheme as find_scheme
     from hosts.algorithms.parameters import Parameters as Parameters
     from hosts.algorithms.parameters import parameter as parameter
+    from hosts.reliability import Reliability as Reliability
+    from hosts.reliability import Repeats as Repeats
     from lab import flows as flows
     from lab import links as links
     from lab import logs as logs
@@ -60,7 +63,7 @@ if TYPE_CHECKING:
     from topologies.model import make_hosts as make_hosts
     from topologies.parking_lot import parking_lot as parking_lot
 
-_ALGORITHMS = "Ack Cnm Cnp Mark NetworkFacts NotificationPoint ReactionPoint Scheme Window find_scheme"
+_ALGORITHMS = "Ack Cnm Cnp Loss Mark NetworkFacts NotificationPoint ReactionPoint Scheme Window find_scheme"
 _HOME = {
     "controller": "settings",
     "controller.constants": "index",
@@ -71,6 +74,7 @@ _HOME = {
     "experiments.runner": "run",
     "hosts.algorithms": _ALGORITHMS,
     "hosts.algorithms.parameters": "Parameters parameter",
+    "hosts.reliability": "Reliability Repeats",
     "lab": "flows links logs supervisor",
     "lab.attach": "attach",
     "lab.capture": "capture",

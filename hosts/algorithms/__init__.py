@@ -3,7 +3,7 @@ docs/schemes.md describes how to add one in a user's file."""
 
 from __future__ import annotations
 
-from .base import Ack, Cnm, Cnp, Mark, NetworkFacts, NotificationPoint, ReactionPoint, Window, window_phase
+from .base import Ack, Cnm, Cnp, Loss, Mark, NetworkFacts, NotificationPoint, ReactionPoint, Window, window_phase
 from .discovery import find_scheme, names, schemes
 from .scheme import Configured, Scheme, SchemeError
 
@@ -12,6 +12,7 @@ __all__ = [
     "Cnm",
     "Cnp",
     "Configured",
+    "Loss",
     "Mark",
     "NetworkFacts",
     "NotificationPoint",

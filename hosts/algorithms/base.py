@@ -67,6 +67,14 @@ class Ack(NamedTuple):
     telemetry: object = None
 
 
+class Loss(NamedTuple):
+    """Packets of the flow are lost, so many bytes of frames, and will be repeated. `timeout`: all that were in flight,
+    as nothing new was acknowledged for as long as the host waits."""
+
+    lost_bytes: int
+    timeout: bool = False
+
+
 class Window(NamedTuple):
     """What arrived of one flow in one NP period. Marked packets are counted by their mark: CE, or UE (ECT(1)).
 
@@ -120,6 +128,8 @@ class ReactionPoint:
     `segment_bytes` is when `on_ack` wants to be called: for each such length of payload, in whole packets (1: for
     each packet), None if never. It doesn't change. The packet that fills the window is acknowledged in any case. Where
     an RP has neither a segment nor, at its start, a window, its flow's packets aren't acknowledged.
+    `exact_marks`: what came before a change between packets marked CE and others is acknowledged before it, so that an
+    acknowledgement's mark is that of each packet that it acknowledges (DCTCP's receiver). It doesn't change.
     `needs_rec_rate`: CNPs without a rate (RecRate 0), as other schemes and RoCE NICs send them, are none of this
     scheme's. Hosts count and drop them.
     """
@@ -130,6 +140,7 @@ class ReactionPoint:
     sent_bytes: int = 0
     due_bytes: int | None = None
     segment_bytes: int | None = None
+    exact_marks: bool = False
     needs_rec_rate: bool = False
 
     def on_start(self, now_s: float) -> None:
@@ -143,6 +154,9 @@ class ReactionPoint:
 
     def on_ack(self, ack: Ack, now_s: float) -> None:
         """An acknowledgement arrived."""
+
+    def on_loss(self, loss: Loss, now_s: float) -> None:
+        """Packets are lost that the host repeats (hosts/reliability.py)."""
 
     @property
     def wants_acks(self) -> bool:

@@ -18,7 +18,7 @@ from typing import Any
 from softswitch.units import KINDS
 from topologies.errors import nearest
 
-from .base import Ack, Cnm, Cnp, Mark, NetworkFacts, NotificationPoint, ReactionPoint, Window
+from .base import Ack, Cnm, Cnp, Loss, Mark, NetworkFacts, NotificationPoint, ReactionPoint, Window
 from .discovery import find_scheme
 from .parameters import describe
 from .scheme import Configured, Scheme
@@ -312,11 +312,13 @@ def _events(rp: ReactionPoint, np: NotificationPoint, seed: int) -> Iterator[Eve
             yield "on_bytes_sent", None, now_s
             continue
         own = ["own cnp"] * 2 * bool(cnps) + ["ack"] * 2 * rp.wants_acks
-        kind = rng.choice([*own, "cnp", "cnm"])
+        kind = rng.choice([*own, "cnp", "cnm", "loss"])
         if kind == "own cnp":
             yield "on_cnp", _on_the_wire(rng.choice(cnps)), now_s
         elif kind == "cnp":
             yield "on_cnp", _any_cnp(rp, rng), now_s
+        elif kind == "loss":
+            yield "on_loss", Loss(rng.choice((62, 1058, rng.randint(62, 10**9))), rng.random() < 0.3), now_s
         elif kind == "cnm":
             yield "on_cnm", Cnm(rng.choice((0, 63, rng.randint(0, 63)))), now_s
         else:

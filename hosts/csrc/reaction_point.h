@@ -25,6 +25,12 @@ struct rp_ack {
     const void *telemetry; /* NULL: none */
 };
 
+/* base.py's Loss. */
+struct rp_loss {
+    uint64_t lost_bytes;
+    bool timeout;
+};
+
 struct parameters;
 struct reaction_point_events;
 
@@ -57,6 +63,7 @@ struct reaction_point_events {
     void (*on_cnp)(struct reaction_point *, enum rp_mark, double rec_rate_bps, double now_s);
     void (*on_cnm)(struct reaction_point *, uint32_t feedback, double now_s);
     void (*on_ack)(struct reaction_point *, const struct rp_ack *, double now_s);
+    void (*on_loss)(struct reaction_point *, const struct rp_loss *, double now_s);
     void (*on_timer)(struct reaction_point *, double now_s);
     void (*on_bytes_sent)(struct reaction_point *, double now_s);
     struct rp_logged logged[8]; /* base.py's state() */

@@ -3,8 +3,8 @@
  *
  * A flow has a window: the most bytes of its frames that may be sent and not acknowledged; the smaller of window and rate limits it. A
  * packet requests an acknowledgement (AckReq) where the flow's RP wants one every few packets, and where it fills the window. An
- * acknowledgement of a packet is one of all before it. Nothing is repeated here: a packet that is lost counts as acknowledged with the
- * next one that is.
+ * acknowledgement of a packet is one of all before it. Nothing is repeated here (reliable.h repeats): a packet that is lost counts as
+ * acknowledged with the next one that is.
  *
  * One request is on its way whenever a window is full, so that an acknowledgement opens it: if an RP makes a window smaller than what
  * is in flight already, and no packet in flight has requested one, another may be sent, and does. So may any flow's first packet, however small
@@ -24,6 +24,7 @@ struct transport {
     uint64_t packets; /* of the flow; 0: no end */
     /* Numbers of packets: that have started; up to the latest with a request; up to the latest that was acknowledged. */
     uint64_t sent, asked, acked;
+    uint64_t aside; /* bytes of those from `acked` to `sent` that aren't in flight: see reliable.h */
     uint32_t every; /* packets from request to request, the flow's last one included; 0: none but those that fill the window */
     uint32_t frame_bytes, last_frame_bytes;
     uint32_t first_psn;
@@ -38,12 +39,13 @@ static inline uint64_t transport_bytes(const struct transport *flow, uint64_t pa
 
 static inline uint64_t transport_in_flight(const struct transport *flow)
 {
-    return transport_bytes(flow, flow->sent) - transport_bytes(flow, flow->acked);
+    return transport_bytes(flow, flow->sent) - transport_bytes(flow, flow->acked) - flow->aside;
 }
 
 static inline bool transport_fits(const struct transport *flow)
 {
-    return (double)(transport_bytes(flow, flow->sent + 1) - transport_bytes(flow, flow->acked)) <= flow->window_bytes;
+    uint64_t with_next = transport_bytes(flow, flow->sent + 1) - transport_bytes(flow, flow->acked) - flow->aside;
+    return (double)with_next <= flow->window_bytes;
 }
 
 /* Whether the flow's next packet may start, as far as the window goes. */

@@ -23,6 +23,7 @@ enum {
     WIRE_PSN = WIRE_BTH + 8, /* AckReq's byte, then 24 bits */
     WIRE_PAYLOAD = 54,
     WIRE_REC_RATE = WIRE_PAYLOAD,
+    WIRE_AETH = WIRE_PAYLOAD, /* syndrome, then 24 bits: the packets received in order so far */
     WIRE_ICRC_BYTES = 4,
     WIRE_CNM_FEEDBACK = WIRE_BTH,
     WIRE_CNM_QP = WIRE_CNM_FEEDBACK + 11,
@@ -42,7 +43,9 @@ enum {
     WIRE_ROCE_PORT = 4791,
     WIRE_CNM_PORT = 0x22e7,
     WIRE_UC_SEND_ONLY = 0x24,
+    WIRE_RC_SEND_ONLY = 0x04, /* of a flow that repeats what is lost, or whose receiver does more than AckReq says */
     WIRE_ACKNOWLEDGE = 0x11,
+    WIRE_NAK = 0x60,         /* AETH's syndrome: a packet is missing, the one of the PSN */
     WIRE_ACKREQ = 0x80,      /* in the byte at WIRE_PSN */
     WIRE_LAST = 0x80,        /* in BTH's second byte, the solicited event bit: a flow's last packet */
     WIRE_MAX_FEEDBACK = 63,  /* of a CNM: six bits */

@@ -10,6 +10,7 @@ from typing import NamedTuple
 from hosts import compiled, wire
 from hosts.algorithms import Configured, NotificationPoint, ReactionPoint, SchemeError, window_phase
 from hosts.algorithms.base import check_rate, check_window
+from hosts.reliability import LOSSLESS, Reliability, Repeats
 from lab.virtual import native
 from topologies.errors import error_text
 from topologies.model import FlowSpec
@@ -24,6 +25,9 @@ MAX_PAYLOAD = 9000
 class FlowStats:
     """Counts of one flow, as far as it has come. `bytes` are of frames; times are simulated seconds, None: not yet.
     `lost_packets`: by faults of links, by a program, by a full queue; what is neither received nor lost is on its way.
+    Of a flow that repeats what is lost, `sent_packets` has the `repeated_packets`, too, and `timeouts` how often the
+    retransmission timer ran out; `received_packets` has each once: beside them are `duplicate_packets` that had come
+    before, and `refused_packets` that came out of order, which go-back-N doesn't take.
     `window_bytes`: infinite, if the flow has none; `in_flight_bytes`: of frames that aren't acknowledged, 0 where no
     packet requests it.
     """
@@ -43,6 +47,10 @@ class FlowStats:
     rate_bps: float
     window_bytes: float
     in_flight_bytes: int
+    repeated_packets: int
+    timeouts: int
+    duplicate_packets: int
+    refused_packets: int
     start_s: float
     ended_s: float | None
     first_s: float | None
@@ -79,7 +87,8 @@ class VirtualFlow:
         return FlowStats(
             raw.sent, raw.sent_bytes, raw.sent_payload, raw.received, raw.received_bytes, raw.received_payload,
             raw.marked_ce, raw.marked_ue, raw.out_of_order, raw.lost, raw.cnps_sent, raw.cnps_received, raw.rate_bps,
-            raw.window_bytes, raw.in_flight_bytes, raw.start_ps / 1e12,
+            raw.window_bytes, raw.in_flight_bytes, raw.repeated, raw.timeouts, raw.again, raw.refused,
+            raw.start_ps / 1e12,
             *(_seconds(time) for time in (raw.ended_ps, raw.first_ps, raw.last_ps, raw.complete_ps)),
         )  # fmt: skip
 
@@ -103,6 +112,7 @@ def configure(
     payload_bytes: int,
     start_s: float,
     in_c: bool = True,
+    reliability: Reliability = LOSSLESS,
 ) -> tuple[native.FlowConfig, ReactionPoint, NotificationPoint]:
     """What the engine needs of a flow, and the flow's two ends; `in_c`: the RP in C, if the scheme has one. Raises
     VirtualError."""
@@ -119,13 +129,21 @@ def configure(
         check_window(rp.window_bytes)
     except Exception as error:
         raise VirtualError(f"flow {spec.id}: its RP begins wrongly: {error_text(error)}") from error
+    repeats = reliability.repeats is not Repeats.NOTHING
+    if rp.segment_bytes is not None:
+        every = max(1, round(rp.segment_bytes / payload_bytes))
+    else:
+        every = 1 if repeats else 0
     packets = 0 if spec.size_bytes is None else -(-spec.size_bytes // payload_bytes)
     last_bytes = payload_bytes if spec.size_bytes is None else spec.size_bytes - (packets - 1) * payload_bytes
     ends, back = wire.Ends(src.mac, dst.mac, src.ip, dst.ip), wire.Ends(dst.mac, src.mac, dst.ip, src.ip)
     try:
         dscp = wire.data_dscp(spec.traffic_class)
-        data = wire.data_headers(ends, spec.id, payload_bytes, dscp=dscp)
-        last = data if spec.size_bytes is None else wire.data_headers(ends, spec.id, last_bytes, last=True, dscp=dscp)
+        reliable = repeats or rp.exact_marks
+        data = wire.data_headers(ends, spec.id, payload_bytes, dscp=dscp, reliable=reliable)
+        last = data
+        if spec.size_bytes is not None:
+            last = wire.data_headers(ends, spec.id, last_bytes, last=True, dscp=dscp, reliable=reliable)
     except wire.WireError as error:
         raise VirtualError(f"flow {spec.id}: {error}") from None
     period_ps = 0 if np.period_s is None else picoseconds(np.period_s)
@@ -150,13 +168,17 @@ def configure(
         limit_bps=limit_bps(spec),
         window_bytes=rp.window_bytes,
         compiled=rp.address if isinstance(rp, compiled.CompiledReactionPoint) else None,
-        every=0 if rp.segment_bytes is None else max(1, round(rp.segment_bytes / payload_bytes)),
+        every=every,
+        reliability=reliability.repeats,
+        exact_marks=rp.exact_marks,
+        timeout_ps=picoseconds(reliability.timeout_s),
+        reordering_ps=picoseconds(reliability.reordering_s),
         needs_rec_rate=rp.needs_rec_rate,
         wants_marked=type(np).on_marked is not NotificationPoint.on_marked,
         data=_template(data),
         last=_template(last),
         cnp=_template(wire.cnp_start(back, spec.id)),
-        ack=_template(wire.ack_start(back, spec.id) if rp.wants_acks else b""),
+        ack=_template(wire.ack_start(back, spec.id) if rp.wants_acks or repeats else b""),
     )
     return config, rp, np
 

@@ -22,6 +22,10 @@ from virtualnet import native
 _u8, _u16, _u32, _u64, _i64 = ctypes.c_uint8, ctypes.c_uint16, ctypes.c_uint32, ctypes.c_uint64, ctypes.c_int64
 _double, _int, _object = ctypes.c_double, ctypes.c_int, ctypes.py_object
 
+_COUNTS = (
+    "packets", "start_ps", "end_ps", "period_ps", "phase_ps", "timeout_ps", "reordering_ps", "timer_ps", "due_bytes",
+)  # fmt: skip
+
 Template = _u8 * 64
 """The first bytes of a frame."""
 
@@ -34,11 +38,11 @@ class FlowConfig(ctypes.Structure):
         ("dst", _u32),
         ("priority", _u8),
         ("wants_marked", _u8),
-        ("needs_rec_rate", _u8),
+        *[(name, _u8) for name in ("needs_rec_rate", "reliability", "exact_marks")],
         ("cnp_bytes", _u16),
         ("ack_bytes", _u16),
         *[(name, _u32) for name in ("frame_bytes", "last_frame_bytes", "payload_bytes", "last_payload_bytes", "every")],
-        *[(name, _u64) for name in ("packets", "start_ps", "end_ps", "period_ps", "phase_ps", "timer_ps", "due_bytes")],
+        *[(name, _u64) for name in _COUNTS],
         ("rate_bps", _double),
         ("limit_bps", _double),
         ("window_bytes", _double),
@@ -61,7 +65,7 @@ class FlowStats(ctypes.Structure):
         ],
         ("rate_bps", _double),
         ("window_bytes", _double),
-        ("in_flight_bytes", _u64),
+        *[(name, _u64) for name in ("in_flight_bytes", "repeated", "timeouts", "again", "refused")],
     ]  # fmt: skip
 
 
@@ -70,7 +74,7 @@ RDMA = native.Part(
     endpoints=("rdma",),
     includes=(HOST_CSRC,),
     signatures={
-        "vn_rdma": (_int, [_object] * 5),
+        "vn_rdma": (_int, [_object] * 6),
         "vn_rdma_calls": (None, [_object] * 3),
         "vn_add_flow": (_i64, [ctypes.POINTER(FlowConfig), _object, _object]),
         "vn_stop_flow": (_int, [_u32]),

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from types import MappingProxyType
 from typing import Literal
 
 import numpy as np
@@ -16,7 +17,8 @@ from controller.configure import packet_generator, plan, program_switch, require
 from controller.in_process import InProcessSwitch
 from controller.programs import Program
 from hosts import wire
-from hosts.algorithms import Ack, Cnm, Cnp, Configured, Mark, Window
+from hosts.algorithms import Ack, Cnm, Cnp, Configured, Loss, Mark, Window
+from hosts.reliability import LOSSLESS, Reliability
 from lab.virtual.flows import Nic, VirtualFlow, configure
 from lab.virtual.latency import BUCKETS, Latency
 from lab.virtual.native import RDMA
@@ -38,6 +40,7 @@ class VirtualNetwork(TimedNetwork, Sources):
 
     `response_s`: from the arrival of a PFC frame to its effect. `pfc` False: no PFC outside the program, for those
     that do it themselves. `cpu_port`: of every switch, by which packets come from its controller and go there; 0: none.
+    `reliability`: by class, what its flows do about lost packets; of other classes nothing is repeated.
     No result depends on the rest: `queues` is how events wait for their turn, each node's by themselves or all in one
     queue; `inplace` False takes the program's general form; `prefetch` False doesn't fetch the state of coming events
     into the processor's caches; `in_c` False runs RPs in Python even where the scheme has them in C, too.
@@ -59,6 +62,7 @@ class VirtualNetwork(TimedNetwork, Sources):
         prefetch: bool = True,
         in_c: bool = True,
         cpu_port: int = 0,
+        reliability: Mapping[int, Reliability] = MappingProxyType({}),
     ) -> None:
         self.topology = topology
         self.scheme = scheme
@@ -72,6 +76,7 @@ class VirtualNetwork(TimedNetwork, Sources):
         self._seed = seed
         self._payload_bytes = payload_bytes
         self._in_c = in_c
+        self._reliability = reliability
         self._nics: dict[str, Nic] = {}
         self._by_index: list[VirtualFlow] = []
         if topology.flow_control == CREDITS and not pfc:
@@ -122,7 +127,10 @@ class VirtualNetwork(TimedNetwork, Sources):
         if not 0 <= spec.traffic_class < native.CLASSES:
             raise VirtualError(f"flow {spec.id}: class {spec.traffic_class}: there are 0 to {native.CLASSES - 1}")
         src, dst = (self._nics[self.topology.host(name).name] for name in (spec.src, spec.dst))
-        config, rp, np = configure(src, dst, spec, self.scheme, self._seed, self._payload_bytes, start_s, self._in_c)
+        reliability = self._reliability.get(spec.traffic_class, LOSSLESS)
+        config, rp, np = configure(
+            src, dst, spec, self.scheme, self._seed, self._payload_bytes, start_s, self._in_c, reliability
+        )
         index = self._check(self._library.vn_add_flow(self._changing(), ctypes.byref(config), rp, np))
         flow = VirtualFlow(self._library, self._alive(), index, spec, rp, np)
         self.flows[spec.id] = flow
@@ -147,7 +155,7 @@ class VirtualNetwork(TimedNetwork, Sources):
     # ---- inside ----
 
     def _prepare(self) -> None:
-        self._check(self._library.vn_rdma(self._handle, Window, Cnp, Cnm, Ack, _MARKS))
+        self._check(self._library.vn_rdma(self._handle, Window, Cnp, Cnm, Ack, Loss, _MARKS))
 
     def _before_events(self) -> object:
         calls = self._by_index, self.on_window, self.on_rate  # the engine holds no reference

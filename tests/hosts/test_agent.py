@@ -13,7 +13,7 @@ from waiting import LIMIT_S, wait_until
 
 from hosts import wire
 from hosts.client import AgentClient, AgentError
-from hosts.wire import CnpPacket, DataPacket, PfcFrame
+from hosts.wire import AckPacket, CnpPacket, DataPacket, PfcFrame
 
 if TYPE_CHECKING:
     from agent_pair import Pair
@@ -130,16 +130,19 @@ def test_broken_and_foreign_frames_are_counted(pair: Pair) -> None:
     foreign = wire.encode_data(DataPacket(macs[1], macs[0], ips[1], ips[1], 1, 0, bytes(100)))
     bad = [data[:80], data[:-1] + b"x", bytes(12) + b"\x88\x08\x00\x01" + bytes(46)]
     bad += [macs[0] + wire.encode_pfc(PfcFrame(bytes(6), {3: 9}))[6:]]  # PAUSE alone may go to a station's own address
+    ends = macs[1], macs[0], ips[1], ips[0]
+    bad += [wire.encode_data(DataPacket(*ends, 1, 0, bytes(100), reliable=True))]  # hosts have no reliable connections
+    bad += [wire.encode_ack(AckPacket(*ends, 7, 0, nak=True))]
     unusable = wire.encode_cnp(CnpPacket(macs[1], macs[0], ips[1], ips[0], flow=7, ecn=wire.ECN_CE, rec_rate_mbps=0))
     pair.start_flow(7)
     pair.inject(1, *bad, foreign, bytes(12) + b"\x08\x06" + bytes(46), unusable, data)
     client = pair.clients[0]
     wait_until(lambda: bool(client.stats().received), "the good frame")
     stats = client.stats()
-    assert (stats.bad_frames, stats.other_frames, stats.received[0].packets) == (4, 2, 1)
+    assert (stats.bad_frames, stats.other_frames, stats.received[0].packets) == (6, 2, 1)
     assert (stats.unusable_cnps, stats.unknown_cnps, stats.pauses) == (1, 0, ())
     assert set(stats.refused()) == {
-        "a dropped 4 frames that are malformed or damaged",
+        "a dropped 6 frames that are malformed or damaged",
         "a dropped 1 CNPs without the rate that pcn needs",
     }
 

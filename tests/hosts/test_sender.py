@@ -2,14 +2,24 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from hosts import wire
-from hosts.algorithms import Cnm, Cnp, Configured, Mark, NotificationPoint, ReactionPoint, Scheme, find_scheme
+from hosts.algorithms import (
+    Cnm,
+    Cnp,
+    Configured,
+    Mark,
+    NotificationPoint,
+    ReactionPoint,
+    Scheme,
+    SchemeError,
+    find_scheme,
+)
 from hosts.clock import DilatedClock
 from hosts.log import EventLog
 from hosts.nic import Nic
@@ -46,6 +56,17 @@ class Bench:
                 packet = wire.decode(item.frame)
                 assert isinstance(packet, DataPacket)
                 self.left.append(packet)
+
+
+def test_sender_refuses_rp_with_exact_marks() -> None:
+    class Exact(ReactionPoint):
+        rate_bps, exact_marks = LINE, True
+
+    pfc = find_scheme("pfc")
+    bench = Bench(Configured(replace(pfc, reaction_point=lambda _line, _: Exact()), pfc.configure().parameters))
+    with pytest.raises(SchemeError, match=r"pfc: its RP has exact_marks, .*: use an acknowledgement of each packet"):
+        bench.start()
+    assert bench.sender.stats() == ()
 
 
 def test_a_flow_of_a_size_sends_exactly_that() -> None:

@@ -24,7 +24,16 @@ u24 = st.integers(0, (1 << 24) - 1)
 macs = st.binary(min_size=6, max_size=6)
 ips = st.binary(min_size=4, max_size=4)
 data_packets = st.builds(
-    DataPacket, macs, macs, ips, ips, u24, u24, st.binary(min_size=1, max_size=1500), st.integers(0, 3)
+    DataPacket,
+    macs,
+    macs,
+    ips,
+    ips,
+    u24,
+    u24,
+    st.binary(min_size=1, max_size=1500),
+    st.integers(0, 3),
+    reliable=st.booleans(),
 )
 
 
@@ -45,7 +54,13 @@ def scapy_data(packet: DataPacket) -> bytes:
             ttl=64,
         )
         / UDP(sport=wire.source_port(packet.flow), dport=4791, chksum=0)
-        / BTH(opcode="UC_SEND_ONLY", dqpn=packet.flow, psn=packet.psn, padcount=padding, solicited=int(packet.last))
+        / BTH(
+            opcode="RC_SEND_ONLY" if packet.reliable else "UC_SEND_ONLY",
+            dqpn=packet.flow,
+            psn=packet.psn,
+            padcount=padding,
+            solicited=int(packet.last),
+        )
         / Raw(packet.payload + bytes(padding))
     )
 
@@ -80,7 +95,7 @@ def test_cnp_is_what_scapy_builds(flow: int, ecn: int, rate: int) -> None:
     assert wire.decode(frame) == CnpPacket(*MACS, *IPS, flow=flow, ecn=ecn, rec_rate_mbps=rate)
 
 
-ack_packets = st.builds(AckPacket, macs, macs, ips, ips, u24, u24, st.integers(0, 3))
+ack_packets = st.builds(AckPacket, macs, macs, ips, ips, u24, u24, st.integers(0, 3), in_order=u24, nak=st.booleans())
 
 
 @given(ack_packets)
@@ -97,7 +112,7 @@ def test_an_acknowledgement_is_what_scapy_builds_with_its_icrc(packet: AckPacket
         )
         / UDP(sport=wire.source_port(packet.flow), dport=4791, chksum=0)
         / BTH(opcode="RC_ACKNOWLEDGE", dqpn=packet.flow, psn=packet.psn)
-        / AETH(syndrome=0x1F, msn=0)
+        / AETH(syndrome=0x60 if packet.nak else 0x1F, msn=packet.in_order)
     )
     assert wire.encode_ack(packet) == bytes(expected)
     assert wire.decode(wire.encode_ack(packet)) == packet

@@ -8,7 +8,7 @@
 struct vn_context;
 
 /* Classes of hosts/algorithms/base.py, and a tuple of its Marks by ECN value; they must outlive the network. 0, or a negative errno. */
-int vn_rdma(struct vn_context *, PyObject *window, PyObject *cnp, PyObject *cnm, PyObject *ack, PyObject *marks);
+int vn_rdma(struct vn_context *, PyObject *window, PyObject *cnp, PyObject *cnm, PyObject *ack, PyObject *loss, PyObject *marks);
 
 /* For the next vn_run. on_window, if not None, is called after each NP's on_window, with (flow, now_s, window, cnp); on_rate after each
  * method of an RP, with (flow, now_s). `flow` is the item of the list `flows` at the flow's index. */
@@ -19,6 +19,8 @@ struct vn_flow_config {
     uint8_t priority;
     uint8_t wants_marked; /* the NP has on_marked */
     uint8_t needs_rec_rate; /* the RP wants no CNP without RecRate */
+    uint8_t reliability; /* enum reliability of reliable.h */
+    uint8_t exact_marks; /* an acknowledgement goes at each change between CE and no CE */
     uint16_t cnp_bytes, ack_bytes;
     uint32_t frame_bytes, last_frame_bytes, payload_bytes, last_payload_bytes;
     uint32_t every; /* packets from AckReq to AckReq; 0: no packet has it, but those that fill the window */
@@ -26,6 +28,8 @@ struct vn_flow_config {
     uint64_t start_ps, end_ps;
     uint64_t period_ps; /* of the NP's windows; 0: none */
     uint64_t phase_ps;  /* from the start of a window to the first packet */
+    uint64_t timeout_ps,
+        reordering_ps; /* reliability: the retransmission timer; how much later what overtakes a lost packet left */
     uint64_t timer_ps, due_bytes; /* the RP's first timer and byte counter; VN_NEVER: none */
     double rate_bps, limit_bps; /* limit_bps: the largest rate, whatever the RP sets */
     double window_bytes; /* INFINITY: none, and it stays so if `every` is 0 */
@@ -46,6 +50,8 @@ struct vn_flow_stats {
     uint64_t start_ps, ended_ps, first_ps, last_ps, complete_ps; /* VN_NEVER: not yet */
     double rate_bps, window_bytes; /* window_bytes: INFINITY, if it has none */
     uint64_t in_flight_bytes; /* 0 if no packet requests acknowledgements */
+    uint64_t repeated, timeouts; /* packets among `sent`; how often the retransmission timer ran out */
+    uint64_t again, refused; /* packets not among `received`: that had come before; that came out of order, with go-back-N */
 };
 int vn_flow_stats(const struct vn_context *, uint32_t flow, struct vn_flow_stats *);
 

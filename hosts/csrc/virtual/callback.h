@@ -12,6 +12,7 @@ enum vn_name {
     VN_ON_CNP,
     VN_ON_CNM,
     VN_ON_ACK,
+    VN_ON_LOSS,
     VN_ON_TIMER,
     VN_ON_BYTES_SENT,
     VN_RATE_BPS,
@@ -26,7 +27,7 @@ enum vn_name {
     VN_NO_METHOD = VN_NAMES, /* of a vn_callback */
 };
 struct vn_python {
-    PyObject *window, *cnp, *cnm, *ack, *names[VN_NAMES]; /* classes; the names as Python strings */
+    PyObject *window, *cnp, *cnm, *ack, *loss, *names[VN_NAMES]; /* classes; the names as Python strings */
     PyObject *marks[4]; /* of base.py's Mark, by the ECN field's value */
     PyObject *flows, *on_window, *on_rate; /* vn_run's arguments */
 };
@@ -36,7 +37,9 @@ struct vn_callback {
     enum vn_name method;
     uint32_t flow;
     uint32_t packets, marked_ce, marked_ue; /* on_window */
-    uint64_t bytes; /* on_window; on_ack: acked_bytes */
+    uint64_t bytes; /* on_window; on_ack: acked_bytes; on_loss: lost_bytes */
+    uint64_t lost_bytes; /* on_ack: on_loss follows, unless 0 */
+    bool timeout; /* on_loss */
     double first_s, last_s;
     uint32_t psn; /* on_ack */
     uint16_t path;

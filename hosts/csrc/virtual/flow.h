@@ -6,7 +6,7 @@
 #include "hosts/host.h"
 #include "pacing.h"
 #include "reaction_point.h"
-#include "transport.h"
+#include "reliable.h"
 #include "virtual/callback.h"
 #include "virtual/api.h"
 #include "wire.h"
@@ -24,6 +24,7 @@ struct vn_flow {
     uint16_t frame_bytes, last_frame_bytes;
     uint8_t priority;
     bool needs_rec_rate; /* for each CNP */
+    bool repeats; /* `transport` is a vn_repeat's */
     _Alignas(64) uint8_t data[VN_TEMPLATE_BYTES]; /* templates, see vn_flow_config */
     uint8_t last_data[VN_TEMPLATE_BYTES];
     /* Sender, at the start and for each notification. */
@@ -52,7 +53,25 @@ struct vn_flow {
     uint64_t timer, out_of_order;
     struct reaction_point *compiled; /* the RP, if it runs in C, in `rp`'s memory */
     bool windowed; /* `transport` isn't NULL */
+    struct reliable_receiver *receiver; /* of packets with WIRE_RC_SEND_ONLY; NULL: it has none */
 } __attribute__((aligned(64)));
+
+/* Numbers of events VN_EV_TIMER: a flow's is that of its RP, with this bit that of its vn_repeat. */
+enum { VN_REPEAT_TIMERS = 1 << 23 };
+
+/* A flow's sender, if it repeats what is lost. */
+struct vn_repeat {
+    struct reliable reliable; /* first */
+    uint64_t timeout;
+    uint64_t at; /* when it runs out */
+    bool awaited; /* an event of it is scheduled */
+};
+
+static inline struct vn_repeat *vn_repeat_of(const struct vn_flow *flow) { return (struct vn_repeat *)(void *)flow->transport; }
+static inline bool vn_window_open(const struct vn_flow *flow)
+{
+    return flow->repeats ? reliable_open(&vn_repeat_of(flow)->reliable) : transport_open(flow->transport);
+}
 
 struct vn_rdma {
     struct vn_flow *flows;
@@ -96,15 +115,30 @@ static void vn_nic_stop(struct vn_context *, uint32_t flow);
 static void vn_nic_rate(struct vn_context *, uint32_t flow, double rate_bps);
 static void vn_nic_window(struct vn_context *, uint32_t flow, double window_bytes);
 static void vn_nic_notify(struct vn_context *, struct vn_node *, uint32_t packet); /* sends a CNP or ACK */
+static void vn_nic_end(struct vn_context *, uint32_t flow, uint64_t ended);
 static void vn_nic_act(struct vn_context *, struct vn_node *);
 static void vn_nic_changed(struct vn_context *, struct vn_node *); /* chooses the NIC's next action anew */
 
 /* ---- receiver.c ---- */
 /* Builds the flow's next packet. */
 static void vn_stamp(const struct vn_context *, struct vn_packet *, const struct vn_flow *, bool last);
+static void vn_send_answer(struct vn_context *, uint32_t flow, uint32_t psn, uint64_t stamp, enum reliable_answer);
 static bool vn_rdma_take(struct vn_context *, struct vn_node *, uint32_t packet);
 static void vn_window_event(struct vn_context *, uint32_t flow);
 static void vn_send_cnp(struct vn_context *, uint32_t flow, uint8_t mark, double rate_bps);
+
+/* ---- repeat.c ---- */
+/* False: no memory. */
+static bool vn_repeat_new(struct vn_flow *, const struct vn_flow_config *);
+static void vn_repeat_free(struct vn_flow *);
+/* As vn_stamp, for a flow that repeats what is lost. False: the run has failed. */
+static bool vn_repeat_stamp(struct vn_context *, struct vn_packet *, uint32_t flow);
+/* Whether a packet with WIRE_RC_SEND_ONLY is one that hadn't come; `acks`: it is to be acknowledged. Others are answered here. */
+static bool vn_repeat_take(struct vn_context *, uint32_t flow, const struct vn_packet *, const uint8_t *frame, bool *acks);
+/* An acknowledgement or a NAK of a flow that repeats. False: of no packet of its. `lost`: bytes. */
+static bool vn_repeat_answered(struct vn_context *, uint32_t flow, const struct vn_packet *, const uint8_t *frame, uint64_t *acked,
+                               uint64_t *lost);
+static void vn_repeat_timer(struct vn_context *, uint32_t flow);
 
 /* ---- callback.c ---- */
 static bool vn_python_init(struct vn_python *);

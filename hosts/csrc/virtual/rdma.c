@@ -30,14 +30,15 @@ static bool map_flow(struct vn_rdma *rdma, uint32_t qp, uint32_t flow)
 
 /* ---- the API ---- */
 
-int vn_rdma(struct vn_context *context, PyObject *window, PyObject *cnp, PyObject *cnm, PyObject *ack, PyObject *marks)
+int vn_rdma(struct vn_context *context, PyObject *window, PyObject *cnp, PyObject *cnm, PyObject *ack, PyObject *loss,
+            PyObject *marks)
 {
     if (vn_rdma_of(context) != NULL) return vn_refuse(context, -EEXIST, "the network has RDMA already");
     struct vn_rdma *rdma = context->endpoints[VN_ENDPOINT_rdma] = calloc(1, sizeof *rdma);
     if (rdma == NULL) return vn_refuse(context, -ENOMEM, "out of memory");
     rdma->most_flows = MOST_FLOWS;
     rdma->flows = vn_reserve(context, "flows", sizeof *rdma->flows, &rdma->most_flows);
-    rdma->python = (struct vn_python){.window = window, .cnp = cnp, .cnm = cnm, .ack = ack};
+    rdma->python = (struct vn_python){.window = window, .cnp = cnp, .cnm = cnm, .ack = ack, .loss = loss};
     for (uint32_t i = 0; i < 4; i++) rdma->python.marks[i] = PyTuple_GetItem(marks, i);
     if (rdma->flows == NULL || !vn_python_init(&rdma->python)) return -ENOMEM;
     return 0;
@@ -61,6 +62,9 @@ int64_t vn_add_flow(struct vn_context *context, const struct vn_flow_config *con
     if (config->frame_bytes > UINT16_MAX || config->last_frame_bytes > config->frame_bytes) {
         return vn_refuse(context, -EINVAL, "frames of a flow that are too long");
     }
+    if (config->reliability > SELECTIVE || (config->reliability != LOSSLESS && (config->every == 0 || config->timeout_ps == 0))) {
+        return vn_refuse(context, -EINVAL, "to repeat what is lost, a flow needs acknowledgements and a timer");
+    }
     if (!(config->rate_bps > 0) || config->priority >= VN_CLASSES) {
         return vn_refuse(context, -EINVAL, "no rate, or no such class");
     }
@@ -71,9 +75,10 @@ int64_t vn_add_flow(struct vn_context *context, const struct vn_flow_config *con
     if (rdma->n_flows == rdma->most_flows) {
         return vn_refuse(context, -ENOSPC, "too many flows, or too little address space for them (ulimit -v)");
     }
+    bool repeats = config->reliability != LOSSLESS;
     struct transport *transport = NULL;
     if (config->every != 0 || config->window_bytes < INFINITY) {
-        transport = aligned_alloc(64, vn_aligned(sizeof *transport));
+        transport = aligned_alloc(64, vn_aligned(repeats ? sizeof(struct vn_repeat) : sizeof *transport));
         if (transport == NULL) return vn_refuse(context, -ENOMEM, "out of memory");
         *transport = (struct transport){
             .window_bytes = config->window_bytes,
@@ -114,6 +119,7 @@ int64_t vn_add_flow(struct vn_context *context, const struct vn_flow_config *con
         .due_bytes = config->due_bytes,
         .transport = transport,
         .windowed = transport != NULL,
+        .repeats = repeats,
         .compiled = config->compiled,
         .marked_from = config->wants_marked ? 0 : VN_NEVER,
         .needs_rec_rate = config->needs_rec_rate != 0,
@@ -123,6 +129,11 @@ int64_t vn_add_flow(struct vn_context *context, const struct vn_flow_config *con
         .window_first = VN_NEVER,
         .window_end = VN_NEVER,
     };
+    if (!vn_repeat_new(flow, config)) {
+        vn_repeat_free(flow);
+        rdma->n_flows--;
+        return vn_refuse(context, -ENOMEM, "out of memory");
+    }
     Py_IncRef(rp);
     Py_IncRef(np);
     memcpy(flow->data, config->data, VN_TEMPLATE_BYTES);
@@ -147,8 +158,9 @@ int vn_stop_flow(struct vn_context *context, uint32_t flow)
 
 static uint64_t payload_sent(const struct vn_flow *flow)
 {
-    bool whole = flow->packets != 0 && flow->sent == flow->packets;
-    return whole ? (flow->sent - 1) * flow->payload_bytes + flow->last_payload_bytes : flow->sent * flow->payload_bytes;
+    uint64_t sent = flow->repeats ? vn_repeat_of(flow)->reliable.end : flow->sent;
+    bool whole = flow->packets != 0 && sent == flow->packets;
+    return whole ? (sent - 1) * flow->payload_bytes + flow->last_payload_bytes : sent * flow->payload_bytes;
 }
 
 static double window_bytes_of(const struct vn_flow *flow) { return flow->windowed ? flow->transport->window_bytes : INFINITY; }
@@ -179,6 +191,10 @@ int vn_flow_stats(const struct vn_context *context, uint32_t number, struct vn_f
         .rate_bps = flow->rate_bps,
         .window_bytes = window_bytes_of(flow),
         .in_flight_bytes = in_flight(flow),
+        .repeated = flow->repeats ? vn_repeat_of(flow)->reliable.repeated : 0,
+        .timeouts = flow->repeats ? vn_repeat_of(flow)->reliable.timeouts : 0,
+        .again = flow->receiver != NULL ? flow->receiver->again : 0,
+        .refused = flow->receiver != NULL ? flow->receiver->out_of_order : 0,
     };
     return 0;
 }
@@ -210,6 +226,10 @@ static bool rdma_added(struct vn_context *context, struct vn_node *node)
 
 static void rdma_timer(struct vn_context *context, uint32_t number)
 {
+    if (number >= VN_REPEAT_TIMERS) {
+        vn_repeat_timer(context, number & ~(uint32_t)VN_REPEAT_TIMERS);
+        return;
+    }
     struct vn_flow *flow = vn_flow_at(context, number);
     if (flow->timer != context->now || flow->ended != VN_NEVER) return;
     flow->timer = VN_NEVER;
@@ -218,7 +238,7 @@ static void rdma_timer(struct vn_context *context, uint32_t number)
 
 static uint32_t rdma_node_of(const struct vn_context *context, enum vn_kind kind, uint32_t number)
 {
-    const struct vn_flow *flow = vn_flow_at(context, number);
+    const struct vn_flow *flow = vn_flow_at(context, number & ~(uint32_t)VN_REPEAT_TIMERS);
     return kind == VN_EV_WINDOW ? flow->dst : flow->src;
 }
 
@@ -337,7 +357,7 @@ static void rdma_free(struct vn_context *context)
     for (uint32_t i = 0; i < rdma->n_flows; i++) {
         Py_DecRef(rdma->flows[i].rp);
         Py_DecRef(rdma->flows[i].np);
-        free(rdma->flows[i].transport);
+        vn_repeat_free(&rdma->flows[i]);
     }
     if (rdma->flows != NULL) munmap(rdma->flows, rdma->most_flows * sizeof *rdma->flows);
     vn_python_end(&rdma->python);
@@ -366,4 +386,5 @@ static const struct vn_endpoint_kind vn_endpoint_rdma = {
 
 #include "virtual/callback.c"
 #include "virtual/receiver.c"
+#include "virtual/repeat.c"
 #include "virtual/sender.c"

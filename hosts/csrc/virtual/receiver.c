@@ -53,7 +53,7 @@ static void set_mark(uint8_t *frame, uint8_t mark)
 }
 
 /* Of a packet with this PSN and stamp. */
-static void send_ack(struct vn_context *context, uint32_t number, uint32_t psn, uint64_t stamp)
+void vn_send_answer(struct vn_context *context, uint32_t number, uint32_t psn, uint64_t stamp, enum reliable_answer answer)
 {
     struct vn_flow *flow = vn_flow_at(context, number);
     uint32_t id = vn_packet_new(context);
@@ -61,7 +61,11 @@ static void send_ack(struct vn_context *context, uint32_t number, uint32_t psn, 
     struct vn_packet *packet = vn_packet_at(context, id);
     uint8_t *frame = vn_fill(context, packet, flow->ack);
     wire_store32(frame + WIRE_PSN, psn);
-    if (flow->mark != 0) set_mark(frame, transport_echo(&flow->mark));
+    if (flow->receiver != NULL) {
+        uint32_t syndrome = answer == RELIABLE_NAK ? WIRE_NAK : frame[WIRE_AETH];
+        wire_store32(frame + WIRE_AETH, syndrome << 24 | (uint32_t)(flow->receiver->next % WIRE_PSN_RANGE));
+    }
+    if (flow->mark != 0 && answer == RELIABLE_ACK) set_mark(frame, transport_echo(&flow->mark));
     packet->bytes = flow->ack_bytes;
     packet->stamp = stamp;
     packet->flow = number;
@@ -98,6 +102,8 @@ static void on_data(struct vn_context *context, struct vn_node *node, const stru
         flow->window_end = flow->period != 0 ? 0 : VN_NEVER;
     }
     VN_ASSERT(flow->received < flow->sent && flow->dst == node->number && flow->expected <= 0xffffff);
+    bool acks = frame[WIRE_PSN] & WIRE_ACKREQ;
+    if (frame[WIRE_BTH] == WIRE_RC_SEND_ONLY && !vn_repeat_take(context, number, packet, frame, &acks)) return;
     if (psn != flow->expected) flow->out_of_order++;
     flow->expected = (psn + 1) & 0xffffff;
     if (context->now >= flow->window_end) {
@@ -127,18 +133,20 @@ static void on_data(struct vn_context *context, struct vn_node *node, const stru
         flow->complete = context->now;
         context->order.unfinished--;
     }
-    if (frame[WIRE_PSN] & WIRE_ACKREQ) send_ack(context, number, psn, packet->stamp);
+    if (acks) vn_send_answer(context, number, psn, packet->stamp, RELIABLE_ACK);
     if (__builtin_expect(vn_rdma_of(context)->latency != NULL, 0)) note_latency(context, flow, packet);
     callback->flow = number;
     if (ecn == WIRE_CE && context->now >= flow->marked_from) callback->method = VN_ON_MARKED;
 }
 
 /* False: the ACK is no NP's, as a controller can send one, which has no stamp; or no packet of the flow requests any. */
-static bool acknowledged(struct vn_flow *flow, const struct vn_packet *packet, uint32_t number, uint32_t psn,
+static bool acknowledged(struct vn_context *context, const struct vn_packet *packet, const uint8_t *frame, uint32_t number,
                          struct vn_callback *callback)
 {
+    const struct vn_flow *flow = vn_flow_at(context, number);
     if (flow->transport == NULL || packet->flow != number) return false;
-    bool sent = transport_acknowledged(flow->transport, psn, &callback->bytes);
+    if (flow->repeats) return vn_repeat_answered(context, number, packet, frame, &callback->bytes, &callback->lost_bytes);
+    bool sent = transport_acknowledged(flow->transport, wire_load24(frame + WIRE_PSN + 1), &callback->bytes);
     VN_ASSERT(flow->transport->acked <= flow->transport->sent && callback->bytes <= flow->sent_bytes);
     return sent;
 }
@@ -154,8 +162,7 @@ static void on_notification(struct vn_context *context, const struct vn_node *no
         return;
     }
     struct vn_flow *flow = vn_flow_at(context, number);
-    uint32_t psn = wire_load32(frame + WIRE_PSN) & 0xffffff;
-    if (ack && !acknowledged(flow, packet, number, psn, callback)) {
+    if (ack && !acknowledged(context, packet, frame, number, callback)) {
         context->totals.stray_frames++;
         return;
     }
@@ -169,7 +176,7 @@ static void on_notification(struct vn_context *context, const struct vn_node *no
     } else if (ack) {
         callback->method = VN_ON_ACK;
         callback->feedback = vn_seconds(context->now - packet->stamp);
-        callback->psn = psn;
+        callback->psn = wire_load24(frame + WIRE_PSN + 1);
         callback->path = (uint16_t)wire_load16(frame + WIRE_UDP);
     } else {
         uint32_t rec_rate = wire_load32(frame + WIRE_REC_RATE);
@@ -189,11 +196,16 @@ bool vn_rdma_take(struct vn_context *context, struct vn_node *node, uint32_t id)
     if (memcmp(frame + WIRE_DST_IP, vn_host_of(node)->ip, 4) != 0) return false;
     struct vn_callback callback;
     callback.method = VN_NO_METHOD;
+    callback.lost_bytes = 0;
     if (!checksum_right(frame + WIRE_IP)) context->totals.bad_frames++;
     else if (packet->data && packet->flow != VN_NONE) on_data(context, node, packet, frame, &callback);
     else on_notification(context, node, packet, frame, &callback);
     vn_packet_free(context, id);
-    if (callback.method != VN_NO_METHOD) vn_call_back(context, &callback);
+    if (callback.method == VN_NO_METHOD) return true;
+    vn_call_back(context, &callback);
+    if (callback.lost_bytes != 0 && !context->failed) {
+        vn_call_back(context, &(struct vn_callback){.method = VN_ON_LOSS, .flow = callback.flow, .bytes = callback.lost_bytes});
+    }
     return true;
 }
 

@@ -43,10 +43,11 @@ static bool send_next(struct vn_context *context, struct vn_nic *nic, struct vn_
     uint32_t number = tx_flow->number, id = vn_packet_new(context);
     struct vn_flow *flow = vn_flow_at(context, number);
     if (id == VN_NONE) return false;
-    VN_ASSERT(flow->ended == VN_NEVER && (flow->packets == 0 || flow->sent < flow->packets));
+    VN_ASSERT(flow->ended == VN_NEVER && (flow->repeats || flow->packets == 0 || flow->sent < flow->packets));
     struct vn_packet *packet = vn_packet_at(context, id);
-    bool last = flow->packets != 0 && flow->sent + 1 == flow->packets;
-    vn_stamp(context, packet, flow, last);
+    bool last = !flow->repeats && flow->packets != 0 && flow->sent + 1 == flow->packets;
+    if (!flow->repeats) vn_stamp(context, packet, flow, last);
+    else if (!vn_repeat_stamp(context, packet, number)) return false;
     packet->flow = number;
     packet->data = true;
     vn_transmit(context, link, id);
@@ -56,7 +57,7 @@ static bool send_next(struct vn_context *context, struct vn_nic *nic, struct vn_
     flow->sent_bytes += packet->bytes;
     flow->base = pacing_started(tx_flow, context->now, flow->interval);
     nic->last = number;
-    if (flow->transport != NULL && !transport_open(flow->transport)) pacing_close(tx_flow);
+    if (flow->transport != NULL && !vn_window_open(flow)) pacing_close(tx_flow);
     if (last) end_flow(context, nic, index, link->free_at + link->delay);
     return !last && flow->sent_bytes >= flow->due_bytes;
 }
@@ -174,13 +175,19 @@ void vn_nic_start(struct vn_context *context, uint32_t number)
 void vn_nic_stop(struct vn_context *context, uint32_t number)
 {
     struct vn_flow *flow = vn_flow_at(context, number);
-    struct vn_node *node = &context->nodes[flow->src];
-    struct vn_nic *nic = vn_nic_of(node);
-    const struct vn_link *link = vn_link_of(context, vn_host_of(node)->link);
+    const struct vn_link *link = vn_link_of(context, vn_host_of(&context->nodes[flow->src])->link);
     if (flow->start > context->now) flow->ended = context->now;
     uint64_t ended = pacing_stopped(flow->sent != 0, link->free_at, link->delay, context->now);
+    vn_nic_end(context, number, ended);
+}
+
+void vn_nic_end(struct vn_context *context, uint32_t number, uint64_t ended)
+{
+    struct vn_node *node = &context->nodes[vn_flow_at(context, number)->src];
+    struct vn_nic *nic = vn_nic_of(node);
     struct pacing_flow *tx_flow = tx_flow_of(nic, number);
-    if (tx_flow != NULL) end_flow(context, nic, (uint32_t)(tx_flow - nic->tx_flows), ended);
+    if (tx_flow == NULL) return;
+    end_flow(context, nic, (uint32_t)(tx_flow - nic->tx_flows), ended);
     vn_nic_changed(context, node);
 }
 
@@ -204,8 +211,9 @@ void vn_nic_window(struct vn_context *context, uint32_t number, double window_by
     flow->transport->window_bytes = window_bytes;
     struct vn_node *node = &context->nodes[flow->src];
     struct pacing_flow *tx_flow = tx_flow_of(vn_nic_of(node), number);
-    bool closed = !transport_open(flow->transport);
-    VN_ASSERT(flow->transport->sent == flow->sent && (!closed || flow->transport->asked > flow->transport->acked));
+    bool closed = !vn_window_open(flow);
+    VN_ASSERT(flow->repeats ||
+              (flow->transport->sent == flow->sent && (!closed || flow->transport->asked > flow->transport->acked)));
     if (tx_flow == NULL || pacing_closed(tx_flow) == closed) return;
     if (closed) pacing_close(tx_flow);
     else pacing_open(tx_flow, flow->base, flow->interval, context->now);

@@ -1,0 +1,123 @@
+/* Flows that repeat what is lost, by the rules of hosts/csrc/reliable.h: what both ends do with their packets, and the timer. */
+#include "virtual/flow.h"
+
+bool vn_repeat_new(struct vn_flow *flow, const struct vn_flow_config *config)
+{
+    if (config->reliability != LOSSLESS || config->exact_marks) {
+        flow->receiver = calloc(1, sizeof *flow->receiver);
+        if (flow->receiver == NULL) return false;
+        flow->receiver->kind = config->reliability;
+        flow->receiver->exact = config->exact_marks;
+    }
+    if (!flow->repeats) return true;
+    *vn_repeat_of(flow) = (struct vn_repeat){
+        .reliable =
+            {
+                .flow = *flow->transport,
+                .kind = config->reliability,
+                .reordering = config->reordering_ps,
+                .starts.element = sizeof(struct reliable_start),
+            },
+        .timeout = config->timeout_ps,
+    };
+    return true;
+}
+
+void vn_repeat_free(struct vn_flow *flow)
+{
+    if (flow->repeats) reliable_free(&vn_repeat_of(flow)->reliable);
+    if (flow->receiver != NULL) free(flow->receiver->came);
+    free(flow->receiver);
+    free(flow->transport);
+}
+
+/* ---- the sender ---- */
+
+static void await_timeout(struct vn_context *context, struct vn_flow *flow, uint32_t number)
+{
+    struct vn_repeat *repeat = vn_repeat_of(flow);
+    if (repeat->awaited) return;
+    repeat->awaited = true;
+    vn_endpoint_at(context, flow->src, repeat->at, VN_EV_TIMER, VN_ENDPOINT_rdma, VN_REPEAT_TIMERS | number);
+}
+
+bool vn_repeat_stamp(struct vn_context *context, struct vn_packet *packet, uint32_t number)
+{
+    struct vn_flow *flow = vn_flow_at(context, number);
+    struct vn_repeat *repeat = vn_repeat_of(flow);
+    if (!reliable_room(&repeat->reliable)) {
+        vn_fail(context, "out of memory for the packets of a flow");
+        return false;
+    }
+    if (transport_in_flight(flow->transport) == 0) repeat->at = context->now + repeat->timeout;
+    const struct vn_link *link = &context->links[vn_host_of(&context->nodes[flow->src])->link];
+    uint64_t next = reliable_next(&repeat->reliable);
+    packet->bytes = (uint16_t)reliable_bytes(flow->transport, next);
+    packet->stamp = context->now + vn_duration(link, packet->bytes);
+    bool asks;
+    reliable_started(&repeat->reliable, packet->stamp, &asks);
+    uint8_t *frame = vn_fill(context, packet, next + 1 == flow->packets ? flow->last_data : flow->data);
+    wire_store32(frame + WIRE_PSN, (uint32_t)next % WIRE_PSN_RANGE);
+    if (asks) frame[WIRE_PSN] |= WIRE_ACKREQ;
+    await_timeout(context, flow, number);
+    return true;
+}
+
+bool vn_repeat_answered(struct vn_context *context, uint32_t number, const struct vn_packet *packet, const uint8_t *frame,
+                        uint64_t *acked, uint64_t *lost)
+{
+    struct vn_flow *flow = vn_flow_at(context, number);
+    struct vn_repeat *repeat = vn_repeat_of(flow);
+    uint32_t psn = wire_load24(frame + WIRE_PSN + 1), in_order = wire_load24(frame + WIRE_AETH + 1);
+    struct reliable_news news;
+    bool refused = frame[WIRE_AETH] == WIRE_NAK;
+    if (refused ? !reliable_refused(&repeat->reliable, psn, &news)
+                : !reliable_acknowledged(&repeat->reliable, psn, in_order, packet->stamp, &news)) {
+        return false;
+    }
+    *acked = news.acked;
+    *lost = news.lost;
+    if (news.acked != 0 || news.lost != 0) repeat->at = context->now + repeat->timeout;
+    if (reliable_complete(&repeat->reliable)) vn_nic_end(context, number, context->now);
+    return true;
+}
+
+void vn_repeat_timer(struct vn_context *context, uint32_t number)
+{
+    struct vn_flow *flow = vn_flow_at(context, number);
+    struct vn_repeat *repeat = vn_repeat_of(flow);
+    repeat->awaited = false;
+    if (flow->ended != VN_NEVER || transport_in_flight(flow->transport) == 0) return; /* the next packet sets it anew */
+    if (repeat->at > context->now) {
+        await_timeout(context, flow, number);
+        return;
+    }
+    struct reliable_news news;
+    reliable_timeout(&repeat->reliable, &news);
+    vn_call_back(context, &(struct vn_callback){.method = VN_ON_LOSS, .flow = number, .bytes = news.lost, .timeout = true});
+}
+
+/* ---- the receiver ---- */
+
+bool vn_repeat_take(struct vn_context *context, uint32_t number, const struct vn_packet *packet, const uint8_t *frame, bool *acks)
+{
+    struct reliable_receiver *receiver = vn_flow_at(context, number)->receiver;
+    uint32_t psn = wire_load24(frame + WIRE_PSN + 1);
+    bool ce = (frame[WIRE_TOS] & 3u) == WIRE_CE, fresh;
+    if (receiver->exact && receiver->waits && ce != receiver->ce) {
+        receiver->waits = false;
+        vn_send_answer(context, number, receiver->psn, receiver->left, RELIABLE_ACK);
+    }
+    enum reliable_answer answer = reliable_take(receiver, psn, *acks, &fresh);
+    *acks = answer == RELIABLE_ACK;
+    if (fresh) {
+        receiver->waits = !*acks;
+        receiver->ce = ce;
+        receiver->psn = psn;
+        receiver->left = packet->stamp;
+        return true;
+    }
+    uint32_t of = answer == RELIABLE_NAK ? (uint32_t)(receiver->next % WIRE_PSN_RANGE) : psn;
+    if (answer != RELIABLE_SILENT) vn_send_answer(context, number, of, packet->stamp, answer);
+    return false;
+}
