@@ -4,7 +4,7 @@
 #define VN_FLOW_H
 
 #include "hosts/host.h"
-#include "pacing.h"
+#include "pacing_trees.h"
 #include "reaction_point.h"
 #include "reliable.h"
 #include "virtual/callback.h"
@@ -93,6 +93,7 @@ static inline struct vn_flow *vn_flow_at(const struct vn_context *context, uint3
 struct vn_nic {
     struct pacing_flow *tx_flows; /* their numbers are the flows' */
     uint32_t n_tx_flows, capacity;
+    struct pacing_trees *trees; /* of more than PACING_FEW flows; NULL: there were never so many */
     uint32_t last; /* the flow that sent last */
     uint32_t n_starting; /* flow starts in the node's `others` */
     struct pacing_choice choice;

@@ -346,6 +346,7 @@ static void rdma_prefetch_arrival(const struct vn_context *context, uint32_t id)
 static void rdma_free_host(struct vn_node *node)
 {
     free(vn_nic_of(node)->tx_flows);
+    pacing_trees_free(vn_nic_of(node)->trees);
     free(vn_nic_of(node)->starts.events);
 }
 

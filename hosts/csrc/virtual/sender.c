@@ -17,7 +17,26 @@ static struct pacing_choice choose(struct vn_context *context, const struct vn_n
     uint64_t free_at = link->free_at > context->now ? link->free_at : context->now;
     if (!link->up) free_at = PACING_NEVER;
     uint64_t control = vn_host_waits(link) ? context->now : PACING_NEVER;
+    if (nic->n_tx_flows > PACING_FEW) {
+        return pacing_trees_choose(nic->trees, nic->tx_flows, nic->n_tx_flows, unpaused_at, link, free_at, control, nic->last);
+    }
     return pacing_choose(nic->tx_flows, nic->n_tx_flows, unpaused_at, link, free_at, control, nic->last);
+}
+
+/* After a change of when a flow's next frame may start. */
+static void flow_changed(const struct vn_nic *nic, const struct pacing_flow *tx_flow)
+{
+    if (nic->n_tx_flows > PACING_FEW) pacing_trees_set(nic->trees, nic->tx_flows, (uint32_t)(tx_flow - nic->tx_flows));
+}
+
+/* After a flow was added or removed. */
+static void flows_changed(struct vn_context *context, struct vn_nic *nic)
+{
+    if (nic->n_tx_flows <= PACING_FEW) return;
+    if (nic->trees == NULL) nic->trees = calloc(1, sizeof *nic->trees);
+    if (nic->trees == NULL || !pacing_trees_build(nic->trees, nic->tx_flows, nic->n_tx_flows)) {
+        vn_fail(context, "out of memory for the flows of a host");
+    }
 }
 
 static void end_flow(struct vn_context *context, struct vn_nic *nic, uint32_t index, uint64_t ended)
@@ -25,15 +44,14 @@ static void end_flow(struct vn_context *context, struct vn_nic *nic, uint32_t in
     VN_ASSERT(index < nic->n_tx_flows);
     vn_flow_at(context, nic->tx_flows[index].number)->ended = ended;
     pacing_remove(nic->tx_flows, &nic->n_tx_flows, index);
+    flows_changed(context, nic);
 }
 
 /* NULL: the flow hasn't started, or it has ended. */
 static struct pacing_flow *tx_flow_of(const struct vn_nic *nic, uint32_t number)
 {
-    for (uint32_t i = 0; i < nic->n_tx_flows; i++) {
-        if (nic->tx_flows[i].number == number) return &nic->tx_flows[i];
-    }
-    return NULL;
+    uint32_t after = pacing_after(nic->tx_flows, nic->n_tx_flows, number);
+    return after != 0 && nic->tx_flows[after - 1].number == number ? &nic->tx_flows[after - 1] : NULL;
 }
 
 /* Sends a flow's next frame. True: the RP's byte counter is due. */
@@ -58,6 +76,7 @@ static bool send_next(struct vn_context *context, struct vn_nic *nic, struct vn_
     flow->base = pacing_started(tx_flow, context->now, flow->interval);
     nic->last = number;
     if (flow->transport != NULL && !vn_window_open(flow)) pacing_close(tx_flow);
+    flow_changed(nic, tx_flow);
     if (last) end_flow(context, nic, index, link->free_at + link->delay);
     return !last && flow->sent_bytes >= flow->due_bytes;
 }
@@ -121,7 +140,8 @@ void vn_nic_add(struct vn_context *context, uint32_t number)
     for (; at > 0 && nic->tx_flows[at - 1].number > number; at--) nic->tx_flows[at] = nic->tx_flows[at - 1];
     nic->tx_flows[at] = (struct pacing_flow){.next = flow->start, .end = flow->end, .number = number, .priority = flow->priority};
     flow->interval = interval_of(flow);
-    vn_nic_changed(context, node);
+    flows_changed(context, nic);
+    if (!context->failed) vn_nic_changed(context, node);
 }
 
 static void start_at(struct vn_context *context, struct vn_node *node, uint64_t time, uint32_t number)
@@ -201,6 +221,7 @@ void vn_nic_rate(struct vn_context *context, uint32_t number, double rate_bps)
     struct pacing_flow *tx_flow = tx_flow_of(vn_nic_of(node), number);
     if (tx_flow == NULL) return; /* it hasn't started, and will start at this rate */
     pacing_new_interval(tx_flow, flow->sent != 0, flow->base, flow->interval, context->now);
+    flow_changed(vn_nic_of(node), tx_flow);
     vn_nic_changed(context, node);
 }
 
@@ -217,5 +238,6 @@ void vn_nic_window(struct vn_context *context, uint32_t number, double window_by
     if (tx_flow == NULL || pacing_closed(tx_flow) == closed) return;
     if (closed) pacing_close(tx_flow);
     else pacing_open(tx_flow, flow->base, flow->interval, context->now);
+    flow_changed(vn_nic_of(node), tx_flow);
     vn_nic_changed(context, node);
 }
