@@ -14,7 +14,6 @@ from topologies.model import FIFO, Endpoint, Topology
 if TYPE_CHECKING:
     from controller.marking_contract import PacketGenerator
 
-FEW = 3  # switches that have a process each
 SLACK_S = 0.1e-6
 """Nominal: how late an embedded switch's frames may leave, so that one wake-up serves several. Half a packet's time at
 40 Gb/s, a twentieth of what would show in a queue (docs/hosts.md)."""
@@ -24,9 +23,9 @@ class NetworkError(LabError):
     """The network can't be started here; says why and the way out."""
 
 
-def share_process(topology: Topology, target: str, processes: bool | None) -> bool:
-    """Whether the switches share a process: the embedded ones, by default where they are more than a few."""
-    return target == SoftswitchTarget.name and not (len(topology.switches) <= FEW if processes is None else processes)
+def share_process(target: str, processes: bool) -> bool:
+    """Whether the switches share a process: the embedded ones do, unless each is to have its own."""
+    return target == SoftswitchTarget.name and not processes
 
 
 def slack(target: str, k: float, agents: bool, together: bool) -> str:

@@ -98,7 +98,7 @@ class Network:
         role: str = "run",
         why_k: str = "",
         enough_k: float = 0.0,
-        processes: bool | None = None,
+        processes: bool = False,
         agents: bool = True,
         progress: Callable[[str], None] = lambda _text: None,
     ) -> None:
@@ -116,7 +116,7 @@ class Network:
         self.trace_s = trace_s
         self.role = role
         self.enough_k = enough_k
-        self.processes = not share_process(topology, self.target.name, processes)
+        self.processes = not share_process(self.target.name, processes)
         self.agents = agents
         self.switches: dict[str, RunningSwitch] = {}
         self.hosts: dict[str, RunningHost] = {}
@@ -254,7 +254,7 @@ class Network:
     def _start_switches(
         self, nodes: Mapping[str, LabNode], check: Callable[[], None]
     ) -> list[Callable[[Callable[[], None]], None]]:
-        """Starts all, more than a few in one process; what waits for each."""
+        """Starts all; what waits for each."""
         names = [switch.name for switch in self.topology.switches]
         if self.processes:
             return [self._start_switch(nodes[name], check) for name in names]

@@ -45,7 +45,7 @@ class Spec:
     scheme: str = "pcn"
     scheme_parameters: dict[str, Value] = field(default_factory=dict)
     dilation: float = 400.0
-    processes: bool | None = None  # one for each switch; None: unless there are more than a few
+    processes: bool = False  # one for each switch
     why_k: str = ""  # where it was chosen for this machine
     enough_k: float = 0.0  # one at which all hosts may send at line rate
     seed: int = 1

@@ -71,7 +71,7 @@ if TYPE_CHECKING:
     help="Parameter of the scheme, e.g. w_max=0.5.",
 )
 @click.option("--seed", type=int, default=1, show_default=True, help="Seed of the random numbers.")
-@click.option("--processes", is_flag=True, help="A process for each switch (default: more than three share one).")
+@click.option("--processes", is_flag=True, help="A process for each switch (default: one for all).")
 @click.option("--network", "-n", "name", metavar="NAME", help="Name of the network (default: the topology's).")
 @click.option("--logs", type=FilePath(), help="Folder of logs (default: results/up/NAME-TIME).")
 @json_option
@@ -117,7 +117,7 @@ def up(
     given = assignments(parameters, "w_max=0.5")
     chosen = configured(with_program(scheme, program), given).scheme
     require_startable(built, find_target(target), name)
-    enough = calibrate.choose(built, target, share_process(built, target, processes or None))
+    enough = calibrate.choose(built, target, share_process(target, processes))
     chosen_k = calibrate.Choice(dilation, "") if dilation else enough
     logs = logs or new(Path("results") / "up" / f"{name}-{time.strftime('%Y%m%d-%H%M%S')}")
     spec = supervisor.Spec(
@@ -131,7 +131,7 @@ def up(
         dilation=chosen_k.k,
         why_k=chosen_k.why,
         enough_k=enough.k,
-        processes=processes or None,
+        processes=processes,
         seed=seed,
     )
     nodes = f"{len(built.switches)} switches ({target}), {len(built.hosts)} hosts ({chosen.name})"

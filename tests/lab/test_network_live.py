@@ -19,6 +19,7 @@ from lab import journal as records
 from lab.launch import NetworkError
 from lab.network import Network
 from lab.process import StartError
+from lab.target import SoftswitchTarget
 from softswitch import signals
 from topologies.dumbbell import dumbbell
 from topologies.errors import LabError
@@ -178,13 +179,13 @@ def test_an_interface_of_the_name_in_the_root_namespace_is_named(name: str, tmp_
     assert "`ip link delete s0-eth4`" in done.stdout
 
 
+@pytest.mark.parametrize(("command", "processes"), [("command", True), ("together", False)])
 def test_a_program_that_ends_at_its_start_is_shown_with_what_it_wrote(
-    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    command: str, processes: bool, name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    net = network(name, tmp_path)
-    monkeypatch.setattr(
-        net.target, "command", lambda _spec: ["sh", "-c", "echo the disk is full >&2; exit 3"], raising=True
-    )
+    fails = ["sh", "-c", "echo the disk is full >&2; exit 3"]
+    monkeypatch.setattr(SoftswitchTarget, command, lambda *_: fails)
+    net = Network(dumbbell(pairs=1), log_dir=tmp_path, name=name, dilation=400, processes=processes)
     with pytest.raises(StartError, match=r"(?s)s0 ended with status 3 at its start.*the disk is full"), net:
         pytest.fail("it came up")
 

@@ -55,13 +55,10 @@ def test_slack_of_hosts_is_at_least_150_us_real(k: float) -> None:
     assert slack("softswitch", k, agents=True, together=True).startswith("none")
 
 
-def test_switches_share_a_process_where_they_are_more_than_a_few() -> None:
-    for name, shared in (("dumbbell", False), ("fat-tree", True)):
-        topology = find_topology(name).build()
-        assert share_process(topology, "softswitch", None) is shared
-        assert share_process(topology, "softswitch", True) is False
-        assert share_process(topology, "softswitch", False) is True
-        assert share_process(topology, "bmv2", False) is False
+def test_embedded_switches_share_a_process_unless_each_is_to_have_one() -> None:
+    assert share_process("softswitch", processes=False)
+    assert not share_process("softswitch", processes=True)
+    assert not share_process("bmv2", processes=False)
 
 
 def test_links_between_switches_name_each_other() -> None:

@@ -222,7 +222,8 @@ def test_an_interrupted_up_leaves_nothing(tmp_path: Path, prefix: list[str]) -> 
 
 def test_what_died_is_named_and_removed(tmp_path: Path) -> None:
     name = f"d{os.getpid()}"
-    assert pcn("up", "dumbbell", "--set", "pairs=1", "-n", name, "--logs", str(tmp_path)).returncode == 0
+    up = pcn("up", "dumbbell", "--processes", "--set", "pairs=1", "-n", name, "--logs", str(tmp_path))
+    assert up.returncode == 0
     record = records.load(name)
     assert record is not None
     switch = record.nodes["s1"].process

@@ -58,6 +58,7 @@ def test_network_is_its_user_s_whatever_the_umask() -> None:
                 "supervisor.log",
                 "s0.log",
                 "s1.log",
+                "switches.log",
                 *(f"{host}.{kind}" for host in ("h0", "r0") for kind in ("log", "jsonl")),
             ]
         )

@@ -112,7 +112,7 @@ def test_a_short_run_loses_nothing_and_writes_everything(mark: str, tmp_path: Pa
     page = (out / "report.html").read_text()
     assert page.rstrip().endswith("</html>")
     assert 'src="http' not in page
-    assert len(list((out / "logs").iterdir())) == 2 * HOSTS + SWITCHES
+    assert len(list((out / "logs").iterdir())) == 2 * HOSTS + SWITCHES + 1  # and of their process
     assert results_format.kinds(Series.read(out / "series.parquet")) <= results_format.series()
 
     summary = json.loads((out / "summary.json").read_text())
