@@ -79,7 +79,7 @@ def _read(path: Path) -> Program:
         if path.is_file():
             raise P4NetError(f"{path}: its p4info is missing: p4c --p4runtime-files {path.parent}/{stem}.p4info.txtpb")
     if path.is_file() and not _has_compiler():
-        raise P4NetError(f"{path} isn't compiled: put p4c's {p4c.COMPILER} on the PATH, or name the .json that p4c made")
+        raise P4NetError(f"{path} isn't compiled: put {p4c.COMPILER} on the PATH, or name the .json that p4c made")
     try:
         return Program.find(str(path))
     except ProgramError as error:

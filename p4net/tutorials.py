@@ -24,6 +24,7 @@ from p4net.programs import Programs
 from p4net.runtime_json import RuntimeJson
 from p4net.steps import Entries
 from p4net.text_proto import TextProto
+from topologies import naming
 from topologies.formats import FORMATS, Source
 from topologies.tree import Node, optional, read_file
 
@@ -33,7 +34,7 @@ _EMPTY = "the file has hosts, switches and links"
 _ASSIGNED = re.compile(r"^\s*(TOPO|DEFAULT_PROG)\s*:?=\s*(\S+)\s*$", re.MULTILINE)
 
 
-def find(place: Path, program: Path | None = None, rate_bps: float = RATE_BPS) -> P4Network:
+def read_exercise(place: Path, program: Path | None = None, rate_bps: float = RATE_BPS) -> P4Network:
     """The network of an exercise's folder, or of a topology.json. `program`: x.p4 or x.json, which goes before one of
     the folder with this name. Raises LabError."""
     if not place.is_dir():
@@ -63,11 +64,13 @@ class _Switch(NamedTuple):
 def read(
     path: Path, folder: Path, program: Path | None = None, default: str = "", rate_bps: float = RATE_BPS
 ) -> P4Network:
-    """The network of a topology.json, whose paths are relative to `folder`. Raises LabError."""
+    """The network of a topology.json, with the name of `folder`, to which its paths are relative. Raises LabError."""
     source = Source.of(path)
     topology = FORMATS["p4lang"].read(source, rate_bps=rate_bps, delay_s=0.0)
     topology = replace(
-        topology, switches=tuple(replace(one, device_id=number) for number, one in enumerate(topology.switches))
+        topology,
+        name=naming.network_name(folder.resolve().name),
+        switches=tuple(replace(one, device_id=number) for number, one in enumerate(topology.switches)),
     )
     switches, hosts, limited = read_file(path, _read_parts, _EMPTY)
     programs = Programs(folder, program, default)

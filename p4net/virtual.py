@@ -1,6 +1,6 @@
 """A network of P4 switches in virtual time.
 
-with VirtualP4(find(Path("exercises/basic"))) as network:
+with VirtualP4(read_exercise(Path("exercises/basic"))) as network:
     network.send("h1", 0.0, udp(network.value, "h1", "h2", b"hello"))
     network.run(until_s=1e-3)
     print(network.arrived("h2"))

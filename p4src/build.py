@@ -4,7 +4,8 @@
     python p4src/build.py --check    only check whether p4src/compiled fits the sources; needs no p4c
 
 A program is a top file, which instantiates `main`; parts of p4src/v1model are on its include path. NAME.p4 is compiled
-twice: NAME, which emulates PFC, and NAME_native, for a target that pauses queues by itself. Each becomes a .json
+twice: NAME, which emulates PFC, and NAME_native, for a target that pauses queues by itself; once, where no source has
+NATIVE_PFC. Each becomes a .json
 (BMv2's format, which the embedded switch runs too; each header type, action, pipeline on a line) and a .p4info.txtpb,
 and an entry in manifest.json: the flags, the digest of each source that it includes (manifest.py), the SHA-256
 of each output, and the compiler's version.
@@ -38,6 +39,7 @@ TOPS = ("p4src/v1model/programs/*.p4", "examples/*/*.p4")
 PARTS = "p4src/v1model"
 
 _INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.MULTILINE)
+_NATIVE = "NATIVE_PFC"
 _MAIN = re.compile(r"^\s*V1Switch\s*\(", re.MULTILINE)
 
 log = logging.getLogger("p4src")
@@ -88,7 +90,8 @@ def find_programs(root: Path = ROOT) -> list[Program]:
     for top in tops:
         sources = tuple(sources_of(top.relative_to(root).as_posix(), root))
         parts = (f"-I{PARTS}",) if _is_example(sources[0]) else ()
-        found += [Program(top.stem + suffix, root, sources, (*parts, *flags)) for suffix, flags in VARIANTS.items()]
+        variants = VARIANTS if any(_NATIVE in (root / source).read_text() for source in sources) else {"": ()}
+        found += [Program(top.stem + suffix, root, sources, (*parts, *flags)) for suffix, flags in variants.items()]
     return sorted(found, key=lambda program: program.name)
 
 

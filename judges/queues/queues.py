@@ -26,7 +26,7 @@ from p4net.packets import udp  # noqa: E402
 from p4net.virtual import VirtualP4  # noqa: E402
 from topologies.model import Endpoint, Link, Switch, Topology, make_hosts  # noqa: E402
 
-BUILD = HERE.parents[1] / "examples/router/build"
+ROUTER = HERE.parents[1] / "examples/router/router.json"
 PORT_BPS = 8e9  # a nanosecond a byte
 FAST_BPS = 1000 * PORT_BPS
 MEAN_BYTES, LEAST_BYTES, MOST_BYTES = 4000, 42, 65535
@@ -52,8 +52,7 @@ def closed_form(kind: str, load: float) -> Means:
 
 
 def standard_error(load: float, packets: int) -> float:
-    """Of the mean wait of so many successive packets of M/M/1, in services (Whitt 1989, after Daley); that of M/D/1 is
-    less."""
+    """Of the mean wait of successive packets of M/M/1, in services (Whitt 1989, after Daley); that of M/D/1 is less."""
     return float(np.sqrt(load * (2 + 5 * load - 4 * load**2 + load**3) / (1 - load) ** 4 / packets))
 
 
@@ -64,7 +63,7 @@ def network() -> P4Network:
         Link(Endpoint("s0", 2), Endpoint("h1", 0), PORT_BPS, 0.0),
     )
     topology = Topology("port", make_hosts(["h0", "h1"]), (Switch("s0", 1),), links)
-    program = Program("router", BUILD / "router.json", BUILD / "router.p4.p4info.txtpb")
+    program = Program("router", ROUTER, ROUTER.with_name("router.p4info.txtpb"))
     return P4Network(topology, {"s0": P4Switch(program, queue_depth=65535)})
 
 
@@ -90,7 +89,7 @@ def arrivals(load: float, count: int, draw: np.random.Generator, from_s: float =
 
 
 def measure(kind: str, load: float, packets: int, seed: int = 1) -> Means:
-    """The means of a run with so many packets."""
+    """The means of a run with this number of packets."""
     draw, service_s = np.random.default_rng(seed), MEAN_BYTES * 8 / PORT_BPS
     with open_network() as made:
         made.count_alone("h1")

@@ -40,7 +40,7 @@ def departures(times_ps: list[int], lengths_bytes: list[int], rate_bps: float) -
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("load", LOADS)
-def test_every_packet_leaves_when_lindley_says(kind: str, load: float) -> None:
+def test_every_packet_leaves_at_the_time_of_lindleys_recursion(kind: str, load: float) -> None:
     draw = np.random.default_rng(7)
     times, sizes = arrivals(load, 20_000, draw), lengths(kind, 20_000, draw)
     with open_network() as made:
@@ -60,4 +60,4 @@ def test_means_are_the_closed_form_s_within_their_errors(kind: str, load: float)
     assert found.wait == pytest.approx(theory.wait, abs=error)
     samples = PACKETS / load / SERVICES
     assert found.queue == pytest.approx(theory.queue, abs=load * error + 5 * np.sqrt(load / samples))
-    assert error < theory.wait  # at this length the bound says something
+    assert error < theory.wait  # else the bound holds nothing

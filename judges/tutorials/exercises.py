@@ -26,7 +26,7 @@ sys.path[:0] = [path for path in (str(HERE), str(HERE.parents[1])) if path not i
 from controller.control_plane import CloneSession, ControlPlane, TableAction, TableEntry, TableMatch  # noqa: E402
 from p4net import sending  # noqa: E402
 from p4net.packets import ipv4, udp  # noqa: E402
-from p4net.tutorials import find  # noqa: E402
+from p4net.tutorials import read_exercise  # noqa: E402
 from p4net.virtual import VirtualP4  # noqa: E402
 from topologies.errors import LabError  # noqa: E402
 
@@ -62,7 +62,7 @@ def each_reaches_each(made: VirtualP4) -> str:
 
 
 def basic_tunnel(made: VirtualP4) -> str:
-    """The tunnel's id decides, whatever the IP address says; without a tunnel, the address."""
+    """The tunnel's id decides, whatever the IP address is; without a tunnel, the address."""
     plain = udp(made.value, "h1", "h3", b"x")
     tunnelled = plain[:12] + struct.pack(">HHH", 0x1212, 0x0800, 2) + plain[14:]
     for number, frame in enumerate((plain, tunnelled)):
@@ -309,7 +309,7 @@ def play(tutorials: Path, name: str) -> str:
             for place in folder.rglob(solved.name):
                 if place != solved:
                     shutil.copy(solved, place)
-        with VirtualP4(find(folder)) as made:
+        with VirtualP4(read_exercise(folder)) as made:
             return EXERCISES[name](made)
 
 

@@ -14,7 +14,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 from exercises import EXERCISES, each_reaches_each, play
 
-from p4net.tutorials import find
+from p4net.tutorials import read_exercise
 from p4net.virtual import VirtualP4
 from softswitch import p4c
 
@@ -26,7 +26,7 @@ TUTORIALS = needs.Need(
 
 
 def test_router_carries_what_the_basic_exercise_does() -> None:
-    with VirtualP4(find(Path(__file__).resolve().parents[2] / "examples/router")) as made:
+    with VirtualP4(read_exercise(Path(__file__).resolve().parents[2] / "examples/router")) as made:
         assert each_reaches_each(made).startswith("6 datagrams between 3 hosts arrive")
 
 

@@ -93,11 +93,11 @@ def run(
       pcn p4 run examples/router --clock virtual --pcap captures
       pcn p4 run examples/router --clock virtual --send h1,h3,rate=9M,length=1000,tos=1
     """
-    from p4net.tutorials import find
+    from p4net.tutorials import read_exercise
 
     virtual = clock == "virtual"
     refuse(f"is for the {'live' if virtual else 'virtual'} clock alone", *(_LIVE if virtual else _VIRTUAL))
-    network = find(place, program, rate)
+    network = read_exercise(place, program, rate)
     if not virtual:
         from lab.p4 import hold
 

@@ -8,10 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from p4net.network import P4Network
-from p4net.tutorials import find
+from p4net.tutorials import read_exercise
 
 EXAMPLE = Path(__file__).resolve().parents[2] / "examples/router"
-PROGRAMS = EXAMPLE / "build"
 IPS = {"h1": "10.0.1.1", "h2": "10.0.2.2", "h3": "10.0.3.3"}
 MACS = {name: f"08:00:00:00:0{name[1]}:11" for name in IPS}
 PORTS = {"s1": {"h1": 1, "h2": 2, "h3": 3}, "s2": {"h1": 1, "h2": 1, "h3": 2}}
@@ -31,8 +30,8 @@ def write_exercise(folder: Path, links: list[Any] | None = None, **switch: Any) 
     """Its folder, with a compiled program. `switch`: more keys of s1."""
     build = folder / "build"
     build.mkdir(parents=True)
-    for name in ("router.json", "router.p4.p4info.txtpb"):
-        shutil.copy(PROGRAMS / name, build / name)
+    shutil.copy(EXAMPLE / "router.json", build / "router.json")
+    shutil.copy(EXAMPLE / "router.p4info.txtpb", build / "router.p4.p4info.txtpb")
     hosts = {
         name: {
             "ip": f"{ip}/24",
@@ -67,4 +66,4 @@ def write_exercise(folder: Path, links: list[Any] | None = None, **switch: Any) 
 
 def exercise(folder: Path, links: list[Any] | None = None, **switch: Any) -> P4Network:
     """The network as it is read."""
-    return find(write_exercise(folder / "exercise", links, **switch))
+    return read_exercise(write_exercise(folder / "exercise", links, **switch))

@@ -235,7 +235,7 @@ def test_any_text_makes_steps_or_names_its_line(text: str) -> None:
 
 @given(st.lists(st.tuples(st.booleans(), st.integers(0, 5)), max_size=30))
 def test_handles_are_those_of_a_model_of_bmv2(changes: list[tuple[bool, int]]) -> None:
-    """BMv2's: the lowest free index, with the count of its frees above 24 bits; entries are told apart by their
+    """BMv2's: the lowest free index, with the count of its frees above 24 bits; entries differ by their
     ports."""
     frees, held, lines = [0] * 40, dict[int, tuple[int, int]](), []
     for number, (add, which) in enumerate(changes):

@@ -21,7 +21,7 @@ from lab import journal as records
 from lab.launch import NetworkError
 from lab.p4 import P4Live
 from p4net.errors import P4NetError
-from p4net.tutorials import find
+from p4net.tutorials import read_exercise
 
 pytestmark = pytest.mark.root
 NAME = "p4-live-test"
@@ -30,7 +30,7 @@ NAME = "p4-live-test"
 @pytest.fixture(scope="module")
 def live(tmp_path_factory: pytest.TempPathFactory) -> Iterator[P4Live]:
     """The router's network, with the usual host commands, and one that fails."""
-    value = find(EXAMPLE)
+    value = read_exercise(EXAMPLE)
     host = value.host("h2")
     value = replace(value, hosts={**value.hosts, "h2": replace(host, commands=(*host.commands, "false"))})
     with P4Live(value, log_dir=tmp_path_factory.mktemp("live") / "logs", name=NAME) as network:
@@ -92,7 +92,7 @@ def test_live_switch_refuses_queues_that_virtual_time_alone_has(tmp_path: Path) 
     folder = write_exercise(tmp_path / "command", cli_input="commands")
     (folder / "commands").write_text("set_queue_depth 9\nset_queue_depth 5 1")
     with pytest.raises(P4NetError, match=r"commands:2: a depth of one port is there in virtual time alone"):
-        P4Live(find(folder), log_dir=tmp_path / "logs")
+        P4Live(read_exercise(folder), log_dir=tmp_path / "logs")
 
 
 def test_command_holds_the_network_until_it_is_interrupted(tmp_path: Path, live: P4Live) -> None:

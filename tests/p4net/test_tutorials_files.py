@@ -8,17 +8,18 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from exercise import EXAMPLE, PROGRAMS, exercise, write_exercise
+from exercise import EXAMPLE, exercise, write_exercise
 
 from p4net.errors import P4NetError
 from p4net.network import P4Host, P4Network
-from p4net.tutorials import RATE_BPS, find
+from p4net.tutorials import RATE_BPS, read_exercise
 from topologies.errors import LabError
 
 
 def test_reader_takes_hosts_switches_and_links(tmp_path: Path) -> None:
     network = exercise(tmp_path, cpu_port="510", priority_queues=2, queue_depth=100, queue_rate=1000)
     topology = network.topology
+    assert topology.name == "exercise"
     assert [(one.name, one.device_id) for one in topology.switches] == [("s1", 0), ("s2", 1)]
     assert network.host("h1") == P4Host(
         24, ("route add default gw 10.0.1.254 dev eth0", "arp -i eth0 -s 10.0.1.254 08:00:00:00:01:00")
@@ -34,7 +35,7 @@ def test_reader_takes_hosts_switches_and_links(tmp_path: Path) -> None:
     assert [len(entries.steps(s1.program.schema)) for entries in s1.entries] == [4]
 
 
-def test_switches_have_programs_of_their_own(tmp_path: Path) -> None:
+def test_switches_have_separate_programs(tmp_path: Path) -> None:
     """s1 by its own key, s2 by its runtime JSON; commands go before JSON, as the tutorials' script has it."""
     folder = write_exercise(tmp_path / "exercise", cli_input="s1-commands.txt", program="build/other.json")
     (folder / "s1-commands.txt").write_text("table_add routes drop 10.9.0.0/16 =>")
@@ -43,7 +44,7 @@ def test_switches_have_programs_of_their_own(tmp_path: Path) -> None:
     (folder / "s1-runtime.json").write_text(json.dumps(runtime))
     for name in ("router.json", "router.p4.p4info.txtpb"):
         shutil.copy(folder / "build" / name, folder / "build" / name.replace("router", "other"))
-    network = find(folder)
+    network = read_exercise(folder)
     assert {name: switch.program.name for name, switch in network.switches.items()} == {"s1": "other", "s2": "router"}
     assert [type(one).__name__ for one in network.switches["s1"].entries] == ["Commands", "RuntimeJson"]
 
@@ -58,20 +59,20 @@ def test_makefile_names_topology_and_default_program(tmp_path: Path) -> None:
     for name in ("router.json", "router.p4.p4info.txtpb"):
         shutil.copy(folder / "build" / name, folder / "build" / name.replace("router", "second"))
     with pytest.raises(P4NetError, match=r"no topology.json: name the network's file"):
-        find(folder)
+        read_exercise(folder)
     (folder / "Makefile").write_text("TOPO = pod-topo/topology.json\ninclude ../../utils/Makefile\n")
     with pytest.raises(P4NetError, match=r"--program FILE.p4 \(router, second are there\)"):
-        find(folder)
+        read_exercise(folder)
     with (folder / "Makefile").open("a") as makefile:
         makefile.write("DEFAULT_PROG = second.p4\n")
-    assert {one.program.name for one in find(folder).switches.values()} == {"second"}
+    assert {one.program.name for one in read_exercise(folder).switches.values()} == {"second"}
 
 
 def test_given_program_goes_before_one_of_its_name(tmp_path: Path) -> None:
     folder = write_exercise(tmp_path / "exercise")
-    given = find(folder, PROGRAMS / "router.json").switches["s1"].program
-    assert given.json == PROGRAMS / "router.json"
-    assert find(folder).switches["s1"].program.json == folder / "build/router.json"
+    given = read_exercise(folder, EXAMPLE / "router.json").switches["s1"].program
+    assert given.json == EXAMPLE / "router.json"
+    assert read_exercise(folder).switches["s1"].program.json == folder / "build/router.json"
 
 
 def test_reader_names_both_ways_out_without_a_compiler(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -79,15 +80,15 @@ def test_reader_names_both_ways_out_without_a_compiler(tmp_path: Path, monkeypat
     monkeypatch.delenv("P4C", raising=False)
     folder = write_exercise(tmp_path / "exercise")
     shutil.copy(EXAMPLE / "router.p4", folder / "router.p4")
-    assert find(folder).switches["s1"].program.json == folder / "build/router.json"
+    assert read_exercise(folder).switches["s1"].program.json == folder / "build/router.json"
     (folder / "build/router.json").unlink()
     with pytest.raises(P4NetError, match=r"router.p4 isn't compiled: put p4c's p4c-bm2-ss on the PATH, or compile it"):
-        find(folder)
+        read_exercise(folder)
     with pytest.raises(P4NetError, match=r"router.p4 isn't compiled: .* or name the .json that p4c made"):
-        find(folder, EXAMPLE / "router.p4")
+        read_exercise(folder, EXAMPLE / "router.p4")
     (folder / "router.p4").unlink()
     with pytest.raises(P4NetError, match=r"neither .*build/router.json nor .*router.p4 exists"):
-        find(folder)
+        read_exercise(folder)
 
 
 CHANGES: list[tuple[Any, str]] = [
@@ -110,7 +111,7 @@ def test_reader_names_what_is_wrong_with_a_network(tmp_path: Path, change: Any, 
     change(topology)
     (folder / "topology.json").write_text(json.dumps(topology))
     with pytest.raises(LabError) as caught:
-        find(folder)
+        read_exercise(folder)
     assert why in str(caught.value)
 
 

@@ -16,7 +16,7 @@ from p4net.errors import P4NetError
 from p4net.network import P4Network
 from p4net.packets import udp
 from p4net.traffic import poisson
-from p4net.tutorials import find
+from p4net.tutorials import read_exercise
 from p4net.virtual import VirtualP4
 from virtualnet.errors import VirtualError
 
@@ -113,7 +113,7 @@ def test_queue_depth_drops_at_the_tail_by_queue(tmp_path: Path) -> None:
     """Of 100 frames at once, the port holds 10 and sends 1; another queue has its own depth, by a command."""
     folder = write_exercise(tmp_path / "exercise", LINKS, queue_depth=10, cli_input="commands")
     (folder / "commands").write_text("set_queue_depth 3 3 7\nset_queue_depth 5 1")
-    network = find(folder)
+    network = read_exercise(folder)
     low, high = udp(network, "h1", "h3", bytes(958)), udp(network, "h2", "h3", bytes(958), tos=7 << 5)
     with VirtualP4(network) as made:
         made.send_all("h1", np.zeros(100), [low])
@@ -131,7 +131,7 @@ def test_queue_rate_lets_packets_go_at_equal_distances(tmp_path: Path) -> None:
     """100 packets a second of queue 0; another queue has the link, also while that one rests."""
     folder = write_exercise(tmp_path / "exercise", LINKS, cli_input="commands")
     (folder / "commands").write_text("set_queue_rate 100 3 0")
-    network = find(folder)
+    network = read_exercise(folder)
     slow, fast = udp(network, "h1", "h3", bytes(958)), udp(network, "h2", "h3", bytes(958), tos=7 << 5)
     with VirtualP4(network) as made:
         made.send_all("h1", np.zeros(10), [slow])
@@ -260,11 +260,11 @@ def test_link_without_a_rate_is_one_of_the_topology(network: P4Network) -> None:
 def test_entries_that_a_switch_refuses_name_their_file(tmp_path: Path) -> None:
     folder = write_exercise(tmp_path / "exercise", cli_input="commands")
     (folder / "commands").write_text("table_add routes drop 10.0.1.1/32 =>")
-    with pytest.raises(P4NetError, match=r"s1-runtime.json:1: s1: .*ALREADY_EXISTS"), VirtualP4(find(folder)):
+    with pytest.raises(P4NetError, match=r"s1-runtime.json:1: s1: .*ALREADY_EXISTS"), VirtualP4(read_exercise(folder)):
         pass
     (folder / "commands").write_text("register_write threshold 0 7\nregister_read threshold 0")
-    with VirtualP4(find(folder)) as made:
+    with VirtualP4(read_exercise(folder)) as made:
         assert made.lines == {"s1": ["threshold[0] = 7"], "s2": []}
-    value = find(folder)
+    value = read_exercise(folder)
     with pytest.raises(P4NetError, match="at least 1 packet"):
         replace(value, switches={**value.switches, "s1": replace(value.switches["s1"], queue_depth=0)})

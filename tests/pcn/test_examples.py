@@ -106,6 +106,7 @@ def save(name: str, place: Path) -> None:
     for file, text in examples.files(name).items():
         (place / file).write_text(text)
     (place / "example.py").write_text(examples.python()[name])
+    (place / "examples").symlink_to(ROOT / "examples")
 
 
 ALONE = {name: block for name, block in HERE.items() if name not in LIVE}
