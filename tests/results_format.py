@@ -1,4 +1,4 @@
-"""What docs/results-format.md says that results hold."""
+"""What results hold by docs/results-format.md."""
 
 from __future__ import annotations
 

@@ -54,7 +54,7 @@ def render(groups: Sequence[Group], drawn: Mapping[str, str]) -> str:
 
 
 def _inline(name: str, text: str) -> str:
-    """An SVG file as an element: without its prolog, with ids of its own, as wide as there is room."""
+    """An SVG file as an element: without its prolog, with its own ids, as wide as there is room."""
     element = text[text.index("<svg") :]
     element = re.sub(r'\bid="', f'id="{name}-', element)
     element = re.sub(r'(href="|url\()#', rf"\1#{name}-", element)

@@ -14,7 +14,7 @@ from experiments.define.tables import Measured, Table
 from experiments.traffic.flows import ALL, PERCENTILES
 
 BINS, _LEAST = 20, 10
-"""How many bins there are at most; how many flows are in one at least, but for flows of one size."""
+"""How many bins there are at most; how many flows are in one at least, except for flows of one size."""
 STATISTICS = ("mean", *(f"p{q:g}" for q in PERCENTILES))
 _UNITS = {"ms": "completion time (ms)", "slowdown": "slowdown"}
 _SIDE_BY_SIDE = ("p50", "p95", "p99")

@@ -68,7 +68,7 @@ class Ack(NamedTuple):
 
 
 class Loss(NamedTuple):
-    """Packets of the flow are lost, so many bytes of frames, and will be repeated. `timeout`: all that were in flight,
+    """Packets of the flow are lost, `lost_bytes` of frames, and will be repeated. `timeout`: all that were in flight,
     as nothing new was acknowledged for as long as the host waits."""
 
     lost_bytes: int

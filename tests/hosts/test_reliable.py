@@ -31,10 +31,10 @@ void sender_free(struct reliable *sender) { reliable_free(sender); free(sender);
 bool is_open(const struct reliable *sender) { return reliable_open(sender); }
 bool complete(const struct reliable *sender) { return reliable_complete(sender); }
 uint64_t in_flight(const struct reliable *sender) { return transport_in_flight(&sender->flow); }
-uint64_t start(struct reliable *sender, uint64_t left, bool *asks)
+uint64_t start(struct reliable *sender, uint64_t left, bool *acks)
 {
     if (!reliable_room(sender)) abort();
-    return reliable_started(sender, left, asks);
+    return reliable_started(sender, left, acks);
 }
 bool acknowledged(struct reliable *sender, uint32_t psn, uint32_t in_order, uint64_t left, uint64_t *news)
 {
@@ -54,9 +54,9 @@ struct reliable_receiver *receiver_new(uint32_t kind, uint64_t next)
     return made;
 }
 void receiver_free(struct reliable_receiver *receiver) { free(receiver->came); free(receiver); }
-uint32_t take(struct reliable_receiver *receiver, uint32_t psn, bool asks, bool *fresh)
+uint32_t take(struct reliable_receiver *receiver, uint32_t psn, bool acks, bool *fresh)
 {
-    return reliable_take(receiver, psn, asks, fresh);
+    return reliable_take(receiver, psn, acks, fresh);
 }
 uint64_t next_of(const struct reliable_receiver *receiver) { return receiver->next; }
 """

@@ -30,7 +30,7 @@ SHORT = {
     "traffic": {"count": 20},
 }
 FIXED = {"fig5": ("pfc",)}
-"""Scenarios that have schemes of their own alone."""
+"""Scenarios that have only their own schemes."""
 
 
 def test_every_scenario_is_run_here() -> None:
