@@ -16,6 +16,10 @@ class LabError(Exception):
     """Something that a user can understand and mend: the message names the thing, and the way out if there is one."""
 
 
+class TopologyError(LabError):
+    """A topology that can't be: names the part at fault."""
+
+
 _NEAR, _ALIKE, _MANY = 3, 0.1, 12
 """Names that are offered at most, how much less near than the nearest they may be, and how many aren't all listed."""
 

@@ -15,9 +15,11 @@ from functools import cached_property
 from types import MappingProxyType
 
 from topologies import lossless, naming
-from topologies.errors import LabError
+from topologies.errors import TopologyError as TopologyError
+from topologies.flow_order import in_order
 from topologies.lossless import CREDITS, PFC
 from topologies.paths import Block, Paths, Ways, blocks
+from topologies.trails import Trail, Trails
 
 Value = int | float | str
 
@@ -28,10 +30,6 @@ EVEN, POLARISED = "even", "polarised"  # ECMP: do switches on a path choose by b
 # data plane recirculates, 511 BMv2's drop port.
 MAX_PORT = 507
 _MAC = re.compile(r"([0-9a-f]{2}:){5}[0-9a-f]{2}\Z")
-
-
-class TopologyError(LabError):
-    """A topology that can't be: names the part at fault."""
 
 
 @dataclass(frozen=True)
@@ -105,6 +103,7 @@ class FlowSpec:
     It may start before time 0. `rate_bps` limits it beside the scheme. Flows of one `group` are many and alike:
     results count them together. `traffic_class`: of its data; switches serve a higher one first, and what tells
     senders about congestion is of the highest, 7.
+    `after`: it starts when all flows with these ids have arrived whole, `start_s` later; in virtual time alone.
     """
 
     id: int
@@ -116,6 +115,7 @@ class FlowSpec:
     duration_s: float | None = None
     group: str = ""
     traffic_class: int = lossless.DATA_CLASS
+    after: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -253,25 +253,16 @@ class Topology:
 
     def max_rtt_s(self) -> float:
         """The largest base RTT between any two hosts: PCN's T, unless a scenario says otherwise."""
-        # Hosts at one node, with links of one length, are alike: one of them will do, or two for the way between them.
-        alike: dict[tuple[str, float], list[str]] = {}
-        for host in self._hosts:
-            alike.setdefault((self._paths.place(host), self.link_at(host, 0).delay_s), []).append(host)
-        some = [host for hosts in alike.values() for host in hosts[:2]]
-        to = {host: self._delays_to(host, some) for host in some}
-        return max((to[b][a] + to[a][b] for a in to for b in to if a < b), default=0.0)
+        return self._trails.max_rtt_s()
 
-    def _delays_to(self, destination: str, sources: Sequence[str]) -> dict[str, float]:
-        """Propagation delay to a host from each of these, along the routes."""
-        delays = {destination: 0.0}
+    def trail(self, src: str, dst: str) -> Trail:
+        """Rate and delay of the links of `path`, in order. Raises TopologyError if there is no way."""
+        return self._trails.between(self.host(src).name, self.host(dst).name)
 
-        def delay(node: str) -> float:
-            if node not in delays:
-                port = self.route(node, destination)
-                delays[node] = self._at[Endpoint(node, port)].delay_s + delay(self._peers[node][port].node)
-            return delays[node]
-
-        return {host: delay(host) for host in sources}
+    @cached_property
+    def _trails(self) -> Trails:
+        links = {(end.node, end.port): link for end, link in self._at.items()}
+        return Trails(self.name, self._hosts, self._paths, links)
 
     def without(self, *pairs: tuple[str, str]) -> Topology:
         """The topology less all links between the nodes of each pair. Raises TopologyError where there are none, and
@@ -385,6 +376,7 @@ def _validate(topology: Topology) -> None:
             raise TopologyError(f"flow {flow.id} goes from {flow.src} to itself")
         if not 0 <= flow.traffic_class < lossless.CLASSES:
             raise TopologyError(f"flow {flow.id}: class {flow.traffic_class}: there are 0 to {lossless.CLASSES - 1}")
+    in_order(topology.flows)
 
 
 def _validate_flow_control(topology: Topology) -> None:

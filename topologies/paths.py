@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby, pairwise
 from operator import itemgetter
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 if TYPE_CHECKING:
     from topologies.model import Endpoint, Host
 
 _ADDRESS_BITS = 32
+_L = TypeVar("_L")
 
 
 @dataclass(frozen=True)
@@ -117,6 +118,40 @@ class Paths:
             return ()
         nearer, place = self._reached[hops - 1], self._bits[end.node]
         return tuple(port for port, peer in self._links[node] if nearer.get(peer, 0) & place)
+
+    def trails(self, label: Callable[[str, int], _L]) -> tuple[list[tuple[_L, int]], dict[str, dict[int, int]]]:
+        """Labels of the links, by the port that each leaves from, on the paths by the lowest ports from each switch to
+        each place. A trail is a number: of a first label and the trail behind it, which the list has; 0 has none. By
+        switch, the trails that leave it, each with the set of the places that it leads to. Where many links are alike,
+        these are few."""
+        parts: list[tuple[_L, int]] = []
+        numbers: dict[tuple[_L, int], int] = {}
+        found: dict[str, dict[int, int]] = {node: {} for node in self._links}
+        before = {place: {0: bit} for place, bit in self._bits.items()}
+        labels = {node: [(label(node, port), peer) for port, peer in links] for node, links in self._links.items()}
+        for place, own in before.items():
+            found[place] |= own
+        for nearer, reached in pairwise(self._reached):
+            latest: dict[str, dict[int, int]] = {}
+            for node, left in reached.items():
+                own = latest[node] = {}
+                for first, peer in labels[node]:
+                    if not (through := nearer.get(peer, 0) & left):
+                        continue
+                    left ^= through
+                    for rest, places in before[peer].items():
+                        if common := places & through:
+                            number = numbers.setdefault((first, rest), len(parts) + 1)
+                            if number > len(parts):
+                                parts.append((first, rest))
+                            own[number] = own.get(number, 0) | common
+                found[node] |= own
+            before = latest
+        return parts, found
+
+    def bit(self, host: str) -> int:
+        """The set that has a host's place alone; empty for a node that is no switch."""
+        return self._bits.get(self.place(host), 0)
 
     def _hops(self, switch: str, place: str) -> int | None:
         bit = self._bits.get(place, 0)

@@ -27,7 +27,7 @@ def from_dict(raw: dict[str, Any]) -> Topology:
         hosts=tuple(Host(**host) for host in raw["hosts"]),
         switches=tuple(_switch(switch) for switch in raw["switches"]),
         links=tuple(Link(**{**link, "a": Endpoint(**link["a"]), "b": Endpoint(**link["b"])}) for link in raw["links"]),
-        flows=tuple(FlowSpec(**flow) for flow in raw["flows"]),
+        flows=tuple(FlowSpec(**{**flow, "after": tuple(flow.get("after", ()))}) for flow in raw["flows"]),
         parameters=raw["parameters"],
         flow_control=raw["flow_control"],
     )

@@ -266,15 +266,15 @@ class Node:
         return tuple(found)
 
 
-def read_text(path: Path) -> str:
-    """A file's text, of at most `MOST_BYTES`. Raises FileError."""
+def read_text(path: Path, most_bytes: int = MOST_BYTES) -> str:
+    """A file's text, of at most `most_bytes`. Raises FileError."""
     try:
         with path.open("rb") as file:
-            data = file.read(MOST_BYTES + 1)
+            data = file.read(most_bytes + 1)
     except OSError as error:
         raise FileError(f"{path}: {error.strerror or error}") from None
-    if len(data) > MOST_BYTES:
-        raise FileError(f"{path}: more than {MOST_BYTES // 2**20} MiB")
+    if len(data) > most_bytes:
+        raise FileError(f"{path}: more than {most_bytes // 2**20} MiB")
     try:
         return data.decode("utf-8")
     except UnicodeDecodeError as error:

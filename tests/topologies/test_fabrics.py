@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from ipaddress import IPv4Address
+from itertools import permutations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from topologies.clos import clos
 from topologies.dumbbell import dumbbell
 from topologies.fat_tree import fat_tree
 from topologies.found import find_topology
 from topologies.head_of_line import P3, head_of_line
-from topologies.model import Topology, TopologyError, make_racks
+from topologies.model import Endpoint, Link, Switch, Topology, TopologyError, make_hosts, make_racks
 from topologies.parking_lot import parking_lot
 
 
@@ -179,3 +183,52 @@ def test_head_of_line_is_tcd_s_network() -> None:  # 3.4, 3.6, 3.7
     assert head_of_line(xoff_bytes=100e3).number("xon_bytes") == 98e3
     with pytest.raises(TopologyError, match="0 bursting hosts; at least 1 is needed"):
         head_of_line(bursting=0)
+
+
+@pytest.mark.parametrize(
+    "topology",
+    [
+        clos(pods=3),
+        fat_tree(6),
+        parking_lot(4),
+        head_of_line(),
+        dumbbell(),
+        find_topology("two-pods").build({}),
+        replace(clos(), links=tuple(replace(one, delay_s=i % 7 * 1e-6) for i, one in enumerate(clos().links))),
+    ],
+    ids=lambda one: one.name,
+)
+def test_trail_has_the_links_of_the_path(topology: Topology) -> None:
+    """The reference follows each route hop by hop."""
+    names = [host.name for host in topology.hosts]
+    some = [*names[:5], *names[:: max(1, len(names) // 11)], names[-1]]
+    for src, dst in permutations(dict.fromkeys(some), 2):
+        links = [topology.link_at(end.node, end.port) for end in topology.path(src, dst)]
+        assert topology.trail(src, dst) == tuple((link.rate_bps, link.delay_s) for link in links)
+    rtts = [topology.rtt_s(*pair) for pair in permutations(dict.fromkeys(some), 2)]
+    assert topology.max_rtt_s() >= max(rtts) * (1 - 1e-12)
+
+
+@given(st.integers(2, 7), st.data())
+def test_longest_round_trip_is_that_of_some_pair(switches: int, data: st.DataObject) -> None:
+    """Any network of a few switches, each with two hosts, and links of different lengths."""
+    delay = st.sampled_from([0.0, 1e-9, 1e-6, 7e-6])
+    tree = [(i, data.draw(st.integers(0, i - 1))) for i in range(1, switches)]
+    more = data.draw(
+        st.lists(st.tuples(*[st.integers(0, switches - 1)] * 2).filter(lambda one: one[0] != one[1]), max_size=5)
+    )
+    ports = Counter[int]()
+
+    def end(switch: int) -> Endpoint:
+        ports[switch] += 1
+        return Endpoint(f"s{switch}", ports[switch])
+
+    hosts = make_hosts([f"h{i}" for i in range(2 * switches)])
+    links = [Link(Endpoint(f"h{i}", 0), end(i // 2), 1e9, data.draw(delay)) for i in range(2 * switches)]
+    links += [Link(end(a), end(b), 1e9, data.draw(delay)) for a, b in (*tree, *more)]
+    made = Topology("any", hosts, tuple(Switch(f"s{i}", i + 1) for i in range(switches)), tuple(links))
+    pairs = list(permutations([host.name for host in hosts], 2))
+    assert made.max_rtt_s() == pytest.approx(max(made.rtt_s(*pair) for pair in pairs), rel=1e-12)
+    for src, dst in pairs:
+        path = [made.link_at(end.node, end.port) for end in made.path(src, dst)]
+        assert made.trail(src, dst) == tuple((link.rate_bps, link.delay_s) for link in path)

@@ -252,7 +252,11 @@ def test_own_format_gives_all_back() -> None:
         made,
         switches=(made.switches[0], buffered),
         flow_control="credits",
-        flows=(*made.flows, FlowSpec(7, "a0", "b1", -1 / 3e5, rate_bps=1e10 / 3)),
+        flows=(
+            *made.flows,
+            FlowSpec(7, "a0", "b1", -1 / 3e5, rate_bps=1e10 / 3),
+            FlowSpec(8, "b1", "a0", 5e-6, 9, after=(1,)),
+        ),
     )
     for form in ("pcn", "pcn-json"):
         write = FORMATS[form].write

@@ -104,6 +104,7 @@ FLOW: dict[str, Field] = {
     "duration": optional(_quantity("time")),
     "group": optional(_text, ""),
     "class": optional(_count, DATA_CLASS),
+    "after": optional(lambda node: tuple(node.elements(_count)), ()),
 }
 DEFAULTS: dict[str, Field] = {name: LINK[name] for name in ("rate", "delay")}
 TOPOLOGY: dict[str, Field] = {
@@ -185,6 +186,7 @@ def _topology(source: Source, node: Node, split_hosts: int) -> Topology:
             one["duration"],
             one["group"],
             one["class"],
+            one["after"],
         )
         for number, (_, one) in enumerate(found["flows"], start=1)
     )
@@ -263,6 +265,7 @@ def _flow_fields(one: FlowSpec) -> dict[str, Any]:
         "duration": None if one.duration_s is None else _exact("time", one.duration_s),
         "group": one.group or None,
         "class": one.traffic_class,
+        "after": list(one.after) or None,
     }
     return {key: value for key, value in made.items() if value is not None}
 
@@ -299,7 +302,8 @@ _FIELDS = {
     "`links`": "`{a, b, rate, delay}`: ends are a node or `NODE:PORT`, without a port the next one; the rate is each "
     "way, the delay one way",
     "`defaults`": "`{rate, delay}` of links that give none",
-    "`flows`": "`{src, dst, start, size, rate, duration, class, group, id}`",
+    "`flows`": "`{src, dst, start, size, rate, duration, class, group, id, after}`; `after: [1, 2]`: it starts when "
+    "these flows have arrived whole, `start` later, in virtual time alone",
     "`flow_control`": "`pfc` or `credits`",
     "`parameters`": "`xoff_bytes: 512KB` and so on, and any of your own",
     "`name`": "the network's; without it the file's",

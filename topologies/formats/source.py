@@ -9,7 +9,18 @@ from pathlib import Path
 from typing import NamedTuple, TypeVar
 
 from topologies.model import Topology, TopologyError
-from topologies.tree import ComposeError, FileError, MappingOf, Node, Scalar, Tree, compose, read_text, read_tree
+from topologies.tree import (
+    MOST_BYTES,
+    ComposeError,
+    FileError,
+    MappingOf,
+    Node,
+    Scalar,
+    Tree,
+    compose,
+    read_text,
+    read_tree,
+)
 
 T = TypeVar("T")
 
@@ -31,10 +42,10 @@ class Source:
     text: str
 
     @classmethod
-    def of(cls, path: Path) -> Source:
+    def of(cls, path: Path, most_bytes: int = MOST_BYTES) -> Source:
         """Raises FormatError."""
         try:
-            return cls(path, read_text(path))
+            return cls(path, read_text(path, most_bytes))
         except FileError as error:
             raise FormatError(str(error)) from None
 

@@ -1,0 +1,58 @@
+"""Flows that start after others: each behind those that it waits for."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from topologies.errors import TopologyError
+
+if TYPE_CHECKING:
+    from topologies.model import FlowSpec
+
+_MOST_NAMED = 5
+"""Flows of a circle that an error names."""
+
+
+def in_order(flows: Sequence[FlowSpec]) -> Sequence[FlowSpec]:
+    """Return the flows, each behind those of its `after`, else in their order. Raises TopologyError where a flow waits
+    for itself, for one that isn't there or has no size, or where flows wait for each other."""
+    if not any(flow.after for flow in flows):
+        return flows
+    by_id = {flow.id: flow for flow in flows}
+    if len(by_id) < len(flows):
+        raise TopologyError("flows wait for others by their ids, and an id is used twice")
+    followers: dict[int, list[FlowSpec]] = {}
+    left: dict[int, int] = {}
+    for flow in flows:
+        for other in flow.after:
+            if other == flow.id:
+                raise TopologyError(f"flow {flow.id} waits for itself")
+            if other not in by_id:
+                raise TopologyError(f"flow {flow.id} waits for flow {other}, which isn't there")
+            if by_id[other].size_bytes is None:
+                raise TopologyError(f"flow {flow.id} waits for flow {other}, which has no size, so never arrives whole")
+            followers.setdefault(other, []).append(flow)
+        left[flow.id] = len(flow.after)
+    ordered = [flow for flow in flows if not flow.after]
+    for flow in ordered:  # it grows
+        for follower in followers.get(flow.id, ()):
+            left[follower.id] -= 1
+            if not left[follower.id]:
+                ordered.append(follower)
+    if len(ordered) < len(flows):
+        circle = _circle([flow for flow in flows if left[flow.id]], left)
+        names = " -> ".join(map(str, circle[:_MOST_NAMED])) + (" -> ..." if len(circle) > _MOST_NAMED else "")
+        raise TopologyError(f"flows wait for each other: {names} -> {circle[0]}")
+    return ordered
+
+
+def _circle(stuck: Sequence[FlowSpec], left: dict[int, int]) -> list[int]:
+    """Of flows that never start the numbers of some that wait for each other, each for the next."""
+    waits = {flow.id: next(other for other in flow.after if left[other]) for flow in stuck}
+    seen: dict[int, int] = {}
+    at = stuck[0].id
+    while at not in seen:
+        seen[at] = len(seen)
+        at = waits[at]
+    return list(seen)[seen[at] :]
