@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import math
 from dataclasses import dataclass
+from functools import partial
 from typing import NamedTuple
 
 from hosts import compiled, wire
@@ -51,7 +52,7 @@ class FlowStats:
     timeouts: int
     duplicate_packets: int
     refused_packets: int
-    start_s: float
+    start_s: float | None
     ended_s: float | None
     first_s: float | None
     last_s: float | None
@@ -83,13 +84,12 @@ class VirtualFlow:
 
     def stats(self) -> FlowStats:
         raw = native.FlowStats()
-        self._library.vn_flow_stats(self._handle, self.index, ctypes.byref(raw))
+        self._library.vn_flow_stats(self._handle, self.index, 1, ctypes.byref(raw))
         return FlowStats(
             raw.sent, raw.sent_bytes, raw.sent_payload, raw.received, raw.received_bytes, raw.received_payload,
             raw.marked_ce, raw.marked_ue, raw.out_of_order, raw.lost, raw.cnps_sent, raw.cnps_received, raw.rate_bps,
             raw.window_bytes, raw.in_flight_bytes, raw.repeated, raw.timeouts, raw.again, raw.refused,
-            raw.start_ps / 1e12,
-            *(_seconds(time) for time in (raw.ended_ps, raw.first_ps, raw.last_ps, raw.complete_ps)),
+            *map(_seconds, (raw.start_ps, raw.ended_ps, raw.first_ps, raw.last_ps, raw.complete_ps)),
         )  # fmt: skip
 
 
@@ -110,23 +110,27 @@ def configure(
     scheme: Configured,
     seed: int,
     payload_bytes: int,
-    start_s: float,
+    start_s: float | None,
+    end_s: float | None = None,
+    group: int = native.NO_GROUP,
     in_c: bool = True,
     reliability: Reliability = LOSSLESS,
 ) -> tuple[native.FlowConfig, ReactionPoint, NotificationPoint]:
-    """What the engine needs of a flow, and the flow's two ends; `in_c`: the RP in C, if the scheme has one. Raises
-    VirtualError."""
+    """What the engine needs of a flow, and the flow's two ends; `start_s` None: it waits for others; `end_s` None: its
+    bytes alone end it; `in_c`: the RP in C, if the scheme has one. Raises VirtualError."""
     if not 1 <= payload_bytes <= MAX_PAYLOAD:
         raise VirtualError(f"flow {spec.id}: a payload of {payload_bytes} bytes: 1 to {MAX_PAYLOAD} are possible")
     try:
-        rp = compiled.new_rp(scheme, src.rate_bps) if in_c else scheme.new_rp(src.rate_bps)
-        np = scheme.new_np()
+        make = partial(compiled.new_rp, scheme) if in_c else scheme.new_rp
+        rp, np = make(src.rate_bps), scheme.new_np()
+        # One that starts later is another: what it requests of the flow, an RP decides at its start.
+        first = rp if start_s is not None else make(src.rate_bps)
     except SchemeError as error:
         raise VirtualError(f"flow {spec.id}: {error}") from error
     try:
-        rp.on_start(start_s)
-        check_rate(rp.rate_bps)
-        check_window(rp.window_bytes)
+        first.on_start(start_s or 0.0)
+        check_rate(first.rate_bps)
+        check_window(first.window_bytes)
     except Exception as error:
         raise VirtualError(f"flow {spec.id}: its RP begins wrongly: {error_text(error)}") from error
     repeats = reliability.repeats is not Repeats.NOTHING
@@ -150,6 +154,7 @@ def configure(
     config = native.FlowConfig(
         src=src.node,
         dst=dst.node,
+        group=group,
         priority=spec.traffic_class,
         cnp_bytes=wire.CNP_BYTES,
         ack_bytes=wire.ACK_BYTES,
@@ -158,15 +163,15 @@ def configure(
         payload_bytes=payload_bytes,
         last_payload_bytes=last_bytes,
         packets=packets,
-        start_ps=picoseconds(start_s),
-        end_ps=NEVER if spec.duration_s is None else picoseconds(start_s + spec.duration_s),
+        start_ps=NEVER if start_s is None else picoseconds(start_s),
+        end_ps=NEVER if end_s is None else picoseconds(end_s),
         period_ps=period_ps,
         phase_ps=int(window_phase(np, seed, int.from_bytes(src.ip, "big"), spec.id) * period_ps) if period_ps else 0,
-        timer_ps=timer_ps(rp),
-        due_bytes=NEVER if rp.due_bytes is None else rp.due_bytes,
-        rate_bps=min(rp.rate_bps, limit_bps(spec)),
+        timer_ps=NEVER if start_s is None else timer_ps(rp),
+        due_bytes=NEVER if first.due_bytes is None else first.due_bytes,
+        rate_bps=min(first.rate_bps, limit_bps(spec)),
         limit_bps=limit_bps(spec),
-        window_bytes=rp.window_bytes,
+        window_bytes=first.window_bytes,
         compiled=rp.address if isinstance(rp, compiled.CompiledReactionPoint) else None,
         every=every,
         reliability=reliability.repeats,
@@ -178,7 +183,7 @@ def configure(
         data=_template(data),
         last=_template(last),
         cnp=_template(wire.cnp_start(back, spec.id)),
-        ack=_template(wire.ack_start(back, spec.id) if rp.wants_acks or repeats else b""),
+        ack=_template(wire.ack_start(back, spec.id) if first.wants_acks or repeats else b""),
     )
     return config, rp, np
 

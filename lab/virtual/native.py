@@ -18,6 +18,7 @@ from virtualnet import native
     FLOW_WINDOW,
 ) = range(11, 19)
 """enum vn_flow_source."""
+NO_GROUP, OF_GROUP = 2**32 - 1, 1
 
 _u8, _u16, _u32, _u64, _i64 = ctypes.c_uint8, ctypes.c_uint16, ctypes.c_uint32, ctypes.c_uint64, ctypes.c_int64
 _double, _int, _object = ctypes.c_double, ctypes.c_int, ctypes.py_object
@@ -36,6 +37,7 @@ class FlowConfig(ctypes.Structure):
     _fields_ = [
         ("src", _u32),
         ("dst", _u32),
+        ("group", _u32),
         ("priority", _u8),
         ("wants_marked", _u8),
         *[(name, _u8) for name in ("needs_rec_rate", "reliability", "exact_marks")],
@@ -77,8 +79,9 @@ RDMA = native.Part(
         "vn_rdma": (_int, [_object] * 6),
         "vn_rdma_calls": (None, [_object] * 3),
         "vn_add_flow": (_i64, [ctypes.POINTER(FlowConfig), _object, _object]),
+        "vn_flow_after": (_int, [_u32, _u32, _u64]),
         "vn_stop_flow": (_int, [_u32]),
-        "vn_flow_stats": (_int, [_u32, ctypes.POINTER(FlowStats)]),
+        "vn_flow_stats": (_int, [_u32, _u32, ctypes.c_void_p]),
         "vn_measure_latency": (_int, []),
         "vn_latency": (ctypes.POINTER(_u64), [_u32]),
     },

@@ -7,11 +7,13 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import math
 from collections.abc import Callable, Iterator, Mapping
 from types import MappingProxyType
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from controller.configure import packet_generator, plan, program_switch, require_tables
 from controller.in_process import InProcessSwitch
@@ -21,7 +23,7 @@ from hosts.algorithms import Ack, Cnm, Cnp, Configured, Loss, Mark, Window
 from hosts.reliability import LOSSLESS, Reliability
 from lab.virtual.flows import Nic, VirtualFlow, configure
 from lab.virtual.latency import BUCKETS, Latency
-from lab.virtual.native import RDMA
+from lab.virtual.native import NO_GROUP, RDMA, FlowStats
 from lab.virtual.sources import Sources
 from softswitch import signals
 from topologies.lossless import CREDITS
@@ -30,6 +32,7 @@ from virtualnet import native
 from virtualnet.errors import VirtualError
 from virtualnet.switch import LoadedProgram, VirtualSwitch, load
 from virtualnet.timed import TimedNetwork
+from virtualnet.times import picoseconds
 
 _MARKS = tuple(map(Mark, range(4)))
 _PORT_MAC = 0x02_50_43_4E_00_00
@@ -79,6 +82,7 @@ class VirtualNetwork(TimedNetwork, Sources):
         self._reliability = reliability
         self._nics: dict[str, Nic] = {}
         self._by_index: list[VirtualFlow] = []
+        self._groups: dict[str, int] = {}
         if topology.flow_control == CREDITS and not pfc:
             raise VirtualError(f"{topology.name}: credits are counted by switches themselves, not by a program")
         made: dict[str, VirtualSwitch] = {}
@@ -117,29 +121,62 @@ class VirtualNetwork(TimedNetwork, Sources):
         for switch in self.switches.values():
             switch.close()
 
-    def add_flow(self, spec: FlowSpec, start_s: float | None = None) -> VirtualFlow:
-        """A flow between hosts of the topology, from `start_s` (simulated seconds; default: the spec's)."""
+    def add_flow(self, spec: FlowSpec, start_s: float | None = None, end_s: float | None = None) -> VirtualFlow:
+        """A flow between hosts of the topology, from `start_s` (simulated seconds; default: the spec's) to `end_s`
+        (default: the spec's duration later). One that waits for others, which are there already and haven't arrived,
+        starts `start_s` after them."""
         if spec.id in self.flows:
             raise VirtualError(f"flow {spec.id} is there already")
         start_s = spec.start_s if start_s is None else start_s
-        if start_s < self.now_s:
+        if spec.after:
+            self._require_waiting(spec, start_s)
+        elif start_s < self.now_s:
             raise VirtualError(f"flow {spec.id} starts at {start_s:g} s, which is over")
+        elif end_s is None and spec.duration_s is not None:
+            end_s = start_s + spec.duration_s
         if not 0 <= spec.traffic_class < native.CLASSES:
             raise VirtualError(f"flow {spec.id}: class {spec.traffic_class}: there are 0 to {native.CLASSES - 1}")
-        src, dst = (self._nics[self.topology.host(name).name] for name in (spec.src, spec.dst))
+        for name in (spec.src, spec.dst):
+            if name not in self._nics:
+                self.topology.host(name)  # raises
+        src, dst = self._nics[spec.src], self._nics[spec.dst]
         reliability = self._reliability.get(spec.traffic_class, LOSSLESS)
-        config, rp, np = configure(
-            src, dst, spec, self.scheme, self._seed, self._payload_bytes, start_s, self._in_c, reliability
+        begin_s = None if spec.after else start_s
+        group = self._groups.get(spec.group, len(self._groups)) if spec.group else NO_GROUP
+        config, rp, np_ = configure(
+            src,
+            dst,
+            spec,
+            self.scheme,
+            self._seed,
+            self._payload_bytes,
+            begin_s,
+            end_s,
+            group,
+            self._in_c,
+            reliability,
         )
-        index = self._check(self._library.vn_add_flow(self._changing(), ctypes.byref(config), rp, np))
-        flow = VirtualFlow(self._library, self._alive(), index, spec, rp, np)
+        index = self._check(self._library.vn_add_flow(self._changing(), ctypes.byref(config), rp, np_))
+        for other in spec.after:
+            delay = picoseconds(start_s)
+            self._check(self._library.vn_flow_after(self._changing(), index, self.flows[other].index, delay))
+        flow = VirtualFlow(self._library, self._alive(), index, spec, rp, np_)
         self.flows[spec.id] = flow
+        if spec.group:
+            self._groups[spec.group] = group
         self._by_index.append(flow)
         return flow
 
     def stop_flow(self, number: int) -> None:
         """The flow starts no further frame; what has started arrives."""
         self._check(self._library.vn_stop_flow(self._changing(), self.flows[number].index))
+
+    def flow_stats(self) -> NDArray[Any]:
+        """Counts of all flows, in the order in which they were added: a row each of `FlowStats`' fields as the engine
+        has them, times in ps (NEVER: not yet)."""
+        rows = np.empty(len(self._by_index), np.dtype(FlowStats))
+        self._check(self._library.vn_flow_stats(self._alive(), 0, rows.size, rows.ctypes.data))
+        return rows
 
     def measure_latency(self) -> None:
         """Measures how long each data packet takes; before any is sent."""
@@ -153,6 +190,19 @@ class VirtualNetwork(TimedNetwork, Sources):
         return Latency(np.ctypeslib.as_array(counts, (BUCKETS,)).astype(np.int64))
 
     # ---- inside ----
+
+    def _require_waiting(self, spec: FlowSpec, delay_s: float) -> None:
+        """Raises VirtualError where a flow can't wait for those of its `after`."""
+        if spec.duration_s is not None:
+            raise VirtualError(f"flow {spec.id} waits for others: it has a size, and no duration")
+        if not 0 <= delay_s < math.inf:
+            raise VirtualError(f"flow {spec.id} starts {delay_s:g} s after others: 0 or later is possible")
+        for other in spec.after:
+            found = self.flows.get(other)
+            if found is None:
+                raise VirtualError(f"flow {spec.id} waits for flow {other}: add that one before it")
+            if found.spec.size_bytes is None or found.stats().complete_s is not None:
+                raise VirtualError(f"flow {spec.id} waits for flow {other}, which has arrived, or never does whole")
 
     def _prepare(self) -> None:
         self._check(self._library.vn_rdma(self._handle, Window, Cnp, Cnm, Ack, Loss, _MARKS))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Protocol
 
 from lab.virtual import native as rdma
@@ -26,6 +27,7 @@ class Sources:
 
     topology: Topology
     flows: dict[int, VirtualFlow]
+    _groups: dict[str, int]
     switches: Mapping[str, _Cells]
     _nodes: dict[str, int]
 
@@ -74,6 +76,10 @@ class Sources:
     def flow_marked_ue_packets(self, flow: int) -> Source:
         """Likewise marked UE."""
         return Source(f"flow {flow} marked UE", rdma.FLOW_MARKED_UE_PACKETS, self.flows[flow].index)
+
+    def of_group(self, source: Source, group: str) -> Source:
+        """Of all flows of a group together what `source` is of one: bytes sent, or what is received of it."""
+        return replace(source, name=f"{source.name} of {group}", object=self._groups[group], number=rdma.OF_GROUP)
 
     def _switch(self, name: str) -> _Cells:
         self.topology.switch(name)

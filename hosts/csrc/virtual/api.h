@@ -14,8 +14,11 @@ int vn_rdma(struct vn_context *, PyObject *window, PyObject *cnp, PyObject *cnm,
  * method of an RP, with (flow, now_s). `flow` is the item of the list `flows` at the flow's index. */
 void vn_rdma_calls(struct vn_context *, PyObject *flows, PyObject *on_window, PyObject *on_rate);
 
+enum { VN_NO_GROUP = UINT32_MAX };
+
 struct vn_flow_config {
     uint32_t src, dst; /* hosts */
+    uint32_t group; /* that it counts in: from 0, at most the number of groups so far; VN_NO_GROUP: none */
     uint8_t priority;
     uint8_t wants_marked; /* the NP has on_marked */
     uint8_t needs_rec_rate; /* the RP wants no CNP without RecRate */
@@ -25,7 +28,7 @@ struct vn_flow_config {
     uint32_t frame_bytes, last_frame_bytes, payload_bytes, last_payload_bytes;
     uint32_t every; /* packets from AckReq to AckReq; 0: no packet has it, but those that fill the window */
     uint64_t packets;   /* 0: no end */
-    uint64_t start_ps, end_ps;
+    uint64_t start_ps, end_ps; /* start_ps VN_NEVER: it waits for others, see vn_flow_after */
     uint64_t period_ps; /* of the NP's windows; 0: none */
     uint64_t phase_ps;  /* from the start of a window to the first packet */
     uint64_t timeout_ps,
@@ -40,6 +43,9 @@ struct vn_flow_config {
 };
 /* A flow that starts now or later, and its algorithms. Returns the flow's index, in order of addition; on the wire its QP names it. */
 int64_t vn_add_flow(struct vn_context *, const struct vn_flow_config *, PyObject *rp, PyObject *np);
+/* `flow`, added with the start VN_NEVER, starts `delay_ps` after the last of those has arrived whole that it waits for, which `other` is
+ * one more of. Its RP's on_start is called then. */
+int vn_flow_after(struct vn_context *, uint32_t flow, uint32_t other, uint64_t delay_ps);
 int vn_stop_flow(struct vn_context *, uint32_t flow);
 
 struct vn_flow_stats {
@@ -53,7 +59,8 @@ struct vn_flow_stats {
     uint64_t repeated, timeouts; /* packets among `sent`; how often the retransmission timer ran out */
     uint64_t again, refused; /* packets not among `received`: that had come before; that came out of order, with go-back-N */
 };
-int vn_flow_stats(const struct vn_context *, uint32_t flow, struct vn_flow_stats *);
+/* Of `n` flows from `flow` on. */
+int vn_flow_stats(const struct vn_context *, uint32_t flow, uint32_t n, struct vn_flow_stats *);
 
 /* Measures the latency of each data packet that leaves from now on: from when its first bit left the sender's NIC until it has arrived
  * whole. vn_latency: how many packets of a class there are by latency, of VN_LATENCY_BUCKETS buckets; bucket i, from VN_LATENCY_STEPS on,
@@ -62,7 +69,9 @@ enum { VN_LATENCY_STEPS = 64, VN_LATENCY_BUCKETS = 40 * VN_LATENCY_STEPS };
 int vn_measure_latency(struct vn_context *);
 const uint64_t *vn_latency(const struct vn_context *, uint32_t class);
 
-/* What a sampler records of a flow, the object: beside enum vn_source. */
+/* What a sampler records of a flow, the object: beside enum vn_source. With `number` VN_OF_GROUP the object is a group, and the value
+ * the sum over its flows: sent bytes, and what is received. */
+enum { VN_OF_GROUP = 1 };
 enum vn_flow_source {
     VN_FLOW_RATE = 11, /* bit/s */
     VN_FLOW_SENT_BYTES = 12, /* of frames that have started */

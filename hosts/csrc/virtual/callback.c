@@ -1,4 +1,4 @@
-/* Calls the algorithms: an NP's on_window and on_marked, an RP's on_cnp, on_cnm, on_ack, on_loss, on_timer and on_bytes_sent
+/* Calls the algorithms: an NP's on_window and on_marked, an RP's on_start, on_cnp, on_cnm, on_ack, on_loss, on_timer and on_bytes_sent
  * (hosts/algorithms/base.py). The algorithm's decisions (rate, timer, byte counter, CNP) are applied before the next event.
  *
  * An exception in a method ends vn_run. */
@@ -8,14 +8,23 @@
 #include "virtual/flow.h"
 
 static const char *const NAMES[VN_NAMES] = {
-    [VN_ON_WINDOW] = "on_window", [VN_ON_MARKED] = "on_marked",
-    [VN_ON_CNP] = "on_cnp",       [VN_ON_CNM] = "on_cnm",
-    [VN_ON_ACK] = "on_ack",       [VN_ON_LOSS] = "on_loss",
-    [VN_ON_TIMER] = "on_timer",   [VN_ON_BYTES_SENT] = "on_bytes_sent",
-    [VN_RATE_BPS] = "rate_bps",   [VN_WINDOW_BYTES] = "window_bytes",
-    [VN_TIMER_S] = "timer_s",     [VN_SENT_BYTES] = "sent_bytes",
-    [VN_DUE_BYTES] = "due_bytes", [VN_MARKED_FROM_S] = "marked_from_s",
-    [VN_MARK] = "mark",           [VN_REC_RATE_BPS] = "rec_rate_bps",
+    [VN_ON_WINDOW] = "on_window",
+    [VN_ON_MARKED] = "on_marked",
+    [VN_ON_START] = "on_start",
+    [VN_ON_CNP] = "on_cnp",
+    [VN_ON_CNM] = "on_cnm",
+    [VN_ON_ACK] = "on_ack",
+    [VN_ON_LOSS] = "on_loss",
+    [VN_ON_TIMER] = "on_timer",
+    [VN_ON_BYTES_SENT] = "on_bytes_sent",
+    [VN_RATE_BPS] = "rate_bps",
+    [VN_WINDOW_BYTES] = "window_bytes",
+    [VN_TIMER_S] = "timer_s",
+    [VN_SENT_BYTES] = "sent_bytes",
+    [VN_DUE_BYTES] = "due_bytes",
+    [VN_MARKED_FROM_S] = "marked_from_s",
+    [VN_MARK] = "mark",
+    [VN_REC_RATE_BPS] = "rec_rate_bps",
 };
 
 bool vn_python_init(struct vn_python *python)
@@ -283,6 +292,8 @@ static bool decide_in_c(const struct vn_flow *flow, const struct vn_callback *ca
         events->on_cnp(rp, mark, callback->feedback, now_s);
     } else if (callback->method == VN_ON_CNM && events->on_cnm != NULL) {
         events->on_cnm(rp, (uint32_t)callback->feedback, now_s);
+    } else if (callback->method == VN_ON_START && events->on_start != NULL) {
+        events->on_start(rp, now_s);
     } else if (callback->method == VN_ON_LOSS && events->on_loss != NULL) {
         events->on_loss(rp, &(struct rp_loss){.lost_bytes = callback->bytes, .timeout = callback->timeout}, now_s);
     } else if (callback->method == VN_ON_TIMER && events->on_timer != NULL) {

@@ -9,6 +9,7 @@
 enum vn_name {
     VN_ON_WINDOW,
     VN_ON_MARKED,
+    VN_ON_START,
     VN_ON_CNP,
     VN_ON_CNM,
     VN_ON_ACK,

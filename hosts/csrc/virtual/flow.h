@@ -31,7 +31,7 @@ struct vn_flow {
     uint64_t start, end, ended, cnps_received;
     PyObject *rp;
     double rate_bps, limit_bps;
-    uint32_t src;
+    uint32_t src, group;
 
     /* Receiver, for each data packet. */
     uint64_t window_end, window_first, received, received_bytes, received_payload, last;
@@ -54,6 +54,12 @@ struct vn_flow {
     struct reaction_point *compiled; /* the RP, if it runs in C, in `rp`'s memory */
     bool windowed; /* `transport` isn't NULL */
     struct reliable_receiver *receiver; /* of packets with WIRE_RC_SEND_ONLY; NULL: it has none */
+    /* See wait.c. */
+    bool waited; /* it starts after others */
+    bool awaited; /* a flow of another host than it arrives at waits for it */
+    uint32_t waits; /* for so many flows */
+    uint32_t followers; /* an edge; VN_NONE: no flow waits for it */
+    uint64_t delay; /* from the last arrival to its start */
 } __attribute__((aligned(64)));
 
 /* Numbers of events VN_EV_TIMER: a flow's is that of its RP, with this bit that of its vn_repeat. */
@@ -73,8 +79,28 @@ static inline bool vn_window_open(const struct vn_flow *flow)
     return flow->repeats ? reliable_open(&vn_repeat_of(flow)->reliable) : transport_open(flow->transport);
 }
 
+/* Flows whose counts are summed. A flow's counts change from its start to its end alone: a sum looks at those between. */
+enum { VN_GROUP_SUMS = VN_FLOW_MARKED_UE_PACKETS - VN_FLOW_SENT_BYTES + 1 };
+struct vn_flow_group {
+    uint32_t *flows; /* that have started, and hadn't ended at both ends at the latest sum */
+    uint32_t n, capacity;
+    uint64_t at; /* when `sums` were; VN_NEVER: they never were */
+    uint64_t complete[VN_GROUP_SUMS], sums[VN_GROUP_SUMS]; /* by source, of the flows that aren't in `flows`; of all */
+};
+
+/* A flow that waits for another, and the next one that waits for the same. */
+struct vn_wait {
+    uint32_t flow, next;
+};
+
 struct vn_rdma {
+    struct vn_wait *waits;
+    uint32_t n_waits, waits_capacity;
+    uint32_t *awaited; /* flows under way, and some that have arrived, that flows of other hosts than they arrive at wait for */
+    uint32_t n_awaited, awaited_capacity;
     struct vn_flow *flows;
+    struct vn_flow_group *groups;
+    uint32_t n_groups;
     uint64_t (*latency)[VN_LATENCY_BUCKETS]; /* of data packets, by class; NULL: it isn't measured */
     uint32_t n_flows, most_flows;
     uint32_t unfinished_hint; /* the flow that cannot_finish_yet looks at first */
@@ -107,6 +133,22 @@ static inline struct vn_nic *vn_nic_of(struct vn_node *node) { return (struct vn
 
 /* The flow of a queue pair; VN_NONE: there is none. */
 static uint32_t vn_flow_of_qp(const struct vn_rdma *, uint32_t qp);
+
+/* Room for one more item of n, of this size. NULL: no memory; `items` are as they were. */
+static void *vn_grown(void *items, uint32_t n, uint32_t *capacity, size_t size);
+/* Whether more packets of the flow are missing than are in flight on its last link, and can follow them over it within that time. */
+static bool vn_flow_cannot_complete(const struct vn_context *, const struct vn_flow *, uint64_t within);
+
+/* ---- group.c ---- */
+static bool vn_flow_group_exists(struct vn_rdma *, uint32_t group); /* makes the next one; false: no memory, or no such group */
+static bool vn_flow_group_started(struct vn_rdma *, uint32_t flow); /* false: no memory */
+static double vn_flow_group_sum(const struct vn_context *, uint32_t group, enum vn_flow_source);
+static void vn_flow_groups_free(struct vn_rdma *);
+
+/* ---- wait.c ---- */
+static bool vn_wait_cannot_end_yet(struct vn_context *, uint64_t within); /* cannot_wake_yet of vn_order */
+static bool vn_wait_started(struct vn_rdma *, uint32_t flow); /* false: no memory */
+static void vn_wait_arrived(struct vn_context *, uint32_t flow); /* the whole flow */
 
 /* ---- sender.c ---- */
 static void vn_nic_await(struct vn_context *, uint32_t flow); /* waits for the flow's start */

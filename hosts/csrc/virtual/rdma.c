@@ -88,7 +88,8 @@ int64_t vn_add_flow(struct vn_context *context, const struct vn_flow_config *con
             .last_frame_bytes = config->last_frame_bytes,
         };
     }
-    if (!vn_pool_counts(&context->pool, rdma->n_flows) || !map_flow(rdma, wire_load24(config->data + WIRE_QP), rdma->n_flows)) {
+    if (!vn_flow_group_exists(rdma, config->group) || !vn_pool_counts(&context->pool, rdma->n_flows) ||
+        !map_flow(rdma, wire_load24(config->data + WIRE_QP), rdma->n_flows)) {
         free(transport);
         return vn_refuse(context, -ENOMEM, "out of memory");
     }
@@ -98,6 +99,7 @@ int64_t vn_add_flow(struct vn_context *context, const struct vn_flow_config *con
         .priority = config->priority,
         .src = config->src,
         .dst = config->dst,
+        .group = config->group,
         .frame_bytes = (uint16_t)config->frame_bytes,
         .last_frame_bytes = (uint16_t)config->last_frame_bytes,
         .payload_bytes = (uint16_t)config->payload_bytes,
@@ -126,6 +128,7 @@ int64_t vn_add_flow(struct vn_context *context, const struct vn_flow_config *con
         .first = VN_NEVER,
         .last = VN_NEVER,
         .complete = VN_NEVER,
+        .followers = VN_NONE,
         .window_first = VN_NEVER,
         .window_end = VN_NEVER,
     };
@@ -144,6 +147,7 @@ int64_t vn_add_flow(struct vn_context *context, const struct vn_flow_config *con
     if (config->timer_ps != VN_NEVER) {
         vn_endpoint_at(context, flow->src, config->timer_ps, VN_EV_TIMER, VN_ENDPOINT_rdma, number);
     }
+    if (config->start_ps == VN_NEVER) return number; /* see wait.c */
     if (config->start_ps > context->now) vn_nic_await(context, number);
     else vn_nic_add(context, number);
     return number;
@@ -166,11 +170,10 @@ static uint64_t payload_sent(const struct vn_flow *flow)
 static double window_bytes_of(const struct vn_flow *flow) { return flow->windowed ? flow->transport->window_bytes : INFINITY; }
 static uint64_t in_flight(const struct vn_flow *flow) { return flow->windowed ? transport_in_flight(flow->transport) : 0; }
 
-int vn_flow_stats(const struct vn_context *context, uint32_t number, struct vn_flow_stats *out)
+static struct vn_flow_stats stats_of(const struct vn_context *context, uint32_t number)
 {
-    if (number >= vn_rdma_of(context)->n_flows) return -ENOENT;
     const struct vn_flow *flow = vn_flow_at(context, number);
-    *out = (struct vn_flow_stats){
+    return (struct vn_flow_stats){
         .sent = flow->sent,
         .sent_payload = payload_sent(flow),
         .sent_bytes = flow->sent_bytes,
@@ -196,6 +199,13 @@ int vn_flow_stats(const struct vn_context *context, uint32_t number, struct vn_f
         .again = flow->receiver != NULL ? flow->receiver->again : 0,
         .refused = flow->receiver != NULL ? flow->receiver->out_of_order : 0,
     };
+}
+
+int vn_flow_stats(const struct vn_context *context, uint32_t number, uint32_t n, struct vn_flow_stats *out)
+{
+    uint32_t n_flows = vn_rdma_of(context)->n_flows;
+    if (number > n_flows || n > n_flows - number) return -ENOENT;
+    for (uint32_t i = 0; i < n; i++) out[i] = stats_of(context, number + i);
     return 0;
 }
 
@@ -213,6 +223,15 @@ const uint64_t *vn_latency(const struct vn_context *context, uint32_t class)
 {
     const struct vn_rdma *rdma = vn_rdma_of(context);
     return rdma->latency != NULL && class < VN_CLASSES ? rdma->latency[class] : NULL;
+}
+
+void *vn_grown(void *items, uint32_t n, uint32_t *capacity, size_t size)
+{
+    if (n < *capacity) return items;
+    uint32_t larger = *capacity == 0 ? 64 : 2 * *capacity;
+    void *grown = realloc(items, larger * size);
+    if (grown != NULL) *capacity = larger;
+    return grown;
 }
 
 /* ---- the kind of endpoint ---- */
@@ -242,18 +261,21 @@ static uint32_t rdma_node_of(const struct vn_context *context, enum vn_kind kind
     return kind == VN_EV_WINDOW ? flow->dst : flow->src;
 }
 
-/* Some flow can't complete: more of its packets are missing than are in flight on the last link, and can follow them over it. */
+bool vn_flow_cannot_complete(const struct vn_context *context, const struct vn_flow *flow, uint64_t within)
+{
+    const struct vn_channel *last = context->nodes[flow->dst].in;
+    uint64_t arriving = last->n; /* of those that follow, the first one comes at once, and the last one may be short */
+    if (within > last->delay) {
+        arriving += (within - last->delay) / vn_duration(&context->links[last->link], flow->frame_bytes) + 2;
+    }
+    return flow->packets > flow->received + arriving;
+}
+
 static bool rdma_cannot_finish_yet(struct vn_context *context, uint64_t within)
 {
     struct vn_rdma *rdma = vn_rdma_of(context);
     for (uint32_t i = 0; rdma != NULL && i < rdma->n_flows; i++) {
-        const struct vn_flow *flow = &rdma->flows[rdma->unfinished_hint];
-        const struct vn_channel *last = context->nodes[flow->dst].in;
-        uint64_t arriving = last->n; /* of those that follow, the first one comes at once, and the last one may be short */
-        if (within > last->delay) {
-            arriving += (within - last->delay) / vn_duration(vn_link_of(context, last->link), flow->frame_bytes) + 2;
-        }
-        if (flow->packets > flow->received + arriving) return true;
+        if (vn_flow_cannot_complete(context, &rdma->flows[rdma->unfinished_hint], within)) return true;
         rdma->unfinished_hint = (rdma->unfinished_hint + 1) % rdma->n_flows;
     }
     return false;
@@ -262,11 +284,15 @@ static bool rdma_cannot_finish_yet(struct vn_context *context, uint64_t within)
 static bool rdma_has(const struct vn_context *context, const struct vn_source_spec *spec)
 {
     const struct vn_rdma *rdma = vn_rdma_of(context);
-    return rdma != NULL && spec->source <= VN_FLOW_WINDOW && spec->object < rdma->n_flows;
+    if (rdma == NULL || spec->source > VN_FLOW_WINDOW) return false;
+    if (spec->number != VN_OF_GROUP) return spec->object < rdma->n_flows;
+    bool summed = spec->source >= VN_FLOW_SENT_BYTES && spec->source <= VN_FLOW_MARKED_UE_PACKETS;
+    return summed && spec->object < rdma->n_groups;
 }
 
 static double rdma_value(const struct vn_context *context, const struct vn_source_spec *spec)
 {
+    if (spec->number == VN_OF_GROUP) return vn_flow_group_sum(context, spec->object, (enum vn_flow_source)spec->source);
     const struct vn_flow *flow = vn_flow_at(context, spec->object);
     switch ((enum vn_flow_source)spec->source) {
     case VN_FLOW_RATE: return flow->ended == VN_NEVER ? flow->rate_bps : 0.0;
@@ -361,6 +387,9 @@ static void rdma_free(struct vn_context *context)
         vn_repeat_free(&rdma->flows[i]);
     }
     if (rdma->flows != NULL) munmap(rdma->flows, rdma->most_flows * sizeof *rdma->flows);
+    vn_flow_groups_free(rdma);
+    free(rdma->waits);
+    free(rdma->awaited);
     vn_python_end(&rdma->python);
     free(rdma->latency);
     free(rdma);
@@ -379,6 +408,7 @@ static const struct vn_endpoint_kind vn_endpoint_rdma = {
     .has = rdma_has,
     .value = rdma_value,
     .cannot_finish_yet = rdma_cannot_finish_yet,
+    .cannot_wake_yet = vn_wait_cannot_end_yet,
     .prefetch = rdma_prefetch,
     .prefetch_arrival = rdma_prefetch_arrival,
     .free_host = rdma_free_host,
@@ -386,6 +416,8 @@ static const struct vn_endpoint_kind vn_endpoint_rdma = {
 };
 
 #include "virtual/callback.c"
+#include "virtual/group.c"
 #include "virtual/receiver.c"
 #include "virtual/repeat.c"
 #include "virtual/sender.c"
+#include "virtual/wait.c"

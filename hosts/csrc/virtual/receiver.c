@@ -132,6 +132,7 @@ static void on_data(struct vn_context *context, struct vn_node *node, const stru
     if (flow->missing != VN_NEVER && --flow->missing == 0) {
         flow->complete = context->now;
         context->order.unfinished--;
+        if (flow->followers != VN_NONE) vn_wait_arrived(context, number);
     }
     if (acks) vn_send_answer(context, number, psn, packet->stamp, RELIABLE_ACK);
     if (__builtin_expect(vn_rdma_of(context)->latency != NULL, 0)) note_latency(context, flow, packet);

@@ -135,6 +135,10 @@ void vn_nic_add(struct vn_context *context, uint32_t number)
         nic->tx_flows = tx_flows;
         nic->capacity = capacity;
     }
+    if (!vn_flow_group_started(vn_rdma_of(context), number) || !vn_wait_started(vn_rdma_of(context), number)) {
+        vn_fail(context, "out of memory for flows");
+        return;
+    }
     VN_ASSERT(nic->n_tx_flows < nic->capacity && tx_flow_of(nic, number) == NULL);
     uint32_t at = nic->n_tx_flows++;
     for (; at > 0 && nic->tx_flows[at - 1].number > number; at--) nic->tx_flows[at] = nic->tx_flows[at - 1];
@@ -190,6 +194,10 @@ void vn_nic_start(struct vn_context *context, uint32_t number)
         start_at(context, node, next.time, (uint32_t)next.key);
     }
     vn_nic_add(context, number);
+    const struct vn_flow *flow = vn_flow_at(context, number);
+    if (flow->waited && flow->ended == VN_NEVER) {
+        vn_call_back(context, &(struct vn_callback){.method = VN_ON_START, .flow = number});
+    }
 }
 
 void vn_nic_stop(struct vn_context *context, uint32_t number)

@@ -18,6 +18,7 @@ struct vn_net *vn_create(bool by_node, bool prefetch, uint64_t response_ps)
     context->order.kinds = vn_event_kinds;
     context->endpoint_kinds = vn_endpoint_kinds;
     context->order.cannot_finish_yet = vn_endpoints_cannot_finish;
+    context->order.cannot_wake_yet = vn_endpoints_cannot_wake;
     context->order.shared = !by_node;
     context->prefetch.enabled = prefetch;
     context->most_links = MOST_LINKS;

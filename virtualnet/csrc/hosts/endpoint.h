@@ -28,6 +28,8 @@ struct vn_endpoint_kind {
     double (*value)(const struct vn_context *, const struct vn_source_spec *);
     /* Something has to end before a run with `finish` does, and can't in the next `within` picoseconds. NULL: no. */
     bool (*cannot_finish_yet)(struct vn_context *, uint64_t within);
+    /* Likewise: no event in the next `within` starts something at another node (`waiting` of vn_order). NULL: none ever does. */
+    bool (*cannot_wake_yet)(struct vn_context *, uint64_t within);
     /* See vn_node_kind. NULL: nothing. */
     void (*prefetch)(const struct vn_context *, const struct vn_node *, uint32_t step);
     void (*prefetch_arrival)(const struct vn_context *, uint32_t packet);

@@ -144,6 +144,15 @@ bool vn_endpoints_cannot_finish(struct vn_context *context, uint64_t within)
     return false;
 }
 
+bool vn_endpoints_cannot_wake(struct vn_context *context, uint64_t within)
+{
+    for (uint32_t i = 0; i < VN_ENDPOINT_KINDS; i++) {
+        const struct vn_endpoint_kind *kind = context->endpoint_kinds[i];
+        if (kind->cannot_wake_yet != NULL && !kind->cannot_wake_yet(context, within)) return false;
+    }
+    return true;
+}
+
 /* ---- the kind ---- */
 
 static bool host_attach(struct vn_context *context, struct vn_node *node, uint16_t port, uint32_t link)

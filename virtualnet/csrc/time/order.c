@@ -247,7 +247,8 @@ static bool run_round(struct vn_context *context)
     return true;
 }
 
-/* ---- all nodes in one order: for the end of a run that stops with the event that completes the last flow ---- */
+/* ---- all nodes in one order: for the event that completes the last flow and ends a run, and for those that start something at
+ * another node ---- */
 
 /* The first event, of a node other than arrivals, or of the group for which it stands. */
 static struct vn_event first_event(const struct vn_context *context, uint32_t number)
@@ -309,13 +310,16 @@ static uint64_t earliest(const uint64_t *times, uint32_t n)
     return first;
 }
 
-/* The barrier: after `last`; in a run that ends when all flows have arrived, at most the lookahead after `start`. */
+/* The barrier: after `last`; in a run that ends when all flows have arrived, or in which something waits for other nodes, at most the
+ * lookahead after `start`. */
 static void set_barrier(struct vn_context *context, uint64_t start, uint64_t last)
 {
     struct vn_order *order = &context->order;
-    bool finish = context->exchange.finish;
-    order->barrier = finish && last - start >= order->lookahead ? start + order->lookahead : last + 1;
-    order->ordered = finish && !order->cannot_finish_yet(context, order->barrier - start);
+    bool finish = context->exchange.finish, waiting = order->waiting != 0;
+    order->barrier = (finish || waiting) && last - start >= order->lookahead ? start + order->lookahead : last + 1;
+    uint64_t within = order->barrier - start;
+    order->ordered =
+        (finish && !order->cannot_finish_yet(context, within)) || (waiting && !order->cannot_wake_yet(context, within));
 }
 
 /* After a round. True: all nodes are at the barrier. `budget_spent`: the barrier is moved back to the furthest clock. */

@@ -30,6 +30,9 @@ struct vn_order {
     /* What has to end before a run with `finish` does, and whether it can't in the next `within` picoseconds. */
     uint32_t unfinished;
     bool (*cannot_finish_yet)(struct vn_context *, uint64_t within);
+    /* What an event at one node starts at another, at the same time; and whether no such event can happen in the next `within`. */
+    uint32_t waiting;
+    bool (*cannot_wake_yet)(struct vn_context *, uint64_t within);
 };
 
 /* See prefetch.h. */
