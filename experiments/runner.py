@@ -85,6 +85,7 @@ def run(
         plans = [_recording(plan, records or Records(), export, clocks) for plan in plans]
     place = out or place_of(made.name, schemes, clocks)
     if "live" in clocks:
+        _require_starts(plans[0])
         require_startable(plans[0].topology, switches, journal.free_name(plans[0].topology.name))
     elif k not in (None, 1.0):
         raise ExperimentError(f"--dilation {k:g}: virtual time isn't stretched")
@@ -161,6 +162,13 @@ def _recording(plan: Plan, records: Records, export: str, clocks: Sequence[str])
         extras.require("parquet")
     records.check(plan.topology)
     return replace(plan, records=records)
+
+
+def _require_starts(plan: Plan) -> None:
+    """Raises ExperimentError for flows that start after others, which live hosts don't report to each other."""
+    waits = [flow.id for flow in plan.topology.flows if flow.after]
+    if waits:
+        raise ExperimentError(f"flow {waits[0]} starts after others: in virtual time alone; give --clock virtual")
 
 
 def _require_counters(scheme: Scheme) -> None:

@@ -4,6 +4,7 @@ OSError of a file."""
 from __future__ import annotations
 
 import io
+import subprocess
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import IO, Any
@@ -13,7 +14,11 @@ from arro3.core import Array, DataType, Table
 from arro3.io import read_parquet, write_parquet
 from numpy.typing import NDArray
 
+from softswitch.python_process import python_command
+
 Column = NDArray[Any] | Sequence[Any]
+
+_PROBE_BYTES, _PROBE_S = 2**32, 60
 
 
 def write(file: IO[bytes], columns: Mapping[str, Column | Array], metadata: Mapping[str, str] | None = None) -> None:
@@ -24,10 +29,31 @@ def write(file: IO[bytes], columns: Mapping[str, Column | Array], metadata: Mapp
     file.write(buffer.getbuffer())
 
 
-def read(path: Path) -> dict[str, list[Any]]:
-    """Return the columns of a file. Raises OSError."""
-    table = read_parquet(io.BytesIO(path.read_bytes())).read_all()
-    return {name: list(table[name].to_pylist()) for name in table.column_names}
+def read(path: Path, names: Sequence[str] | None = None, most: int | None = None) -> dict[str, list[Any]]:
+    """Return the columns of a file of ours, or of one that `probe` has read; of these names those that it has. Raises
+    OSError; ValueError for more rows than `most`."""
+    reader = read_parquet(io.BytesIO(path.read_bytes()))
+    columns: dict[str, list[Any]] = {name: [] for name in reader.schema.names if names is None or name in names}
+    rows = 0
+    for batch in reader:
+        rows += batch.num_rows
+        if most is not None and rows > most:
+            raise ValueError(f"more than {most:,} rows")
+        for name, values in columns.items():
+            values += batch.column(name).to_pylist()
+    return columns
+
+
+def probe(path: Path) -> None:
+    """Read a file that anybody may have written in a separate process, with bounds of memory and time: lengths that are
+    wrong make arro3 end the process that it is in. Raises ValueError."""
+    command = python_command("experiments.data.parquet_probe", str(path), str(_PROBE_BYTES))
+    try:
+        done = subprocess.run(command, capture_output=True, timeout=_PROBE_S, check=False)
+    except subprocess.TimeoutExpired:
+        raise ValueError(f"this isn't read as Parquet within {_PROBE_S} s") from None
+    if done.returncode != 0:
+        raise ValueError("this can't be read as Parquet")
 
 
 def labels(names: Sequence[str], which: NDArray[np.int32]) -> Array:

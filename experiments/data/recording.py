@@ -9,9 +9,9 @@ themselves (`Records.flows`).
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from experiments.data.records import Recorded
 from experiments.data.series import Series
@@ -19,8 +19,10 @@ from experiments.data.series import Series
 if TYPE_CHECKING:
     from virtualnet import Deadlock
 
+_T = TypeVar("_T")
 
-@dataclass(frozen=True)
+
+@dataclass(frozen=True, slots=True)  # there are hundreds of thousands
 class FlowRecord:
     """One flow. Bytes are payload; `received` counts each packet once. `marked_packets` are marked CE,
     `marked_ue_packets` UE."""
@@ -95,10 +97,19 @@ class Recording:
     """Remarks on this run for readers of the report."""
     lost_control: int | None = None
     """PAUSE, RESUME and CNP frames that were sent and didn't come; `notes` name them. None: the ends aren't counted."""
+    memo: dict[str, Any] = field(default_factory=dict, compare=False, repr=False)
+    """What is computed of it once, by name: see `once`."""
     deadlock: Deadlock | None = None
     """At the run's end; `notes` name it. In virtual time alone, and without output buffers."""
     recorded: Recorded = field(default_factory=Recorded)
     """In virtual time alone."""
+
+    def once(self, name: str, make: Callable[[], _T]) -> _T:
+        """Return what `make` makes of the recording, which it is called for once."""
+        if name not in self.memo:
+            self.memo[name] = make()
+        made: _T = self.memo[name]
+        return made
 
 
 def flow_entity(flow: int, group: str = "") -> str:

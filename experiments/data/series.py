@@ -12,29 +12,48 @@ import numpy as np
 from experiments.data.series_math import Array
 
 
+@dataclass(slots=True)
+class _Column:
+    """Values that came many at once, in arrays, then those that came one by one."""
+
+    arrays: list[tuple[Array, Array]] = field(default_factory=list)
+    times: list[float] = field(default_factory=list)
+    values: list[float] = field(default_factory=list)
+
+    def settled(self) -> list[tuple[Array, Array]]:
+        """All as arrays."""
+        if self.times:
+            self.arrays.append((np.array(self.times, dtype=float), np.array(self.values, dtype=float)))
+            self.times, self.values = [], []
+        return self.arrays
+
+
 @dataclass
 class Series:
     """Columns of (time_s, value) by (entity, metric). Entities are named like `flow 1`, `s0:4`, `s1->s0`."""
 
-    _columns: dict[tuple[str, str], tuple[list[float], list[float]]] = field(default_factory=dict)
+    _columns: dict[tuple[str, str], _Column] = field(default_factory=dict)
 
     def add(self, time_s: float, entity: str, metric: str, value: float) -> None:
-        times, values = self._columns.setdefault((entity, metric), ([], []))
-        times.append(time_s)
-        values.append(value)
+        column = self._column(entity, metric)
+        column.times.append(time_s)
+        column.values.append(value)
 
     def extend(self, times_s: Array, entity: str, metric: str, values: Array) -> None:
-        """Many at once."""
-        times, own = self._columns.setdefault((entity, metric), ([], []))
-        times.extend(times_s.tolist())
-        own.extend(values.tolist())
+        """Many at once. The arrays are kept, and must not change."""
+        self._column(entity, metric).settled().append((times_s, values))
 
     def get(self, entity: str, metric: str) -> tuple[Array, Array]:
         """(times in s, values), ordered by time; both empty when nothing was recorded."""
-        times, values = self._columns.get((entity, metric), ([], []))
-        array = np.asarray(times, dtype=float)
-        order = np.argsort(array, kind="stable")
-        return array[order], np.asarray(values, dtype=float)[order]
+        found = self._columns.get((entity, metric))
+        if found is None:
+            return np.empty(0), np.empty(0)
+        arrays = found.settled()
+        times, values = arrays[0] if len(arrays) == 1 else map(np.concatenate, zip(*arrays, strict=True))
+        if np.all(times[1:] >= times[:-1]):
+            return times, values
+        order = np.argsort(times, kind="stable")
+        return times[order], values[order]
 
     def entities(self, metric: str) -> list[str]:
         """Entities that have `metric`, in the order in which they first appeared."""
@@ -54,7 +73,8 @@ class Series:
             name: parquet.labels(uniques, np.repeat(np.array(places, np.int32), lengths))
             for part, name in enumerate(("entity", "metric"))
             for uniques in [sorted({key[part] for key in columns})]
-            for places in [[uniques.index(key[part]) for key in columns]]
+            for at in [{unique: place for place, unique in enumerate(uniques)}]
+            for places in [[at[key[part]] for key in columns]]
         }
         times, values = (np.concatenate([one[part] for one in data]) if data else np.empty(0) for part in (0, 1))
         parquet.write(file, {"time_s": times, **names, "value": values})
@@ -69,3 +89,9 @@ class Series:
         for row in zip(table["time_s"], table["entity"], table["metric"], table["value"], strict=True):
             series.add(*row)
         return series
+
+    def _column(self, entity: str, metric: str) -> _Column:
+        found = self._columns.get((entity, metric))
+        if found is None:
+            found = self._columns[entity, metric] = _Column()
+        return found

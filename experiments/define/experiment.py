@@ -89,6 +89,8 @@ class Experiment:
     """What is run and measured, and what was chosen: for the reader of the results."""
     schemes: tuple[str, ...] = ()
     """Those that run by default."""
+    many_flows: bool = False
+    """Its flows are a table (`tables`): the summary has no entry of each."""
     deadlocks: bool = False
     """Whether it counts runs that end in a deadlock; elsewhere there may be none."""
     draws: str = ""

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from experiments.data import series_math
 from experiments.data.plan import HEADER_BYTES, Plan
@@ -14,6 +15,7 @@ from experiments.data.recording import FlowRecord, Recording
 from experiments.data.series_math import Array
 from experiments.define.outcomes import Curve
 from topologies.model import Topology
+from topologies.trails import Trail
 
 POINTS = 400
 """Points of a curve that is kept: what a picture can show."""
@@ -67,24 +69,46 @@ class EmptyPath:
 
     @classmethod
     def of(cls, topology: Topology, src: str, dst: str) -> EmptyPath:
-        links = [topology.link_at(end.node, end.port) for end in topology.path(src, dst)]
-        return cls(tuple(link.rate_bps for link in links), tuple(link.delay_s for link in links))
+        return cls.along(topology.trail(src, dst))
+
+    @classmethod
+    def along(cls, trail: Trail) -> EmptyPath:
+        return cls(tuple(rate_bps for rate_bps, _ in trail), tuple(delay_s for _, delay_s in trail))
 
     def fct_s(self, size_bytes: int, payload_bytes: int) -> float:
         """The time from a flow's start to the arrival of its last byte of payload."""
-        whole, rest = divmod(size_bytes, payload_bytes)
-        full = whole - (0 if rest else 1)  # before the last one
-        last = (rest or payload_bytes) + -rest % 4  # InfiniBand's padding
-        frame_bits, last_bits = (8 * (length + HEADER_BYTES) for length in (payload_bytes, last))
-        reached_s = slowest_s = first_s = 0.0
+        return float(self.fcts_s(np.array([size_bytes]), payload_bytes)[0])
+
+    def fcts_s(self, sizes_bytes: NDArray[np.int64], payload_bytes: int) -> Array:
+        """As `fct_s`, of flows of these sizes."""
+        whole, rest = np.divmod(sizes_bytes, payload_bytes)
+        full = whole - (rest == 0)  # before the last one
+        last = np.where(rest == 0, payload_bytes, rest) + -rest % 4  # InfiniBand's padding
+        frame_bits, last_bits = 8 * (payload_bytes + HEADER_BYTES), 8 * (last + HEADER_BYTES)
+        reached_s, slowest_s, first_s = np.zeros(sizes_bytes.size), 0.0, 0.0
         for rate_bps, delay_s in zip(self.rates_bps, self.delays_s, strict=True):
             first_s += frame_bits / rate_bps
             slowest_s = max(slowest_s, frame_bits / rate_bps)
             # The last frame leaves when it is there, and the one before it has gone.
-            before_s = first_s + (full - 1) * slowest_s if full else 0.0
-            reached_s = max(reached_s, before_s) + last_bits / rate_bps
+            before_s = np.where(full == 0, 0.0, first_s + (full - 1) * slowest_s)
+            reached_s = np.maximum(reached_s, before_s) + last_bits / rate_bps
             first_s, reached_s = first_s + delay_s, reached_s + delay_s
         return reached_s
+
+
+class EmptyPaths:
+    """The paths of a topology in the empty network: equal ones are one object."""
+
+    def __init__(self, topology: Topology) -> None:
+        self._topology = topology
+        self._found: dict[Trail, EmptyPath] = {}
+
+    def between(self, src: str, dst: str) -> EmptyPath:
+        """As `EmptyPath.of`."""
+        trail = self._topology.trail(src, dst)
+        if trail not in self._found:
+            self._found[trail] = EmptyPath.along(trail)
+        return self._found[trail]
 
 
 def empty_fct_s(topology: Topology, src: str, dst: str, size_bytes: int, payload_bytes: int) -> float:

@@ -36,7 +36,8 @@ def show(directory: Path, summary: dict[str, Any], console: Console) -> None:
         _show_tables({name: directory / name for name in summary["runs"]}, summary["scenario"], console)
         _show_runs(summary, console)
     else:
-        if not _show_tables({summary["scheme"]: directory}, summary["scenario"], console):
+        shown = _show_tables({summary["scheme"]: directory}, summary["scenario"], console)
+        if summary["flows"] and not shown:
             _show_flows(summary, console)
         show_checks("checks", summary["checks"], console)
         console.print(

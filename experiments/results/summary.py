@@ -226,8 +226,11 @@ RUN = Columns(
         Column(
             "flows",
             [FLOW],
-            "flows in the order of their numbers",
-            lambda result: [_Flow(flow, result.recording.duration_s) for flow in result.recording.flows],
+            "flows in the order of their numbers; none of `pcn run traffic`, which writes flows.parquet",
+            lambda result: [
+                _Flow(flow, result.recording.duration_s)
+                for flow in (() if result.experiment.many_flows else result.recording.flows)
+            ],
         ),
         Column("steady", STEADY, "steady state"),
         Column("measures", {"*": float | None}, "the experiment's own numbers", "outcome.numbers"),

@@ -24,8 +24,10 @@ from experiments.run.sampler import INSIDE, MARKS, queue_registers
 from experiments.run.versions import versions
 from hosts.algorithms import Cnp, SchemeError, Window, find_scheme
 from lab.virtual import VirtualFlow, VirtualNetwork
-from topologies.model import Endpoint
+from topologies.flow_order import in_order
+from topologies.model import Endpoint, FlowSpec
 from virtualnet import Deadlock, Samples, Source
+from virtualnet.native import NEVER
 
 _DRAIN_S, _DRAIN_STEP_S = 1.0, 1e-3
 """How long the network may take to empty after the run, and how often that is looked at; simulated time."""
@@ -92,18 +94,24 @@ class _Run:
         self._ports = [Endpoint(one.name, port) for one in topology.switches for port in topology.ports(one.name)]
         self._recorder = Recorder(plan, network, self._ports, folder)
         self._single = self._recorder.singles | {flow.id for flow in topology.flows if not flow.group}
-        for flow in topology.flows:
-            lasts_s = None if plan.until_complete else plan.duration_s - flow.start_s
-            made = network.add_flow(replace(flow, duration_s=flow.duration_s or lasts_s), flow.start_s - plan.start_s)
-            self._rate(made, flow.start_s - plan.start_s)
-        if self._single:
-            network.on_rate = self._rate
-            network.on_window = self._window
+        for flow in in_order(topology.flows):
+            self._add(flow)
+        if self._single:  # groups have neither
+            network.on_rate, network.on_window = self._rate, self._window
         for change in plan.link_rates:
             network.at(change.at_s - plan.start_s, partial(self._set_rate, change))
         self._sample_queues()
         self._sample_counters()
         self._sample_flows()
+
+    def _add(self, flow: FlowSpec) -> None:
+        plan, end_s = self._plan, None
+        start_s = flow.start_s if flow.after else flow.start_s - plan.start_s
+        if not (plan.until_complete or flow.duration_s):
+            end_s = plan.duration_s - plan.start_s if flow.after else start_s + (plan.duration_s - flow.start_s)
+        made = self._network.add_flow(flow, start_s, end_s)
+        if not flow.after:  # on_rate follows its start
+            self._rate(made, start_s)
 
     def go(self, progress: RunProgress) -> None:
         length_s = self._plan.duration_s - self._plan.start_s
@@ -126,7 +134,7 @@ class _Run:
 
     def _moves(self) -> bool:
         """Whether a packet has arrived since the last look."""
-        before, self._arrived = self._arrived, sum(one.stats().received_packets for one in self._network.flows.values())
+        before, self._arrived = self._arrived, int(self._network.flow_stats()["received"].sum())
         return self._arrived > before
 
     def _look(self) -> None:
@@ -147,35 +155,39 @@ class _Run:
         """What was sampled, as series; flows that have ended have no rate any more."""
         for samples, columns in self._samplers:
             times = samples.times_s + self._plan.start_s
-            together: dict[tuple[str, str], np.ndarray] = {}
-            for column, values in zip(columns, samples.values.T, strict=True):
-                together[column] = together[column] + values if column in together else values
-            for (entity, metric), values in together.items():
+            for (entity, metric), values in zip(columns, np.ascontiguousarray(samples.values.T), strict=True):
                 self.series.extend(times, entity, metric, values)
         self.recorded = self._recorder.finish(self.series)
         for flow in self._network.flows.values():
-            ended_s = flow.stats().ended_s
-            if ended_s is not None and flow.spec.id in self._single:
+            ended_s = flow.stats().ended_s if flow.spec.id in self._single else None
+            if ended_s is not None:
                 self.series.add(ended_s + self._plan.start_s, flow_entity(flow.spec.id), "rate_bps", 0.0)
 
     def flow_records(self) -> Iterable[FlowRecord]:
-        for flow in self._plan.topology.flows:
-            stats = self._network.flows[flow.id].stats()
-            complete_s = stats.complete_s
+        flows, first_s = self._plan.topology.flows, self._plan.start_s
+        rows = self._network.flow_stats()[[self._network.flows[flow.id].index for flow in flows]]
+        names = ("start_ps", "complete_ps", "sent", "sent_payload", "received", "received_payload", "marked_ce")
+        counts = zip(*(rows[name].tolist() for name in (*names, "marked_ue")), strict=True)
+        for flow, (start_ps, complete_ps, sent, sent_bytes, received, received_bytes, ce, ue) in zip(
+            flows, counts, strict=True
+        ):
+            start_s = flow.start_s
+            if flow.after:
+                start_s = self.end_s if start_ps == NEVER else start_ps / 1e12 + first_s
             yield FlowRecord(
                 id=flow.id,
                 src=flow.src,
                 dst=flow.dst,
-                start_s=flow.start_s,
-                sent_packets=stats.sent_packets,
-                sent_bytes=stats.sent_payload,
-                received_packets=stats.received_packets,
-                received_bytes=stats.received_payload,
-                marked_packets=stats.marked_ce,
-                marked_ue_packets=stats.marked_ue,
+                start_s=start_s,
+                sent_packets=sent,
+                sent_bytes=sent_bytes,
+                received_packets=received,
+                received_bytes=received_bytes,
+                marked_packets=ce,
+                marked_ue_packets=ue,
                 group=flow.group,
                 duration_s=flow.duration_s,
-                fct_s=None if complete_s is None else complete_s + self._plan.start_s - flow.start_s,
+                fct_s=None if complete_ps == NEVER else complete_ps / 1e12 + first_s - start_s,
             )
 
     def link_records(self) -> Iterable[tuple[str, LinkRecord]]:
@@ -250,20 +262,27 @@ class _Run:
 
     def _sample_flows(self) -> None:
         network, sources = self._network, []
+        firsts: dict[str, FlowSpec] = {}
         for flow in self._plan.topology.flows:
-            single = [flow_entity(flow.id)] * (flow.id in self._single)
-            for entity in dict.fromkeys([flow_entity(flow.id, flow.group), *single]):
-                sources += [
-                    (entity, "sent_bytes", network.flow_sent(flow.id)),
-                    (entity, "received_bytes", network.flow_received(flow.id)),
-                    (entity, "received_packets", network.flow_received_packets(flow.id)),
-                    (entity, "marked_packets", network.flow_marked_packets(flow.id)),
-                    (entity, "marked_ue_packets", network.flow_marked_ue_packets(flow.id)),
-                ]
+            firsts.setdefault(flow_entity(flow.id, flow.group), flow)
+        found = [(entity, flow, flow.group) for entity, flow in firsts.items()]
+        grouped = (flow for flow in self._plan.topology.flows if flow.group)
+        found += [(flow_entity(flow.id), flow, "") for flow in grouped if flow.id in self._single]
+        for entity, flow, group in found:
+            own = [
+                ("sent_bytes", network.flow_sent(flow.id)),
+                ("received_bytes", network.flow_received(flow.id)),
+                ("received_packets", network.flow_received_packets(flow.id)),
+                ("marked_packets", network.flow_marked_packets(flow.id)),
+                ("marked_ue_packets", network.flow_marked_ue_packets(flow.id)),
+            ]
+            if group:
+                own = [(metric, network.of_group(source, group)) for metric, source in own]
+            sources += [(entity, metric, source) for metric, source in own]
         self._sample(self._plan.sampling.flows_s, sources)
 
     def _sample(self, every_s: float, sources: list[tuple[str, str, Source]]) -> None:
-        """Takes them from the start on. Those of one entity and metric are summed."""
+        """Takes them from the start on."""
         samples = self._network.sample(every_s, [source for _, _, source in sources])
         self._samplers.append((samples, [(entity, metric) for entity, metric, _ in sources]))
 

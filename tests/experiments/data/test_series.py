@@ -1,0 +1,76 @@
+"""Series give back what was recorded, by time, however it came."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from experiments.data import parquet
+from experiments.data.series import Series
+
+TIMES = st.floats(0, 10, allow_nan=False)
+PIECES = st.lists(
+    st.tuples(st.sampled_from(["flow 1", "s0:1"]), st.sampled_from(["rate", "queue"]), st.lists(TIMES, max_size=4)),
+    max_size=12,
+)
+
+
+@given(PIECES, st.lists(st.booleans(), min_size=12, max_size=12))
+def test_series_has_values_in_order_of_time_and_arrival(
+    pieces: list[tuple[str, str, list[float]]], many: list[bool]
+) -> None:
+    series, expected, number = Series(), dict[tuple[str, str], list[tuple[float, float]]](), 0
+    for (entity, metric, times), at_once in zip(pieces, many, strict=False):
+        values = [float(number + i) for i in range(len(times))]
+        number += len(times)
+        if at_once:
+            series.extend(np.array(times), entity, metric, np.array(values))
+        else:
+            for time_s, value in zip(times, values, strict=True):
+                series.add(time_s, entity, metric, value)
+        if times or at_once:
+            expected.setdefault((entity, metric), []).extend(zip(times, values, strict=True))
+    assert list(series) == list(expected)
+    for key, rows in expected.items():
+        found = series.get(*key)
+        assert list(zip(*(one.tolist() for one in found), strict=True)) == sorted(rows, key=lambda row: row[0])
+    assert series.entities("rate") == [entity for entity, metric in expected if metric == "rate"]
+    with TemporaryDirectory() as folder:
+        path = Path(folder, "series.parquet")
+        with path.open("wb") as file:
+            series.write(file)
+        again = Series.read(path)
+    for key in expected:
+        for one, other in zip(again.get(*key), series.get(*key), strict=True):
+            np.testing.assert_array_equal(one, other)
+
+
+def test_series_keeps_the_arrays_that_it_is_given() -> None:
+    """Thousands of ports have the same times: these are there once."""
+    series, times = Series(), np.arange(5.0)
+    for port in range(3):
+        series.extend(times, f"s0:{port}", "queue", times * port)
+    assert all(series.get(f"s0:{port}", "queue")[0] is times for port in range(3))
+    assert series.get("s0:9", "queue")[0].size == 0
+
+
+def test_parquet_probe_refuses_what_ends_its_reader(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    """A page whose length is wrong makes arro3 abort, a footer that is wrong makes it panic."""
+    path = tmp_path / "a.parquet"
+    with path.open("wb") as file:
+        parquet.write(file, {"a": list(range(3000)), "b": ["x"] * 3000})
+    parquet.probe(path)
+    assert list(parquet.read(path, ["b", "c"])) == ["b"]
+    with pytest.raises(ValueError, match="more than 2,000 rows"):
+        parquet.read(path, most=2000)
+    whole = path.read_bytes()
+    for wrong in (b"PAR1" + bytes(40), whole[:-40] + b"\xff" * 32 + whole[-8:], whole[: len(whole) // 2], b""):
+        path.write_bytes(wrong)
+        with pytest.raises(ValueError, match="this can't be read as Parquet"):
+            parquet.probe(path)
+    assert capfd.readouterr().err == ""
