@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import gc
 import importlib
 import os
 import signal
@@ -21,6 +22,7 @@ _COMMANDS = {
     "compare": "pcn.commands.compare",
     "scheme": "pcn.commands.scheme",
     "topology": "pcn.commands.topology",
+    "workload": "pcn.commands.workload",
     "up": "pcn.commands.network",
     "down": "pcn.commands.network",
     "status": "pcn.commands.network",
@@ -91,6 +93,7 @@ def main() -> None:
     """Entry point: runs the command line and ends the process."""
     # There is no linear algebra here, for which numpy would start a thread a core: a tenth of a command's start.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    gc.set_threshold(50_000, 20, 50)  # a run's many objects live as long as it does: each collection looks at them all
     os.umask(os.umask(0o077) | 0o022)  # no other user writes what is written here
     if sys.argv[1:2] and sys.argv[1] not in _AS_LONG_AS_IT_TAKES:
         with contextlib.suppress(OSError):

@@ -112,6 +112,12 @@ def _workloads(_context: click.Context) -> Iterable[str]:
     return WORKLOADS
 
 
+def _arrivals(_context: click.Context) -> Iterable[str]:
+    from experiments.traffic.spec import ARRIVALS
+
+    return ARRIVALS
+
+
 def _patterns(_context: click.Context) -> Iterable[str]:
     from experiments.traffic.spec import PATTERNS
 
@@ -191,6 +197,7 @@ complete_scenario = _completer(_scenarios)
 complete_parameter = _completer(_parameters)
 complete_figure = _completer(_figures)
 complete_experiment = _completer(_experiments)
+complete_arrivals = _completer(_arrivals)
 complete_workload = _completer(_workloads)
 complete_pattern = _completer(_patterns)
 complete_scheme = _completer(_schemes)

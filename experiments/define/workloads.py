@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
@@ -17,6 +17,7 @@ from typing import Protocol
 import numpy as np
 
 from experiments.data.series_math import Array
+from experiments.define.arrivals import Arrivals, arrivals_at
 from softswitch.units import quantity
 from topologies.model import FlowSpec
 
@@ -263,12 +264,23 @@ def bursts(
 
 
 def uniform_flows(
-    random: np.random.Generator, sizes: FlowSizes, per_s: float, count: int, hosts: Sequence[str], group: str = ""
+    random: np.random.Generator,
+    sizes: FlowSizes,
+    per_s: float,
+    count: int,
+    hosts: Sequence[str],
+    group: str = "",
+    arrivals: Arrivals | None = None,
 ) -> list[FlowSpec]:
-    """`count` flows, `per_s` a second from each host on average, each from one host to another, all chosen evenly."""
-    starts = np.cumsum(random.exponential(1 / (per_s * len(hosts)), count))
-    drawn = sizes.sample(random, count)
-    sources = random.integers(0, len(hosts), count)
+    """`count` flows, `per_s` a second from each host on average, each from one host to another, all chosen evenly.
+    Without `arrivals` they are a Poisson process."""
+    if arrivals is None:
+        starts = np.cumsum(random.exponential(1 / (per_s * len(hosts)), count))
+        drawn = sizes.sample(random, count)
+        sources = random.integers(0, len(hosts), count)
+    else:
+        starts, sources = arrivals_at(random, arrivals, per_s, len(hosts), count)
+        drawn = sizes.sample(random, count)
     steps = random.integers(1, len(hosts), count)
     return [
         FlowSpec(number, hosts[src], hosts[(src + step) % len(hosts)], float(start), size, group=group)
@@ -277,12 +289,18 @@ def uniform_flows(
 
 
 def permutation_flows(
-    random: np.random.Generator, sizes: FlowSizes, per_s: float, count: int, hosts: Sequence[str]
+    random: np.random.Generator,
+    sizes: FlowSizes,
+    per_s: float,
+    count: int,
+    hosts: Sequence[str],
+    arrivals: Arrivals | None = None,
 ) -> list[FlowSpec]:
     """As `uniform_flows`, but each host has one other that it sends to, and receives from one: a cycle of all hosts."""
     order = [hosts[int(index)] for index in random.permutation(len(hosts))]
     after = dict(zip(order, [*order[1:], order[0]], strict=True))
-    return [replace(flow, dst=after[flow.src]) for flow in uniform_flows(random, sizes, per_s, count, hosts)]
+    drawn = uniform_flows(random, sizes, per_s, count, hosts, arrivals=arrivals)
+    return [replace(flow, dst=after[flow.src]) for flow in drawn]
 
 
 def incast_flows(
@@ -311,4 +329,23 @@ def incast_flows(
         drawn = sizes.sample(random, len(senders))
         for sender, size in zip(senders, drawn, strict=True):
             specs.append(FlowSpec(len(specs), sender, receiver, time, size))
+    return specs
+
+
+def fan_in_flows(
+    random: np.random.Generator,
+    starts: Iterable[float],
+    senders: int,
+    size_bytes: int,
+    hosts: Sequence[str],
+    group: str = "",
+    first_id: int = 0,
+) -> list[FlowSpec]:
+    """In-casts of one kind: at each start so many different hosts send this size to another one, all chosen evenly."""
+    specs: list[FlowSpec] = []
+    for start in starts:
+        receiver, *chosen = random.choice(len(hosts), size=1 + senders, replace=False)
+        for sender in chosen:
+            number = first_id + len(specs)
+            specs.append(FlowSpec(number, hosts[sender], hosts[receiver], float(start), size_bytes, group=group))
     return specs

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Mapping
 from dataclasses import replace
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -19,19 +20,31 @@ from experiments.define.experiment import DRAWN_FLOWS, Experiment, Run, RunPage
 from experiments.define.outcomes import Outcome
 from experiments.traffic import by_size, flows
 from experiments.traffic import page as shown
-from experiments.traffic.flow_files import LONGEST_S
+from experiments.traffic.flow_files import LONGEST_S, MOST_FLOWS
 from experiments.traffic.spec import NAME, TrafficSpec, draw
 from topologies.found import find_topology, kind_of_option
 from topologies.model import Endpoint, FlowSpec, Topology, TopologyError
 
 _OWN = (
     Parameter("load", "number", 0.6, "of each host's link, by frames, on average", 0.001, 10),
-    Parameter("count", "count", 1000, "flows, at least", 1, 10e6),
+    Parameter("count", "count", 1000, "flows, at least, beside those of --incast", 0, MOST_FLOWS),
     Parameter("payload", "size", 1000, "payload of a data packet", 64, 9000),
     Parameter("duration", "time", None, "when the run ends at the latest", 1e-6, LONGEST_S, "all flows have arrived"),
 )
 _OF_FILE = ("load", "count")
 """What a file of flows leaves no choice about."""
+_OF_ARRIVALS = {
+    "lognormal": (Parameter("sigma", "number", 2.0, "of the logarithm of gaps between a host's flows", 0, 5),),
+    "onoff": (
+        Parameter("on", "time", 1e-3, "mean time for which a host starts flows", 1e-9, LONGEST_S),
+        Parameter("off", "time", 1e-3, "mean time for which it starts none", 0, LONGEST_S),
+    ),
+}
+_OF_INCAST = (
+    Parameter("incast_size", "size", 500e3, "of each flow of an in-cast", 1, 1e12),
+    Parameter("incast_load", "number", 0.02, "of all hosts' links by in-casts, by frames, on average", 1e-6, 10),
+    Parameter("incast_period", "time", None, "from one in-cast to the next", 1e-9, LONGEST_S, "random, by incast_load"),
+)
 _BUSIEST = 4
 """Ports whose queues are sampled."""
 _K, _STALL_S = (200.0, 4000.0), 0.25e-3
@@ -46,6 +59,7 @@ class Traffic(Experiment):
     source = "a user's own"
     about = "Completion times and slowdown by size, PAUSE by tier and class, of traffic on any network."
     schemes = ("pcn",)
+    many_flows = True
     page = RunPage(shown.CHARTS, shown.headlines, shown.about, shown.story, replay=False, tables=by_size.tables)
 
     def __init__(self, spec: TrafficSpec | None = None) -> None:
@@ -60,6 +74,7 @@ class Traffic(Experiment):
     def parameters(self) -> tuple[Parameter, ...]:
         """Its own, the topology's except texts, and those of all schemes."""
         own = [one for one in _OWN if not (self.spec.flows and one.name in _OF_FILE)]
+        own += [*_OF_ARRIVALS.get(self.spec.arrivals, ()), *(_OF_INCAST if self.spec.incast else ())]
         return (*own, *_of_topology(self.spec.topology), *scheme_parameters.parameters(min_rtt=(None, "longest path")))
 
     def plan(self, scheme: str, seed: int, values: Mapping[str, Value]) -> Plan:
@@ -67,7 +82,9 @@ class Traffic(Experiment):
         payload = round(filled["payload"] or 0)
         topology = self._topology(filled, payload)
         load, count = float(filled.get("load") or 0), round(filled.get("count") or 0)
-        drawn = draw(self.spec, topology, seed, load, count, payload)
+        drawn = draw(self.spec, topology, seed, load, count, payload, filled)
+        if not drawn:
+            raise ExperimentError("there is no flow: give --set count=1000")
         topology = replace(topology, flows=tuple(flows.by_size(drawn)))
         if "min_rtt" in filled and filled["min_rtt"] is None:
             filled["min_rtt"] = topology.max_rtt_s()
@@ -145,8 +162,7 @@ def _expected_s(drawn: list[FlowSpec], topology: Topology, payload: int) -> floa
 
 def _bytes_by(drawn: list[FlowSpec], end: str) -> dict[str, int]:
     sums: dict[str, int] = {}
-    for flow in drawn:
-        name = getattr(flow, end)
+    for name, flow in zip(map(attrgetter(end), drawn), drawn, strict=True):
         sums[name] = sums.get(name, 0) + (flow.size_bytes or 0)
     return sums
 

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from experiments.data.plan import Plan
 from experiments.data.recording import Recording
 from experiments.data.series_math import Array
 from experiments.define import recording_numbers
+from experiments.traffic.spec import INCAST
 from topologies.model import FlowSpec
 
 SIZES = (("S", 10e3), ("M", 100e3), ("L", 1e6), ("XL", float("inf")))
@@ -22,37 +24,55 @@ PERCENTILES = (50, 95, 99, 99.9)
 
 
 def by_size(flows: Iterable[FlowSpec]) -> Iterator[FlowSpec]:
-    """Each in a group of its size: series are of groups."""
-    for flow in flows:
-        yield replace(flow, group=next(name for name, most in SIZES if (flow.size_bytes or 0) <= most))
+    """Each in a group of its size, if it has no other: series are of groups."""
+    for one in flows:
+        group = one.group or next(name for name, most in SIZES if (one.size_bytes or 0) <= most)
+        # All fields by hand: there are hundreds of thousands, and dataclasses.replace takes three times as long.
+        yield FlowSpec(
+            one.id, one.src, one.dst, one.start_s, one.size_bytes, one.rate_bps, one.duration_s, group,
+            one.traffic_class, one.after,
+        )  # fmt: skip
 
 
 @dataclass(frozen=True)
 class Ended:
     """Flows in the order of their numbers. Times in s; NaN for one that hadn't arrived when the run ended."""
 
-    sizes: list[str]
+    sizes: NDArray[np.str_]
+    start_s: Array
     fct_s: Array
     slowdown: Array
     """Completion time over that in the empty network."""
 
     def of(self, size: str) -> tuple[Array, Array]:
         """Completion times and slowdowns of the flows of a size, NaN among them."""
-        chosen = np.array([size in (ALL, one) for one in self.sizes])
+        chosen = slice(None) if size == ALL else self.sizes == size
         return self.fct_s[chosen], self.slowdown[chosen]
 
 
+def kinds(plan: Plan) -> list[str]:
+    """The groups of flows: by size, and those of in-casts if there are any."""
+    return [*(name for name, _ in SIZES), *[INCAST] * any(flow.group == INCAST for flow in plan.topology.flows)]
+
+
 def ended(plan: Plan, recording: Recording) -> Ended:
-    empty: dict[tuple[str, str], recording_numbers.EmptyPath] = {}
-    sizes, times, least = [], [], []
-    for spec, record in zip(plan.topology.flows, recording.flows, strict=True):
-        ends = (spec.src, spec.dst)
-        if ends not in empty:
-            empty[ends] = recording_numbers.EmptyPath.of(plan.topology, *ends)
-        sizes.append(spec.group)
-        times.append(np.nan if record.fct_s is None else record.fct_s)
-        least.append(empty[ends].fct_s(spec.size_bytes or 0, plan.payload_bytes))
-    return Ended(sizes, np.array(times), np.array(times) / np.array(least))
+    return recording.once("ended", lambda: _ended(plan, recording))
+
+
+def _ended(plan: Plan, recording: Recording) -> Ended:
+    specs = plan.topology.flows
+    paths = recording_numbers.EmptyPaths(plan.topology)
+    numbers: dict[int, int] = {}
+    taken = [paths.between(spec.src, spec.dst) for spec in specs]
+    which = np.array([numbers.setdefault(id(path), len(numbers)) for path in taken])
+    bytes_ = np.array([spec.size_bytes for spec in specs], dtype=np.int64)
+    least = np.empty(len(specs))
+    for number in numbers.values():
+        own = which == number
+        least[own] = taken[int(np.argmax(own))].fcts_s(bytes_[own], plan.payload_bytes)
+    times = np.array([np.nan if record.fct_s is None else record.fct_s for record in recording.flows])
+    starts = np.array([record.start_s for record in recording.flows])
+    return Ended(np.array([spec.group for spec in specs]), starts, times, times / least)
 
 
 def numbers(plan: Plan, recording: Recording) -> dict[str, float | None]:
@@ -60,9 +80,13 @@ def numbers(plan: Plan, recording: Recording) -> dict[str, float | None]:
     frames, by the tier that sends them (a switch's name without its number) and by class. Of a size of which a flow
     hasn't arrived there is neither mean nor percentile: the others are the faster ones. Goodput is payload that arrived
     until the last flow did, or the run ended; the largest queue is what the run saw when it looked."""
+    return recording.once("numbers", lambda: _numbers(plan, recording))
+
+
+def _numbers(plan: Plan, recording: Recording) -> dict[str, float | None]:
     found: dict[str, float | None] = {}
     of = ended(plan, recording)
-    for size in (ALL, *(name for name, _ in SIZES)):
+    for size in (ALL, *kinds(plan)):
         times, slowdowns = of.of(size)
         missing = np.isnan(times)
         found[f"flows {size}"] = float(times.size)
@@ -111,15 +135,19 @@ def pause_by_class(recording: Recording) -> list[int]:
 def table(plan: Plan, recording: Recording) -> dict[str, list[Any]]:
     """Columns of flows.parquet: a row a flow."""
     of = ended(plan, recording)
-    specs = plan.topology.flows
+    specs, records = plan.topology.flows, recording.flows
+    started = [
+        one.start_s if one.sent_packets or not spec.after else None for spec, one in zip(specs, records, strict=True)
+    ]
     return {
         "id": [spec.id for spec in specs],
         "src": [spec.src for spec in specs],
         "dst": [spec.dst for spec in specs],
-        "start_s": [spec.start_s for spec in specs],
+        "start_s": started,
         "size_bytes": [spec.size_bytes for spec in specs],
-        "size": of.sizes,
-        "finished": [not np.isnan(time) for time in of.fct_s],
+        "size": [spec.group for spec in specs],
+        "class": [spec.traffic_class for spec in specs],
+        "finished": (~np.isnan(of.fct_s)).tolist(),
         "fct_s": _known(of.fct_s),
         "slowdown": _known(of.slowdown),
         "sent_packets": [one.sent_packets for one in recording.flows],
@@ -129,4 +157,4 @@ def table(plan: Plan, recording: Recording) -> dict[str, list[Any]]:
 
 
 def _known(values: Array) -> list[float | None]:
-    return [None if np.isnan(value) else float(value) for value in values]
+    return [None if value != value else value for value in values.tolist()]

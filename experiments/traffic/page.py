@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 
 import numpy as np
@@ -16,25 +17,24 @@ from experiments.define.charts import Chart, Line, View
 from experiments.define.experiment import Headline
 from experiments.define.outcomes import said
 from experiments.traffic import single_flows
-from experiments.traffic.flows import ALL, SIZES, ended, numbers, pause_by_class, pause_by_tier, tier_of
+from experiments.traffic.flows import ALL, ended, kinds, numbers, pause_by_class, pause_by_tier, tier_of
 from topologies import extras
 
-_POINTS = 500
-"""Of a line, whose flows may be very many."""
 _BIN_S = 1 / 200
 """Of a run: what PAUSE frames are counted in."""
+_POINTS = 400
+"""Of a line over flows: more than a picture shows."""
 
 
 def slowdown(plan: Plan, recording: Recording) -> Chart:
     found = ended(plan, recording)
     lines, most = [], 1.0
-    for number, (size, _) in enumerate(SIZES):
+    for number, size in enumerate(kinds(plan)):
         _, values = found.of(size)
         ordered = np.sort(values[~np.isnan(values)])
         if ordered.size:
-            places = np.unique(np.linspace(0, ordered.size - 1, _POINTS).astype(int))
-            shares = (places + 1) / values.size * 100
-            lines.append(Line(size, ordered[places], shares, f"flow{number}", "steps"))
+            shown = np.unique(np.linspace(0, ordered.size - 1, _POINTS).round().astype(int))
+            lines.append(Line(size, ordered[shown], (shown + 1) / values.size * 100, f"flow{number}", "steps"))
             most = max(most, float(np.percentile(ordered, 99)))
     return Chart(
         name="slowdown",
@@ -50,15 +50,16 @@ def slowdown(plan: Plan, recording: Recording) -> Chart:
 
 def under_way(plan: Plan, recording: Recording) -> Chart:
     lines = []
-    for number, (size, _) in enumerate(SIZES):
-        own = [one for one in recording.flows if one.group == size]
-        if own:
-            starts = np.sort([one.start_s for one in own])
-            ends = np.sort([one.start_s + one.fct_s for one in own if one.fct_s is not None])
-            changes = np.unique(np.concatenate([starts, ends]))
-            times = changes if changes.size <= _POINTS else np.linspace(changes[0], changes[-1], _POINTS)
-            count = np.searchsorted(starts, times, side="right") - np.searchsorted(ends, times, side="right")
-            lines.append(charts.steps(size, f"flow{number}", (times, count.astype(float)), plan.duration_s))
+    found = ended(plan, recording)
+    for number, size in enumerate(kinds(plan)):
+        own = found.sizes == size
+        starts, ends = np.sort(found.start_s[own]), np.sort((found.start_s + found.fct_s)[own])  # NaN last
+        if starts.size:
+            times = np.unique(np.append(starts, ends[~np.isnan(ends)]))
+            if times.size > _POINTS:
+                times = np.linspace(times[0], times[-1], _POINTS)
+            under = np.searchsorted(starts, times, "right") - np.searchsorted(ends, times, "right")
+            lines.append(charts.steps(size, f"flow{number}", (times, under.astype(float)), plan.duration_s))
     return Chart(
         name="under_way",
         title="Flows under way",
@@ -118,9 +119,10 @@ def pause(plan: Plan, recording: Recording) -> Chart:
 
 def _views(plan: Plan, recording: Recording) -> tuple[View]:
     """Until the last flow has arrived, if all have."""
-    ends = [one.start_s + one.fct_s for one in recording.flows if one.fct_s is not None]
-    last_s = max(ends) * 1.02 if len(ends) == len(recording.flows) else plan.duration_s
-    return (View("whole run", 0.0, min(last_s, plan.duration_s) * 1e3),)
+    found = ended(plan, recording)
+    last_s = float((found.start_s + found.fct_s).max())
+    end_s = plan.duration_s if math.isnan(last_s) else min(last_s * 1.02, plan.duration_s)
+    return (View("whole run", 0.0, end_s * 1e3),)
 
 
 CHARTS = (slowdown, under_way, queues, pause, *single_flows.CHARTS)
@@ -170,7 +172,7 @@ def about(plan: Plan) -> list[tuple[str, str]]:
 
 def story(plan: Plan, recording: Recording, steady: Steady) -> list[tuple[str, str]]:
     found = numbers(plan, recording)
-    sizes = [size for size in (ALL, *(name for name, _ in SIZES)) if found[f"flows {size}"]]
+    sizes = [size for size in (ALL, *kinds(plan)) if found[f"flows {size}"]]
     rows = [
         f"{size}: {_unfinished(found, size)}, so no mean and no percentile"
         if found[f"unfinished {size}"]

@@ -9,51 +9,58 @@ Another process gets the reference, and finds the same.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+import math
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from pathlib import Path
+from types import MappingProxyType
 from urllib.parse import parse_qsl, urlencode
 
 import numpy as np
 
 from experiments.data.errors import ExperimentError
-from experiments.data.parameters import lookup
+from experiments.data.parameters import Value, lookup
 from experiments.data.plan import HEADER_BYTES
+from experiments.define.arrivals import Arrivals, LogNormal, OnOff
+from experiments.define.published_sizes import PUBLISHED, published
 from experiments.define.workloads import (
-    HADOOP,
-    W1,
-    W2,
-    WEB_SEARCH,
     FlowSizes,
     arrivals_per_s,
+    fan_in_flows,
     incast_flows,
     permutation_flows,
+    poisson_times,
     read_cdf,
     uniform_flows,
 )
-from experiments.traffic.flow_files import read_flows
+from experiments.traffic.flow_files import MOST_FLOWS, read_flows
 from topologies.errors import nearest
 from topologies.found import find_topology
 from topologies.model import FlowSpec, Topology, TopologyError
 
 NAME = "traffic"
-WORKLOADS: Mapping[str, FlowSizes] = {one.name: one for one in (W1, W2, HADOOP, WEB_SEARCH)}
+WORKLOADS: Mapping[str, FlowSizes] = {name: one.sizes for name, one in PUBLISHED.items()}
 PATTERNS = ("uniform", "incast", "permutation")
+POISSON, LOG_NORMAL, ON_OFF = ARRIVALS = ("poisson", "lognormal", "onoff")
+INCAST = "incast"
+"""The group of flows that in-casts add to the others."""
 MOST_SENDERS = 15
-"""Of an in-cast."""
-_STREAM = 77
+"""Of an in-cast of the pattern."""
+_STREAM, _INCAST_STREAM = 77, 78
 
 
 @dataclass(frozen=True)
 class TrafficSpec:
     """`topology` is a reference (`find_topology`). `workload` names sizes, or is a file of them (`read_cdf`). `flows`,
-    a file, takes the place of workload and pattern. Files are known by their contents, too: another content is another
-    experiment."""
+    a file, takes the place of all others. `arrivals` are Poisson's where it is empty. `incast`, a number, adds in-casts
+    of so many senders. Files are known by their contents, too: another content is another experiment."""
 
     topology: str = "dumbbell"
     workload: str = "W2"
     pattern: str = "uniform"
     flows: str = ""
+    arrivals: str = ""
+    incast: str = ""
     digest: str = ""
 
     @property
@@ -64,16 +71,35 @@ class TrafficSpec:
         return f"{NAME}?{urlencode(kept)}"
 
 
-def parse_spec(topology: str = "", workload: str = "", pattern: str = "", flows: str = "") -> TrafficSpec:
+def parse_spec(
+    topology: str = "", workload: str = "", pattern: str = "", flows: str = "", arrivals: str = "", incast: str = ""
+) -> TrafficSpec:
     """Of what a user gives; the rest is as `TrafficSpec` has it. Raises ExperimentError."""
-    if flows and (workload or pattern):
-        raise ExperimentError("--flows has sizes and ends of all flows: leave out --workload and --pattern")
+    drawn = {"workload": workload, "pattern": pattern, "arrivals": arrivals, "incast": incast}
+    if flows and any(drawn.values()):
+        others = " and ".join(f"--{name}" for name, value in drawn.items() if value)
+        raise ExperimentError(f"--flows has sizes, starts and ends of all flows: leave out {others}")
     try:
         network = find_topology(topology or TrafficSpec.topology).reference
     except TopologyError as error:
         raise ExperimentError(str(error)) from None
-    made = TrafficSpec(network, workload or TrafficSpec.workload, pattern or TrafficSpec.pattern, flows)
+    named = published(workload)
+    made = TrafficSpec(
+        network,
+        named.name if named else workload or TrafficSpec.workload,
+        pattern or TrafficSpec.pattern,
+        flows,
+        "" if arrivals == POISSON else arrivals,
+        incast,
+    )
     lookup(made.pattern, dict.fromkeys(PATTERNS), "pattern")
+    lookup(arrivals or POISSON, dict.fromkeys(ARRIVALS), "arrivals")
+    if made.arrivals and made.pattern == "incast":
+        raise ExperimentError(
+            f"--arrivals {made.arrivals}: of the patterns uniform and permutation; in-casts are Poisson's"
+        )
+    if incast and not (incast.isascii() and incast.isdigit() and int(incast[:9]) > 0):
+        raise ExperimentError(f"--incast {incast}: a number of senders, from 1")
     if file := flows or ("" if made.workload in WORKLOADS else made.workload):
         path = Path(file).absolute()
         if not path.is_file():
@@ -104,13 +130,23 @@ def sizes(of: TrafficSpec) -> FlowSizes:
         raise ExperimentError(str(error)) from None
 
 
-def draw(of: TrafficSpec, topology: Topology, seed: int, load: float, count: int, payload_bytes: int) -> list[FlowSpec]:
-    """The flows of a run: those of the file, or drawn. Equal for equal arguments, whatever the scheme. Raises
-    ExperimentError for a host that the topology hasn't."""
+def draw(
+    of: TrafficSpec,
+    topology: Topology,
+    seed: int,
+    load: float,
+    count: int,
+    payload_bytes: int,
+    more: Mapping[str, Value] = MappingProxyType({}),
+) -> list[FlowSpec]:
+    """The flows of a run: those of the file, or drawn; `more` are the parameters of arrivals and in-casts. Equal for
+    equal arguments, whatever the scheme. Raises ExperimentError for a host that the topology hasn't."""
     hosts = [host.name for host in topology.hosts]
     if of.flows:
         made = read_flows(Path(of.flows))
         known = set(hosts)
+        by_ip = {host.ip: host.name for host in topology.hosts}
+        made = [_named(flow, known, by_ip) for flow in made]
         for flow in made:
             for name in (flow.src, flow.dst):
                 if name not in known:
@@ -118,14 +154,71 @@ def draw(of: TrafficSpec, topology: Topology, seed: int, load: float, count: int
             if flow.src == flow.dst:
                 raise ExperimentError(f"{of.flows}: a flow from {flow.src} to itself")
         return made
-    random = np.random.default_rng([seed, _STREAM])
     rate_bps = min(topology.link_at(name, 0).rate_bps for name in hosts)
-    per_s = arrivals_per_s(load, rate_bps, sizes(of), payload_bytes, payload_bytes + HEADER_BYTES)
+    drawn: list[FlowSpec] = []
+    if count:
+        per_s = arrivals_per_s(load, rate_bps, sizes(of), payload_bytes, payload_bytes + HEADER_BYTES)
+        drawn = _background(of, np.random.default_rng([seed, _STREAM]), per_s, count, hosts, more)
+    if of.incast:
+        end_s = drawn[-1].start_s if drawn else more.get("duration")
+        if end_s is None:
+            raise ExperimentError(
+                "in-casts alone need an end: give --set duration=10ms, or --set count=1000 of other flows"
+            )
+        lines_bps = rate_bps * len(hosts) * payload_bytes / (payload_bytes + HEADER_BYTES)
+        drawn += _incasts(of, np.random.default_rng([seed, _INCAST_STREAM]), lines_bps, end_s, hosts, more, len(drawn))
+    return drawn
+
+
+def _background(
+    of: TrafficSpec,
+    random: np.random.Generator,
+    per_s: float,
+    count: int,
+    hosts: Sequence[str],
+    more: Mapping[str, Value],
+) -> list[FlowSpec]:
     if of.pattern == "uniform":
-        return uniform_flows(random, sizes(of), per_s, count, hosts)
+        return uniform_flows(random, sizes(of), per_s, count, hosts, arrivals=_arrivals(of, more))
     if of.pattern == "permutation":
-        return permutation_flows(random, sizes(of), per_s, count, hosts)
+        return permutation_flows(random, sizes(of), per_s, count, hosts, _arrivals(of, more))
     return incast_flows(random, sizes(of), per_s, count, hosts, min(MOST_SENDERS, len(hosts) - 1))
+
+
+def _arrivals(of: TrafficSpec, more: Mapping[str, Value]) -> Arrivals | None:
+    if of.arrivals == LOG_NORMAL:
+        return LogNormal(more["sigma"] or 0.0)
+    return OnOff(more["on"] or 0.0, more["off"] or 0.0) if of.arrivals == ON_OFF else None
+
+
+def _incasts(
+    of: TrafficSpec,
+    random: np.random.Generator,
+    lines_bps: float,
+    end_s: float,
+    hosts: Sequence[str],
+    more: Mapping[str, Value],
+    first_id: int,
+) -> list[FlowSpec]:
+    """At a period, or as a Poisson process of a load; `lines_bps`: payload that all hosts' links carry."""
+    senders, size, period_s = int(of.incast), round(more["incast_size"] or 0), more["incast_period"]
+    if senders >= len(hosts):
+        raise ExperimentError(f"--incast {senders}: {len(hosts)} hosts have at most {len(hosts) - 1} senders to one")
+    if period_s is None:
+        per_s = (more["incast_load"] or 0.0) * lines_bps / (8 * size * senders)
+        starts = poisson_times(random, per_s, end_s)
+    else:
+        starts = [number * period_s for number in range(math.floor(end_s / period_s) + 1)]
+    if len(starts) * senders > MOST_FLOWS:
+        raise ExperimentError(f"{len(starts):,} in-casts of {senders} senders: more than {MOST_FLOWS:,} flows")
+    return fan_in_flows(random, starts, senders, size, hosts, INCAST, first_id)
+
+
+def _named(flow: FlowSpec, known: Set[str], by_ip: Mapping[str, str]) -> FlowSpec:
+    """Return the flow with hosts' names in place of addresses, as captures have them."""
+    if flow.src in known and flow.dst in known:
+        return flow
+    return replace(flow, src=by_ip.get(flow.src, flow.src), dst=by_ip.get(flow.dst, flow.dst))
 
 
 def _files(of: TrafficSpec) -> list[Path]:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from typing import Any
 
 import click
 
-from pcn.complete import complete_pattern, complete_topology, complete_workload
+from pcn.complete import complete_arrivals, complete_pattern, complete_topology, complete_workload
 
 
 @dataclass(frozen=True)
@@ -21,6 +21,8 @@ class Traffic:
     load: str
     pattern: str
     flows: str
+    arrivals: str
+    incast: str
 
     def of(self, experiment: str, settings: Sequence[str]) -> tuple[str, list[str]]:
         """Returns an experiment's reference and its settings. Raises ExperimentError, UsageError where it isn't
@@ -32,15 +34,17 @@ class Traffic:
         from experiments.traffic.spec import parse_spec
 
         more = [f"load={self.load}"] if self.load else []
-        return parse_spec(self.topology, self.workload, self.pattern, self.flows).reference, [*settings, *more]
+        spec = parse_spec(self.topology, self.workload, self.pattern, self.flows, self.arrivals, self.incast)
+        return spec.reference, [*settings, *more]
 
 
 def traffic_options(function: Callable[..., Any]) -> Callable[..., Any]:
     """Gives a command `traffic`, a `Traffic`."""
 
     @functools.wraps(function)
-    def command(*, topology: str, workload: str, load: str, pattern: str, flows: str, **others: Any) -> Any:
-        return function(traffic=Traffic(topology, workload, load, pattern, flows), **others)
+    def command(**given: Any) -> Any:
+        own = {one.name: given.pop(one.name) for one in fields(Traffic)}
+        return function(traffic=Traffic(**own), **given)
 
     options = (
         click.option(
@@ -52,10 +56,12 @@ def traffic_options(function: Callable[..., Any]) -> Callable[..., Any]:
         ),
         click.option(
             "--workload",
+            "--cdf",
+            "workload",
             default="",
             metavar="NAME|FILE",
             shell_complete=complete_workload,
-            help="Flow sizes of traffic: W1, W2, Hadoop, WebSearch, or a file of lines SIZE SHARE (default: W2).",
+            help="Flow sizes of traffic, a name of `pcn workload list` or a file of lines SIZE SHARE (default: W2).",
         ),
         click.option("--load", default="", metavar="SHARE", help="Load of traffic, as --set load=SHARE."),
         click.option(
@@ -69,7 +75,20 @@ def traffic_options(function: Callable[..., Any]) -> Callable[..., Any]:
             "--flows",
             default="",
             metavar="FILE",
-            help="Flows of traffic: a CSV src,dst,start_s,size_bytes, flow.txt of HPCC, .cm of htsim (default: drawn).",
+            help="Flows of traffic: CSV, Parquet, flow.txt of HPCC, .cm of htsim, a capture of RoCE (default: drawn).",
+        ),
+        click.option(
+            "--arrivals",
+            default="",
+            metavar="NAME",
+            shell_complete=complete_arrivals,
+            help="poisson, lognormal (--set sigma=2) or onoff (--set on=1ms --set off=1ms) (default: poisson).",
+        ),
+        click.option(
+            "--incast",
+            default="",
+            metavar="N",
+            help="In-casts of N senders beside the other flows (default: none); --set incast_size, incast_period.",
         ),
     )
     made: Callable[..., Any] = command

@@ -48,6 +48,7 @@ SHORTER = {
     r"fuzz_frames.py all \d+": "fuzz_frames.py pcn 0 1 500",
     r"fuzz SECONDS ": "fuzz 1 ",
     r"fuzz_formats.py SECONDS": "fuzz_formats.py 2",
+    r"fuzz_flows.py SECONDS": "fuzz_flows.py 2",
     r"--jobs \d+": "--jobs 1",
 }
 

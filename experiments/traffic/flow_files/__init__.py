@@ -1,0 +1,44 @@
+"""Files of flows: this project's CSV and Parquet, HPCC's flow.txt, htsim's .cm, captures. docs/formats.md has them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from experiments.data.errors import ExperimentError
+from experiments.traffic.flow_files.base import LONGEST_S as LONGEST_S
+from experiments.traffic.flow_files.base import MOST_FLOWS as MOST_FLOWS
+from experiments.traffic.flow_files.base import FlowFile, FlowFormat
+from experiments.traffic.flow_files.capture import CAPTURE
+from experiments.traffic.flow_files.csv_file import CSV
+from experiments.traffic.flow_files.hpcc import HPCC
+from experiments.traffic.flow_files.htsim import CM
+from experiments.traffic.flow_files.parquet_file import PARQUET
+from topologies.errors import TopologyError
+from topologies.flow_order import in_order
+from topologies.model import FlowSpec
+
+FLOW_FORMATS: dict[str, FlowFormat] = {one.name: one for one in (CSV, HPCC, CM, PARQUET, CAPTURE)}
+_TRIED = (PARQUET, CAPTURE, CM, HPCC)
+"""In this order: those that aren't text first, since the others read it. What is none of them is CSV."""
+
+
+def read_flows(path: Path) -> list[FlowSpec]:
+    """The flows of a file, whose format its content decides. Raises ExperimentError that names the file, and the line
+    where one is at fault."""
+    file = FlowFile(path)
+    made: list[FlowSpec] = []
+    try:
+        form = next((one for one in _TRIED if one.recognises(file)), CSV)
+        for flow in form.read(file):
+            made.append(flow)
+            if len(made) > MOST_FLOWS:
+                raise ExperimentError(f"{path}: more than {MOST_FLOWS:,} flows")
+    except TopologyError as error:
+        raise ExperimentError(str(error)) from None
+    if not made:
+        raise ExperimentError(f"{path} has no flow")
+    try:
+        in_order(made)
+    except TopologyError as error:
+        raise ExperimentError(f"{path}: {error}") from None
+    return made

@@ -1,0 +1,77 @@
+"""What every format of flows is: a file that is read, a reader, and what a run can have of a flow."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+from topologies import lossless
+from topologies.formats.source import FormatError, Source
+from topologies.model import FlowSpec
+
+LONGEST_S = 1e6
+"""No flow starts later, and runs last no longer."""
+MOST_FLOWS = 2**22
+"""Of a file: what the engine of virtual time has room for."""
+MOST_TEXT = 256 * 2**20
+"""Bytes of a file of text: 60 for each flow."""
+_MOST_BYTES = 2**63
+_HEAD = 16
+
+
+@dataclass(frozen=True)
+class FlowFile:
+    """A file of flows, of text or not."""
+
+    path: Path
+
+    @cached_property
+    def head(self) -> bytes:
+        """Its first bytes. Raises FormatError."""
+        try:
+            with self.path.open("rb") as file:
+                return file.read(_HEAD)
+        except OSError as error:
+            raise self.error(error.strerror or str(error)) from None
+
+    @cached_property
+    def text(self) -> Source:
+        """Raises FormatError for a file without text."""
+        return Source.of(self.path, MOST_TEXT)
+
+    def error(self, text: str) -> FormatError:
+        return FormatError(f"{self.path}: {text}")
+
+
+@dataclass(frozen=True)
+class FlowFormat:
+    """`read` yields the flows with ids from 0, or those of the file."""
+
+    name: str
+    recognises: Callable[[FlowFile], bool]
+    read: Callable[[FlowFile], Iterator[FlowSpec]]
+    fields: Mapping[str, str]
+    """What its files have, and what becomes of it: docs/formats.md has these as a table."""
+
+
+def fault(flow: FlowSpec) -> str:
+    """Return why no run can have the flow; empty: runs can."""
+    size = flow.size_bytes or 0
+    if not 0 <= flow.start_s <= LONGEST_S:
+        return f"start {flow.start_s:g} s: flows start within {LONGEST_S:,.0f} s"
+    if not 0 < size < _MOST_BYTES:
+        return f"size {size}: from 1 B to 2^63 - 1 B are possible"
+    if not 0 <= flow.traffic_class < lossless.CONTROL_CLASS:
+        return f"class {flow.traffic_class}: flows have 0 to {lossless.CONTROL_CLASS - 1}"
+    if flow.rate_bps is not None and not flow.rate_bps > 0:
+        return "a rate must be above 0"
+    return ""
+
+
+def checked(source: Source, line: int, flow: FlowSpec) -> FlowSpec:
+    """Raises FormatError where no run can have the flow."""
+    if why := fault(flow):
+        raise source.error(line, why)
+    return flow

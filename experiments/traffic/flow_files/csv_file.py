@@ -1,0 +1,124 @@
+"""CSV of this project: a row a flow, columns by name, units in the cells or in the columns' names."""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+import re
+from collections.abc import Iterator, Mapping
+
+from experiments.traffic.flow_files.base import FlowFile, FlowFormat, checked
+from softswitch.units import Kind, quantity
+from topologies import lossless
+from topologies.errors import nearest
+from topologies.formats.source import Source
+from topologies.model import FlowSpec
+
+_KINDS: Mapping[str, Kind | None] = {
+    "src": None,
+    "dst": None,
+    "start": "time",
+    "size": "size",
+    "rate": "rate",
+    "class": "count",
+    "id": "count",
+    "after": None,
+}
+_UNITS = {"bytes": "B"}
+_SI = ("s", "B", "bps")
+_BARE = re.compile(r"[-+]?[0-9.]+(?:[eE][-+]?[0-9]+)?\Z")
+
+
+def _read(file: FlowFile) -> Iterator[FlowSpec]:
+    source = file.text
+    table = csv.reader(io.StringIO(source.text, newline=""), strict=True)
+    try:
+        columns = _columns(source, next(table, []))
+        for number, row in enumerate(row for row in table if row):
+            yield _row(source, table.line_num, columns, row, number)
+    except csv.Error as error:
+        raise source.error(table.line_num, str(error)) from None
+
+
+def _columns(source: Source, header: list[str]) -> list[tuple[str, str]]:
+    """Name and unit of each column."""
+    found = []
+    for text in header:
+        name, _, unit = text.strip().partition("_")
+        kind = _KINDS.get(name)
+        if name not in _KINDS or (unit and kind not in ("time", "size", "rate")):
+            raise source.error(1, f"no column {text.strip()!r}; {nearest(text.strip(), _KINDS)}")
+        if unit and kind:
+            try:
+                quantity(kind, f"1{_UNITS.get(unit, unit)}")
+            except ValueError:
+                raise source.error(1, f"column {text.strip()!r}: {unit!r} is no unit of a {kind}") from None
+        found.append((name, _UNITS.get(unit, unit)))
+    names = [name for name, _ in found]
+    missing = [name for name in ("src", "dst", "size") if name not in names]
+    if missing or len(set(names)) < len(names):
+        fault = f"{', '.join(missing)} missing" if missing else "a column stands there twice"
+        raise source.error(1, f"{fault}: the first line has the columns, as src,dst,start_s,size_bytes")
+    return found
+
+
+def _row(source: Source, line: int, columns: list[tuple[str, str]], row: list[str], number: int) -> FlowSpec:
+    if len(row) != len(columns):
+        raise source.error(line, f"{len(row)} columns, not the {len(columns)} of the first line")
+    cells = dict(zip((name for name, _ in columns), row, strict=True))
+    units = dict(columns)
+
+    def value(name: str, usual: float) -> float:
+        text = cells.get(name, "").strip()
+        kind = _KINDS[name]
+        if not text or kind is None:
+            return usual
+        unit = units[name]
+        try:
+            if unit == "B" and text.isascii() and text.isdigit() and len(text) < 20:
+                return int(text)  # beyond a float's 53 bits, too
+            if unit in _SI:
+                return quantity(kind, text, si=True)
+            return quantity(kind, text + unit if _BARE.match(text) else text)
+        except ValueError as error:
+            raise source.error(line, f"{name}: {error}") from None
+
+    rate_bps = value("rate", math.inf)
+    flow = FlowSpec(
+        int(value("id", number)),
+        cells["src"].strip(),
+        cells["dst"].strip(),
+        value("start", 0.0),
+        int(value("size", 0)),
+        None if rate_bps == math.inf else rate_bps,
+        traffic_class=int(value("class", lossless.DATA_CLASS)),
+        after=_ids(source, line, cells.get("after", "")),
+    )
+    return checked(source, line, flow)
+
+
+def _ids(source: Source, line: int, text: str) -> tuple[int, ...]:
+    words = text.split()
+    if not all(word.isascii() and word.isdigit() and len(word) < 20 for word in words):
+        raise source.error(line, f"after: {text.strip()!r} isn't the id of a flow, or several with blanks between")
+    return tuple(dict.fromkeys(map(int, words)))
+
+
+CSV = FlowFormat(
+    name="csv",
+    recognises=lambda file: "," in file.text.text.partition("\n")[0],
+    read=_read,
+    fields={
+        "`src`, `dst`": "hosts' names",
+        "`start`": "with a unit in the cell (`10us`), or in the column's name (`start_s`, `start_us`); without the "
+        "column 0",
+        "`size`": "payload, likewise (`64KB`; `size_bytes`, `size_KB`)",
+        "`class`": "the traffic class, 0 to 6; without it 3",
+        "`rate`": "a limit beside the scheme's, likewise (`5G`; `rate_bps`, `rate_Gbps`); empty: none",
+        "`id`": "the flow's number; without it, its place from 0",
+        "`after`": "ids of flows, with blanks between: the flow starts when all of these have arrived whole, `start` "
+        "later; in virtual time alone",
+        "other columns": "refused",
+    },
+)

@@ -1,0 +1,57 @@
+"""HPCC's flow.txt: a count, then SRC DST PG DPORT SIZE START."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from experiments.traffic.flow_files.base import MOST_FLOWS, FlowFile, FlowFormat, checked
+from topologies.formats import ns3_units
+from topologies.formats.source import Line, Source
+from topologies.model import FlowSpec
+
+
+def _read(file: FlowFile) -> Iterator[FlowSpec]:
+    source = file.text
+    lines = source.lines()
+    head = next(lines)
+    count, made = int(head.words[0]), list[FlowSpec]()
+    for line in lines:
+        if len(made) == count:
+            break
+        made.append(checked(source, line.number, _flow(source, line, len(made))))
+    if len(made) < count:
+        raise source.error(head.number, f"{len(made)} flows: the first line counts {count}")
+    first_s = min((flow.start_s for flow in made), default=0.0)
+    yield from (replace(flow, start_s=flow.start_s - first_s) for flow in made)
+
+
+def _flow(source: Source, line: Line, number: int) -> FlowSpec:
+    if len(line.words) != 6 or not all(word.isascii() and word.isdigit() and len(word) < 20 for word in line.words[:5]):
+        raise source.error(line.number, "a flow is SRC DST PG DPORT SIZE START, as 2 1 3 100 200000000 2")
+    src, dst, group, _, size = map(int, line.words[:5])
+    try:
+        start_s = ns3_units.time(line.words[5])
+    except ValueError as error:
+        raise source.error(line.number, str(error)) from None
+    return FlowSpec(number, f"h{src}", f"h{dst}", start_s, size, traffic_class=group)
+
+
+def _recognises(file: FlowFile) -> bool:
+    head = next(file.text.lines(), None)
+    return head is not None and len(head.words) == 1 and head.words[0].isdigit() and int(head.words[0]) <= MOST_FLOWS
+
+
+HPCC = FlowFormat(
+    name="flow-txt",
+    recognises=_recognises,
+    read=_read,
+    fields={
+        "first line": "count of flows; what follows them is left out",
+        "`SRC`, `DST`": "the hosts `h2`, `h1`, as the reader of topology.txt names them",
+        "`PG`": "the traffic class, 0 to 6; PFC protects class 3 unless `lossless_classes` has more",
+        "`DPORT`": "left out",
+        "`SIZE`": "payload in bytes",
+        "`START`": "in seconds, counted from the first flow's start",
+    },
+)

@@ -1,0 +1,156 @@
+"""htsim's connection matrices: connections, each with a start or behind others, by triggers."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+
+from experiments.traffic.flow_files.base import FlowFile, FlowFormat, checked
+from softswitch.units import quantity
+from topologies.errors import nearest
+from topologies.formats import ns3_units
+from topologies.formats.source import Line, Source
+from topologies.model import FlowSpec
+
+_DONE = ("send_done_trigger", "recv_done_trigger")
+_WORDS = ("start", "size", "id", "prio", "trigger", *_DONE)
+_KINDS = ("oneshot", "multishot", "barrier")
+
+
+@dataclass
+class _Trigger:
+    """`line`: where a connection first names it, or it is."""
+
+    line: int
+    kind: str = ""
+    count: int = 0
+    by: list[int] = field(default_factory=list)
+    """Flows whose end activates it."""
+    starts: int = 0
+    """How many flows it starts."""
+
+
+@dataclass
+class _Matrix:
+    source: Source
+    triggers: dict[str, _Trigger] = field(default_factory=dict)
+    flows: list[tuple[FlowSpec, str]] = field(default_factory=list)
+    """Each with the trigger that starts it, or empty."""
+
+    def trigger(self, line: Line, name: str) -> _Trigger:
+        if not (name.isascii() and name.isdigit() and int(name[:20]) > 0):
+            raise self.source.error(line.number, f"trigger {name!r}: a number from 1 is needed")
+        return self.triggers.setdefault(name, _Trigger(line.number))
+
+    def add_trigger(self, line: Line) -> None:
+        words = line.words[1:]
+        kinds = [word for word in words if word in _KINDS]
+        values = dict(zip(*[iter(word for word in words if word not in _KINDS)] * 2, strict=False))
+        if len(kinds) != 1 or set(values) - {"id", "count"} or "id" not in values:
+            raise self.source.error(line.number, "a trigger is: trigger id N oneshot, or barrier count M")
+        found = self.trigger(line, values["id"])
+        if found.kind:
+            raise self.source.error(line.number, f"trigger {values['id']} stands there twice")
+        found.kind, found.line = kinds[0], line.number
+        if kinds[0] == "barrier":
+            found.count = _count(self.source, line, values.get("count", ""))
+
+    def add_flow(self, line: Line) -> None:
+        ends = re.match(r"([0-9]{1,9})->([0-9]{1,9})\Z", line.words[0])
+        words = dict(zip(line.words[1::2], line.words[2::2], strict=False))
+        if ends is None or len(line.words) % 2 == 0:
+            what = "a connection is SRC->DST start PS size BYTES, as 0->13 start 0 size 2000000"
+            raise self.source.error(line.number, what)
+        for word in words:
+            if word not in _WORDS:
+                raise self.source.error(line.number, f"no word {word!r} of a connection; {nearest(word, _WORDS)}")
+        if ("start" in words) == ("trigger" in words):
+            raise self.source.error(line.number, "a connection has a start or a trigger: one of them")
+        if "size" not in words:
+            raise self.source.error(line.number, "size is missing")
+        try:
+            start_s = ns3_units.time(f"{words.get('start', '0')}ps")
+            size = int(quantity("count", words["size"]))
+        except ValueError as error:
+            raise self.source.error(line.number, str(error)) from None
+        flow = checked(self.source, line.number, FlowSpec(len(self.flows), f"h{ends[1]}", f"h{ends[2]}", start_s, size))
+        for word in _DONE:
+            if word in words:
+                self.trigger(line, words[word]).by.append(flow.id)
+        started_by = words.get("trigger", "")
+        if started_by:
+            self.trigger(line, started_by).starts += 1
+        self.flows.append((flow, started_by))
+
+    def connected(self) -> Iterator[FlowSpec]:
+        """Yields the flows, each behind those whose ends start it."""
+        for name, trigger in self.triggers.items():
+            if why := _fault(trigger):
+                raise self.source.error(trigger.line, f"trigger {name}: {why}")
+        for flow, started_by in self.flows:
+            yield replace(flow, after=tuple(dict.fromkeys(self.triggers[started_by].by))) if started_by else flow
+
+
+def _fault(trigger: _Trigger) -> str:
+    """Return why no flow starts as htsim does it; empty: flows do."""
+    ends, starts = len(trigger.by), trigger.starts
+    if not trigger.kind:
+        return "a connection names it, and no line `trigger id N oneshot` or `barrier` defines it"
+    if starts and not ends:
+        return "it starts connections, and no connection's end activates it"
+    if trigger.kind == "oneshot" and ends > 1:
+        return f"a oneshot, which {ends} connections activate; a barrier waits for several"
+    if trigger.kind == "barrier" and ends != trigger.count:
+        return f"a barrier of {trigger.count}, which {ends} connections activate: it takes exactly its count"
+    if trigger.kind == "multishot" and (ends > 1 or starts > 1):
+        return "a multishot starts whichever is next: here flows wait for certain others; write oneshots"
+    return ""
+
+
+def _count(source: Source, line: Line, text: str) -> int:
+    try:
+        return int(quantity("count", text))
+    except ValueError:
+        raise source.error(line.number, f"count {text!r}: a barrier has the number of its activations") from None
+
+
+def _read(file: FlowFile) -> Iterator[FlowSpec]:
+    made = _Matrix(file.text)
+    for line in file.text.lines("#"):
+        first = line.words[0]
+        if first in ("Nodes", "Connections", "Triggers"):
+            continue
+        if first == "trigger":
+            made.add_trigger(line)
+        elif first in ("Failures", "failure"):
+            if line.words[1:] != ["0"]:
+                raise file.text.error(line.number, f"{first}: links don't fail here")
+        else:
+            made.add_flow(line)
+    yield from made.connected()
+
+
+def _recognises(file: FlowFile) -> bool:
+    head = next(file.text.lines("#"), None)
+    return head is not None and (head.words[0] in ("Nodes", "Connections") or "->" in head.words[0])
+
+
+CM = FlowFormat(
+    name="cm",
+    recognises=_recognises,
+    read=_read,
+    fields={
+        "`Nodes`, `Connections`, `Triggers`": "left out",
+        "`SRC->DST`": "the hosts `h0`, `h13`, as the reader of .topo names them",
+        "`start`": "in ps",
+        "`size`": "payload in bytes",
+        "`id`, `prio`": "left out",
+        "`trigger`": "the flow starts when the one that activates the trigger, or all of a barrier, have arrived whole",
+        "`send_done_trigger`, `recv_done_trigger`": "both are activated by the arrival of the last byte; there the "
+        "former by the last acknowledgement",
+        "`oneshot`, `barrier count N`": "as there; a oneshot that several connections activate is refused, and a "
+        "barrier of another count than activate it",
+        "`multishot`, `Failures`": "refused; a multishot of one connection is a oneshot",
+    },
+)

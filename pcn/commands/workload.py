@@ -1,0 +1,62 @@
+"""`pcn workload`: distributions of flow sizes, by name and in files."""
+
+from __future__ import annotations
+
+import click
+
+from pcn.commands.common import json_option, print_json, print_table
+from pcn.complete import complete_workload
+
+
+@click.group()
+def workload() -> None:
+    """Flow sizes of traffic: which distributions there are, and what is in one.
+
+    Everywhere a workload is named, a file of lines SIZE SHARE is one as well.
+
+    \b
+    Examples:
+      pcn workload list
+      pcn workload show WebSearch
+    """
+
+
+@workload.command("list")
+@json_option
+def list_workloads(as_json: bool) -> None:
+    """List the distributions by name, with their means and sources.
+
+    \b
+    Examples:
+      pcn workload list
+    """
+    from experiments.define.published_sizes import PUBLISHED
+    from softswitch.units import quantity_text
+
+    rows = [(name, one.sizes.mean_bytes, one.source) for name, one in PUBLISHED.items()]
+    if as_json:
+        print_json([dict(zip(("name", "mean_bytes", "source"), row, strict=True)) for row in rows])
+        return
+    print_table(
+        "",
+        ("workload", "mean", "what it is"),
+        [(name, quantity_text("size", round(mean)), what) for name, mean, what in rows],
+    )
+
+
+@workload.command()
+@click.argument("name", metavar="WORKLOAD|FILE", shell_complete=complete_workload)
+def show(name: str) -> None:
+    """Print a distribution as lines SIZE SHARE, which --workload reads: bytes, and percent of the flows up to it.
+
+    \b
+    Examples:
+      pcn workload show GoogleRPC
+    """
+    from experiments.define.published_sizes import percentiles
+    from experiments.traffic.spec import parse_spec, sizes
+
+    found = sizes(parse_spec(workload=name))
+    click.echo(f"# {found.name}: {found.mean_bytes:,.0f} bytes on average")
+    for size, share in percentiles(found):
+        click.echo(f"{round(size)} {100 * share:.12g}")

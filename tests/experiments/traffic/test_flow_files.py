@@ -1,0 +1,257 @@
+"""Files of flows beyond a line a flow: flows that wait for others, Parquet, captures."""
+
+from __future__ import annotations
+
+import io
+import re
+import struct
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from experiments import runner
+from experiments.data import parquet
+from experiments.data.errors import ExperimentError
+from experiments.traffic import Traffic
+from experiments.traffic.flow_files import read_flows
+from experiments.traffic.spec import parse_spec
+from hosts import wire
+from hosts.algorithms import find_scheme
+from lab.capture_file import CaptureError, frames
+from lab.pcapng import PcapngWriter
+from lab.virtual import VirtualNetwork
+from pcn import cli
+from topologies.compact import compact
+from topologies.model import FlowSpec
+
+AFTER = "id,src,dst,start_us,size,after\n0,h0,r0,0,100KB,\n1,r0,h1,5,20KB,0\n2,h1,h2,0,20KB,0 1\n"
+
+
+def written(folder: Path, text: str | bytes, name: str = "flows") -> Path:
+    path = folder / name
+    path.write_bytes(text if isinstance(text, bytes) else text.encode())
+    return path
+
+
+def test_column_after_names_flows_that_arrive_before(tmp_path: Path) -> None:
+    assert [(flow.id, flow.start_s, flow.after) for flow in read_flows(written(tmp_path, AFTER))] == [
+        (0, 0.0, ()), (1, 5e-6, (0,)), (2, 0.0, (0, 1)),
+    ]  # fmt: skip
+
+
+def test_run_starts_flows_after_others(tmp_path: Path) -> None:
+    path = written(tmp_path, AFTER)
+    spec = parse_spec("compact", flows=str(path))
+    out = runner.run(spec.reference, scheme="pcn", clock="virtual", out=tmp_path / "out", pictures=False)
+    table = parquet.read(out / "flows.parquet")
+    ends = [start + time for start, time in zip(table["start_s"], table["fct_s"], strict=True)]
+    assert table["start_s"][1:] == pytest.approx([ends[0] + 5e-6, max(ends[:2])], abs=1e-12)
+    replayed = read_flows(out / "flows.parquet")
+    assert [(flow.src, flow.dst, flow.size_bytes, flow.start_s) for flow in replayed] == list(
+        zip(table["src"], table["dst"], table["size_bytes"], table["start_s"], strict=True)
+    )
+
+
+def test_live_run_refuses_flows_after_others(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = written(tmp_path, AFTER)
+    assert cli.run(["run", "traffic", "--topology", "compact", "--flows", str(path)]) == 1
+    assert "flow 1 starts after others: in virtual time alone; give --clock virtual" in capsys.readouterr().err
+
+
+CM = "Nodes 4\nConnections 3\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "after"),
+    [
+        (
+            "0->1 id 1 start 0 size 9 send_done_trigger 1\n0->2 id 2 trigger 1 size 9\ntrigger id 1 oneshot\n",
+            [(), (0,)],
+        ),
+        ("trigger id 7 oneshot\n0->2 id 2 trigger 7 size 9\n0->1 start 0 size 9 recv_done_trigger 7\n", [(1,), ()]),
+        (
+            "0->1 start 0 size 9 send_done_trigger 1\n1->2 start 5 size 9 recv_done_trigger 1\n"
+            "2->3 trigger 1 size 9\n3->0 trigger 1 size 9\ntrigger id 1 barrier count 2\n",
+            [(), (), (0, 1), (0, 1)],
+        ),
+        ("0->1 start 0 size 9 send_done_trigger 1\n0->2 trigger 1 size 9\ntrigger id 1 multishot\n", [(), (0,)]),
+    ],
+)
+def test_triggers_of_htsim_become_flows_after_others(tmp_path: Path, text: str, after: list[tuple[int, ...]]) -> None:
+    assert [flow.after for flow in read_flows(written(tmp_path, CM + text))] == after
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (AFTER + "3,h0,r0,0,5B,3\n", "flow 3 waits for itself"),
+        (AFTER + "3,h0,r0,0,5B,9\n", "flow 3 waits for flow 9, which isn't there"),
+        (AFTER + "3,h0,r0,0,5B,4\n4,h0,r0,0,5B,3\n", "flows wait for each other: 3 -> 4 -> 3"),
+        (AFTER + "2,h0,r0,0,5B,0\n", "an id is used twice"),
+        (AFTER + "3,h0,r0,0,5B,0;1\n", ":5: after: '0;1' isn't the id of a flow"),
+        (CM + "0->1 start 0 trigger 1 size 9\n", ":3: a connection has a start or a trigger: one of them"),
+        (CM + "0->1 size 9\n", ":3: a connection has a start or a trigger: one of them"),
+        (CM + "0->1 trigger 1 size 9\n", ":3: trigger 1: a connection names it, and no line"),
+        (CM + "0->1 trigger 1 size 9\ntrigger id 1 oneshot\n", ":4: trigger 1: it starts connections, and no"),
+        (CM + "0->1 trigger 1 size 9 send_done_trigger 1\ntrigger id 1 oneshot\n", "flow 0 waits for itself"),
+        (
+            CM + "0->1 start 0 size 9 send_done_trigger 1\n0->2 start 0 size 9 send_done_trigger 1\n"
+            "0->3 trigger 1 size 9\ntrigger id 1 oneshot\n",
+            ":6: trigger 1: a oneshot, which 2 connections activate",
+        ),
+        (CM + "0->1 start 0 size 9 send_done_trigger 1\ntrigger id 1 barrier count 2\n", ":4: trigger 1: a barrier of"),
+        (CM + "trigger id 1 barrier\n", ":3: count '': a barrier has the number"),
+        (CM + "trigger id 1\n", ":3: a trigger is: trigger id N oneshot"),
+        (CM + "trigger id 0 oneshot\n", ":3: trigger '0': a number from 1"),
+        (CM + "trigger id 1 oneshot\ntrigger id 1 oneshot\n", ":4: trigger 1 stands there twice"),
+        (CM + "failure switch_type TOR\n", ":3: failure: links don't fail here"),
+        ("PAR1nonsense", "this can't be read as Parquet"),
+        (b"\xd4\xc3\xb2\xa1" + bytes(20), "its frames aren't Ethernet's"),
+        (struct.pack("<IHHIIII", 0xA1B2C3D4, 2, 4, 0, 0, 96, 1), "no RoCEv2 data over IPv4 is in it"),
+    ],
+)  # fmt: skip
+def test_reader_refuses_flows_in_one_line(
+    tmp_path: Path, text: str | bytes, message: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    path = written(tmp_path, text)
+    with pytest.raises(ExperimentError, match=re.escape(message)) as caught:
+        read_flows(path)
+    assert len(str(caught.value).splitlines()) == 1
+    assert str(caught.value).startswith(str(path))
+    assert capfd.readouterr().err == ""
+
+
+def test_parquet_needs_its_columns_in_their_types(tmp_path: Path) -> None:
+    path = tmp_path / "flows.parquet"
+
+    def table(**columns: Sequence[object]) -> None:
+        with path.open("wb") as file:
+            parquet.write(file, columns)
+
+    table(
+        src=["h0"], dst=["r0"], size_bytes=[5], start_s=[1e-3], rate_bps=[1e9], id=[4], colour=["red"], **{"class": [5]}
+    )
+    assert read_flows(path) == [FlowSpec(4, "h0", "r0", 1e-3, 5, 1e9, traffic_class=5)]
+    table(src=["h0"], dst=["r0"])
+    with pytest.raises(ExperimentError, match="no column size_bytes"):
+        read_flows(path)
+    for wrong, message in (
+        ({"size_bytes": [2.5]}, "2.5 is no whole number"),
+        ({"size_bytes": [None]}, "None is no number"),
+        ({"src": [7]}, "7 is no host's name"),
+        ({"start_s": [float("nan")]}, "nan is no number"),
+        ({"start_s": [-1.0]}, "start -1 s: flows start within"),
+    ):
+        table(**({"src": ["h0"], "dst": ["r0"], "size_bytes": [5]} | wrong))
+        with pytest.raises(ExperimentError, match=f"row 0: {message}"):
+            read_flows(path)
+
+
+def pcap(records: Sequence[tuple[int, bytes]], order: str = "<", magic: int = 0xA1B23C4D, cut: int = 65535) -> bytes:
+    unit = 1 if magic == 0xA1B23C4D else 1000
+    made = struct.pack(f"{order}IHHIIII", magic, 2, 4, 0, 0, cut, 1)
+    for time_ns, frame in records:
+        kept = frame[:cut]
+        head = (*divmod(time_ns, 10**9), len(kept), len(frame))
+        made += struct.pack(f"{order}IIII", head[0], head[1] // unit, *head[2:]) + kept
+    return made
+
+
+def pcapng(records: Sequence[tuple[int, bytes]]) -> bytes:
+    file = io.BytesIO()
+    writer = PcapngWriter(file, "eth0", "", "")
+    for time_ns, frame in records:
+        writer.write(time_ns, frame, incoming=True)
+    return file.getvalue()
+
+
+SHAPES: list[Callable[[Sequence[tuple[int, bytes]]], bytes]] = [
+    pcap,
+    pcapng,
+    lambda records: pcap(records, ">", 0xA1B2C3D4),
+    lambda records: pcap(records, cut=96),
+]
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_capture_s_flows_are_those_that_were_sent(
+    tmp_path: Path, shape: Callable[[Sequence[tuple[int, bytes]]], bytes]
+) -> None:
+    """A network's own capture, at a switch that two flows pass: of what comes back are CNPs and ACKs."""
+    topology, sent = (
+        compact(),
+        [FlowSpec(1, "h0", "r0", 0.0, 70_001), FlowSpec(2, "h1", "r0", 7e-6, 30_000, traffic_class=4)],
+    )
+    ends = [(one.node, one.port) for one in topology.path("h0", "r0") if not topology.is_host(one.node)]
+    own = tmp_path / "own.pcap"
+    with VirtualNetwork(topology, find_scheme("timely").configure()) as network:
+        network.capture(*ends[-1], own)
+        network.capture(*[(one.node, one.port) for one in topology.path("r0", "h0")][-1], tmp_path / "back.pcap")
+        for flow in sent:
+            network.add_flow(flow)
+        assert network.run(until_s=1.0, finish=True)
+    with own.open("rb") as file:
+        records = list(frames(file))
+    assert len(records) == 71 + 30
+    again = [records[0], *records, records[3], records[-1]]  # a link that repeats: nothing counts twice
+    path = written(tmp_path, shape(again), "capture")
+    found = read_flows(path)
+    assert [(flow.src, flow.dst, flow.size_bytes, flow.traffic_class) for flow in found] == [
+        (topology.host(flow.src).ip, topology.host(flow.dst).ip, flow.size_bytes, flow.traffic_class) for flow in sent
+    ]
+    assert [flow.start_s for flow in found] == pytest.approx([0, 7e-6], abs=2e-6)
+    plan = Traffic(parse_spec("compact", flows=str(path))).plan("pcn", 1, {})
+    assert [(flow.src, flow.dst) for flow in plan.topology.flows] == [("h0", "r0"), ("h1", "r0")]
+    if (back := tmp_path / "back.pcap").stat().st_size > 24:
+        with pytest.raises(ExperimentError, match="no RoCEv2 data over IPv4 is in it"):
+            read_flows(back)
+
+
+def test_capture_counts_payload_of_other_operations(tmp_path: Path) -> None:
+    """RDMA WRITE of a NIC: the RETH of its first packet, padding and ICRC are no payload; nor is a VLAN's tag."""
+    ends = wire.Ends(b"\x02" * 6, b"\x04" * 6, bytes([10, 0, 0, 1]), bytes([10, 0, 0, 2]))
+
+    def frame(opcode: int, psn: int, extended: int, payload: int, vlan: bool = False) -> bytes:
+        head = bytearray(wire.data_headers(ends, 17, payload + extended, psn=psn))
+        head[42] = opcode
+        if vlan:
+            head[12:12] = b"\x81\x00\x60\x05"
+        return bytes(head) + bytes(payload + extended + -payload % 4 + 4)
+
+    records = [
+        (1_000, frame(0x06, 2**24 - 1, 16, 1024)), (2_000, frame(0x07, 0, 0, 1024)),
+        (3_000, frame(0x08, 1, 0, 13, vlan=True)), (4_000, frame(0x11, 2, 4, 0)), (5_000, frame(0x0C, 3, 16, 0)),
+    ]  # fmt: skip
+    [found] = read_flows(written(tmp_path, pcap(records)))
+    assert (found.size_bytes, found.src, found.dst) == (1024 + 1024 + 13, "10.0.0.1", "10.0.0.2")
+
+
+@given(st.data(), st.sampled_from(SHAPES))
+def test_capture_reader_ends_in_frames_or_one_line(data: st.DataObject, shape: Callable[..., bytes]) -> None:
+    whole = bytearray(shape([(5, bytes(range(60))), (10**9 + 7, b"\x02" * 70)]))
+    for _ in range(data.draw(st.integers(0, 4))):
+        whole[data.draw(st.integers(0, len(whole) - 1))] = data.draw(st.integers(0, 255))
+    cut = data.draw(st.integers(0, len(whole)))
+    try:
+        found = list(frames(io.BytesIO(bytes(whole[:cut]))))
+    except CaptureError as error:
+        message = str(error)
+        assert len(message.splitlines()) == 1
+        return
+    assert len(found) <= 2 + len(whole) // 12
+    assert all(len(frame) <= len(whole) for _, frame in found)
+
+
+def test_parquet_that_ends_its_reader_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One byte that is wrong in a page can: arro3 aborts."""
+    path = tmp_path / "flows.parquet"
+    with path.open("wb") as file:
+        parquet.write(file, {"src": ["h0"], "dst": ["r0"], "size_bytes": [5]})
+    assert len(read_flows(path)) == 1
+    abort = [*parquet.python_command("timeit", "-n1", "-r1", "import os; os.abort()")]
+    monkeypatch.setattr(parquet, "python_command", lambda *_: abort)
+    with pytest.raises(ExperimentError, match="this can't be read as Parquet"):
+        read_flows(path)

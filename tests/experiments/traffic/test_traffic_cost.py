@@ -1,0 +1,72 @@
+"""What a run of traffic keeps and does of each flow: counts, since what stands around the engine grows with them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+from unittest import mock
+
+import pytest
+
+from experiments import runner
+from experiments.data import parquet
+from experiments.define.recording_numbers import EmptyPath, EmptyPaths
+from lab.virtual import VirtualNetwork
+from virtualnet import Samples, Source
+
+FEW, MANY = 300, 3000
+
+
+class Counted:
+    """A run's files, and what was counted while it was made."""
+
+    def __init__(self, folder: Path, count: int) -> None:
+        self.columns: list[int] = []
+        self.paths = 0
+        sample, between = VirtualNetwork.sample, EmptyPaths.between
+
+        def sampled(network: VirtualNetwork, every_s: float, sources: Sequence[Source], **more: Any) -> Samples:
+            self.columns.append(len(sources))
+            return sample(network, every_s, sources, **more)
+
+        def found(paths: EmptyPaths, src: str, dst: str) -> EmptyPath:
+            self.paths += 1
+            return between(paths, src, dst)
+
+        settings = [f"count={count}", "duration=20ms", "receivers=4"]
+        with mock.patch.object(VirtualNetwork, "sample", sampled), mock.patch.object(EmptyPaths, "between", found):
+            self.out = runner.run(
+                "traffic?topology=star&workload=AliStorage&pattern=uniform",
+                scheme="pcn", clock="virtual", settings=settings, out=folder / str(count), pictures=False,
+            )  # fmt: skip
+
+    def size(self, name: str) -> int:
+        return (self.out / name).stat().st_size
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> tuple[Counted, Counted]:
+    folder = tmp_path_factory.mktemp("runs")
+    return Counted(folder, FEW), Counted(folder, MANY)
+
+
+def test_samples_have_a_column_a_group_of_flows(runs: tuple[Counted, Counted]) -> None:
+    few, many = runs
+    assert few.columns == many.columns
+
+
+def test_empty_path_of_each_flow_is_looked_up_once_a_run(runs: tuple[Counted, Counted]) -> None:
+    assert [one.paths for one in runs] == [FEW, MANY]
+
+
+def test_flows_are_in_their_table_alone(runs: tuple[Counted, Counted]) -> None:
+    few, many = runs
+    assert len(parquet.read(many.out / "flows.parquet")["id"]) == MANY
+    assert json.loads((many.out / "summary.json").read_text())["flows"] == []
+    assert many.size("summary.json") < 1.05 * few.size("summary.json")
+
+
+def test_page_draws_lines_of_so_many_points_over_any_number_of_flows(runs: tuple[Counted, Counted]) -> None:
+    assert runs[1].size("report.html") < 1.5 * runs[0].size("report.html")
