@@ -19,9 +19,9 @@ import signal
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 from xml.sax.saxutils import quoteattr
 
 import yaml
@@ -87,11 +87,12 @@ def cases(name: str, draw: random.Random) -> str:
         return _of_tree(yaml.safe_load(text), draw, name.endswith("json"))
     if name.endswith("graphml") and draw.random() < 0.8:
         return _of_tags(text, draw)
-    return _of_lines(text, draw)
+    return of_lines(text, draw)
 
 
-def _of_lines(text: str, draw: random.Random) -> str:
-    lines = [line.split(" ") for line in text.split("\n")]
+def of_lines(text: str, draw: random.Random, separator: str = " ") -> str:
+    """A text of words in lines, changed in some."""
+    lines = [line.split(separator) for line in text.split("\n")]
     for _ in range(draw.choice((1, 1, 1, 2, 4))):
         at = draw.randrange(len(lines))
         words = lines[at]
@@ -118,7 +119,7 @@ def _of_lines(text: str, draw: random.Random) -> str:
                 words[word] = (
                     old[:place] + draw.choice("0123456789:-.,[]{}<>\"'&*!%|\t\r\\" + "\x00é") + old[place + 1 :]
                 )
-    return "\n".join(" ".join(words) for words in lines)
+    return "\n".join(separator.join(words) for words in lines)
 
 
 def _of_tree(value: Any, draw: random.Random, as_json: bool) -> str:
@@ -238,21 +239,30 @@ def limited() -> Iterator[None]:
         signal.signal(signal.SIGALRM, before)
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+_Case = TypeVar("_Case", str, bytes)
+
+
+def run(
+    description: str | None,
+    samples: Iterable[str],
+    cases: Callable[[str, random.Random], _Case],
+    judge: Callable[[str, _Case], str],
+) -> int:
+    """The command: judges cases of each sample in turn, for the seconds that are given."""
+    parser = argparse.ArgumentParser(description=(description or "").partition("\n")[0])
     parser.add_argument("seconds", type=float)
     parser.add_argument("--seed", type=int, default=1)
     given = parser.parse_args()
     resource.setrlimit(resource.RLIMIT_AS, (MOST_BYTES, MOST_BYTES))
-    end, number, counts = time.monotonic() + given.seconds, 0, Counter[str]()
+    end, number, counts, names = time.monotonic() + given.seconds, 0, Counter[str](), list(samples)
     while time.monotonic() < end:
-        name = list(SAMPLES)[number % len(SAMPLES)]
-        text = cases(name, random.Random(f"{given.seed} {number}"))
+        name = names[number % len(names)]
+        case = cases(name, random.Random(f"{given.seed} {number}"))
         try:
             with limited():
-                counts[f"{SAMPLES[name]} {judge(name, text)}"] += 1
+                counts[f"{name} {judge(name, case)}"] += 1
         except BaseException:
-            print(f"case {number} of seed {given.seed}, {name}:\n{text[:3000]}")
+            print(f"case {number} of seed {given.seed}, {name}:\n{case[:3000]!r}")
             raise
         number += 1
     print(f"{number:,} cases: {', '.join(f'{what} {count:,}' for what, count in sorted(counts.items()))}")
@@ -260,4 +270,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run(__doc__, SAMPLES, cases, judge))
