@@ -16,7 +16,7 @@ _MOST_NAMED = 5
 
 def in_order(flows: Sequence[FlowSpec]) -> Sequence[FlowSpec]:
     """Return the flows, each behind those of its `after`, else in their order. Raises TopologyError where a flow waits
-    for itself, for one that isn't there or has no size, or where flows wait for each other."""
+    for itself, for one that is missing or has no size, or where flows wait for each other."""
     if not any(flow.after for flow in flows):
         return flows
     by_id = {flow.id: flow for flow in flows}
@@ -29,7 +29,7 @@ def in_order(flows: Sequence[FlowSpec]) -> Sequence[FlowSpec]:
             if other == flow.id:
                 raise TopologyError(f"flow {flow.id} waits for itself")
             if other not in by_id:
-                raise TopologyError(f"flow {flow.id} waits for flow {other}, which isn't there")
+                raise TopologyError(f"flow {flow.id} waits for flow {other}, which is missing")
             if by_id[other].size_bytes is None:
                 raise TopologyError(f"flow {flow.id} waits for flow {other}, which has no size, so never arrives whole")
             followers.setdefault(other, []).append(flow)

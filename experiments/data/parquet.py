@@ -45,7 +45,7 @@ def read(path: Path, names: Sequence[str] | None = None, most: int | None = None
 
 
 def probe(path: Path) -> None:
-    """Read a file that anybody may have written in a separate process, with bounds of memory and time: lengths that are
+    """Read a file that any user may have written, in a separate process, with bounds of memory and time: lengths that are
     wrong make arro3 end the process that it is in. Raises ValueError."""
     command = python_command("experiments.data.parquet_probe", str(path), str(_PROBE_BYTES))
     try:

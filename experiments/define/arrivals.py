@@ -1,6 +1,6 @@
 """When flows arrive at their senders, beside Poisson: gaps that vary more, and bursts. Equal seeds give equal times.
 
-Each host is a source of its own. Rates are exact in the mean: over long times a source has `per_s` arrivals a second.
+Each host is its own source. Rates are exact in the mean: over long times a source has `per_s` arrivals a second.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ Arrivals = LogNormal | OnOff
 def arrivals_at(
     random: np.random.Generator, arrivals: Arrivals, per_s: float, sources: int, count: int
 ) -> tuple[Array, NDArray[np.int64]]:
-    """The first `count` arrivals at so many sources together, in order: times in s, and the number of the source."""
+    """The first `count` arrivals at `sources` sources together, in order: times in s, and the number of the source."""
     seeds = random.integers(0, 2**63, sources)
     end_s = _MORE * count / (per_s * sources)
     while True:  # the same arrivals again, and more behind them

@@ -20,7 +20,8 @@ from topologies.formats.hpcc import numbered
 from topologies.model import Endpoint, Topology
 
 _FIRST_PORT, _NORMAL, _INCAST = 10000, 100, 200
-"""Of a pair of hosts: the first flow's UDP source port. The destination ports by which the script distinguishes flows."""
+"""Of a pair of hosts: the first flow's UDP source port. The destination ports by which the script
+distinguishes flows."""
 _DUMP_NS = 100_000_000
 """From one dump of qlen.txt to the next."""
 _STOPS = {"paused": 1, "resumed": 0, "expired": 0}

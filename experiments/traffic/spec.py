@@ -53,7 +53,7 @@ _STREAM, _INCAST_STREAM = 77, 78
 class TrafficSpec:
     """`topology` is a reference (`find_topology`). `workload` names sizes, or is a file of them (`read_cdf`). `flows`,
     a file, takes the place of all others. `arrivals` are Poisson's where it is empty. `incast`, a number, adds in-casts
-    of so many senders. Files are known by their contents, too: another content is another experiment."""
+    of that many senders. Files are known by their contents, too: another content is another experiment."""
 
     topology: str = "dumbbell"
     workload: str = "W2"

@@ -97,7 +97,7 @@ CHANGES: list[tuple[Any, str]] = [
     (lambda net: net["switches"]["s1"].update(cpu_port=3), "s1: port 3 is its CPU port, and has a link"),
     (lambda net: net["switches"]["s1"].update(priority_queues=9), "a whole number from 1 to 8"),
     (lambda net: net["hosts"]["h1"].update(ip="10.0.1.1/33"), "a whole number from 0 to 32"),
-    (lambda net: net["hosts"]["h1"].update(comands=[]), "hosts.h1.comands: no such field"),
+    (lambda net: net["hosts"]["h1"].update(command=[]), "hosts.h1.command: no such field"),
     (lambda net: net["links"].append(["h9", "s1-p9"]), "no node 'h9'"),
     (lambda net: net["links"][0].append("5 parsecs"), "is no time"),
     (lambda net: net.pop("links"), "no 'links'"),

@@ -169,12 +169,12 @@ def test_stopped_flow_that_waits_never_starts() -> None:
     ("after", "message"),
     [
         ({1: (1,)}, "flow 1 waits for itself"),
-        ({1: (7,)}, "flow 1 waits for flow 7, which isn't there"),
+        ({1: (7,)}, "flow 1 waits for flow 7, which is missing"),
         ({0: (2,), 1: (0,), 2: (1,)}, "flows wait for each other: 0 -> 2 -> 1 -> 0"),
         ({2: (3,)}, "flow 2 waits for flow 3, which has no size"),
     ],
 )
-def test_topology_refuses_flows_that_wait_for_ever(after: dict[int, tuple[int, ...]], message: str) -> None:
+def test_topology_refuses_flows_that_never_start(after: dict[int, tuple[int, ...]], message: str) -> None:
     flows = [FlowSpec(i, "h0", "h1", 0.0, 5, after=after.get(i, ())) for i in range(3)] + [FlowSpec(3, "h1", "h0")]
     with pytest.raises(TopologyError, match=message):
         replace(star(HOSTS), flows=tuple(flows))

@@ -44,7 +44,7 @@ def test_source_has_its_rate_from_the_first_moment(arrivals: Arrivals, variance:
 
 
 @pytest.mark.parametrize(("arrivals", "variance"), PROCESSES[:3])
-def test_gaps_vary_as_their_logarithm_s_sigma_says(arrivals: Arrivals, variance: float) -> None:
+def test_gaps_have_the_variance_of_their_sigma(arrivals: Arrivals, variance: float) -> None:
     times = arrivals.times(np.random.default_rng(4), 1000.0, 200.0)
     gaps = np.diff(times)
     assert gaps.mean() == pytest.approx(1e-3, rel=0.02)

@@ -88,7 +88,7 @@ def test_triggers_of_htsim_become_flows_after_others(tmp_path: Path, text: str, 
     ("text", "message"),
     [
         (AFTER + "3,h0,r0,0,5B,3\n", "flow 3 waits for itself"),
-        (AFTER + "3,h0,r0,0,5B,9\n", "flow 3 waits for flow 9, which isn't there"),
+        (AFTER + "3,h0,r0,0,5B,9\n", "flow 3 waits for flow 9, which is missing"),
         (AFTER + "3,h0,r0,0,5B,4\n4,h0,r0,0,5B,3\n", "flows wait for each other: 3 -> 4 -> 3"),
         (AFTER + "2,h0,r0,0,5B,0\n", "an id is used twice"),
         (AFTER + "3,h0,r0,0,5B,0;1\n", ":5: after: '0;1' isn't the id of a flow"),

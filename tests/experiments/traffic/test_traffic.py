@@ -113,7 +113,7 @@ def test_words_that_mean_nothing(given: tuple[str, ...], message: str) -> None:
         (CSV + "\n\nh0,r0,1,5,\n", ":7: 5 columns"),
         ("src,dst,size,colour\nh0,r0,5B,3\n", ":1: no column 'colour'; there are src, dst, start, size"),
         ("src,dst,size,start_m\nh0,r0,5B,3\n", ":1: column 'start_m': 'm' is no unit of a time"),
-        ("src,dst,size,after\nh0,r0,5B,3\n", "flow 0 waits for flow 3, which isn't there"),
+        ("src,dst,size,after\nh0,r0,5B,3\n", "flow 0 waits for flow 3, which is missing"),
         ("src,dst,size,size_bytes\nh0,r0,5B,3\n", ":1: a column stands there twice"),
         ("src,dst,size\nh0,r0,5\n", ":2: size: '5' has no unit: write 5KB, 5MB or 5B"),
         ("src,dst,size,class\nh0,r0,5B,7\n", ":2: class 7: flows have 0 to 6"),

@@ -68,5 +68,5 @@ def test_flows_are_in_their_table_alone(runs: tuple[Counted, Counted]) -> None:
     assert many.size("summary.json") < 1.05 * few.size("summary.json")
 
 
-def test_page_draws_lines_of_so_many_points_over_any_number_of_flows(runs: tuple[Counted, Counted]) -> None:
+def test_page_draws_lines_of_bounded_length_over_any_number_of_flows(runs: tuple[Counted, Counted]) -> None:
     assert runs[1].size("report.html") < 1.5 * runs[0].size("report.html")
