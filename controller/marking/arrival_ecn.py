@@ -1,0 +1,44 @@
+"""Marks by the queue on arrival, DCTCP's congestion point (SIGCOMM'10): the table of p4src/v1model/arrival_ecn.p4."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from controller.control_plane import TableAction, TableEntry, TableMatch
+from controller.marking_contract import Setting
+from topologies.model import Topology
+
+TABLE = "arrival_config"
+CLONE_SESSIONS = ()
+SETTINGS = (Setting("k", "size", "queue of an egress port above which what arrives is marked (DCTCP)", 0, 2**32 - 1),)
+
+
+@dataclass(frozen=True)
+class ArrivalPort:
+    """One egress port: K in bytes, the arriving packet included. Raises ValueError for what can't work."""
+
+    port: int
+    k_bytes: int
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.k_bytes < 2**32:
+            raise ValueError(f"K {self.k_bytes} bytes: 0 <= K < 2^32 must hold")
+
+    def entries(self) -> list[TableEntry]:
+        action = TableAction("set_arrival", k_bytes=self.k_bytes)
+        return [TableEntry(TABLE, match=TableMatch(port=self.port), action=action)]
+
+
+def configure(topology: Topology, switch: str, port: int, dilation: float, parameters: Any) -> ArrivalPort:
+    return ArrivalPort(port, round(parameters.k_bytes))
+
+
+def show(arguments: Mapping[str, int]) -> dict[str, float]:
+    return {"k": arguments["k_bytes"]}
+
+
+def change(port: int, arguments: Mapping[str, int], values: Mapping[str, float]) -> ArrivalPort:
+    new = {**show(arguments), **values}
+    return ArrivalPort(port, round(new["k"]))
