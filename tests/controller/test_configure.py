@@ -12,7 +12,8 @@ from controller import marking, pfc
 from controller.configure import entries, plan
 from controller.constants import GENERATOR_PORT, MAX_QUANTA, RECIRCULATION_PORT
 from controller.errors import UnknownNameError
-from controller.marking import credit, qcn_in_cp
+from controller.marking import arrival_ecn, credit, qcn_in_cp
+from controller.marking.arrival_ecn import ArrivalPort
 from controller.marking.qcn_cp import CNM_CLONE_SESSION, QcnPort
 from controller.marking.red_ecn import RedPort
 from controller.marking.rest import LATE_US, RestPort
@@ -127,6 +128,15 @@ def test_red_reaches_every_port_from_the_scheme_s_parameters() -> None:
     made = plan(topology, "s0", 400, scheme)
     assert made.marking == tuple(RedPort(port, 1000, 51000, 0.5) for port in topology.ports("s0"))
     assert plan(topology, "s0", 400).marking == ()
+
+
+def test_arrival_ecn_reaches_every_port_from_the_scheme_s_parameters() -> None:
+    topology = dumbbell()
+    made = plan(topology, "s0", 400, schemes["dctcp"].configure({"k_bytes": 20_000}))
+    assert made.marking == tuple(ArrivalPort(port, 20_000) for port in topology.ports("s0"))
+    assert arrival_ecn.change(3, {"k_bytes": 20_000}, {"k": 5e3}) == ArrivalPort(3, 5000)
+    with pytest.raises(ValueError, match="K -1 bytes"):
+        ArrivalPort(1, -1)
 
 
 @given(k_min=st.integers(0, 2**31), span=st.integers(1, 2**31 - 1), p_max=st.floats(0, 1), share=st.floats(0, 1))
