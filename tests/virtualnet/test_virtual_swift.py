@@ -1,0 +1,57 @@
+"""Swift in virtual time: the round trip is the target, with few flows and with many."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+from networks import star, with_flows
+
+from hosts.algorithms import find_scheme
+from lab.virtual import VirtualNetwork
+from topologies.model import FlowSpec
+
+LINE, DELAY, DATA, ACK = 100e9, 2e-6, 1058, 62
+BASE = 4 * DELAY + (2 * (DATA + ACK) - DATA) * 8 / LINE
+"""An empty round trip, from a packet's last bit on."""
+TARGET, RANGE = 25e-6, 50e-6
+
+
+def network(senders: int, **more: Any) -> VirtualNetwork:
+    topology, scheme = star(senders, LINE, delay_s=DELAY, xoff_bytes=5e6), find_scheme("swift").configure()
+    flows = [FlowSpec(i + 1, f"h{i}", "r0") for i in range(senders)]
+    return with_flows(VirtualNetwork(topology, scheme, **more), flows)
+
+
+@pytest.mark.parametrize(("flows", "within"), [(4, 0.005), (16, 0.02), (64, 0.06)])
+def test_round_trip_is_the_target_of_the_mean_window(flows: int, within: float) -> None:
+    end = ("s0", flows + 1)
+    with network(flows) as made:
+        windows = [made.flow_window(flow) for flow in made.flows]
+        seen = made.sample(1e-6, [made.queue_bytes(*end), made.link_bytes(*end), *windows], from_s=5e-3)
+        made.run(until_s=15e-3)
+        received = np.array([flow.stats().received_packets for flow in made.flows.values()])
+    cwnd = seen.values[:, 2:].mean() / DATA
+    scaled = RANGE * (1 / math.sqrt(cwnd) - 0.1) / (math.sqrt(10) - 0.1)
+    rtt_s = BASE + seen.values[:, 0].mean() * 8 / LINE
+    assert rtt_s == pytest.approx(TARGET + scaled, rel=within)
+    sent = seen.values[:, 1]
+    assert (sent[-1] - sent[0]) * 8 / (seen.times_s[-1] - seen.times_s[0]) == pytest.approx(LINE, rel=1e-4)
+    assert received.sum() ** 2 / (flows * (received**2).sum()) > 0.99  # Jain
+
+
+def test_nothing_is_marked() -> None:
+    with network(4) as made:
+        made.run(until_s=3e-3)
+        assert max(flow.stats().marked_ce for flow in made.flows.values()) == 0
+
+
+def test_run_is_the_same_with_either_queue_and_form_and_in_c() -> None:
+    digests = set()
+    for more in ({}, {"queues": "one"}, {"inplace": False}, {"in_c": False}):
+        with network(4, **more) as made:
+            made.run(until_s=1e-3)
+            digests.add((made.totals().digest, *(flow.stats().window_bytes for flow in made.flows.values())))
+    assert len(digests) == 1
