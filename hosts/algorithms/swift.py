@@ -15,7 +15,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from .base import Ack, Loss, ReactionPoint
+from .base import Ack, Loss, NetworkFacts, ReactionPoint
 from .parameters import Parameters, parameter
 from .scheme import Scheme
 
@@ -109,4 +109,17 @@ class SwiftReactionPoint(ReactionPoint):
         return {"cwnd": self.cwnd, "target_s": self.target_s()}
 
 
-SWIFT = Scheme("swift", "Swift (SIGCOMM'20)", "plain", SwiftParameters, SwiftReactionPoint, reaction_point_c="swift.c")
+def recommended(network: NetworkFacts) -> dict[str, float]:
+    """A target of two empty round trips. The paper has no rule; below one round trip windows starve."""
+    return {"base_target_s": 2 * network.rtt_s}
+
+
+SWIFT = Scheme(
+    "swift",
+    "Swift (SIGCOMM'20)",
+    "plain",
+    SwiftParameters,
+    SwiftReactionPoint,
+    recommended=recommended,
+    reaction_point_c="swift.c",
+)

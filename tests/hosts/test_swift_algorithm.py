@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from hosts.algorithms import Ack, Loss, find_scheme
+from hosts.algorithms import Ack, Loss, NetworkFacts, find_scheme
 from hosts.algorithms.check import check
 from hosts.algorithms.swift import SwiftReactionPoint
 
@@ -63,6 +63,10 @@ def test_window_below_a_frame_is_a_frame_at_a_rate() -> None:
     assert (made.cwnd, made.window_bytes) == (0.25, FRAME)
     assert made.rate_bps == pytest.approx(0.25 * FRAME * 8 / TARGET)
     assert rp(2).rate_bps == LINE
+
+
+def test_recommended_target_is_two_round_trips() -> None:
+    assert find_scheme("swift").recommended(NetworkFacts(4, 500e-6)) == {"base_target_s": 1e-3}
 
 
 def test_losses_cut_once_a_round_trip_and_timers_in_a_row_reset() -> None:
