@@ -8,7 +8,7 @@
 
 #include "pacing.h"
 
-enum { PACING_CLASSES = 8, PACING_FEW = 12 /* flows: up to so many, to look at each is as fast */ };
+enum { PACING_CLASSES = 8, PACING_FEW = 32 /* flows: up to so many, to look at each is as fast */ };
 
 struct pacing_trees {
     uint64_t first_end; /* the earliest `end` of all flows */

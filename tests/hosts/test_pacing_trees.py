@@ -26,9 +26,12 @@ bool trees_build(struct pacing_trees *trees, const struct pacing_flow *flows, ui
 {
     return pacing_trees_build(trees, flows, n);
 }
-void trees_set(struct pacing_trees *trees, const struct pacing_flow *flows, uint32_t i) { pacing_trees_set(trees, flows, i); }
-void choices(const struct pacing_trees *trees, struct pacing_flow *flows, uint32_t n, const uint64_t *until, uint64_t free_at,
-             uint64_t control, uint32_t last, struct pacing_choice *to)
+void trees_set(struct pacing_trees *trees, const struct pacing_flow *flows, uint32_t i)
+{
+    pacing_trees_set(trees, flows, i);
+}
+void choices(const struct pacing_trees *trees, struct pacing_flow *flows, uint32_t n, const uint64_t *until,
+             uint64_t free_at, uint64_t control, uint32_t last, struct pacing_choice *to)
 {
     to[0] = pacing_choose(flows, n, unpaused_at, until, free_at, control, last);
     to[1] = pacing_trees_choose(trees, flows, n, unpaused_at, until, free_at, control, last);
