@@ -45,8 +45,8 @@ def read(path: Path, names: Sequence[str] | None = None, most: int | None = None
 
 
 def probe(path: Path) -> None:
-    """Read a file that any user may have written, in a separate process, with bounds of memory and time: lengths that are
-    wrong make arro3 end the process that it is in. Raises ValueError."""
+    """Read a file that any user may have written, in a separate process, with bounds of memory and time: wrong
+    lengths make arro3 end the process that it is in. Raises ValueError."""
     command = python_command("experiments.data.parquet_probe", str(path), str(_PROBE_BYTES))
     try:
         done = subprocess.run(command, capture_output=True, timeout=_PROBE_S, check=False)
