@@ -341,7 +341,7 @@ def fan_in_flows(
     group: str = "",
     first_id: int = 0,
 ) -> list[FlowSpec]:
-    """In-casts of one kind: at each start a number of different hosts send this size to another one, all chosen evenly."""
+    """In-casts of one kind: at each start, hosts chosen evenly send this size to another one."""
     specs: list[FlowSpec] = []
     for start in starts:
         receiver, *chosen = random.choice(len(hosts), size=1 + senders, replace=False)

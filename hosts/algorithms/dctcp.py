@@ -4,7 +4,7 @@ the same RP in C, which virtual time runs.
 Where the paper leaves a choice:
 
 - Windows are bytes of frames, segments are frames, and every packet may be acknowledged: TCP's slow start and
-  congestion avoidance by bytes (RFC 3465) are the rest of the algorithm, as the paper says.
+  congestion avoidance by bytes (RFC 3465) are the rest of the algorithm, as in the paper.
 - A flow begins with `init_window`, and in slow start where that is below the bandwidth-delay product.
 - alpha begins with 1, as in Linux and RFC 8257, so that the first mark halves.
 - "Once per window" ends when what had been sent at the latest cut is acknowledged.

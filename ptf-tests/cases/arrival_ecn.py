@@ -15,7 +15,7 @@ CE = wire.ECN_CE
 
 
 def above(packets: int, port: int = SLOW_PORT) -> ArrivalPort:
-    """Marks what makes the queue longer than so many packets."""
+    """Marks what makes the queue longer than this number of packets."""
     return ArrivalPort(port, packets * FRAME)
 
 
