@@ -23,7 +23,7 @@ from softswitch.embed.switch import EmbeddedSwitch
 from topologies.model import Switch
 from virtualnet.errors import VirtualError
 from virtualnet.frames import Arrived
-from virtualnet.native import CLASSES
+from virtualnet.native import CLASSES, NO_QUEUE
 from virtualnet.switch import VirtualSwitch, load
 from virtualnet.timed import TimedNetwork
 
@@ -116,7 +116,7 @@ class VirtualP4(TimedNetwork):
 
     def _make(self, switch: Switch, settings: P4Switch, seed: int) -> None:
         program = load(settings.program, False)
-        made = VirtualSwitch(switch.name, program, seed + switch.device_id, settings.cpu_port, settings.priority_queues)
+        made = VirtualSwitch(switch.name, program, seed + switch.device_id, settings.cpu_port)
         self._made[switch.name] = made
         self.switches[switch.name] = self._stack.enter_context(InProcessSwitch(switch.name, made))
 
@@ -130,7 +130,10 @@ class VirtualP4(TimedNetwork):
         steps = [step for entries in settings.entries for step in entries.steps(plane.schema)]
         self.lines[name] = carry_out(plane, steps, self._note_queue)
         for (port, queue), (depth, rate) in self._queues.items():
-            self.set_queue(name, port, queue, depth=depth, rate_pps=rate)
+            there = queue < settings.priority_queues
+            if depth >= NO_QUEUE:
+                raise VirtualError(f"{name}: a depth of {depth} packets: in virtual time {NO_QUEUE - 1} are the most")
+            self.set_queue(name, port, queue, depth=depth if there else NO_QUEUE, rate_pps=rate)
 
     def _note_queue(self, step: Queue) -> None:
         for (port, queue), settings in self._queues.items():

@@ -26,6 +26,8 @@ hold."""
 FRAMES: Final = ("flow control", "notifications", "data")
 """enum vn_frames."""
 NEVER: Final = 2**64 - 1
+NO_QUEUE: Final = 2**16 - 1
+"""A depth."""
 CLASSES: Final = 8
 FAILED, UNTIL, BUDGET, FINISHED, RETURN, CALLBACK = range(6)
 (

@@ -16,7 +16,6 @@ from softswitch.embed.switch import (
     RpcError,
 )
 from virtualnet.errors import VirtualError
-from virtualnet.native import CLASSES as PRIORITIES
 from virtualnet.native import switch_library
 
 if TYPE_CHECKING:
@@ -37,15 +36,13 @@ def load(program: Loadable, inplace: bool) -> LoadedProgram:
 
 
 class VirtualSwitch(EmbeddedSwitch):
-    """One switch; `close` frees it. `priorities`: queues a port. Raises VirtualError where it can't be made."""
+    """One switch; `close` frees it. Raises VirtualError where it can't be made."""
 
-    def __init__(
-        self, name: str, program: LoadedProgram, seed: int, cpu_port: int = 0, priorities: int = PRIORITIES
-    ) -> None:
+    def __init__(self, name: str, program: LoadedProgram, seed: int, cpu_port: int = 0) -> None:
         self.name = name
         self._network: TimedNetwork | None = None
         try:
-            native = NativeSwitch(switch_library(), cpu_port=cpu_port, seed=seed, priorities=priorities, manual=True)
+            native = NativeSwitch(switch_library(), cpu_port=cpu_port, seed=seed, manual=True)
             super().__init__(native, cpu_port)
             try:
                 self.load(program)

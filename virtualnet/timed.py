@@ -160,7 +160,7 @@ class TimedNetwork(LinkSources, Frames):
 
     def set_queue(self, switch: str, port: int, traffic_class: int, *, depth: int = 0, rate_pps: int = 0) -> None:
         """How many packets a class's output queue holds, of those that no flow control protects, and how many leave it
-        in a second, beside the link's rate; 0: unlimited."""
+        in a second, beside the link's rate; 0: unlimited. Depth `native.NO_QUEUE`: all are refused."""
         self._check(
             self._library.vn_set_queue(self._changing(), self.link(switch, port), traffic_class, depth, rate_pps)
         )

@@ -64,7 +64,7 @@ def network() -> P4Network:
     )
     topology = Topology("port", make_hosts(["h0", "h1"]), (Switch("s0", 1),), links)
     program = Program("router", ROUTER, ROUTER.with_name("router.p4info.txtpb"))
-    return P4Network(topology, {"s0": P4Switch(program, queue_depth=65535)})
+    return P4Network(topology, {"s0": P4Switch(program, queue_depth=65534)})
 
 
 def open_network() -> VirtualP4:

@@ -164,7 +164,7 @@ def test_priority_beyond_the_queues_is_dropped(tmp_path: Path) -> None:
             made.send("h1", 0.0, udp(network, "h1", "h3", b"", tos=queue << 5))
         made.run(until_s=0.1)
         assert sorted(arrived.start[15] >> 5 for arrived in made.arrived("h3")) == [0, 1]
-        assert made.totals().dropped == 6
+        assert made.tail_drops("s1", 3) == (0, 0, 1, 1, 1, 1, 1, 1)
 
 
 def test_runs_are_equal_to_the_bit_in_either_order_of_events(network: P4Network) -> None:
@@ -265,6 +265,9 @@ def test_entries_that_a_switch_refuses_name_their_file(tmp_path: Path) -> None:
     (folder / "commands").write_text("register_write threshold 0 7\nregister_read threshold 0")
     with VirtualP4(read_exercise(folder)) as made:
         assert made.lines == {"s1": ["threshold[0] = 7"], "s2": []}
+    (folder / "commands").write_text("set_queue_depth 65535")
+    with pytest.raises(VirtualError, match="s1: a depth of 65535 packets"), VirtualP4(read_exercise(folder)):
+        pass
     value = read_exercise(folder)
     with pytest.raises(P4NetError, match="at least 1 packet"):
         replace(value, switches={**value.switches, "s1": replace(value.switches["s1"], queue_depth=0)})

@@ -73,7 +73,7 @@ int64_t vn_add_link(struct vn_context *, uint32_t a, uint16_t port_a, uint32_t b
 int vn_set_link(struct vn_context *, uint32_t link, uint64_t rate_bps, bool up);
 
 /* A class's output queue at the start of a link: its depth in packets, and its rate in packets/s, beside the link's; 0: unlimited. Of
- * lossless classes the depth doesn't limit the queue. */
+ * lossless classes the depth doesn't limit the queue. Depth 65535: there is no such queue, and each packet is refused. */
 int vn_set_queue(struct vn_context *, uint32_t link, uint32_t class, uint32_t depth, uint64_t rate);
 
 /* PFC at the switch where `link` ends. xoff, xon: thresholds in bytes on the link's ingress occupancy; quanta: pause time of a PAUSE,

@@ -85,14 +85,13 @@ uint64_t vn_now(const struct vn_context *context) { return context->now; }
 
 int vn_set_queue(struct vn_context *context, uint32_t number, uint32_t class, uint32_t depth, uint64_t rate)
 {
-    enum { MOST_DEPTH = UINT16_MAX };
     start(context);
     if (context->failed) return -EINVAL;
     struct vn_link *link = number < context->n_links ? vn_link_of(context, number) : NULL;
     if (link == NULL || class >= VN_CLASSES || !vn_is_switch(vn_near(context, link))) {
         return vn_refuse(context, -EINVAL, "no such queue of a switch");
     }
-    if (depth > MOST_DEPTH) return vn_refuse(context, -EINVAL, "a queue's depth is 65535 packets at most, or 0: unlimited");
+    if (depth > VN_NO_QUEUE) return vn_refuse(context, -EINVAL, "a queue's depth is 65534 packets at most, or 0: unlimited");
     if (rate != 0 && vn_port_of(link)->fabric) return vn_refuse(context, -EINVAL, "a queue before output buffers has no rate");
     link->classes[class].depth = (uint16_t)depth;
     vn_port_more(link)->interval[class] = rate == 0 ? 0 : 1000000000000u / rate;

@@ -22,6 +22,7 @@ enum vn_flow_control_number {
 };
 
 enum { VN_PORT_OWN = 8, VN_CLASS_OWN = 24 };
+enum { VN_NO_QUEUE = UINT16_MAX }; /* a class without an output queue: lossy packets of it are refused */
 
 /* One class of a port, in one cache line: the output queue, and the ingress occupancy (the bytes of the class that came in by this port
  * and haven't left the switch). A hop seldom needs more of the ports that its packet comes in and leaves by. */
@@ -29,7 +30,7 @@ struct vn_class {
     struct vn_fifo queue;
     uint8_t lossless; /* enum vn_flow_control_number: what protects it where it comes in */
     bool overruns; /* a PAUSE that is to stop it may be lost or late: see faults.c */
-    uint16_t depth; /* of its output queue, in packets: where it is full, lossy packets are refused; 0: unlimited */
+    uint16_t depth; /* of its output queue, in packets: where it is full, lossy packets are refused; 0: unlimited; VN_NO_QUEUE */
     uint64_t queued_bytes;
     uint64_t held_bytes, held_max; /* the ingress occupancy; its maximum */
     _Alignas(8) uint8_t own[VN_CLASS_OWN]; /* what the flow control keeps of it; at first zeros */
@@ -63,13 +64,14 @@ struct vn_link {
 
     struct vn_class classes[VN_CLASSES];
 
-    uint64_t refused[VN_CLASSES], expired; /* see vn_link_stats */
+    uint64_t expired; /* see vn_link_stats */
     /* Of the other direction, which ends here. */
     struct vn_faults *faults; /* NULL: none yet */
     struct vn_fifo arrived; /* flow-control frames that await the response time ... */
     uint64_t effect_at; /* ... and when the last one of them takes effect */
     uint64_t lost, repeated, overrun;
     uint64_t limit[VN_CLASSES]; /* XOFF plus headroom, or the buffer: the most that the ingress occupancy can be */
+    uint64_t refused[VN_CLASSES]; /* see vn_link_stats */
 } __attribute__((aligned(64)));
 
 static inline struct vn_link *vn_link_of(const struct vn_context *context, uint32_t link) { return &context->links[link]; }

@@ -19,7 +19,7 @@ void vn_hop_ingress(struct vn_context *context, struct vn_node *node, uint16_t p
         .frame = vn_frame(context, packet), .bridged = packet->bridged, .length = packet->bytes, .port = port};
     instance->program->inplace->ingress(instance, &in_place);
     uint32_t link = in_place.egress_spec < SW_MAX_PORTS ? vn_switch_of(node)->out[in_place.egress_spec] : VN_NONE;
-    if (in_place.egress_spec == instance->drop_port || link == VN_NONE || in_place.priority >= vn_switch_of(node)->priorities) {
+    if (in_place.egress_spec == instance->drop_port || link == VN_NONE || in_place.priority >= VN_CLASSES) {
         context->totals.dropped++;
         vn_packet_lose(context, id);
         return;

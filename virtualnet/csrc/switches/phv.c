@@ -144,14 +144,14 @@ static void rules_enqueue(struct visit *visit, uint32_t id, uint32_t number)
         rules_drop(visit, id);
         return;
     }
-    if (link != VN_NONE && queue < vn_switch_of(visit->node)->priorities) {
+    if (link != VN_NONE && queue < VN_CLASSES) {
         vn_port_admit(context, link, id, queue);
         return;
     }
     if (visit->passes >= MAX_PASSES) {
         vn_fail(context, "a packet went through port %u %u times without time going on", number, visit->passes);
     }
-    if (context->failed || number >= SW_MAX_PORTS || queue >= vn_switch_of(visit->node)->priorities) rules_drop(visit, id);
+    if (context->failed || number >= SW_MAX_PORTS || queue >= VN_CLASSES) rules_drop(visit, id);
     else vn_phv_egress(context, visit->node, (uint16_t)number, id, queue, 0, visit->passes + 1);
 }
 

@@ -41,7 +41,7 @@ VN_ALWAYS uint32_t vn_scheduler_waiting(const struct vn_link *link, uint32_t cla
 /* Whether a queue has room for a lossy packet that came in where `end` is. */
 VN_ALWAYS bool vn_scheduler_room(const struct vn_link *end, const struct vn_class *to, uint32_t bytes)
 {
-    if (to->depth != 0 && to->queue.packets >= to->depth) return false;
+    if (to->depth != 0 && (to->queue.packets >= to->depth || to->depth == VN_NO_QUEUE)) return false;
     return to->queued_bytes + bytes <= VN_LOSSY_LIMIT || vn_pfc_of(end) == NULL || vn_pfc_of(end)->lossless == 0;
 }
 

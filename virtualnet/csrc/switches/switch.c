@@ -180,7 +180,7 @@ int64_t vn_add_switch(struct vn_context *context, struct sw_switch *sw)
         return vn_refuse(context, -ENOMEM, "out of memory");
     }
     struct vn_switch *self = vn_switch_of(node);
-    *self = (struct vn_switch){.sw = sw, .instance = sw->instance, .out = out, .priorities = sw->tm.priorities, .call = VN_NONE};
+    *self = (struct vn_switch){.sw = sw, .instance = sw->instance, .out = out, .call = VN_NONE};
     if (program->n_registers != 0) self->reg = sw->instance->registers[0];
     return node->number;
 }

@@ -14,14 +14,13 @@ struct vn_switch {
     struct sw_instance *instance; /* its program ... */
     uint32_t *out; /* ... and the link that starts at each port, or VN_NONE */
     struct sw_switch *sw;
-    uint32_t priorities; /* queues a port: packets of higher ones are dropped */
-    uint32_t call; /* the number of Python's function for packet-ins and digests; VN_NONE: there is none */
-    uint64_t called; /* when it was last called */
     struct sw_register reg; /* the program's first register, for prefetching; zero: it has none */
     struct sw_cache_lines lines; /* of its tables, as of table_generation */
     uint64_t table_generation;
     const struct vn_scheduler *scheduler; /* of its links; NULL: FIFO */
     struct vn_fabric_config fabric; /* no buffer_bytes: it has none */
+    uint64_t called; /* when it was last called */
+    uint32_t call; /* the number of Python's function for packet-ins and digests; VN_NONE: there is none */
 };
 _Static_assert(sizeof(struct vn_switch) <= VN_NODE_OWN, "a node has room for it");
 
