@@ -10,6 +10,8 @@ _LABELS = {
     "pcn-time": "PCN-TIME",
     "qcn": "QCN",
     "dcqcn": "DCQCN",
+    "dctcp": "DCTCP",
+    "swift": "Swift",
     "timely": "TIMELY",
     "ibcc": "IB CC",
     "pfc": "PFC alone",

@@ -220,24 +220,29 @@ def test_an_interrupted_up_leaves_nothing(tmp_path: Path, prefix: list[str]) -> 
     assert not records.directory(name).exists()
 
 
-def test_what_died_is_named_and_removed(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("options", "ended"), [((), {"s0", "s1"}), (("--processes",), {"s1"})])
+def test_what_died_is_named_and_removed(options: tuple[str, ...], ended: set[str], tmp_path: Path) -> None:
+    """The process of s1, which is s0's as well unless each has its own; then the network's supervisor."""
     name = f"d{os.getpid()}"
-    up = pcn("up", "dumbbell", "--processes", "--set", "pairs=1", "-n", name, "--logs", str(tmp_path))
+    up = pcn("up", "dumbbell", *options, "--set", "pairs=1", "-n", name, "--logs", str(tmp_path))
     assert up.returncode == 0
-    record = records.load(name)
-    assert record is not None
-    switch = record.nodes["s1"].process
-    assert switch is not None
-    os.kill(switch.pid, signal.SIGKILL)
-    records.wait_gone([switch], LIMIT_S)
-    (found,) = [one for one in ask("status") if one["name"] == name]  # type: ignore[attr-defined]
-    assert {node["name"] for node in found["nodes"] if not node["runs"]} == {"s1"}
-    assert "the program of s1 has ended" in pcn("tables", "s1", "-n", name).stderr
+    try:
+        record = records.load(name)
+        assert record is not None
+        switch = record.nodes["s1"].process
+        assert switch is not None
+        os.kill(switch.pid, signal.SIGKILL)
+        records.wait_gone([switch], LIMIT_S)
+        (found,) = [one for one in ask("status") if one["name"] == name]  # type: ignore[attr-defined]
+        assert {node["name"] for node in found["nodes"] if not node["runs"]} == ended
+        assert "the program of s1 has ended" in pcn("tables", "s1", "-n", name).stderr
 
-    os.kill(record.owner.pid, signal.SIGKILL)
-    records.wait_gone([record.owner, *record.processes()], LIMIT_S)
-    (found,) = [one for one in ask("status") if one["name"] == name]  # type: ignore[attr-defined]
-    assert found["state"].startswith("dead")
-    assert not any(node["runs"] for node in found["nodes"])
-    assert f"removed {records.directory(name)}" in pcn("down", name).stdout
+        os.kill(record.owner.pid, signal.SIGKILL)
+        records.wait_gone([record.owner, *record.processes()], LIMIT_S)
+        (found,) = [one for one in ask("status") if one["name"] == name]  # type: ignore[attr-defined]
+        assert found["state"].startswith("dead")
+        assert not any(node["runs"] for node in found["nodes"])
+    finally:
+        down = pcn("down", name)
+    assert f"removed {records.directory(name)}" in down.stdout
     assert not records.directory(name).exists()
