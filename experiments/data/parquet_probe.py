@@ -7,11 +7,11 @@ import resource
 import sys
 from pathlib import Path
 
-from arro3.io import read_parquet
-
 
 def main() -> None:
     """Ends well where the file can be read."""
+    from arro3.io import read_parquet  # an extra
+
     path, most = sys.argv[1:]
     _, limit = resource.getrlimit(resource.RLIMIT_AS)
     bound = int(most) if limit == resource.RLIM_INFINITY else min(int(most), limit)
