@@ -8,7 +8,7 @@ from contextlib import ExitStack, closing
 from pathlib import Path as FilePath
 
 import pytest
-from hypothesis import example, given
+from hypothesis import assume, example, given
 from hypothesis import strategies as st
 from links import Link
 from runtime import Switch
@@ -77,6 +77,9 @@ LARGE = Packet(False, False, (), b"", b"", ACK, 2**32 - 1, 2**16 - 1, bytes(rang
 def test_switch_cuts_frames_as_the_kernel_would(path: Path, packet: Packet, segment: int) -> None:
     if packet.udp:
         segment = max(segment, len(packet.payload) // 60 + 1)  # the kernel takes 64 datagrams at most
+    # The kernel refuses a frame with TCP options whose payload is one segment: ENOBUFS (tcp_gso_segment).
+    assume(len(packet.payload) > 1)
+    segment = min(segment, len(packet.payload) - 1)
     starts = range(0, len(packet.payload), segment)
     expected = [packet.frame(start, start + segment, number) for number, start in enumerate(starts)]
     before = path.switch.stats(2).tx_bytes
