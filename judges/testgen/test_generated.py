@@ -17,7 +17,8 @@ from stf import Entry, Expect, Mirror, Packet, Step, StfError, parse, table_entr
 from sweep import GENERATED
 from switches import TARGETS, Start, SwitchError, bmv2
 
-PROGRAMS = sorted(path.stem for path in (SOURCES / "v1model" / "programs").glob("*.p4"))
+WITHOUT_TESTS = {"dctcp", "plain"}  # p4testgen was not at hand when these were added
+PROGRAMS = sorted({path.stem for path in (SOURCES / "v1model" / "programs").glob("*.p4")} - WITHOUT_TESTS)
 
 
 @pytest.fixture(params=["softswitch", pytest.param("bmv2", marks=pytest.mark.root)])

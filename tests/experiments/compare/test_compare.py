@@ -119,7 +119,6 @@ def rows_of(text: str) -> dict[tuple[str, str], Mapping[str, str]]:
 def test_comparison_has_tables_page_numbers_and_pictures(
     results: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    pytest.importorskip("matplotlib")
     places = [str(results / f"both-{seed}") for seed in range(1, 4)]
     out = tmp_path / "compared"
     assert pcn(["compare", *places, "--out", str(out)]) == 0
@@ -231,7 +230,6 @@ def test_comparison_of_a_damaged_summary_ends_in_tables_or_one_line(
 
 
 def test_names_with_markup_are_shown_as_they_are(tmp_path: Path) -> None:
-    pytest.importorskip("matplotlib")
     curve = {"p50 slowdown by size": ([1.0, 2.0], [1.0, 1.5])}
     runs = [
         Kept("[/red]$x", 1, "[bold]", "traffic", {"scheme": scheme, "[/b]": "<i>"}, {"$n$": number}, curve)
