@@ -33,20 +33,12 @@ class ArrivalTest(PcnTest):
     def plan(self) -> SwitchPlan:
         return replace(super().plan(), marking=self.ports)
 
-    def drain(self, n: int, port: int = SLOW_PORT, ecn: int = wire.ECN_ECT0) -> list[Arrival]:
-        """n packets that a pause held, in the order in which they leave."""
-        self.pause(port)
-        self.send(1, *(data(1, port, psn=psn, ecn=ecn) for psn in range(n)))
-        self.wait_until_waiting(port, n)
-        self.resume(port)
-        return self.receive(port, n)
-
 
 class WhatArrivesAboveKIsMarked(ArrivalTest):
     """And stays so while a pause holds it; a queue of exactly K is not above."""
 
     def runTest(self) -> None:
-        self.assertEqual(marked(self.drain(20)), list(range(5, 20)))
+        self.assertEqual(marked(self.held(20)), list(range(5, 20)))
         self.assertEqual(self.counters("marked"), {index(SLOW_PORT): 15})
         self.assertEqual(self.counter("marked", index(SLOW_PORT)).bytes, 15 * FRAME)
 
@@ -55,15 +47,15 @@ class OneByteLessMarksOnePacketMore(ArrivalTest):
     ports = (ArrivalPort(SLOW_PORT, 5 * FRAME - 1),)
 
     def runTest(self) -> None:
-        self.assertEqual(marked(self.drain(8)), [4, 5, 6, 7])
+        self.assertEqual(marked(self.held(8)), [4, 5, 6, 7])
 
 
 class QueueThatHasDrainedMarksNothing(ArrivalTest):
     """The first packets after a queue was full find it empty."""
 
     def runTest(self) -> None:
-        self.drain(20)
-        self.assertEqual(marked(self.drain(5)), [])
+        self.held(20)
+        self.assertEqual(marked(self.held(5)), [])
 
 
 class QueueOfAnotherClassOrPortDoesNotCount(ArrivalTest):
@@ -83,20 +75,20 @@ class PortsHaveThresholdsOfTheirOwn(ArrivalTest):
     ports = (above(8), above(2, port=2))
 
     def runTest(self) -> None:
-        self.assertEqual(marked(self.drain(10)), [8, 9])
-        self.assertEqual(marked(self.drain(10, port=2)), list(range(2, 10)))
+        self.assertEqual(marked(self.held(10)), [8, 9])
+        self.assertEqual(marked(self.held(10, port=2)), list(range(2, 10)))
 
 
 class PortWithoutThresholdMarksNothing(ArrivalTest):
     ports = ()
 
     def runTest(self) -> None:
-        self.assertEqual(marked(self.drain(10)), [])
+        self.assertEqual(marked(self.held(10)), [])
 
 
 class NotEcnCapable(ArrivalTest):
     def runTest(self) -> None:
-        self.assertEqual({arrival.data.ecn for arrival in self.drain(10, ecn=wire.ECN_NOT_ECT)}, {wire.ECN_NOT_ECT})
+        self.assertEqual({arrival.data.ecn for arrival in self.held(10, ecn=wire.ECN_NOT_ECT)}, {wire.ECN_NOT_ECT})
         self.assertEqual(self.counters("marked"), {})
 
 

@@ -43,14 +43,6 @@ class RedTest(PcnTest):
     def plan(self) -> SwitchPlan:
         return replace(super().plan(), marking=self.red)
 
-    def drain(self, n: int, port: int = SLOW_PORT, ecn: int = wire.ECN_ECT0) -> list[Arrival]:
-        """n packets that a pause held, in the order in which they leave."""
-        self.pause(port)
-        self.send(1, *(data(1, port, psn=psn, ecn=ecn) for psn in range(n)))
-        self.wait_until_waiting(port, n)
-        self.resume(port)
-        return self.receive(port, n)
-
 
 class AboveKMaxAllAreMarked(RedTest):
     """And with K_min = K_max none below: a threshold, as for DCTCP. A queue of exactly K_max is not above."""
@@ -60,7 +52,7 @@ class AboveKMaxAllAreMarked(RedTest):
 
     def runTest(self) -> None:
         left = [self.n - number for number in range(1, self.n + 1)]
-        self.assertEqual(marks(self.drain(self.n)), [behind > self.k for behind in left])
+        self.assertEqual(marks(self.held(self.n)), [behind > self.k for behind in left])
         marked = self.n - 1 - self.k
         self.assertEqual(self.counters("marked"), {index(SLOW_PORT): marked})
         self.assertEqual(self.counter("marked", index(SLOW_PORT)).bytes, packets(marked))
@@ -72,14 +64,14 @@ class OneByteAboveKMaxIsMarked(RedTest):
     red = (RedPort(SLOW_PORT, 0, packets(3) - 1, 0.0),)
 
     def runTest(self) -> None:
-        self.assertEqual(marks(self.drain(6)), [True, True, True, False, False, False])
+        self.assertEqual(marks(self.held(6)), [True, True, True, False, False, False])
 
 
 class WithPMaxOfZeroNothingIsMarkedUpToKMax(RedTest):
     red = (RedPort(SLOW_PORT, 0, packets(10), 0.0),)
 
     def runTest(self) -> None:
-        self.assertEqual(marks(self.drain(14)), [True] * 3 + [False] * 11)
+        self.assertEqual(marks(self.held(14)), [True] * 3 + [False] * 11)
 
 
 class BetweenTheThresholdsTheShareRisesLinearly(RedTest):
@@ -89,7 +81,7 @@ class BetweenTheThresholdsTheShareRisesLinearly(RedTest):
     red = (RedPort(2, packets(k_min), packets(n), p_max),)
 
     def runTest(self) -> None:
-        marked = marks(self.drain(self.n, port=2))
+        marked = marks(self.held(self.n, port=2))
         chances = [
             max(0, behind - self.k_min) / (self.n - self.k_min) * self.p_max for behind in range(self.n - 1, -1, -1)
         ]
@@ -148,8 +140,8 @@ class PortsHaveThresholdsOfTheirOwn(RedTest):
     red = (never(SLOW_PORT), always(2))
 
     def runTest(self) -> None:
-        self.assertEqual(marks(self.drain(10)), [False] * 10)
-        self.assertEqual(marks(self.drain(10, port=2)), [True] * 9 + [False])
+        self.assertEqual(marks(self.held(10)), [False] * 10)
+        self.assertEqual(marks(self.held(10, port=2)), [True] * 9 + [False])
         self.assertEqual(set(self.counters("marked")), {index(2)})
 
 
@@ -157,7 +149,7 @@ class PortWithoutRedMarksNothing(RedTest):
     red = (always(2),)
 
     def runTest(self) -> None:
-        self.assertEqual(marks(self.drain(10)), [False] * 10)
+        self.assertEqual(marks(self.held(10)), [False] * 10)
         self.assertEqual(self.counters("marked"), {})
 
 
@@ -165,7 +157,7 @@ class NotEcnCapable(RedTest):
     """Packets without ECT are never marked, nor counted as marked."""
 
     def runTest(self) -> None:
-        self.assertEqual({arrival.data.ecn for arrival in self.drain(10, ecn=wire.ECN_NOT_ECT)}, {wire.ECN_NOT_ECT})
+        self.assertEqual({arrival.data.ecn for arrival in self.held(10, ecn=wire.ECN_NOT_ECT)}, {wire.ECN_NOT_ECT})
         self.assertEqual(self.counters("marked"), {})
 
 
@@ -175,7 +167,7 @@ class BothEctCodepointsAndCe(RedTest):
     def runTest(self) -> None:
         for codepoint in (wire.ECN_ECT0, wire.ECN_ECT1, CE):
             before = self.counters("marked").get(index(SLOW_PORT), 0)
-            seen = [arrival.data.ecn for arrival in self.drain(6, ecn=codepoint)]
+            seen = [arrival.data.ecn for arrival in self.held(6, ecn=codepoint)]
             self.assertEqual(seen, [CE] * 5 + [codepoint])
             self.assertEqual(self.counters("marked"), {index(SLOW_PORT): before + 5})
 
