@@ -74,4 +74,4 @@ def _over_time(groups: Sequence[Group]) -> Iterator[Chart]:
     for name, title, unit in ((QUEUE, "Largest queue", "KB"), (PAUSE, "PAUSE", "frames a ms")):
         lines = [line for line in _lines(groups, name) if line.y.any()]
         if lines:
-            yield Chart(title, "Time (ms)", f"{title} ({unit})", lines, columns=2)
+            yield Chart(title, "Time (ms)", f"{title} ({unit})", lines)
