@@ -107,9 +107,10 @@ def _experiments(_context: click.Context) -> Iterable[str]:
 
 
 def _workloads(_context: click.Context) -> Iterable[str]:
+    from experiments.define.collectives import names
     from experiments.traffic.spec import WORKLOADS
 
-    return WORKLOADS
+    return *WORKLOADS, *names()
 
 
 def _arrivals(_context: click.Context) -> Iterable[str]:

@@ -11,6 +11,7 @@ from experiments.data.series_math import Array
 from experiments.define.looks import label
 from experiments.define.outcomes import Curve
 from experiments.define.tables import Measured, Table
+from experiments.traffic import collective
 from experiments.traffic.flows import ALL, PERCENTILES
 
 BINS, _LEAST = 20, 10
@@ -64,7 +65,7 @@ def _rounded(value: float) -> float:
 
 def tables(runs: Mapping[str, Measured]) -> list[Table]:
     """Of one run, or of several side by side, by their names; a terminal of 80 columns shows them whole."""
-    whole = [_counts(runs), *(_times(runs, unit) for unit in _UNITS)]
+    whole = [_counts(runs), *collective.tables(runs), *(_times(runs, unit) for unit in _UNITS)]
     if len(runs) == 1:
         (one,) = runs.values()
         return [*whole, *(_bins(one, unit) for unit in _UNITS)]

@@ -18,7 +18,7 @@ from experiments.define import scheme_parameters
 from experiments.define.checks import Check, clean, exactly_none, row
 from experiments.define.experiment import DRAWN_FLOWS, Experiment, Run, RunPage
 from experiments.define.outcomes import Outcome
-from experiments.traffic import by_size, flows
+from experiments.traffic import by_size, collective, flows
 from experiments.traffic import page as shown
 from experiments.traffic.flow_files import LONGEST_S, MOST_FLOWS
 from experiments.traffic.spec import NAME, TrafficSpec, draw
@@ -31,8 +31,8 @@ _OWN = (
     Parameter("payload", "size", 1000, "payload of a data packet", 64, 9000),
     Parameter("duration", "time", None, "when the run ends at the latest", 1e-6, LONGEST_S, "all flows have arrived"),
 )
-_OF_FILE = ("load", "count")
-"""What a file of flows leaves no choice about."""
+_DRAWN = ("load", "count")
+"""Of flows that are drawn: neither of a file's nor of a collective operation's."""
 _OF_ARRIVALS = {
     "lognormal": (Parameter("sigma", "number", 2.0, "of the logarithm of gaps between a host's flows", 0, 5),),
     "onoff": (
@@ -64,7 +64,8 @@ class Traffic(Experiment):
 
     def __init__(self, spec: TrafficSpec | None = None) -> None:
         self.spec = spec or TrafficSpec()
-        self.draws = "" if self.spec.flows else DRAWN_FLOWS
+        fixed = self.spec.flows or (self.spec.collective and self.spec.pattern != "permutation")
+        self.draws = DRAWN_FLOWS if self.spec.incast or not fixed else ""
 
     @property
     def reference(self) -> str:
@@ -73,7 +74,8 @@ class Traffic(Experiment):
     @property
     def parameters(self) -> tuple[Parameter, ...]:
         """Its own, the topology's except texts, and those of all schemes."""
-        own = [one for one in _OWN if not (self.spec.flows and one.name in _OF_FILE)]
+        own = [one for one in _OWN if one.name not in _DRAWN or not (self.spec.flows or self.spec.collective)]
+        own += collective.PARAMETERS if self.spec.collective else ()
         own += [*_OF_ARRIVALS.get(self.spec.arrivals, ()), *(_OF_INCAST if self.spec.incast else ())]
         return (*own, *_of_topology(self.spec.topology), *scheme_parameters.parameters(min_rtt=(None, "longest path")))
 
@@ -90,6 +92,8 @@ class Traffic(Experiment):
             filled["min_rtt"] = topology.max_rtt_s()
         given_s = filled["duration"]
         duration_s = _expected_s(drawn, topology, payload) if given_s is None else float(given_s)
+        if self.spec.collective and given_s is None:
+            duration_s = max(duration_s, 2 * collective.least_s(drawn, topology, payload))
         if duration_s > 2 * LONGEST_S:
             raise ExperimentError(
                 f"{max(flow.size_bytes or 0 for flow in drawn):,} bytes in a flow: hosts' links need "
@@ -125,7 +129,7 @@ class Traffic(Experiment):
         sizes = np.array([flow.size_bytes or 0 for flow in plan.topology.flows], float)
         ended = flows.ended(plan, recording)
         curves = by_size.curves(sizes, ended.fct_s, ended.slowdown)
-        return Outcome(run.keys, flows.numbers(plan, recording), curves)
+        return Outcome(run.keys, {**flows.numbers(plan, recording), **collective.numbers(plan, recording)}, curves)
 
     def tables(self, plan: Plan, recording: Recording) -> Mapping[str, Mapping[str, list[Any]]]:
         return {"flows": flows.table(plan, recording)}

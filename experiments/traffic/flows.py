@@ -14,6 +14,7 @@ from experiments.data.plan import Plan
 from experiments.data.recording import Recording
 from experiments.data.series_math import Array
 from experiments.define import recording_numbers
+from experiments.traffic import collective
 from experiments.traffic.spec import INCAST
 from topologies.model import FlowSpec
 
@@ -51,8 +52,9 @@ class Ended:
 
 
 def kinds(plan: Plan) -> list[str]:
-    """The groups of flows: by size, and those of in-casts if there are any."""
-    return [*(name for name, _ in SIZES), *[INCAST] * any(flow.group == INCAST for flow in plan.topology.flows)]
+    """The groups of flows: by size, and those of a collective operation and of in-casts if there are any."""
+    groups = {flow.group for flow in plan.topology.flows}
+    return [*(name for name, _ in SIZES), *(name for name in (collective.GROUP, INCAST) if name in groups)]
 
 
 def ended(plan: Plan, recording: Recording) -> Ended:

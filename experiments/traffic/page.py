@@ -16,7 +16,7 @@ from experiments.define import charts
 from experiments.define.charts import Chart, Line, View
 from experiments.define.experiment import Headline
 from experiments.define.outcomes import said
-from experiments.traffic import single_flows
+from experiments.traffic import collective, single_flows
 from experiments.traffic.flows import ALL, ended, kinds, numbers, pause_by_class, pause_by_tier, tier_of
 from topologies import extras
 
@@ -133,6 +133,7 @@ def headlines(plan: Plan, recording: Recording, steady: Steady) -> list[Headline
     missing = found[f"unfinished {ALL}"]
     why = _unfinished(found, ALL) if missing else ""
     return [
+        *collective.headlines(plan, recording),
         Headline("mean completion time", said(found[f"mean_ms {ALL}"], "ms"), why),
         Headline("99% completion time", said(found[f"p99_ms {ALL}"], "ms"), why),
         Headline("mean slowdown", said(found[f"mean_slowdown {ALL}"]), why),

@@ -21,6 +21,7 @@ import numpy as np
 from experiments.data.errors import ExperimentError
 from experiments.data.parameters import Value, lookup
 from experiments.data.plan import HEADER_BYTES
+from experiments.define import collectives
 from experiments.define.arrivals import Arrivals, LogNormal, OnOff
 from experiments.define.published_sizes import PUBLISHED, published
 from experiments.define.workloads import (
@@ -33,6 +34,7 @@ from experiments.define.workloads import (
     read_cdf,
     uniform_flows,
 )
+from experiments.traffic import collective
 from experiments.traffic.flow_files import MOST_FLOWS, read_flows
 from topologies.errors import nearest
 from topologies.found import find_topology
@@ -46,14 +48,15 @@ INCAST = "incast"
 """The group of flows that in-casts add to the others."""
 MOST_SENDERS = 15
 """Of an in-cast of the pattern."""
-_STREAM, _INCAST_STREAM = 77, 78
+_STREAM, _INCAST_STREAM, _RANKS_STREAM = 77, 78, 79
 
 
 @dataclass(frozen=True)
 class TrafficSpec:
-    """`topology` is a reference (`find_topology`). `workload` names sizes, or is a file of them (`read_cdf`). `flows`,
-    a file, takes the place of all others. `arrivals` are Poisson's where it is empty. `incast`, a number, adds in-casts
-    of that many senders. Files are known by their contents, too: another content is another experiment."""
+    """`topology` is a reference (`find_topology`). `workload` names sizes or a collective operation
+    (`define.collectives`), or is a file of sizes (`read_cdf`). `flows`, a file, takes the place of all others.
+    `arrivals` are Poisson's where it is empty. `incast`, a number, adds in-casts of that many senders. Files are known
+    by their contents, too: another content is another experiment."""
 
     topology: str = "dumbbell"
     workload: str = "W2"
@@ -62,6 +65,11 @@ class TrafficSpec:
     arrivals: str = ""
     incast: str = ""
     digest: str = ""
+
+    @property
+    def collective(self) -> str:
+        """The collective operation's full name; empty: there is none."""
+        return "" if self.flows else collectives.collective(self.workload)
 
     @property
     def reference(self) -> str:
@@ -86,7 +94,7 @@ def parse_spec(
     named = published(workload)
     made = TrafficSpec(
         network,
-        named.name if named else workload or TrafficSpec.workload,
+        named.name if named else collectives.collective(workload) or workload or TrafficSpec.workload,
         pattern or TrafficSpec.pattern,
         flows,
         "" if arrivals == POISSON else arrivals,
@@ -98,12 +106,18 @@ def parse_spec(
         raise ExperimentError(
             f"--arrivals {made.arrivals}: of the patterns uniform and permutation; in-casts are Poisson's"
         )
+    if made.collective:
+        if arrivals:
+            raise ExperimentError(f"--arrivals {arrivals}: messages of {made.workload} start after others")
+        if made.pattern == "incast":
+            raise ExperimentError(f"--pattern incast: ranks of {made.workload} are in order, or --pattern permutation")
     if incast and not (incast.isascii() and incast.isdigit() and int(incast[:9]) > 0):
         raise ExperimentError(f"--incast {incast}: a number of senders, from 1")
-    if file := flows or ("" if made.workload in WORKLOADS else made.workload):
+    if file := flows or ("" if made.workload in WORKLOADS or made.collective else made.workload):
         path = Path(file).absolute()
         if not path.is_file():
-            known = "" if flows else f" Workloads are {', '.join(WORKLOADS)}, or a file of lines `SIZE SHARE`."
+            known = f" Workloads are {', '.join(WORKLOADS)}, or a file of lines `SIZE SHARE`; collective operations are"
+            known = "" if flows else f"{known} {', '.join(collectives.names())}."
             raise ExperimentError(f"there is no file {file}.{known}")
         made = replace(made, **{"flows" if flows else "workload": str(path)})
         _ = read_flows(path) if flows else sizes(made)
@@ -156,11 +170,17 @@ def draw(
         return made
     rate_bps = min(topology.link_at(name, 0).rate_bps for name in hosts)
     drawn: list[FlowSpec] = []
-    if count:
+    if of.collective:
+        drawn_order = np.random.default_rng([seed, _RANKS_STREAM]) if of.pattern == "permutation" else None
+        drawn = collective.draw(of.collective, hosts, drawn_order, more)
+    elif count:
         per_s = arrivals_per_s(load, rate_bps, sizes(of), payload_bytes, payload_bytes + HEADER_BYTES)
         drawn = _background(of, np.random.default_rng([seed, _STREAM]), per_s, count, hosts, more)
     if of.incast:
-        end_s = drawn[-1].start_s if drawn else more.get("duration")
+        if of.collective:
+            end_s: Value = collective.least_s(drawn, topology, payload_bytes)
+        else:
+            end_s = drawn[-1].start_s if drawn else more.get("duration")
         if end_s is None:
             raise ExperimentError(
                 "in-casts alone need an end: give --set duration=10ms, or --set count=1000 of other flows"
@@ -223,7 +243,7 @@ def _named(flow: FlowSpec, known: Set[str], by_ip: Mapping[str, str]) -> FlowSpe
 
 def _files(of: TrafficSpec) -> list[Path]:
     """What is read: the topology's, then those of flows or sizes."""
-    file = of.flows or (of.workload if of.workload not in WORKLOADS else "")
+    file = of.flows or (of.workload if of.workload not in WORKLOADS and not of.collective else "")
     own = find_topology(of.topology).file
     return [path for path in (own, Path(file) if file else None) if path]
 

@@ -31,10 +31,15 @@ class Traffic:
             if given := [f"--{name}" for name, value in asdict(self).items() if value]:
                 raise click.UsageError(f"{', '.join(given)}: for traffic alone, not for {experiment}")
             return experiment, list(settings)
+        from experiments.define.collectives import collective
         from experiments.traffic.spec import parse_spec
 
         more = [f"load={self.load}"] if self.load else []
-        spec = parse_spec(self.topology, self.workload, self.pattern, self.flows, self.arrivals, self.incast)
+        workload = self.workload
+        if collective(workload.partition(",")[0]):
+            workload, *own = workload.split(",")
+            more += own
+        spec = parse_spec(self.topology, workload, self.pattern, self.flows, self.arrivals, self.incast)
         return spec.reference, [*settings, *more]
 
 
@@ -59,9 +64,10 @@ def traffic_options(function: Callable[..., Any]) -> Callable[..., Any]:
             "--cdf",
             "workload",
             default="",
-            metavar="NAME|FILE",
+            metavar="NAME|FILE|COLLECTIVE",
             shell_complete=complete_workload,
-            help="Flow sizes of traffic, a name of `pcn workload list` or a file of lines SIZE SHARE (default: W2).",
+            help="Flow sizes of traffic, a name of `pcn workload list` or a file of lines SIZE SHARE (default: W2); "
+            "or a collective operation, as allreduce:ring,size=1GB,ranks=64.",
         ),
         click.option("--load", default="", metavar="SHARE", help="Load of traffic, as --set load=SHARE."),
         click.option(

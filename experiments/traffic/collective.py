@@ -1,0 +1,131 @@
+"""A collective operation on a network: its parameters, its flows, how long it takes, and how long it takes at least."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from experiments.data.errors import ExperimentError
+from experiments.data.parameters import Parameter, Value
+from experiments.data.plan import HEADER_BYTES, Plan
+from experiments.data.recording import Recording
+from experiments.data.series_math import Array
+from experiments.define import collectives
+from experiments.define.experiment import Headline
+from experiments.define.looks import label
+from experiments.define.outcomes import said
+from experiments.define.recording_numbers import EmptyPaths
+from experiments.define.tables import Measured, Table
+from topologies.model import FlowSpec, Topology
+
+GROUP = "collective"
+"""The group of its flows."""
+PARAMETERS = (
+    Parameter("size", "size", 100e6, "the operation's buffer", 1, 1e12),
+    Parameter("ranks", "count", None, "on a host each", 2, collectives.MOST_MESSAGES, "all hosts"),
+    Parameter("chunks", "count", 1, f"of {', '.join(collectives.CHUNKED)}", 1, collectives.MOST_MESSAGES),
+    Parameter("repeat", "count", 1, "times that the operation runs, one after the other", 1, collectives.MOST_MESSAGES),
+    Parameter("wait", "time", 0.0, "from what a message waits for to its start: a sum, or other work", 0, 1e6),
+)
+_NUMBERS = {
+    "collective_ms": "time (ms)",
+    "collective_slowest_ms": "slowest (ms)",
+    "collective_least_ms": "at least (ms)",
+    "collective_slowdown": "time / least",
+    "algorithm_gbps": "algorithm bandwidth, Gbit/s",
+    "bus_gbps": "bus bandwidth, Gbit/s",
+}
+
+
+def draw(
+    name: str, hosts: Sequence[str], random: np.random.Generator | None, more: Mapping[str, Value]
+) -> list[FlowSpec]:
+    """The flows of a collective by its full name, ranks on the hosts in their order, or in one that `random` draws.
+    Raises ExperimentError."""
+    ranks = len(hosts) if more["ranks"] is None else round(more["ranks"])
+    if ranks > len(hosts):
+        raise ExperimentError(f"ranks={ranks}: the topology has {len(hosts)} hosts, for a rank each")
+    if random is not None:
+        hosts = [hosts[int(index)] for index in random.permutation(len(hosts))]
+    try:
+        once = collectives.messages(name, ranks, round(more["size"] or 0), round(more["chunks"] or 1))
+        made = collectives.repeated(once, round(more["repeat"] or 1))
+    except ValueError as error:
+        raise ExperimentError(str(error)) from None
+    return collectives.flows(made, hosts, GROUP, more["wait"] or 0.0)
+
+
+def least_s(flows: Sequence[FlowSpec], topology: Topology, payload_bytes: int) -> float:
+    """How long flows that wait for earlier ones of the list take at least: each in the empty network after those that
+    it waits for, and no host's link carries more than its rate."""
+    paths = EmptyPaths(topology)
+    sums: dict[tuple[str, str], int] = {}
+    ends: dict[int, float] = {}
+    times: dict[tuple[str, str, int], float] = {}
+    for flow in flows:
+        size = flow.size_bytes or 0
+        key = (flow.src, flow.dst, size)
+        if key not in times:
+            times[key] = paths.between(flow.src, flow.dst).fct_s(size, payload_bytes)
+        ends[flow.id] = max((ends[one] for one in flow.after), default=0.0) + flow.start_s + times[key]
+        for place in (("src", flow.src), ("dst", flow.dst)):
+            sums[place] = sums.get(place, 0) + size
+    frames = 8 * (payload_bytes + HEADER_BYTES) / payload_bytes
+    busiest_s = max(frames * size / topology.link_at(host, 0).rate_bps for (_, host), size in sums.items())
+    return max(busiest_s, *ends.values())
+
+
+def numbers(plan: Plan, recording: Recording) -> dict[str, float | None]:
+    """Mean and slowest time of the repetitions, each from the end of the one before, in ms; the least possible mean
+    time (`least_s`) and their ratio. Bandwidths in Gbit/s, as NCCL's tests print them: the buffer over the mean time,
+    and the most that a rank sends over the mean time. Nothing where there is no collective; None where a message hasn't
+    arrived."""
+    return recording.once("collective", lambda: _numbers(plan, recording))
+
+
+def _numbers(plan: Plan, recording: Recording) -> dict[str, float | None]:
+    own = [
+        (spec, record) for spec, record in zip(plan.topology.flows, recording.flows, strict=True) if spec.group == GROUP
+    ]
+    if not own:
+        return {}
+    repeat = round(plan.values["repeat"] or 1)
+    least = least_s([spec for spec, _ in own], plan.topology, plan.payload_bytes) / repeat
+    if any(record.fct_s is None for _, record in own):
+        return dict.fromkeys(_NUMBERS) | {"collective_least_ms": least * 1e3}
+    ends: Array = np.array([record.start_s + (record.fct_s or 0.0) for _, record in own])
+    times = np.diff(ends.reshape(repeat, -1).max(axis=1), prepend=recording.start_s)
+    sent: dict[str, int] = {}
+    for spec, _ in own:
+        sent[spec.src] = sent.get(spec.src, 0) + (spec.size_bytes or 0)
+    mean_s = float(times.mean())
+    return {
+        "collective_ms": mean_s * 1e3,
+        "collective_slowest_ms": float(times.max()) * 1e3,
+        "collective_least_ms": least * 1e3,
+        "collective_slowdown": mean_s / least,
+        "algorithm_gbps": 8e-9 * (plan.values["size"] or 0) / mean_s,
+        "bus_gbps": 8e-9 * max(sent.values()) / repeat / mean_s,
+    }
+
+
+def headlines(plan: Plan, recording: Recording) -> list[Headline]:
+    found = numbers(plan, recording)
+    if not found:
+        return []
+    least = said(found["collective_least_ms"], "ms")
+    return [
+        Headline("time of the operation", said(found["collective_ms"], "ms"), f"at least {least}"),
+        Headline("bus bandwidth", said(found["bus_gbps"], "Gbit/s")),
+    ]
+
+
+def tables(runs: Mapping[str, Measured]) -> list[Table]:
+    """The operation's times, a row a run; none where there is no collective."""
+    rows = [
+        [label(run), *("–" if (value := one.numbers.get(name)) is None else f"{value:.4g}" for name in _NUMBERS)]
+        for run, one in runs.items()
+        if "collective_ms" in one.numbers
+    ]
+    return [Table("collective operation", ["", *_NUMBERS.values()], rows)] * bool(rows)
