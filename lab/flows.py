@@ -85,7 +85,7 @@ def start(
     line_bps = topology.link_at(src, topology.ports(src)[0]).rate_bps
     if rate_bps is not None and rate_bps > line_bps:
         raise FlowError(f"a rate of {rate_bps / 1e9:g} Gb/s: the link of {src} has {line_bps / 1e9:g} Gb/s")
-    used = [flow.flow for agent in agents.values() for flow in agent.flows()]
+    used = [flow.flow for sent in _sent(agents).values() for flow in sent]
     first = max(used, default=0) + 1
     if first + count - 1 > MAX_FLOW:
         raise FlowError(f"flow numbers end at {MAX_FLOW}")
@@ -101,7 +101,7 @@ def start(
 
 def stop(agents: Mapping[str, AgentClient], numbers: Iterable[int] | None = None) -> list[int]:
     """Stops flows by number, or all; returns those that were sending. Raises UnknownNameError."""
-    sent = {flow.flow: (agent, flow.state) for agent in agents.values() for flow in agent.flows()}
+    sent = {flow.flow: (agents[name], flow.state) for name, own in _sent(agents).items() for flow in own}
     wanted = list(sent) if numbers is None else list(numbers)
     for number in wanted:
         if number not in sent:
@@ -113,6 +113,13 @@ def stop(agents: Mapping[str, AgentClient], numbers: Iterable[int] | None = None
             agent.stop(number)
             stopped.append(number)
     return stopped
+
+
+def _sent(agents: Mapping[str, AgentClient]) -> dict[str, tuple[SentFlow, ...]]:
+    """Each agent's own flows, requested of all before the first answers."""
+    for agent in agents.values():
+        agent.ahead("list")
+    return {name: agent.flows() for name, agent in agents.items()}
 
 
 def ask(agents: Mapping[str, AgentClient]) -> dict[str, AgentStats]:
