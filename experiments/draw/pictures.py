@@ -14,7 +14,6 @@ from typing import Any
 import matplotlib
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
-from matplotlib.backends.backend_pdf import FigureCanvasPdf
 from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
 from matplotlib.ticker import AutoMinorLocator, FuncFormatter
@@ -56,6 +55,8 @@ def pictures(charts: Sequence[Chart], pdf: bool = False) -> dict[str, bytes]:
         in_png.print_png(found["png"], metadata={"Software": None})
         in_svg.print_svg(found["svg"], metadata={"Date": None})
         if pdf:
+            from matplotlib.backends.backend_pdf import FigureCanvasPdf  # takes as long to load as a chart to draw
+
             in_pdf: Any = FigureCanvasPdf(figure)
             in_pdf.print_pdf(found.setdefault("pdf", io.BytesIO()), metadata={"CreationDate": None})
         return {kind: data.getvalue() for kind, data in found.items()}
