@@ -18,7 +18,7 @@ from softswitch.embed.library import CSRC as SWITCH_CSRC
 from softswitch.embed.library import build_runtime, load_library
 
 CSRC = Path(__file__).resolve().parent / "csrc"
-FLAGS = (*COMMON_FLAGS, "-fno-semantic-interposition", f"-I{SWITCH_CSRC}", "-lm")
+FLAGS = (*COMMON_FLAGS, "-fno-semantic-interposition", f"-I{SWITCH_CSRC}", "-lm", "-pthread")
 
 ASSERTIONS = "PCN_ASSERTIONS"
 """In the environment, and not empty: the engine checks its parts' invariants, and ends the process where one doesn't
@@ -29,6 +29,7 @@ NEVER: Final = 2**64 - 1
 NO_QUEUE: Final = 2**16 - 1
 """A depth."""
 CLASSES: Final = 8
+MOST_THREADS: Final = 64
 FAILED, UNTIL, BUDGET, FINISHED, RETURN, CALLBACK = range(6)
 (
     REGISTER, COUNTER_PACKETS, COUNTER_BYTES, QUEUE_PACKETS, QUEUE_BYTES, HELD_BYTES, XOFF_SENT, PAUSE_SENT,
@@ -127,6 +128,15 @@ class Arrivals(ctypes.Structure):
     _fields_ = [(name, _u64) for name in ("frames", "bytes", "first_ps", "last_ps", "timed", "delay_ps", "longest_ps")]
 
 
+class Threads(ctypes.Structure):
+    """struct vn_threads."""
+
+    _fields_ = [
+        *[(name, _u64) for name in ("n", "wall_ns", "answering_ns", "questions", "passes")],
+        ("busy_ns", _u64 * MOST_THREADS),
+    ]
+
+
 # name: (result, arguments after the network's handle)
 _SIGNATURES: dict[str, tuple[Any, list[Any]]] = {
     "vn_destroy": (None, []),
@@ -159,11 +169,12 @@ _SIGNATURES: dict[str, tuple[Any, list[Any]]] = {
     "vn_samples": (_u64, [_u32, ctypes.POINTER(ctypes.POINTER(_u64)), ctypes.POINTER(ctypes.POINTER(_double))]),
     "vn_return_at": (_int, [_u64, _u32]),
     "vn_log_pfc": (_int, []),
-    "vn_pfc_events": (_u64, [ctypes.POINTER(ctypes.POINTER(PfcEvent))]),
+    "vn_pfc_events": (_i64, [ctypes.POINTER(ctypes.POINTER(PfcEvent))]),
     "vn_capture": (_int, [_u32, _text]),
     "vn_run": (_int, []),
     "vn_totals": (None, [ctypes.POINTER(Totals)]),
     "vn_rounds": (_u64, []),
+    "vn_threads": (None, [ctypes.POINTER(Threads)]),
 }
 
 
@@ -220,7 +231,7 @@ def _load(parts: Sequence[Part]) -> ctypes.CDLL:
     # PyDLL: a run keeps Python's lock, as endpoints may call Python; what that raises, the call raises.
     library = ctypes.PyDLL(str(build("libvirtualnet", [text], identity, (*FLAGS, *options), CSRC)))
     library.vn_create.restype = _handle
-    library.vn_create.argtypes = [_bool, _bool, _u64]
+    library.vn_create.argtypes = [_bool, _bool, _u32, _u64]
     for signatures in (_SIGNATURES, *(part.signatures for part in parts)):
         for name, (result, arguments) in signatures.items():
             function = getattr(library, name)

@@ -68,7 +68,8 @@ class TimedNetwork(LinkSources, Frames):
 
     `response_s`: from the arrival of a flow-control frame to its effect. No result depends on the rest: `queues` is how
     events wait for their turn, each node's by themselves or all in one queue; `prefetch` False doesn't fetch the state
-    of coming events into the processor's caches. `parts`: kinds beside the engine's own.
+    of coming events into the processor's caches; `threads` run it, of queues="nodes". `parts`: kinds beside the
+    engine's own.
     `nodes`: which switches of the topology are of such a kind, KIND: `vn_add_KIND` of a part adds one.
     `whole_bytes`: frames are stored whole, and have at most this length (128 to 9216); None: their first bytes are
     (`frames.STORED_BYTES`), and the rest are zeros.
@@ -86,6 +87,7 @@ class TimedNetwork(LinkSources, Frames):
         response_s: float = 0.0,
         queues: Literal["nodes", "one"] = "nodes",
         prefetch: bool = True,
+        threads: int = 1,
         parts: Sequence[native.Part] = (),
         nodes: Mapping[str, str] = MappingProxyType({}),
         whole_bytes: int | None = None,
@@ -101,7 +103,7 @@ class TimedNetwork(LinkSources, Frames):
             self._library = native.engine(parts)
         except BuildError as error:
             raise VirtualError(str(error)) from None
-        self._handle = self._library.vn_create(queues == "nodes", prefetch, picoseconds(response_s))
+        self._handle = self._library.vn_create(queues == "nodes", prefetch, threads, picoseconds(response_s))
         if not self._handle:
             raise VirtualError("out of memory for a network")
         self._exchange = self._library.vn_exchange_of(self._handle).contents

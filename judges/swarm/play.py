@@ -33,21 +33,29 @@ this time never will."""
 
 @dataclass(frozen=True)
 class Played:
-    """How a scenario ended. `state` is all that a second run has to agree about."""
+    """How a scenario ended. `state` is all that a second run has to agree about; `calls`, each call of an RP in order,
+    is what a run with several threads has to agree about, too."""
 
     violations: tuple[str, ...]
     state: dict[str, Any]
     facts: dict[str, Any]
+    calls: tuple[tuple[int, float, float], ...]
 
 
 def violations(scenario: Scenario) -> tuple[tuple[str, ...], dict[str, Any]]:
-    """Of the scenario played twice, and what it had in it."""
+    """Of the scenario played as it is, as its variant, and by several threads; and what it had in it."""
     first = play(scenario)
     found = list(first.violations)
     second = play(scenario, **scenario.variant)
     for name, value in first.state.items():
         if second.state.get(name) != value:
             found.append(f"again as {scenario.variant}: {name} was {value}, is {second.state.get(name)}")
+    threads = 2 + scenario.seed % 7
+    third = play(scenario, threads=threads)
+    for name in ("violations", "state", "calls"):
+        one, several = getattr(first, name), getattr(third, name)
+        if one != several:
+            found.append(f"again by {threads} threads: {name} were {one}, are {several}")
     return tuple(found), first.facts
 
 
@@ -66,7 +74,8 @@ def play(scenario: Scenario, **options: Any) -> Played:
         for flow in scenario.flows:
             network.add_flow(flow)
         faults = Faults(network)
-        network.on_rate = partial(_watch_rate, network, found)
+        calls: list[tuple[int, float, float]] = []
+        network.on_rate = partial(_watch_rate, network, found, calls)
         for fault in scenario.faults:
             network.at(fault.time_s, partial(faults.happen, fault.what, fault.arguments))
         try:
@@ -80,8 +89,8 @@ def play(scenario: Scenario, **options: Any) -> Played:
             if deadlock is None and network.totals().packets == 0:
                 found += _probe(network, scenario.payload_bytes)
         except LabError as error:
-            return Played((*found, f"{type(error).__name__}: {error}"), {}, {})
-        return Played(tuple(found), _state(network), _facts(network, faults, deadlock))
+            return Played((*found, f"{type(error).__name__}: {error}"), {}, {}, tuple(calls))
+        return Played(tuple(found), _state(network), _facts(network, faults, deadlock), tuple(calls))
 
 
 @lru_cache
@@ -89,7 +98,10 @@ def _loaded(program: str, inplace: bool) -> LoadedProgram:
     return load(Program.find(program, native=True), inplace)
 
 
-def _watch_rate(network: VirtualNetwork, found: list[str], flow: VirtualFlow, now_s: float) -> None:
+def _watch_rate(
+    network: VirtualNetwork, found: list[str], calls: list[tuple[int, float, float]], flow: VirtualFlow, now_s: float
+) -> None:
+    calls.append((flow.spec.id, now_s, flow.rp.rate_bps))
     rate, line = flow.rp.rate_bps, network.topology.link_at(flow.spec.src, 0).rate_bps
     if not 0 < rate <= line * (1 + 1e-9) and len(found) < 5:
         found.append(f"flow {flow.spec.id} at {now_s * 1e6:.3f} us: its RP's rate is {rate:g} bit/s of {line:g}")

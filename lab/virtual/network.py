@@ -46,7 +46,8 @@ class VirtualNetwork(TimedNetwork, Sources):
     `reliability`: by class, what its flows do about lost packets; of other classes nothing is repeated.
     No result depends on the rest: `queues` is how events wait for their turn, each node's by themselves or all in one
     queue; `inplace` False takes the program's general form; `prefetch` False doesn't fetch the state of coming events
-    into the processor's caches; `in_c` False runs RPs in Python even where the scheme has them in C, too.
+    into the processor's caches; `threads` run it; `in_c` False runs RPs in Python even where the scheme has them in
+    C, too.
     A context manager. Raises LabError.
     """
 
@@ -63,6 +64,7 @@ class VirtualNetwork(TimedNetwork, Sources):
         queues: Literal["nodes", "one"] = "nodes",
         inplace: bool = True,
         prefetch: bool = True,
+        threads: int = 1,
         in_c: bool = True,
         cpu_port: int = 0,
         reliability: Mapping[int, Reliability] = MappingProxyType({}),
@@ -106,6 +108,7 @@ class VirtualNetwork(TimedNetwork, Sources):
                 response_s=response_s,
                 queues=queues,
                 prefetch=prefetch,
+                threads=threads,
                 parts=(RDMA,),
             )
             for one in made.values():

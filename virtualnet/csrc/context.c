@@ -3,6 +3,7 @@
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
 void vn_fail(struct vn_context *context, const char *format, ...)
 {
@@ -12,6 +13,11 @@ void vn_fail(struct vn_context *context, const char *format, ...)
     vsnprintf(context->error, sizeof context->error, format, arguments);
     va_end(arguments);
     context->failed = true;
+}
+
+void vn_context_share(struct vn_context *to, const struct vn_context *first)
+{
+    memcpy(to, first, offsetof(struct vn_context, now));
 }
 
 int vn_refuse(struct vn_context *context, int code, const char *why)

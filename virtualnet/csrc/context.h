@@ -1,6 +1,8 @@
-/* What one thread owns: its clock, the order of its events, the packets' memory, what it counts, and an error that ends its run.
- * Besides, it knows the tables of the network: nodes, channels and links, which don't move once it runs.
+/* What one thread owns: its clock, the turns of its nodes, free packets, what it counts, and an error that ends its run. Besides, it knows
+ * the tables of the network: nodes, channels and links, which don't move once it runs. Nodes of different contexts affect each other
+ * over channels alone, as nodes of one do.
  *
+ * A network has one context or several (time/crew.h). Between runs, and where events happen in one order, the first one acts for all.
  * Parts are passed a context, and know of it what they include. */
 #ifndef VN_CONTEXT_H
 #define VN_CONTEXT_H
@@ -8,6 +10,7 @@
 #include "frames/pool.h"
 #include "time/node.h"
 #include "time/order.h"
+#include "time/turns.h"
 
 struct vn_link;
 struct vn_endpoint_kind;
@@ -27,9 +30,7 @@ struct vn_counts {
 };
 
 struct vn_context {
-    uint64_t now;
-    bool failed; /* the run can't go on: `error` says why ... */
-    bool raised; /* ... or Python's error does */
+    /* The network's: all its contexts have the same (vn_context_share), up to `now`. */
     uint32_t n_nodes, n_links, most_links;
     struct vn_node *nodes;
     struct vn_channel *channels; /* grouped by the node where they end */
@@ -37,16 +38,30 @@ struct vn_context {
     struct vn_pool pool;
     uint64_t response; /* of flow control */
     uint32_t longest_frame;
-    struct vn_counts totals;
-    uint64_t events_done, digest; /* digest: of events that concern all nodes */
     const struct vn_endpoint_kind *const *endpoint_kinds; /* by number, VN_ENDPOINT_KINDS */
-    void *endpoints[VN_ENDPOINT_KINDS];                   /* what each of them keeps of the whole network */
+    void *endpoints[VN_ENDPOINT_KINDS]; /* what each of them keeps of the whole network */
     struct vn_order order;
+
+    /* Its own. */
+    uint64_t now __attribute__((aligned(64)));
+    uint32_t number; /* of the context, from 0 */
+    bool failed; /* the run can't go on: `error` says why ... */
+    bool raised; /* ... or Python's error does */
+    struct vn_packets packets;
+    struct vn_turns turns;
     struct vn_prefetch prefetch;
-    struct vn_exchange exchange;
+    struct vn_counts totals;
+    uint64_t events_done;
     struct vn_pfc_log *pfc_log; /* NULL: none was requested */
     char error[256];
-};
+
+    /* The first one's. */
+    uint64_t digest; /* of events that concern all nodes */
+    struct vn_exchange exchange;
+} __attribute__((aligned(64)));
+
+/* Gives another context what is the network's. */
+static void vn_context_share(struct vn_context *to, const struct vn_context *first);
 
 /* Ends the run: vn_run returns VN_FAILED. */
 static void vn_fail(struct vn_context *, const char *format, ...) __attribute__((format(printf, 2, 3)));

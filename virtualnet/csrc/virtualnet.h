@@ -1,5 +1,5 @@
-/* A network in virtual time: the API that Python calls (virtualnet/native.py, by ctypes). One thread, no clock: times are
- * whole picoseconds since the start of the run, and the same calls give bit-identical results.
+/* A network in virtual time: the API that Python calls (virtualnet/native.py, by ctypes). No clock is read that a result
+ * depends on: times are whole picoseconds since the start of the run, and the same calls give bit-identical results.
  *
  * Python builds the network, then calls vn_run repeatedly. An endpoint may call Python itself; what more it has to be called for, its
  * own header says (hosts/csrc/virtual/api.h).
@@ -36,9 +36,9 @@ struct vn_exchange {
     uint32_t finish;
 };
 
-/* No result depends on `by_node` (order.c) and `prefetch` (prefetch.h). response_ps: of flow control. NULL: no memory. If vn_error says
- * something already, the network can but be destroyed. */
-struct vn_net *vn_create(bool by_node, bool prefetch, uint64_t response_ps);
+/* No result depends on `by_node` (order.c), `prefetch` (prefetch.h) and `threads` (crew.h), which are one unless by_node. response_ps: of
+ * flow control. NULL: no memory. If vn_error says something already, the network can but be destroyed. */
+struct vn_net *vn_create(bool by_node, bool prefetch, uint32_t threads, uint64_t response_ps);
 void vn_destroy(struct vn_net *);
 const char *vn_error(const struct vn_context *);
 struct vn_exchange *vn_exchange_of(struct vn_context *);
@@ -169,7 +169,7 @@ struct vn_pfc_event {
     uint16_t class, what; /* enum vn_pfc_what */
 };
 int vn_log_pfc(struct vn_context *);
-uint64_t vn_pfc_events(const struct vn_context *, const struct vn_pfc_event **);
+int64_t vn_pfc_events(struct vn_context *, const struct vn_pfc_event **);
 
 /* Writes every frame that leaves over `link` to a pcap file, with timestamps in nanoseconds of nominal time. */
 int vn_capture(struct vn_context *, uint32_t link, const char *path);
@@ -216,5 +216,16 @@ struct vn_totals {
 };
 void vn_totals(const struct vn_net *, struct vn_totals *);
 uint64_t vn_rounds(const struct vn_context *); /* in which nodes had turns (order.c); not a result: it depends on by_node */
+
+/* Where the time of runs went, by the wall's clock; no result. */
+enum { VN_MOST_THREADS = 64 };
+struct vn_threads {
+    uint64_t n;
+    uint64_t wall_ns; /* in rounds */
+    uint64_t answering_ns, questions; /* of that, answers to questions of algorithms in Python, while all threads but one wait */
+    uint64_t passes; /* of all rounds: one a phase, and more where nodes ask */
+    uint64_t busy_ns[VN_MOST_THREADS]; /* by thread: in turns */
+};
+void vn_threads(const struct vn_context *, struct vn_threads *);
 
 #endif

@@ -67,7 +67,7 @@ int vn_flow_stats(const struct vn_context *, uint32_t flow, uint32_t n, struct v
  * begins at (VN_LATENCY_STEPS + i % VN_LATENCY_STEPS) << (i / VN_LATENCY_STEPS - 1) ns, those before it at i ns. NULL: not measured. */
 enum { VN_LATENCY_STEPS = 64, VN_LATENCY_BUCKETS = 40 * VN_LATENCY_STEPS };
 int vn_measure_latency(struct vn_context *);
-const uint64_t *vn_latency(const struct vn_context *, uint32_t class);
+const uint64_t *vn_latency(struct vn_context *, uint32_t class);
 
 /* What a sampler records of a flow, the object: beside enum vn_source. With `number` VN_OF_GROUP the object is a group, and the value
  * the sum over its flows: sent bytes, and what is received. */

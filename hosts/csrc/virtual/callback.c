@@ -5,6 +5,7 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "time/crew.h"
 #include "virtual/flow.h"
 
 static const char *const NAMES[VN_NAMES] = {
@@ -74,14 +75,21 @@ static bool to_double(PyObject *value, double *to)
     return !conversion_failed(*to);
 }
 
-static bool to_ps(double seconds, uint64_t *to)
+/* False: 64 bits can't hold it. */
+static bool in_ps(double seconds, uint64_t *to)
 {
     double ps = rint(seconds * 1e12);
-    if (!(ps >= 0 && ps < 0x1p64)) {
+    bool held = ps >= 0 && ps < 0x1p64;
+    if (held) *to = (uint64_t)ps;
+    return held;
+}
+
+static bool to_ps(double seconds, uint64_t *to)
+{
+    if (!in_ps(seconds, to)) {
         PyErr_SetString(PyExc_OverflowError, "a time that picoseconds in 64 bits can't hold");
         return false;
     }
-    *to = (uint64_t)ps;
     return true;
 }
 
@@ -218,12 +226,16 @@ struct decision {
 };
 
 /* Whether it is one that hosts/algorithms/base.py allows (check_rate, check_window). */
+static bool possible_rate(const struct decision *decision) { return decision->rate_bps > 0 && decision->rate_bps < INFINITY; }
+static bool possible_window(const struct decision *decision, bool windowed) { return !windowed || decision->window_bytes > 0; }
+
+/* The same, with Python's error where it isn't. */
 static bool possible(const struct decision *decision, bool windowed)
 {
     char text[96];
-    if (!(decision->rate_bps > 0 && decision->rate_bps < INFINITY)) {
+    if (!possible_rate(decision)) {
         snprintf(text, sizeof text, "rate_bps is %g: a rate is finite, and above 0", decision->rate_bps);
-    } else if (windowed && !(decision->window_bytes > 0)) {
+    } else if (!possible_window(decision, windowed)) {
         snprintf(text, sizeof text, "window_bytes is %g: a window is above 0, and infinite where there is none",
                  decision->window_bytes);
     } else {
@@ -272,8 +284,8 @@ static bool decide(const struct vn_context *context, const struct vn_callback *c
            read_due_bytes(python, rp, &decision->due_bytes);
 }
 
-/* Brings the event to an RP in C. False: its decision isn't possible. */
-static bool decide_in_c(const struct vn_flow *flow, const struct vn_callback *callback, double now_s, struct decision *decision)
+/* Brings the event to an RP in C. */
+static void decide_in_c(const struct vn_flow *flow, const struct vn_callback *callback, double now_s)
 {
     struct reaction_point *rp = flow->compiled;
     const struct reaction_point_events *events = rp->events;
@@ -301,47 +313,95 @@ static bool decide_in_c(const struct vn_flow *flow, const struct vn_callback *ca
     } else if (callback->method == VN_ON_BYTES_SENT && events->on_bytes_sent != NULL) {
         events->on_bytes_sent(rp, now_s);
     }
+}
+
+/* What it has decided. False: that isn't possible. */
+static bool decided_in_c(const struct vn_flow *flow, struct decision *decision)
+{
+    const struct reaction_point *rp = flow->compiled;
     *decision = (struct decision){rp->rate_bps, rp->window_bytes, VN_NEVER, rp->due_bytes};
-    return possible(decision, flow->windowed) && (rp->timer_s == INFINITY || to_ps(rp->timer_s, &decision->timer));
+    return possible_rate(decision) && possible_window(decision, flow->windowed) &&
+           (rp->timer_s == INFINITY || in_ps(rp->timer_s, &decision->timer));
+}
+
+static void apply(struct vn_context *context, uint32_t number, const struct decision *decision)
+{
+    struct vn_flow *flow = vn_flow_at(context, number);
+    vn_nic_rate(context, number, decision->rate_bps > flow->limit_bps ? flow->limit_bps : decision->rate_bps);
+    if (flow->windowed) vn_nic_window(context, number, decision->window_bytes);
+    flow->due_bytes = decision->due_bytes;
+    if (decision->timer == flow->timer) return;
+    flow->timer = decision->timer < context->now ? context->now : decision->timer;
+    if (flow->timer != VN_NEVER) vn_endpoint_at(context, flow->src, flow->timer, VN_EV_TIMER, VN_ENDPOINT_rdma, number);
 }
 
 static bool on_feedback(struct vn_context *context, const struct vn_callback *callback, PyObject *now)
 {
     const struct vn_python *python = &vn_rdma_of(context)->python;
-    struct vn_flow *flow = vn_flow_at(context, callback->flow);
+    const struct vn_flow *flow = vn_flow_at(context, callback->flow);
     struct decision decision;
-    bool ok = flow->compiled == NULL ? decide(context, callback, now, &decision)
-                                     : decide_in_c(flow, callback, context->exchange.now_s, &decision);
+    bool ok = true;
+    if (flow->compiled == NULL) {
+        ok = decide(context, callback, now, &decision);
+    } else {
+        if (!callback->decided) decide_in_c(flow, callback, vn_seconds(context->now));
+        uint64_t ps;
+        if (!decided_in_c(flow, &decision)) ok = possible(&decision, flow->windowed) && to_ps(flow->compiled->timer_s, &ps);
+    }
     if (ok && python->on_rate != &_Py_NoneStruct) {
         PyObject *flow_object = PyList_GetItem(python->flows, callback->flow);
         ok = flow_object != NULL && succeeded(PyObject_CallFunctionObjArgs(python->on_rate, flow_object, now, NULL));
     }
-    if (!ok) return false;
-    vn_nic_rate(context, callback->flow, decision.rate_bps > flow->limit_bps ? flow->limit_bps : decision.rate_bps);
-    if (flow->windowed) vn_nic_window(context, callback->flow, decision.window_bytes);
-    flow->due_bytes = decision.due_bytes;
-    if (decision.timer == flow->timer) return true;
-    flow->timer = decision.timer < context->now ? context->now : decision.timer;
-    if (flow->timer != VN_NEVER) vn_endpoint_at(context, flow->src, flow->timer, VN_EV_TIMER, VN_ENDPOINT_rdma, callback->flow);
-    return true;
+    if (ok) apply(context, callback->flow, &decision);
+    return ok;
 }
 
 /* ---- both ---- */
 
-void vn_call_back(struct vn_context *context, const struct vn_callback *callback)
+static bool of_np(const struct vn_callback *callback)
 {
-    struct vn_exchange *exchange = &context->exchange;
+    return callback->method == VN_ON_WINDOW || callback->method == VN_ON_MARKED;
+}
+
+/* Packets that an acknowledgement shows to be lost are another event. */
+static void call_about_loss(struct vn_context *context, const struct vn_callback *callback)
+{
+    if (callback->lost_bytes == 0 || context->failed) return;
+    vn_call_back(context, &(struct vn_callback){.method = VN_ON_LOSS, .flow = callback->flow, .bytes = callback->lost_bytes});
+}
+
+static void call_python(struct vn_context *context, const struct vn_callback *callback)
+{
+    struct vn_exchange *exchange = &vn_crew_context(context, 0)->exchange;
     exchange->reason = VN_CALLBACK;
     exchange->flow = callback->flow;
-    exchange->np = callback->method == VN_ON_WINDOW || callback->method == VN_ON_MARKED;
+    exchange->np = of_np(callback);
     exchange->now_s = vn_seconds(context->now);
-    const struct vn_rdma *rdma = vn_rdma_of(context);
-    bool python = exchange->np || vn_flow_at(context, callback->flow)->compiled == NULL || rdma->python.on_rate != &_Py_NoneStruct;
-    PyObject *now = python ? PyFloat_FromDouble(exchange->now_s) : NULL;
-    bool ok = now != NULL || !python;
+    PyObject *now = PyFloat_FromDouble(exchange->now_s);
+    bool ok = now != NULL;
     if (ok && callback->method == VN_ON_WINDOW) ok = on_window(context, callback, now);
     else if (ok && callback->method == VN_ON_MARKED) ok = on_marked(context, callback->flow, now);
     else if (ok) ok = on_feedback(context, callback, now);
     Py_DecRef(now);
     if (!ok) context->failed = context->raised = true;
+    call_about_loss(context, callback);
+}
+
+void vn_answer(struct vn_context *context, const void *about) { call_python(context, about); }
+
+void vn_call_back(struct vn_context *context, const struct vn_callback *callback)
+{
+    struct vn_callback asked = *callback;
+    const struct vn_flow *flow = vn_flow_at(context, callback->flow);
+    struct decision decision;
+    if (!of_np(callback) && flow->compiled != NULL && vn_rdma_of(context)->python.on_rate == &_Py_NoneStruct) {
+        decide_in_c(flow, callback, vn_seconds(context->now));
+        if (decided_in_c(flow, &decision)) {
+            apply(context, callback->flow, &decision);
+            call_about_loss(context, callback);
+            return;
+        }
+        asked.decided = true; /* Python raises */
+    }
+    if (!vn_ask(context, VN_ENDPOINT_rdma, &asked, sizeof asked)) call_python(context, &asked);
 }

@@ -3,6 +3,8 @@
 #ifndef VN_FLOW_H
 #define VN_FLOW_H
 
+#include <pthread.h>
+
 #include "hosts/host.h"
 #include "pacing_trees.h"
 #include "reaction_point.h"
@@ -101,8 +103,9 @@ struct vn_rdma {
     struct vn_flow *flows;
     struct vn_flow_group *groups;
     uint32_t n_groups;
-    uint64_t (*latency)[VN_LATENCY_BUCKETS]; /* of data packets, by class; NULL: it isn't measured */
+    uint64_t (*latency)[VN_CLASSES][VN_LATENCY_BUCKETS]; /* of data packets, by context and class; NULL: it isn't measured */
     uint32_t n_flows, most_flows;
+    pthread_mutex_t starting; /* flows start in several contexts: `awaited`, and `flows` of groups */
     uint32_t unfinished_hint; /* the flow that cannot_finish_yet looks at first */
     struct vn_python python;
     uint32_t *flow_of[VN_QPS / VN_QP_PAGE]; /* by queue pair, in pages; VN_NONE: no flow */
@@ -188,5 +191,6 @@ static bool vn_python_init(struct vn_python *);
 static void vn_python_end(struct vn_python *);
 /* The last step of an event: calls the method, and applies the algorithm's decision. */
 static void vn_call_back(struct vn_context *, const struct vn_callback *);
+static void vn_answer(struct vn_context *, const void *callback); /* of an event that had to wait for Python */
 
 #endif

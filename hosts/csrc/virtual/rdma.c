@@ -7,6 +7,7 @@
 #include <sys/mman.h>
 
 #include "links/build.h"
+#include "time/crew.h"
 
 enum { MOST_FLOWS = 1 << 22 };
 
@@ -36,6 +37,7 @@ int vn_rdma(struct vn_context *context, PyObject *window, PyObject *cnp, PyObjec
     if (vn_rdma_of(context) != NULL) return vn_refuse(context, -EEXIST, "the network has RDMA already");
     struct vn_rdma *rdma = context->endpoints[VN_ENDPOINT_rdma] = calloc(1, sizeof *rdma);
     if (rdma == NULL) return vn_refuse(context, -ENOMEM, "out of memory");
+    pthread_mutex_init(&rdma->starting, NULL);
     rdma->most_flows = MOST_FLOWS;
     rdma->flows = vn_reserve(context, "flows", sizeof *rdma->flows, &rdma->most_flows);
     rdma->python = (struct vn_python){.window = window, .cnp = cnp, .cnm = cnm, .ack = ack, .loss = loss};
@@ -143,7 +145,7 @@ int64_t vn_add_flow(struct vn_context *context, const struct vn_flow_config *con
     memcpy(flow->last_data, config->last, VN_TEMPLATE_BYTES);
     memcpy(flow->cnp, config->cnp, VN_TEMPLATE_BYTES);
     memcpy(flow->ack, config->ack, VN_TEMPLATE_BYTES);
-    if (config->packets != 0) context->order.unfinished++;
+    if (config->packets != 0) context->turns.unfinished++;
     if (config->timer_ps != VN_NEVER) {
         vn_endpoint_at(context, flow->src, config->timer_ps, VN_EV_TIMER, VN_ENDPOINT_rdma, number);
     }
@@ -215,14 +217,20 @@ int vn_measure_latency(struct vn_context *context)
     for (uint32_t i = 0; i < rdma->n_flows; i++) {
         if (rdma->flows[i].sent != 0) return vn_refuse(context, -EINVAL, "latency is measured from a flow's first packet on");
     }
-    if (rdma->latency == NULL) rdma->latency = calloc(VN_CLASSES, sizeof *rdma->latency);
+    if (rdma->latency == NULL) rdma->latency = calloc(VN_MOST_THREADS, sizeof *rdma->latency);
     return rdma->latency != NULL ? 0 : vn_refuse(context, -ENOMEM, "out of memory");
 }
 
-const uint64_t *vn_latency(const struct vn_context *context, uint32_t class)
+const uint64_t *vn_latency(struct vn_context *context, uint32_t class)
 {
     const struct vn_rdma *rdma = vn_rdma_of(context);
-    return rdma->latency != NULL && class < VN_CLASSES ? rdma->latency[class] : NULL;
+    if (rdma->latency == NULL || class >= VN_CLASSES) return NULL;
+    uint64_t *all = rdma->latency[0][class];
+    for (uint32_t i = 1; vn_crew_context(context, i) != NULL; i++) {
+        for (uint32_t bucket = 0; bucket < VN_LATENCY_BUCKETS; bucket++) all[bucket] += rdma->latency[i][class][bucket];
+        memset(rdma->latency[i][class], 0, sizeof rdma->latency[i][class]);
+    }
+    return all;
 }
 
 void *vn_grown(void *items, uint32_t n, uint32_t *capacity, size_t size)
@@ -324,7 +332,7 @@ static void prefetch_others(const struct vn_context *context, const struct vn_no
 {
     for (uint32_t i = 0; i < node->others.n && i < FLOWS; i++) {
         struct vn_event event = node->others.events[i];
-        if (event.time >= context->order.turn_end || vn_id_of(event) >> 24 != VN_ENDPOINT_rdma) continue;
+        if (event.time >= context->turns.end || vn_id_of(event) >> 24 != VN_ENDPOINT_rdma) continue;
         if (vn_kind_of(event) == VN_EV_START && step == 1) {
             const struct vn_flow *flow = &vn_rdma_of(context)->flows[vn_id_of(event)];
             prefetch_sender(flow);
@@ -392,6 +400,7 @@ static void rdma_free(struct vn_context *context)
     free(rdma->awaited);
     vn_python_end(&rdma->python);
     free(rdma->latency);
+    pthread_mutex_destroy(&rdma->starting);
     free(rdma);
 }
 
@@ -404,6 +413,7 @@ static const struct vn_endpoint_kind vn_endpoint_rdma = {
     .start = vn_nic_start,
     .window = vn_window_event,
     .timer = rdma_timer,
+    .answer = vn_answer,
     .node_of = rdma_node_of,
     .has = rdma_has,
     .value = rdma_value,

@@ -86,7 +86,7 @@ static void note_latency(const struct vn_context *context, const struct vn_flow 
 {
     const struct vn_link *link = &context->links[vn_host_of(&context->nodes[flow->src])->link];
     uint64_t latency_ps = context->now - packet->stamp + vn_duration(link, packet->bytes);
-    vn_rdma_of(context)->latency[flow->priority][latency_bucket(latency_ps / 1000)]++;
+    vn_rdma_of(context)->latency[context->number][flow->priority][latency_bucket(latency_ps / 1000)]++;
 }
 
 static void on_data(struct vn_context *context, struct vn_node *node, const struct vn_packet *packet, const uint8_t *frame,
@@ -101,7 +101,7 @@ static void on_data(struct vn_context *context, struct vn_node *node, const stru
         flow->grid = context->now + flow->period - flow->phase;
         flow->window_end = flow->period != 0 ? 0 : VN_NEVER;
     }
-    VN_ASSERT(flow->received < flow->sent && flow->dst == node->number && flow->expected <= 0xffffff);
+    VN_ASSERT(flow->dst == node->number && flow->expected <= 0xffffff);
     bool acks = frame[WIRE_PSN] & WIRE_ACKREQ;
     if (frame[WIRE_BTH] == WIRE_RC_SEND_ONLY && !vn_repeat_take(context, number, packet, frame, &acks)) return;
     if (psn != flow->expected) flow->out_of_order++;
@@ -131,7 +131,7 @@ static void on_data(struct vn_context *context, struct vn_node *node, const stru
     vn_digest_note(node, (uint64_t)psn << 34 ^ (uint64_t)ecn << 32 ^ number);
     if (flow->missing != VN_NEVER && --flow->missing == 0) {
         flow->complete = context->now;
-        context->order.unfinished--;
+        context->turns.unfinished--;
         if (flow->followers != VN_NONE) vn_wait_arrived(context, number);
     }
     if (acks) vn_send_answer(context, number, psn, packet->stamp, RELIABLE_ACK);
@@ -198,15 +198,13 @@ bool vn_rdma_take(struct vn_context *context, struct vn_node *node, uint32_t id)
     struct vn_callback callback;
     callback.method = VN_NO_METHOD;
     callback.lost_bytes = 0;
+    callback.decided = false;
     if (!checksum_right(frame + WIRE_IP)) context->totals.bad_frames++;
     else if (packet->data && packet->flow != VN_NONE) on_data(context, node, packet, frame, &callback);
     else on_notification(context, node, packet, frame, &callback);
     vn_packet_free(context, id);
     if (callback.method == VN_NO_METHOD) return true;
     vn_call_back(context, &callback);
-    if (callback.lost_bytes != 0 && !context->failed) {
-        vn_call_back(context, &(struct vn_callback){.method = VN_ON_LOSS, .flow = callback.flow, .bytes = callback.lost_bytes});
-    }
     return true;
 }
 

@@ -119,6 +119,16 @@ void vn_nic_notify(struct vn_context *context, struct vn_node *node, uint32_t id
     else vn_host_send_first(context, node, id);
 }
 
+/* False: no memory. */
+static bool note_start(struct vn_rdma *rdma, uint32_t number)
+{
+    if (rdma->flows[number].group == VN_NO_GROUP && !rdma->flows[number].awaited) return true;
+    pthread_mutex_lock(&rdma->starting);
+    bool ok = vn_flow_group_started(rdma, number) && vn_wait_started(rdma, number);
+    pthread_mutex_unlock(&rdma->starting);
+    return ok;
+}
+
 void vn_nic_add(struct vn_context *context, uint32_t number)
 {
     struct vn_flow *flow = vn_flow_at(context, number);
@@ -135,7 +145,7 @@ void vn_nic_add(struct vn_context *context, uint32_t number)
         nic->tx_flows = tx_flows;
         nic->capacity = capacity;
     }
-    if (!vn_flow_group_started(vn_rdma_of(context), number) || !vn_wait_started(vn_rdma_of(context), number)) {
+    if (!note_start(vn_rdma_of(context), number)) {
         vn_fail(context, "out of memory for flows");
         return;
     }

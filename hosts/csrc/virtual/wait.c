@@ -24,7 +24,7 @@ int vn_flow_after(struct vn_context *context, uint32_t number, uint32_t other_nu
         if (!before && other->start <= context->now && !vn_wait_started(rdma, other_number)) {
             return vn_refuse(context, -ENOMEM, "out of memory");
         }
-        context->order.waiting++;
+        context->turns.waiting++;
     }
     waits[rdma->n_waits] = (struct vn_wait){number, other->followers};
     other->followers = rdma->n_waits++;
@@ -50,7 +50,7 @@ void vn_wait_arrived(struct vn_context *context, uint32_t number)
     const struct vn_rdma *rdma = vn_rdma_of(context);
     for (uint32_t i = other->followers; i != VN_NONE; i = rdma->waits[i].next) {
         struct vn_flow *flow = vn_flow_at(context, rdma->waits[i].flow);
-        if (elsewhere(flow, other)) context->order.waiting--;
+        if (elsewhere(flow, other)) context->turns.waiting--;
         if (--flow->waits != 0) continue;
         flow->start = context->now + flow->delay;
         vn_nic_await(context, rdma->waits[i].flow);

@@ -6,19 +6,23 @@
 
 #include "links/build.h"
 #include "links/pfc_log.h"
+#include "time/crew.h"
 
 enum { MOST_LINKS = 1 << 20 };
 
-struct vn_net *vn_create(bool by_node, bool prefetch, uint64_t response_ps)
+struct vn_net *vn_create(bool by_node, bool prefetch, uint32_t threads, uint64_t response_ps)
 {
-    struct vn_net *net = calloc(1, sizeof *net);
+    struct vn_net *net = aligned_alloc(64, vn_aligned(sizeof *net));
     if (net == NULL) return NULL;
+    memset(net, 0, sizeof *net);
+    net->threads = by_node ? threads : 1;
     struct vn_context *context = &net->context;
     context->order.by_node = by_node;
     context->order.kinds = vn_event_kinds;
     context->endpoint_kinds = vn_endpoint_kinds;
     context->order.cannot_finish_yet = vn_endpoints_cannot_finish;
     context->order.cannot_wake_yet = vn_endpoints_cannot_wake;
+    context->order.answer = vn_endpoints_answer;
     context->order.shared = !by_node;
     context->prefetch.enabled = prefetch;
     context->most_links = MOST_LINKS;
@@ -26,7 +30,6 @@ struct vn_net *vn_create(bool by_node, bool prefetch, uint64_t response_ps)
     context->exchange.reason = VN_UNTIL;
     context->response = response_ps;
     context->longest_frame = VN_STORED; /* until an endpoint has longer frames */
-    context->pool.free_packet = VN_NONE;
     context->pool.inplace = true;
     return net;
 }
@@ -67,7 +70,9 @@ static void start(struct vn_context *context)
 {
     if (context->pool.base != NULL || context->failed) return;
     uint32_t between = context->pool.inplace ? 0 : vn_phv_bytes(&context->pool);
-    if (vn_links_init(context) && vn_order_init(context)) vn_pool_init(context, between);
+    if (!vn_links_init(context) || !vn_order_init(context, vn_net_of(context)->threads) || !vn_pool_init(context, between)) return;
+    if (context->pfc_log != NULL && vn_log_pfc(context) != 0) vn_fail(context, "out of memory for events of PFC");
+    if (!vn_crew_packets(context)) vn_fail(context, "out of memory for packets");
 }
 
 int vn_store_whole(struct vn_context *context, uint32_t most_bytes)

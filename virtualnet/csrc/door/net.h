@@ -17,7 +17,7 @@ struct vn_sampler {
 struct vn_net {
     struct vn_context context; /* first: Python's handle of either is the same */
     struct vn_sampler *samplers;
-    uint32_t n_samplers;
+    uint32_t n_samplers, threads;
 };
 
 static inline struct vn_net *vn_net_of(struct vn_context *context) { return (struct vn_net *)context; }

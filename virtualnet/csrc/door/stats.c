@@ -41,12 +41,12 @@ void vn_totals(const struct vn_net *net, struct vn_totals *out)
         .digest = digest,
         .traversals = context->totals.traversals,
         .data_traversals = context->totals.data_traversals,
-        .packets = context->pool.in_use - context->pool.flow_control,
-        .packets_most = context->pool.most_in_use,
+        .packets = (uint64_t)(context->packets.in_use - context->packets.flow_control),
+        .packets_most = (uint64_t)context->packets.most_in_use,
         .dropped = context->totals.dropped,
         .bad_frames = context->totals.bad_frames,
         .stray_frames = context->totals.stray_frames,
         .unusable_cnps = context->totals.unusable_cnps,
-        .unfinished = context->order.unfinished,
+        .unfinished = context->turns.unfinished,
     };
 }

@@ -14,9 +14,17 @@ struct vn_fifo {
 /* The pool, before the first packet, with so many bytes between a vn_packet and its frame. False: the run has failed. */
 static bool vn_pool_init(struct vn_context *, uint32_t between);
 static void vn_pool_free(struct vn_pool *);
+/* Between rounds: whether packets take more than so many cache lines. */
+static bool vn_pool_exceeds(const struct vn_pool *, uint32_t lines);
 /* Counts what is lost of this flow, too, from now on. False: no memory. */
 VN_OFFERED bool vn_pool_counts(struct vn_pool *, uint32_t flow);
+/* Frames' packets where the context's list is empty; what it does with it where it is long. */
 static uint32_t vn_packet_grow(struct vn_context *);
+static void vn_packets_full(struct vn_context *);
+/* Before the first packet: how a context begins that is one of `n`. False: no memory. */
+static bool vn_packets_init(struct vn_context *, uint32_t n);
+/* Adds what a context has counted to the network's. */
+static void vn_packets_merge(struct vn_packets *network, struct vn_packets *own);
 /* Reserves address space for `*most` items, or for as many as there is room for; see pool.c. NULL: the run has failed. */
 static void *vn_reserve(struct vn_context *, const char *what, size_t item_bytes, uint32_t *most);
 static inline size_t vn_aligned(size_t size) { return (size + 63) / 64 * 64; }
@@ -35,15 +43,15 @@ static inline uint8_t *vn_frame(const struct vn_context *context, struct vn_pack
 /* Allocates a packet; its fields are undefined. VN_NONE: the run has failed. */
 static inline uint32_t vn_packet_new(struct vn_context *context)
 {
-    uint32_t id = context->pool.free_packet;
+    uint32_t id = context->packets.free;
     if (__builtin_expect(id == VN_NONE, 0)) {
         id = vn_packet_grow(context);
         if (id == VN_NONE) return id;
     } else {
-        context->pool.free_packet = vn_packet_at(context, id)->next;
+        context->packets.free = vn_packet_at(context, id)->next;
     }
-    VN_ASSERT(id % context->pool.lines == 0 && context->pool.in_use < context->pool.n_packets);
-    if (++context->pool.in_use > context->pool.most_in_use) context->pool.most_in_use = context->pool.in_use;
+    VN_ASSERT(id % context->pool.lines == 0);
+    if (++context->packets.in_use > context->packets.most_in_use) context->packets.most_in_use = context->packets.in_use;
     return id;
 }
 
@@ -72,10 +80,10 @@ static inline uint8_t *vn_fill(const struct vn_context *context, struct vn_packe
 
 static inline void vn_packet_free(struct vn_context *context, uint32_t id)
 {
-    VN_ASSERT(context->pool.in_use != 0 && context->pool.free_packet != id);
-    vn_packet_at(context, id)->next = context->pool.free_packet;
-    context->pool.free_packet = id;
-    context->pool.in_use--;
+    VN_ASSERT(context->packets.free != id);
+    vn_packet_at(context, id)->next = context->packets.free;
+    context->packets.free = id;
+    if (__builtin_expect(--context->packets.in_use == context->packets.full_at, 0)) vn_packets_full(context);
 }
 
 /* Frees a packet that goes no further; its flow counts it. */
@@ -83,7 +91,8 @@ static inline void vn_packet_lose(struct vn_context *context, uint32_t id)
 {
     const struct vn_packet *packet = vn_packet_at(context, id);
     VN_ASSERT(!packet->data || packet->flow == VN_NONE || packet->flow < context->pool.n_lost);
-    if (packet->data && packet->flow != VN_NONE) context->pool.lost[packet->flow]++;
+    /* Switches of several contexts may lose packets of one flow. */
+    if (packet->data && packet->flow != VN_NONE) __atomic_fetch_add(&context->pool.lost[packet->flow], 1, __ATOMIC_RELAXED);
     vn_packet_free(context, id);
 }
 

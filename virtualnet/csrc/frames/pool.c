@@ -1,5 +1,6 @@
 /* Memory of packets, and of whatever else is used from its start and never moves: one area each. */
 #include <errno.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -8,6 +9,15 @@
 
 /* LEAST of anything whose size is a multiple of 8 are whole pages, of 64 KB too. */
 enum { MOST_PACKETS = 1 << 22, LEAST = 1 << 14 };
+
+enum { VN_LIST = 256 };
+
+/* Packets that no context has. Contexts give and take free ones in lists of VN_LIST. */
+struct vn_depot {
+    pthread_mutex_t lock;
+    uint32_t n_packets; /* so far */
+    uint32_t *lists, n_lists; /* heads of lists; NULL: there is one context, which keeps all */
+};
 
 /* Where address space is limited (ulimit -v), it is for as many items as fit a quarter of what is left, since there is more to come.
  * The kernel adds memory as it is touched, if it can in huge pages. */
@@ -33,13 +43,38 @@ bool vn_pool_init(struct vn_context *context, uint32_t between)
     pool->lines = (pool->frame_at + pool->stored + 63) / 64;
     pool->most_packets = MOST_PACKETS;
     pool->base = vn_reserve(context, "packets", (size_t)pool->lines * 64, &pool->most_packets);
-    return pool->base != NULL;
+    if (pool->base == NULL) return false;
+    pool->depot = calloc(1, sizeof *pool->depot);
+    if (pool->depot == NULL) vn_fail(context, "out of memory for packets");
+    else pthread_mutex_init(&pool->depot->lock, NULL);
+    return !context->failed;
+}
+
+bool vn_packets_init(struct vn_context *context, uint32_t n)
+{
+    struct vn_depot *depot = context->pool.depot;
+    context->packets = (struct vn_packets){.free = VN_NONE, .spare = VN_NONE, .full_at = n == 1 ? INT32_MIN : -VN_LIST};
+    if (n == 1 || depot->lists != NULL) return true;
+    depot->lists = malloc((context->pool.most_packets / VN_LIST + 1) * sizeof *depot->lists);
+    return depot->lists != NULL;
+}
+
+void vn_packets_merge(struct vn_packets *network, struct vn_packets *own)
+{
+    network->in_use += own->in_use;
+    network->full_at += own->in_use;
+    network->flow_control += own->flow_control;
+    if (network->in_use > network->most_in_use) network->most_in_use = network->in_use;
+    own->full_at -= own->in_use;
+    own->in_use = own->most_in_use = own->flow_control = 0;
 }
 
 void vn_pool_free(struct vn_pool *pool)
 {
     if (pool->base != NULL) munmap(pool->base, (size_t)pool->lines * 64 * pool->most_packets);
     free(pool->lost);
+    if (pool->depot != NULL) free(pool->depot->lists);
+    free(pool->depot);
 }
 
 bool vn_pool_counts(struct vn_pool *pool, uint32_t flow)
@@ -54,14 +89,57 @@ bool vn_pool_counts(struct vn_pool *pool, uint32_t flow)
     return true;
 }
 
+/* A list of `n` new packets, or one of the depot's: the first; VN_NONE: there is no room for so many. */
+static uint32_t list_of_depot(const struct vn_pool *pool, uint32_t n)
+{
+    struct vn_depot *depot = pool->depot;
+    uint32_t id = VN_NONE, new = VN_NONE;
+    pthread_mutex_lock(&depot->lock);
+    if (depot->n_lists != 0) {
+        id = depot->lists[--depot->n_lists];
+    } else if (pool->most_packets - depot->n_packets >= n) {
+        id = new = depot->n_packets * pool->lines;
+        depot->n_packets += n;
+    }
+    pthread_mutex_unlock(&depot->lock);
+    for (uint32_t i = 0; new != VN_NONE && i < n; i++, new += pool->lines) {
+        ((struct vn_packet *)(void *)(pool->base + (size_t)new * 64))->next = i + 1 < n ? new + pool->lines : VN_NONE;
+    }
+    return id;
+}
+
 uint32_t vn_packet_grow(struct vn_context *context)
 {
-    struct vn_pool *pool = &context->pool;
-    VN_ASSERT(pool->free_packet == VN_NONE && pool->in_use == pool->n_packets && pool->n_packets <= pool->most_packets);
-    if (pool->n_packets == pool->most_packets) {
+    const struct vn_pool *pool = &context->pool;
+    struct vn_packets *own = &context->packets;
+    bool alone = pool->depot->lists == NULL;
+    uint32_t id = own->spare;
+    VN_ASSERT(own->free == VN_NONE);
+    own->spare = VN_NONE;
+    if (id == VN_NONE) id = list_of_depot(pool, alone ? 1 : VN_LIST);
+    if (id == VN_NONE) {
         const char *why = pool->most_packets < MOST_PACKETS ? "; raise the limit of address space (ulimit -v)" : "";
         vn_fail(context, "more than %u packets are inside the network%s", pool->most_packets, why);
         return VN_NONE;
     }
-    return pool->n_packets++ * pool->lines;
+    own->free = vn_packet_at(context, id)->next;
+    if (!alone) own->full_at = own->in_use;
+    return id;
 }
+
+void vn_packets_full(struct vn_context *context)
+{
+    struct vn_packets *own = &context->packets;
+    struct vn_depot *depot = context->pool.depot;
+    if (own->spare != VN_NONE) {
+        pthread_mutex_lock(&depot->lock);
+        VN_ASSERT(depot->n_lists <= context->pool.most_packets / VN_LIST);
+        depot->lists[depot->n_lists++] = own->spare;
+        pthread_mutex_unlock(&depot->lock);
+    }
+    own->spare = own->free;
+    own->free = VN_NONE;
+    own->full_at = own->in_use - VN_LIST;
+}
+
+bool vn_pool_exceeds(const struct vn_pool *pool, uint32_t lines) { return (uint64_t)pool->depot->n_packets * pool->lines > lines; }

@@ -32,6 +32,7 @@ struct vn_packet {
     uint64_t stamp; /* of the endpoint whose flow's it is, if that sets it */
 } __attribute__((aligned(64)));
 
+/* Of the network: where packets are. */
 struct vn_pool {
     uint8_t *base;
     uint32_t lines; /* cache lines of a packet */
@@ -39,10 +40,20 @@ struct vn_pool {
     uint32_t whole; /* frames are stored whole, and have at most so many bytes; 0: they aren't */
     bool inplace; /* all programs have the form that leaves the frame in place (softswitch/codegen/inplace.py) */
     uint32_t phv_size, headroom; /* where they haven't: of the largest program */
-    uint32_t free_packet, n_packets, most_packets, in_use, most_in_use;
-    uint32_t flow_control; /* of those in use: flow control packets of credits, on their way */
+    uint32_t most_packets;
     uint64_t *lost; /* by flow: its data that went no further */
     uint32_t n_lost;
+    struct vn_depot *depot; /* packets that are no context's */
+};
+
+/* Of a context: packets that it may take, and counts of those in use. Packets move between contexts, so of one alone the counts may be
+ * below zero. */
+struct vn_packets {
+    uint32_t free; /* the first of a list; VN_NONE: it is empty */
+    uint32_t spare; /* another list, VN_LIST long; VN_NONE: there is none */
+    int32_t in_use, full_at; /* full_at: the list is VN_LIST long when so many are in use */
+    int32_t most_in_use;
+    int32_t flow_control; /* of those in use: flow control packets of credits, on their way */
 };
 
 #endif

@@ -153,6 +153,11 @@ bool vn_endpoints_cannot_wake(struct vn_context *context, uint64_t within)
     return true;
 }
 
+void vn_endpoints_answer(struct vn_context *context, const struct vn_question *question)
+{
+    context->endpoint_kinds[question->endpoint]->answer(context, question->about);
+}
+
 /* ---- the kind ---- */
 
 static bool host_attach(struct vn_context *context, struct vn_node *node, uint16_t port, uint32_t link)

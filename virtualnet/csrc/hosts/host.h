@@ -59,5 +59,6 @@ static uint32_t vn_endpoint_timer_node(const struct vn_context *, uint32_t id);
 /* Whether some endpoint has what a run with `finish` waits for, and it can't end within a link's delay. */
 static bool vn_endpoints_cannot_finish(struct vn_context *, uint64_t within);
 static bool vn_endpoints_cannot_wake(struct vn_context *, uint64_t within);
+static void vn_endpoints_answer(struct vn_context *, const struct vn_question *);
 
 #endif

@@ -113,7 +113,8 @@ static bool make_channels(struct vn_context *context)
             .link = i,
             .delay = link->delay,
             .port = link->to_port,
-            .joins = link->delay <= vn_duration(link, VN_SHORT_BYTES),
+            .rate = (float)link->rate_bps / 1e9f,
+            .inside = link->delay <= vn_duration(link, VN_SHORT_BYTES),
         };
         link->channel = (uint32_t)(channel - context->channels);
         vn_link_receiver(context, i);

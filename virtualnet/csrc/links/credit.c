@@ -143,7 +143,7 @@ static void send_flow_control(struct vn_context *context, struct vn_link *end, u
     packet->flow = VN_NONE;
     packet->data = false;
     lanes_of(end)->packets++;
-    context->pool.flow_control++;
+    context->packets.flow_control++;
     vn_flow_control_send(context, end, id);
 }
 
@@ -228,8 +228,7 @@ static void credit_effect(struct vn_context *context, struct vn_link *end)
 {
     uint32_t id = vn_fifo_pop(context, &end->arrived);
     uint32_t word = vn_load32(vn_frame(context, vn_packet_at(context, id)) + FC_WORD), class = word >> 12 & 15;
-    VN_ASSERT(context->pool.flow_control != 0);
-    context->pool.flow_control--;
+    context->packets.flow_control--;
     vn_flow_control_seen(context, end, id); /* a program drops it */
     struct lane *lane = lane_of(end, class);
     lane->limit = word & FC_MASK;

@@ -114,7 +114,7 @@ void vn_fault_arrival(struct vn_context *context, struct vn_channel *channel, ui
     uint64_t seen = ++end->faults->of[frames].seen;
     if (end->faults->of[frames].loses && is_lost(by, channel->link, frames, seen)) {
         end->lost++;
-        if (end->paid && frames == VN_FLOW_CONTROL) context->pool.flow_control--;
+        if (end->paid && frames == VN_FLOW_CONTROL) context->packets.flow_control--;
         vn_packet_lose(context, id);
         return;
     }
@@ -124,7 +124,7 @@ void vn_fault_arrival(struct vn_context *context, struct vn_channel *channel, ui
     if (second == VN_NONE) return;
     VN_ASSERT(frames != VN_DATA);
     end->repeated++;
-    if (end->paid) context->pool.flow_control++;
+    if (end->paid) context->packets.flow_control++;
     pass(context, channel, second, frames, late);
 }
 

@@ -2,38 +2,57 @@
  * don't go strictly in step, so the log isn't in the order of time. */
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "links/pfc_log.h"
 
 #include "links/link.h"
+#include "time/crew.h"
 
 enum { FIRST_EVENTS = 1024 };
 
 int vn_log_pfc(struct vn_context *context)
 {
-    if (context->pfc_log != NULL) return 0;
-    context->pfc_log = calloc(1, sizeof *context->pfc_log);
-    return context->pfc_log != NULL ? 0 : vn_refuse(context, -ENOMEM, "out of memory");
+    for (struct vn_context *own = context; own != NULL; own = vn_crew_context(context, own->number + 1)) {
+        if (own->pfc_log == NULL) own->pfc_log = calloc(1, sizeof *own->pfc_log);
+        if (own->pfc_log == NULL) return vn_refuse(context, -ENOMEM, "out of memory");
+    }
+    return 0;
 }
 
-uint64_t vn_pfc_events(const struct vn_context *context, const struct vn_pfc_event **out)
+/* Makes room for `more`. False: no memory. */
+static bool grow_log(struct vn_pfc_log *log, uint64_t more)
 {
-    *out = context->pfc_log != NULL ? context->pfc_log->events : NULL;
-    return context->pfc_log != NULL ? context->pfc_log->n : 0;
+    uint64_t capacity = log->capacity != 0 ? log->capacity : FIRST_EVENTS;
+    if (log->n + more <= log->capacity) return true;
+    while (capacity < log->n + more) capacity *= 2;
+    struct vn_pfc_event *events = realloc(log->events, capacity * sizeof *events);
+    if (events == NULL) return false;
+    log->events = events;
+    log->capacity = capacity;
+    return true;
+}
+
+int64_t vn_pfc_events(struct vn_context *context, const struct vn_pfc_event **out)
+{
+    struct vn_pfc_log *all = context->pfc_log;
+    *out = NULL;
+    if (all == NULL) return 0;
+    for (struct vn_context *own = context; (own = vn_crew_context(context, own->number + 1)) != NULL; own->pfc_log->n = 0) {
+        if (!grow_log(all, own->pfc_log->n)) return vn_refuse(context, -ENOMEM, "out of memory for events of PFC");
+        if (own->pfc_log->n != 0) memcpy(all->events + all->n, own->pfc_log->events, own->pfc_log->n * sizeof *all->events);
+        all->n += own->pfc_log->n;
+    }
+    *out = all->events;
+    return (int64_t)all->n;
 }
 
 void vn_pfc_log_add(struct vn_context *context, const struct vn_link *port, uint32_t class, enum vn_pfc_what what)
 {
     struct vn_pfc_log *log = context->pfc_log;
-    if (log->n == log->capacity) {
-        uint64_t capacity = log->capacity != 0 ? 2 * log->capacity : FIRST_EVENTS;
-        struct vn_pfc_event *events = realloc(log->events, capacity * sizeof *events);
-        if (events == NULL) {
-            vn_fail(context, "out of memory for events of PFC");
-            return;
-        }
-        log->events = events;
-        log->capacity = capacity;
+    if (!grow_log(log, 1)) {
+        vn_fail(context, "out of memory for events of PFC");
+        return;
     }
     log->events[log->n++] = (struct vn_pfc_event){
         .time_ps = context->now,
@@ -45,6 +64,8 @@ void vn_pfc_log_add(struct vn_context *context, const struct vn_link *port, uint
 
 void vn_pfc_log_free(struct vn_context *context)
 {
-    if (context->pfc_log != NULL) free(context->pfc_log->events);
-    free(context->pfc_log);
+    for (struct vn_context *own = context; own != NULL; own = vn_crew_context(context, own->number + 1)) {
+        if (own->pfc_log != NULL) free(own->pfc_log->events);
+        free(own->pfc_log);
+    }
 }

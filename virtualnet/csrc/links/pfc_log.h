@@ -1,4 +1,4 @@
-/* Owns the log of PFC frames. It may touch the clock alone. */
+/* Owns the logs of PFC frames, one of each context. It may touch the clock alone. */
 #ifndef VN_PFC_LOG_H
 #define VN_PFC_LOG_H
 

@@ -16,7 +16,7 @@ struct vn_in_flight {
 };
 
 struct vn_channel {
-    uint64_t next_arrival; /* of the first frame that order.c hasn't listed yet; VN_NEVER: none */
+    uint64_t next_arrival; /* of the first frame that the far end hasn't listed or scheduled yet; VN_NEVER: none */
     struct vn_in_flight *ring;
     uint32_t head, n, capacity; /* of the ring; the capacity is a power of two */
     uint32_t from, to; /* nodes; from: of a group its first one */
@@ -25,7 +25,8 @@ struct vn_channel {
     /* What takes a frame: the far end's kind of node, or what stands before it (credits, faults). */
     void (*arrival)(struct vn_context *, struct vn_channel *, uint32_t packet);
     uint16_t port; /* of the far end */
-    bool joins; /* so short that both ends are one group (shared.h) */
+    bool inside; /* both ends share a queue of events (shared.h); before the first event: it is so short that they are to */
+    float rate; /* of its link at the start, Gb/s */
 } __attribute__((aligned(64)));
 
 /* The frame with this index; 0 arrives first. */

@@ -12,9 +12,9 @@ static void prefetch_node(const struct vn_node *node)
 /* The node whose turn comes so many turns later; NULL: there is none, or it has no events. */
 static const struct vn_node *node_after(const struct vn_context *context, uint32_t turns)
 {
-    uint32_t turn = context->order.turn + turns;
-    bool any = turn < context->order.turns && context->order.next_event[context->order.order[turn]] < context->order.barrier;
-    return any ? &context->nodes[context->order.order[turn]] : NULL;
+    uint32_t turn = context->turns.turn + turns;
+    bool any = turn < context->turns.ahead && context->order.next_event[context->turns.order[turn]] < context->turns.barrier;
+    return any ? &context->nodes[context->turns.order[turn]] : NULL;
 }
 
 void vn_prefetch_next(struct vn_context *context)
@@ -28,7 +28,7 @@ void vn_prefetch_next(struct vn_context *context)
 
 void vn_prefetch_turns(struct vn_context *context)
 {
-    struct vn_node *current = &context->nodes[context->order.order[context->order.turn]];
+    struct vn_node *current = &context->nodes[context->turns.order[context->turns.turn]];
     const struct vn_node *last = node_after(context, VN_PREFETCH_STEPS + 1);
     while (context->prefetch.cursor < context->prefetch.total) vn_prefetch_next(context); /* the rest of the previous turn's */
     context->prefetch.cursor = context->prefetch.total = 0;
@@ -44,8 +44,8 @@ void vn_prefetch_turns(struct vn_context *context)
 
 void vn_prefetch_arrivals(const struct vn_context *context)
 {
-    const struct vn_node *node = &context->nodes[context->order.order[context->order.turn]];
-    for (const struct vn_listed *next = context->order.arrivals; next < context->order.arrivals + VN_AHEAD; next++) {
+    const struct vn_node *node = &context->nodes[context->turns.order[context->turns.turn]];
+    for (const struct vn_listed *next = context->turns.arrivals; next < context->turns.arrivals + VN_AHEAD; next++) {
         if (node->kind->prefetch_arrival == NULL) vn_prefetch_packet(context, next->packet);
         else if (next->time != VN_NEVER) node->kind->prefetch_arrival(context, node, next->packet);
     }

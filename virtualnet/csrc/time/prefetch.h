@@ -11,7 +11,7 @@ enum { VN_PREFETCH_STEPS = 4 };
 /* At the start of a round: decides whether prefetching pays, by the size of the packet pool. */
 static inline void vn_prefetch_round(struct vn_context *context)
 {
-    context->prefetch.active = context->prefetch.enabled && (uint64_t)context->pool.n_packets * context->pool.lines > 1 << 14;
+    context->prefetch.active = context->prefetch.enabled && vn_pool_exceeds(&context->pool, 1 << 14);
 }
 
 /* At the start of a turn: plans the prefetches for the coming ones. */

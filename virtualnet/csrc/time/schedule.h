@@ -64,6 +64,13 @@ VN_ALWAYS void vn_at_slot(struct vn_context *context, uint32_t number, uint64_t 
     if (time < context->order.next_event[number]) context->order.next_event[number] = time;
 }
 
+/* What another node sends arrives then. Several may send to it at once, from several contexts; its own turn is another phase's. */
+static inline void vn_arrives(const struct vn_context *context, uint32_t number, uint64_t due)
+{
+    uint64_t *next = &context->order.next_event[vn_first_of(context, number)], was = __atomic_load_n(next, __ATOMIC_RELAXED);
+    while (due < was && !__atomic_compare_exchange_n(next, &was, due, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) continue;
+}
+
 /* Sends a packet into a channel: it arrives at `due`, not before those that are in it. */
 static bool vn_channel_grow(struct vn_context *, struct vn_channel *); /* false: the run has failed */
 VN_ALWAYS void vn_channel_push(struct vn_context *context, uint32_t number, uint64_t due, uint32_t packet)
@@ -72,11 +79,11 @@ VN_ALWAYS void vn_channel_push(struct vn_context *context, uint32_t number, uint
     if (__builtin_expect(channel->n == channel->capacity, 0) && !vn_channel_grow(context, channel)) return;
     VN_ASSERT(channel->n == 0 || due >= vn_in_flight_at(channel, channel->n - 1)->due);
     *vn_in_flight_at(channel, channel->n++) = (struct vn_in_flight){due, packet};
-    if (vn_shares(context, channel->to)) {
+    if (__builtin_expect(channel->inside, 0)) {
         if (channel->n == 1) vn_at(context, channel->to, due, VN_EV_ARRIVAL, number);
-    } else if (channel->next_arrival == VN_NEVER) {
+    } else if (channel->next_arrival == VN_NEVER && (channel->n == 1 || vn_group_of(context, channel->to) == NULL)) {
         channel->next_arrival = due;
-        if (due < context->order.next_event[channel->to]) context->order.next_event[channel->to] = due;
+        vn_arrives(context, channel->to, due);
     }
 }
 

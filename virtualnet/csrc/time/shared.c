@@ -45,21 +45,32 @@ uint64_t vn_end_of_group_turn(const struct vn_context *context, const struct vn_
     return end;
 }
 
+void vn_group_take_in(struct vn_context *context, const struct vn_group *group)
+{
+    for (uint32_t i = 0; i < group->n_in; i++) {
+        struct vn_channel *channel = &context->channels[group->in[i]];
+        if (channel->next_arrival == VN_NEVER) continue;
+        vn_share(context, channel->to, vn_event_of(channel->next_arrival, VN_EV_ARRIVAL, group->in[i], 0));
+        channel->next_arrival = VN_NEVER;
+    }
+}
+
 bool vn_group_turn(struct vn_context *context, struct vn_group *group)
 {
     enum { MOST = 1 << 16 }; /* so that the caller can look at the wall clock */
     /* At a barrier Python may schedule for the moment that is just over. */
     VN_ASSERT(context->order.next_event[group->first] + 1 >= context->order.clock[group->first]);
-    uint64_t end = context->order.turn_end, most = context->events_done + MOST, next = VN_NEVER;
+    uint64_t end = context->turns.end, most = context->events_done + MOST, next = VN_NEVER;
+    vn_group_take_in(context, group);
     while (!context->failed) {
         next = vn_shared_first(context, &group->queue).time;
-        if (next >= end || context->events_done == most) break;
+        if (next >= end || context->events_done == most || context->turns.asked) break;
         vn_run_shared(context, &group->queue);
     }
     VN_ASSERT(context->failed || next == VN_NEVER || next + 1 >= context->order.clock[group->first]);
     context->order.next_event[group->first] = next;
-    if (next < end) context->order.turn_end = next;
-    return !context->failed;
+    if (next < end) context->turns.end = next;
+    return !context->failed && !context->turns.asked;
 }
 
 /* ---- groups ---- */
@@ -129,7 +140,7 @@ bool vn_groups_init(struct vn_context *context)
     bool ok = of != NULL;
     for (uint32_t i = 0; ok && i < context->n_nodes; i++) of[i] = i;
     for (uint32_t i = 0; ok && i < context->n_links; i++) {
-        if (context->channels[i].joins) join(of, context->channels[i].from, context->channels[i].to);
+        if (context->channels[i].inside) join(of, context->channels[i].from, context->channels[i].to);
     }
     for (uint32_t i = 0; ok && i < context->n_nodes; i++) {
         if (root(of, i) != i) ok = add_to_group(context, root(of, i), &context->nodes[i]);
@@ -139,7 +150,8 @@ bool vn_groups_init(struct vn_context *context)
         struct vn_channel *channel = &context->channels[i];
         struct vn_group *group = vn_group_of(context, channel->to);
         channel->from = root(of, channel->from);
-        if (channel->from == root(of, channel->to)) continue;
+        channel->inside = group != NULL && channel->from == root(of, channel->to);
+        if (channel->inside) continue;
         if (channel->delay < context->order.lookahead) context->order.lookahead = channel->delay;
         if (group != NULL) ok = add_inbound(group, i);
     }

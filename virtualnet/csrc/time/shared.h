@@ -45,7 +45,9 @@ static struct vn_event vn_shared_first(const struct vn_context *, struct vn_even
 static void vn_run_shared(struct vn_context *, struct vn_event_queue *);
 /* How far the group may advance, at most to `end`. */
 static uint64_t vn_end_of_group_turn(const struct vn_context *, const struct vn_group *, uint64_t end);
-/* Its turn. One that has very many events ends early, and lowers the turn's end. False: the run has failed. */
+/* Schedules what other groups have sent. */
+static void vn_group_take_in(struct vn_context *, const struct vn_group *);
+/* Its turn. One that has very many events ends early, and lowers the turn's end. False: the run has failed, or an event asks. */
 static bool vn_group_turn(struct vn_context *, struct vn_group *);
 
 #endif

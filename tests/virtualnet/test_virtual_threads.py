@@ -1,0 +1,178 @@
+"""One run on several threads: the same run as on one, whatever is seen of it; and threads that end with it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from networks import mesh, tree, with_flows
+from test_virtual_callbacks import PERIOD_S, Np, Rp, own
+from waiting import wait_until
+
+from hosts.algorithms import Cnp, Mark, find_scheme
+from lab.virtual import VirtualNetwork
+from topologies.fat_tree import fat_tree
+from topologies.model import FlowSpec, Topology
+from virtualnet import CallbackError, VirtualError
+
+THREADS = (2, 3, 8)
+
+
+def tasks() -> int:
+    """Threads of this process."""
+    return sum(1 for _ in Path("/proc/self/task").iterdir())
+
+
+def short_at(topology: Topology, names: set[str]) -> Topology:
+    """With links of 1 ns at these nodes: they are one group with what they lead to."""
+    return replace(
+        topology,
+        links=tuple(replace(one, delay_s=1e-9) if {one.a.node, one.b.node} & names else one for one in topology.links),
+    )
+
+
+NETWORKS: dict[str, Callable[[], Topology]] = {
+    "fat tree": lambda: fat_tree(4),
+    "odd ring": lambda: mesh(5, [(i, (i + 1) % 5) for i in range(5)], [2e-6]),
+    "all to all": lambda: mesh(4, [(i, j) for i in range(4) for j in range(i)], [1e-6, 3e-6]),
+    "groups": lambda: short_at(fat_tree(4), {"h0", "h5", "h6"}),
+    "one group": lambda: short_at(mesh(3, [(0, 1), (1, 2)], [1e-6]), {"s0", "s1"}),
+}
+
+
+def everything(topology: Topology, scheme: str, threads: int, folder: Path) -> dict[str, Any]:
+    """All that can be seen of a run, in the order in which it was."""
+    configured = find_scheme(scheme)
+    names = [host.name for host in topology.hosts]
+    calls: list[tuple[Any, ...]] = []
+    link = topology.links[-1]
+    with VirtualNetwork(topology, configured.configure(), threads=threads) as network:
+        log = network.log_pfc()
+        network.measure_latency()
+        network.on_rate = lambda flow, now_s: calls.append((flow.spec.id, now_s, flow.rp.rate_bps))
+        network.on_window = lambda flow, now_s, window, cnp: calls.append((flow.spec.id, now_s, window, cnp))
+        for end in (link.a, link.b):
+            network.capture(end.node, end.port, folder / f"{threads}.{end.node}.pcap")
+        flows = [FlowSpec(i, name, names[0], size_bytes=300_000, group="all") for i, name in enumerate(names) if i]
+        flows.append(FlowSpec(99, names[0], names[-1], after=(1, 2), start_s=1e-6, size_bytes=20_000, group="all"))
+        with_flows(network, flows)
+        samples = network.sample(5e-6, [network.link_bytes(link.a.node, link.a.port), network.flow_rate(1)])
+        network.disturb(link.a.node, link.a.port, "data", lose=50)
+        network.at(100e-6, lambda: calls.append(("at", network.now_s)))
+        network.run(until_s=400e-6)
+        network.run(until_s=1e-3, finish=True)
+        pfc = log.read()
+        seen = {
+            "totals": replace(network.totals(), packets_most=0),
+            "flows": [flow.stats() for flow in network.flows.values()],
+            "links": [network.link_stats(end.node, end.port) for one in topology.links for end in (one.a, one.b)],
+            "samples": (samples.times_s.tolist(), samples.values.tolist()),
+            "calls": calls,
+            "pfc": (pfc.times_s.tolist(), pfc.which.tolist(), pfc.classes.tolist(), pfc.kinds.tolist()),
+            "latency": network.latency(0).counts.tolist(),
+        }
+    seen["captures"] = [(folder / f"{threads}.{end.node}.pcap").read_bytes() for end in (link.a, link.b)]
+    return seen
+
+
+@pytest.mark.parametrize("name", NETWORKS)
+@pytest.mark.parametrize("scheme", ["pcn", "dcqcn"])
+def test_threads_give_the_run_of_one(name: str, scheme: str, tmp_path: Path) -> None:
+    topology = NETWORKS[name]()
+    reference = everything(topology, scheme, 1, tmp_path)
+    assert reference["calls"]
+    for threads in THREADS:
+        assert everything(topology, scheme, threads, tmp_path) == reference
+
+
+def test_threads_end_with_the_network() -> None:
+    before = tasks()
+    with VirtualNetwork(fat_tree(4), find_scheme("pfc").configure(), threads=4) as network:
+        network.add_flow(FlowSpec(1, "h0", "h9"))
+        network.run(until_s=20e-6)
+        assert tasks() == before + 3
+    wait_until(lambda: tasks() == before)
+
+
+class _Raises(Np):
+    def __init__(self, at: int) -> None:
+        super().__init__(Cnp(Mark.CE, 1e9))
+        self.at = at
+
+    def on_window(self, window: Any) -> Cnp | None:
+        answer = super().on_window(window)
+        if len(self.windows) == self.at:
+            raise ValueError(f"window {self.at}")
+        return answer
+
+
+def test_threads_report_the_error_of_one() -> None:
+    """Several NPs raise in one pass: that of the first host is the run's, and all threads end."""
+    before = tasks()
+    seen = []
+    for threads in (1, *THREADS):
+        made: list[_Raises] = []
+
+        def np(made: list[_Raises] = made) -> _Raises:
+            made.append(_Raises(3))
+            return made[-1]
+
+        with VirtualNetwork(fat_tree(4), own(Rp, np), threads=threads) as network:
+            with_flows(network, [FlowSpec(i, f"h{i}", f"h{15 - i}") for i in range(8)])
+            with pytest.raises(CallbackError) as raised:
+                network.run(until_s=20 * PERIOD_S)
+            seen.append((str(raised.value), network.now_s, [len(one.windows) for one in made]))
+            with pytest.raises(VirtualError, match="can't go on"):
+                network.run(until_s=1.0)
+    assert seen == [seen[0]] * len(seen)
+    wait_until(lambda: tasks() == before)
+
+
+def test_threads_report_the_engine_s_error_of_one() -> None:
+    """Limits are exceeded at several switches: the first one's is the run's."""
+    seen = []
+    for threads in (1, *THREADS):
+        topology = fat_tree(4)
+        with VirtualNetwork(topology, find_scheme("pfc").configure(), threads=threads) as network:
+            with_flows(network, [FlowSpec(i, f"h{i}", "h0") for i in range(1, 16)])
+            for switch in topology.switches:
+                for port in topology.ports(switch.name):
+                    network.protect(
+                        switch.name, port, xoff_bytes=20_000, xon_bytes=10_000, quanta=1, refresh_s=1.0, classes=255,
+                        mac=bytes(6),
+                    )  # fmt: skip
+            with pytest.raises(VirtualError) as raised:
+                network.run(until_s=5e-3)
+            seen.append((str(raised.value), network.totals().events))
+    assert "more than XOFF" in seen[0][0]
+    assert seen == [seen[0]] * len(seen)
+
+
+def test_threads_of_a_forked_process_are_its_own() -> None:
+    """The network goes on there and is closed, and goes on here."""
+    with VirtualNetwork(tree(3), find_scheme("pcn").configure(), threads=2) as network:
+        with_flows(network, [FlowSpec(i, f"h{i}", "r0", size_bytes=100_000) for i in range(3)])
+        network.run(until_s=20e-6)
+        child = os.fork()
+        if child == 0:
+            network.run(until_s=200e-6)
+            digest = network.totals().digest
+            network.close()
+            os._exit(digest % 251)
+        _, status = os.waitpid(child, 0)
+        network.run(until_s=200e-6)
+        assert os.waitstatus_to_exitcode(status) == network.totals().digest % 251
+
+
+def test_more_threads_than_nodes_are_one_a_node() -> None:
+    def run(threads: int) -> int:
+        with VirtualNetwork(tree(1), find_scheme("pfc").configure(), threads=threads) as network:
+            with_flows(network, [FlowSpec(1, "h0", "r0")])
+            network.run(until_s=50e-6)
+            return network.totals().digest
+
+    assert run(60) == run(1)
