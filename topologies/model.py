@@ -15,6 +15,7 @@ from functools import cached_property
 from types import MappingProxyType
 
 from topologies import lossless, naming
+from topologies.buffers import SharedBuffer
 from topologies.errors import TopologyError as TopologyError
 from topologies.flow_order import in_order
 from topologies.lossless import CREDITS, PFC
@@ -55,13 +56,14 @@ class OutputBuffer:
 class Switch:
     """`arbitration`: how packets of a class, from different inputs, share an output. "fifo": in the order of their
     arrival, an output-queued switch. "round robin": over input ports, a packet each, a switch with virtual output
-    queues. `output`: None where packets leave as soon as their turn comes. Both other than these: in virtual time
-    alone."""
+    queues. `output`: None where packets leave as soon as their turn comes. `buffer`: None where each class of a port
+    has PFC's thresholds of the topology for itself. All other than these: in virtual time alone."""
 
     name: str
     device_id: int
     arbitration: str = FIFO
     output: OutputBuffer | None = None
+    buffer: SharedBuffer | None = None
 
 
 @dataclass(frozen=True)
@@ -361,6 +363,8 @@ def _validate(topology: Topology) -> None:
                 f"{switch.name}: output buffers of {buffer.size_bytes:g} bytes hold no frame of mtu_bytes, "
                 f"{topology.number('mtu_bytes'):g}"
             )
+        if switch.buffer is not None and (switch.output is not None or topology.flow_control != PFC):
+            raise TopologyError(f"{switch.name}: a shared buffer is there with PFC, and without output buffers")
     try:
         lossless.classes(str(topology.parameters["lossless_classes"]))
     except ValueError as error:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import Any
 
+from topologies.buffers import Share, SharedBuffer
 from topologies.model import Endpoint, FlowSpec, Host, Link, OutputBuffer, Switch, Topology
 
 
@@ -34,5 +35,10 @@ def from_dict(raw: dict[str, Any]) -> Topology:
 
 
 def _switch(raw: dict[str, Any]) -> Switch:
-    output = raw.get("output")
-    return Switch(**{**raw, "output": None if output is None else OutputBuffer(**output)})
+    made = dict(raw)
+    if raw.get("output") is not None:
+        made["output"] = OutputBuffer(**raw["output"])
+    if raw.get("buffer") is not None:
+        shares = tuple(Share(**share) for share in raw["buffer"]["shares"])
+        made["buffer"] = SharedBuffer(raw["buffer"]["size_bytes"], shares)
+    return Switch(**made)

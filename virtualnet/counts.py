@@ -45,6 +45,24 @@ class LinkStats:
 
 
 @dataclass(frozen=True)
+class BufferStats:
+    """A switch's shared buffer, bytes. `shared_bytes`: its pool, without all reserves and headrooms. `used_bytes`, the
+    most of them `used_max_bytes`: of the pool now. `summed_bytes`: the sum of all shares' accounts of it.
+    `held_bytes`: all that is inside, of classes that have shares. `headroom_bytes`: what of it is in headrooms, and the
+    most that was in a single one. `paused`: shares whose PAUSE no RESUME has followed."""
+
+    size_bytes: int
+    shared_bytes: int
+    used_bytes: int
+    used_max_bytes: int
+    summed_bytes: int
+    held_bytes: int
+    headroom_bytes: int
+    headroom_max_bytes: int
+    paused: int
+
+
+@dataclass(frozen=True)
 class Deadlock:
     """Classes of links that wait for each other and never send again: names of directions (Topology.link_name), and the
     class. `circle`: those that others of them wait for. `behind`: those that wait for these. `since_s`: when the last

@@ -33,8 +33,10 @@ MOST_THREADS: Final = 64
 FAILED, UNTIL, BUDGET, FINISHED, RETURN, CALLBACK = range(6)
 (
     REGISTER, COUNTER_PACKETS, COUNTER_BYTES, QUEUE_PACKETS, QUEUE_BYTES, HELD_BYTES, XOFF_SENT, PAUSE_SENT,
-    RESUME_SENT, LINK_BYTES, OUTPUT_BYTES,
-) = range(11)  # fmt: skip
+    RESUME_SENT, LINK_BYTES, OUTPUT_BYTES, POOL_USED, THRESHOLD, HEADROOM_BYTES,
+) = range(14)  # fmt: skip
+OF_ENDPOINTS: Final = 32
+"""The first source of those that endpoints have."""
 
 _u8, _u16, _u32, _u64, _i64 = ctypes.c_uint8, ctypes.c_uint16, ctypes.c_uint32, ctypes.c_uint64, ctypes.c_int64
 _double, _handle, _text, _int, _bool = ctypes.c_double, ctypes.c_void_p, ctypes.c_char_p, ctypes.c_int, ctypes.c_bool
@@ -58,6 +60,23 @@ class FabricConfig(ctypes.Structure):
     """struct vn_fabric_config."""
 
     _fields_ = [("buffer_bytes", _u64), ("latency_ps", _u64), ("speed_up", _double), ("reliable", _bool)]
+
+
+class ShareConfig(ctypes.Structure):
+    """struct vn_share_config."""
+
+    _fields_ = [("fixed", _u64), ("headroom", _u64), *[(name, _u32) for name in ("alpha", "reserve", "resume")]]
+
+
+class SharedBufferStats(ctypes.Structure):
+    """struct vn_shared_buffer_stats."""
+
+    _fields_ = [
+        (name, _u64)
+        for name in (
+            "size", "shared", "used", "used_max", "summed", "held", "in_headroom", "in_headroom_max", "paused",
+        )
+    ]  # fmt: skip
 
 
 class LinkStats(ctypes.Structure):
@@ -145,6 +164,9 @@ _SIGNATURES: dict[str, tuple[Any, list[Any]]] = {
     "vn_add_switch": (_i64, [_handle]),
     "vn_set_scheduler": (_int, [_u32, _text]),
     "vn_set_fabric": (_int, [_u32, ctypes.POINTER(FabricConfig)]),
+    "vn_set_shared_buffer": (_int, [_u32, _u64]),
+    "vn_set_share": (_int, [_u32, _u32, ctypes.POINTER(ShareConfig)]),
+    "vn_buffer_stats": (_int, [_u32, ctypes.POINTER(SharedBufferStats)]),
     "vn_add_host": (_i64, [_text]),
     "vn_add_endpoint": (_int, [_u32, _text]),
     "vn_source_keep": (_i64, [_text, _u32, _u32]),

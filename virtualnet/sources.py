@@ -14,6 +14,7 @@ class LinkSources:
 
     topology: Topology
     _links: dict[Endpoint, int]
+    _nodes: dict[str, int]
 
     def queue_bytes(self, node: str, port: int, traffic_class: int = ROCE_CLASS) -> Source:
         """What waits to leave by a switch's port."""
@@ -47,6 +48,21 @@ class LinkSources:
     def link_bytes(self, node: str, port: int) -> Source:
         """Bytes of all frames that have started to leave by a port."""
         return self._of_link("bytes", native.LINK_BYTES, node, port, 0)
+
+    def pool_used(self, switch: str) -> Source:
+        """What of the pool of a switch's shared buffer is used."""
+        self.topology.switch(switch)
+        return Source(f"{switch} pool", native.POOL_USED, self._nodes[switch])
+
+    def threshold(self, node: str, port: int, traffic_class: int = ROCE_CLASS) -> Source:
+        """How much of the pool of its switch's shared buffer the class of a port may use now."""
+        peer = self.topology.peer(node, port)
+        return self._of_link("threshold", native.THRESHOLD, peer.node, peer.port, traffic_class)
+
+    def headroom_bytes(self, node: str, port: int, traffic_class: int = ROCE_CLASS) -> Source:
+        """What came in by a switch's port and is in its headroom."""
+        peer = self.topology.peer(node, port)
+        return self._of_link("headroom", native.HEADROOM_BYTES, peer.node, peer.port, traffic_class)
 
     def _of_link(self, what: str, source: int, node: str, port: int, traffic_class: int) -> Source:
         self.topology.link_at(node, port)

@@ -27,6 +27,7 @@ from virtualnet.frames import Frames
 from virtualnet.native import NEVER
 from virtualnet.pfc_log import PfcLog
 from virtualnet.samples import Samples, Source
+from virtualnet.shared_buffers import SharedBuffers
 from virtualnet.sources import LinkSources
 from virtualnet.times import picoseconds
 
@@ -61,7 +62,7 @@ class _Progress:
         self._function(now_s, left_s)
 
 
-class TimedNetwork(LinkSources, Frames):
+class TimedNetwork(LinkSources, Frames, SharedBuffers):
     """Nodes, links and credits of `topology`, PFC where `protect` sets it. `switches`: by name, one of the topology's
     each, with its program and entries; they must stay open as long as the network. `endpoints` of each host, or by
     the host's name: kinds of the engine, which offers what arrives in their order.
@@ -327,10 +328,12 @@ class TimedNetwork(LinkSources, Frames):
 
     def deadlock(self) -> Deadlock | None:
         """The present deadlock, if any: by PFC or credits of the switches themselves. It is exact: what is
-        found never dissolves. Raises VirtualError where switches have output buffers, which aren't looked at."""
-        buffered = next((switch.name for switch in self.topology.switches if switch.output is not None), None)
-        if buffered is not None:
-            raise VirtualError(f"{buffered} has output buffers: deadlocks are found without them alone")
+        found never dissolves. Raises VirtualError where switches have output buffers or shared ones, which aren't
+        looked at."""
+        for switch in self.topology.switches:
+            if switch.output is not None or switch.buffer is not None:
+                kind = "output buffers" if switch.output is not None else "a shared buffer"
+                raise VirtualError(f"{switch.name} has {kind}: deadlocks are found without them alone")
         found, members = native.Deadlock(), (ctypes.c_uint32 * (len(self._links) * native.CLASSES))()
         self._check(self._library.vn_deadlock(self._changing(), ctypes.byref(found), members))
         if not found.members:

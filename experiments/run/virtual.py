@@ -138,7 +138,7 @@ class _Run:
         return self._arrived > before
 
     def _look(self) -> None:
-        buffered = any(switch.output is not None for switch in self._plan.topology.switches)
+        buffered = any(one.output is not None or one.buffer is not None for one in self._plan.topology.switches)
         found = None if buffered else self._network.deadlock()
         if found is not None:
             self.deadlock = replace(found, since_s=found.since_s + self._plan.start_s)

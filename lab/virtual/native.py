@@ -16,7 +16,7 @@ from virtualnet import native
     FLOW_MARKED_UE_PACKETS,
     FLOW_IN_FLIGHT,
     FLOW_WINDOW,
-) = range(11, 19)
+) = range(native.OF_ENDPOINTS, native.OF_ENDPOINTS + 8)
 """enum vn_flow_source."""
 NO_GROUP, OF_GROUP = 2**32 - 1, 1
 

@@ -91,6 +91,8 @@ class VirtualNetwork(TimedNetwork, Sources):
         for switch in topology.switches:
             if switch.output is not None and not pfc:
                 raise VirtualError(f"{switch.name}: output buffers need PFC by the switch itself, not by a program")
+            if switch.buffer is not None and not pfc:
+                raise VirtualError(f"{switch.name}: a shared buffer needs PFC by the switch itself, not by a program")
         try:
             if not isinstance(program, LoadedProgram):
                 found = Program.compiled(program) if program else Program.find(scheme.scheme.program, native=True)
@@ -244,3 +246,6 @@ class VirtualNetwork(TimedNetwork, Sources):
                     refresh_s=port.refresh_us / 1e6, classes=port.lossless,
                     mac=(_PORT_MAC | port.port).to_bytes(6, "big"),
                 )  # fmt: skip
+            shared = self.topology.switch(name).buffer
+            if shared is not None:
+                self.share_buffer(name, shared, self.topology.lossless_classes)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 from topologies import naming
+from topologies.buffers import SharedBuffer
 from topologies.errors import nearest
 from topologies.formats.source import FormatError, Source
 from topologies.lossless import PFC
@@ -47,6 +48,7 @@ class _Switch(NamedTuple):
     device_id: int | None
     arbitration: str
     output: OutputBuffer | None
+    buffer: SharedBuffer | None
 
 
 @dataclass(frozen=True)
@@ -79,9 +81,10 @@ class Draft:
         device_id: int | None = None,
         arbitration: str = FIFO,
         output: OutputBuffer | None = None,
+        buffer: SharedBuffer | None = None,
     ) -> None:
         self._new(line, name)
-        self.switches[name] = _Switch(line, device_id, arbitration, output)
+        self.switches[name] = _Switch(line, device_id, arbitration, output, buffer)
         self._within(line, len(self.switches), MOST_SWITCHES, "switches")
 
     def link(self, line: int, a: End, b: End, rate_bps: float, delay_s: float) -> None:
@@ -123,7 +126,9 @@ class Draft:
         numbers = {one.device_id for one in draft.switches.values()}
         free = (number for number in range(1, len(draft.switches) + 1 + len(numbers)) if number not in numbers)
         switches = tuple(
-            Switch(name, next(free) if one.device_id is None else one.device_id, one.arbitration, one.output)
+            Switch(
+                name, next(free) if one.device_id is None else one.device_id, one.arbitration, one.output, one.buffer
+            )
             for name, one in draft.switches.items()
         )
         try:

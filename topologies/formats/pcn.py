@@ -11,10 +11,11 @@ from typing import Any
 
 from softswitch.units import Kind, quantity, quantity_text
 from topologies import lossless
+from topologies.buffers import Share, SharedBuffer
 from topologies.formats.draft import Draft, End
 from topologies.formats.source import Format, FormatError, Source
 from topologies.lossless import CREDITS, DATA_CLASS, PFC
-from topologies.model import FIFO, ROUND_ROBIN, FlowSpec, OutputBuffer, Switch, Topology, Value
+from topologies.model import FIFO, ROUND_ROBIN, FlowSpec, OutputBuffer, Switch, Topology, TopologyError, Value
 from topologies.tree import Field, ListOf, Node, needed, optional
 
 _MAC = re.compile(r"([0-9a-fA-F]{2}:){5}[0-9a-fA-F]{2}\Z")
@@ -82,11 +83,26 @@ OUTPUT: dict[str, Field] = {
     "latency": optional(_quantity("time"), OutputBuffer.latency_s),
     "reliable": optional(lambda node: _one_of("true", "false")(node) == "true", False),
 }
+SHARE: dict[str, Field] = {
+    "alpha": optional(_quantity("number"), Share.alpha),
+    "fixed": optional(_quantity("size"), Share.fixed_bytes),
+    "reserve": optional(_quantity("size"), Share.reserve_bytes),
+    "headroom": optional(_quantity("size")),
+    "resume": optional(_quantity("size"), Share.resume_bytes),
+    "rate": optional(_quantity("rate")),
+    "class": optional(_count),
+    "port": optional(_count),
+}
+BUFFER: dict[str, Field] = {
+    "size": needed(_quantity("size")),
+    "shares": optional(lambda node: tuple(node.elements(_share)), (Share(),)),
+}
 SWITCH: dict[str, Field] = {
     "name": needed(_text),
     "id": optional(_count),
     "arbitration": optional(_one_of(FIFO, ROUND_ROBIN), FIFO),
     "output": optional(lambda node: _output(node.fields(OUTPUT))),
+    "buffer": optional(lambda node: _buffer(node)),
 }
 LINK: dict[str, Field] = {
     "a": needed(lambda node: node.value(_end)),
@@ -134,6 +150,22 @@ def _output(found: Mapping[str, Any]) -> OutputBuffer:
     return OutputBuffer(found["size"], found["speed_up"], found["latency"], found["reliable"])
 
 
+def _share(node: Node) -> Share:
+    found = node.fields(SHARE)
+    try:
+        return Share(*(found[name] for name in SHARE))
+    except TopologyError as error:
+        raise node.fail(str(error)) from None
+
+
+def _buffer(node: Node) -> SharedBuffer:
+    found = node.fields(BUFFER)
+    try:
+        return SharedBuffer(found["size"], found["shares"])
+    except TopologyError as error:
+        raise node.fail(str(error)) from None
+
+
 def _end(text: str) -> End:
     found = _END.match(text)
     if found is None:
@@ -168,7 +200,7 @@ def _topology(source: Source, node: Node, split_hosts: int) -> Topology:
     for at, one in found["hosts"]:
         draft.host(at.line, one["name"], one["ip"], one["mac"])
     for at, one in found["switches"]:
-        draft.switch(at.line, one["name"], one["id"], one["arbitration"], one["output"])
+        draft.switch(at.line, one["name"], one["id"], one["arbitration"], one["output"], one["buffer"])
     for at, one in found["links"]:
         both = {name: found["defaults"][name] if one[name] is None else one[name] for name in ("rate", "delay")}
         for name, value in both.items():
@@ -250,7 +282,23 @@ def _switch(one: Switch) -> dict[str, Any]:
             "latency": _exact("time", one.output.latency_s),
             "reliable": one.output.reliable,
         }
+    if one.buffer is not None:
+        shares = [_share_fields(share) for share in one.buffer.shares]
+        made["buffer"] = {"size": _exact("size", one.buffer.size_bytes), "shares": shares}
     return made
+
+
+def _share_fields(one: Share) -> dict[str, Any]:
+    sizes = {"fixed": one.fixed_bytes, "reserve": one.reserve_bytes, "resume": one.resume_bytes}
+    made = {
+        "alpha": one.alpha,
+        **{name: _exact("size", value) for name, value in sizes.items()},
+        "headroom": None if one.headroom_bytes is None else _exact("size", one.headroom_bytes),
+        "rate": None if one.rate_bps is None else _exact("rate", one.rate_bps),
+        "class": one.traffic_class,
+        "port": one.port,
+    }
+    return {key: value for key, value in made.items() if value is not None}
 
 
 def _flow_fields(one: FlowSpec) -> dict[str, Any]:
@@ -298,7 +346,7 @@ def _recognises(source: Source) -> bool:
 
 _FIELDS = {
     "`hosts`": "each a name, or `{name, ip, mac}`; without an address the next one of 10.0.0.1 ...",
-    "`switches`": "each a name, or `{name, id, arbitration, output}`; without an id, its place",
+    "`switches`": "each a name, or `{name, id, arbitration, output, buffer}`; without an id, its place",
     "`links`": "`{a, b, rate, delay}`: ends are a node or `NODE:PORT`, without a port the next one; the rate is each "
     "way, the delay one way",
     "`defaults`": "`{rate, delay}` of links that give none",

@@ -12,6 +12,7 @@
 #include "links/link.c"
 #include "links/pfc_log.c"
 #include "links/pfc.c"
+#include "links/shared_buffer.c"
 #include "links/credit.c"
 #include "links/flow_control.c"
 #include "links/faults.c"

@@ -40,6 +40,7 @@
 #define VN_FLOW_CONTROLS(X)                                                                                                        \
     X(pfc)                                                                                                                         \
     X(credits)                                                                                                                     \
+    X(shared_buffer) /* of a class alone: its link has pfc */                                                                      \
     VN_MORE_FLOW_CONTROLS(X)
 
 /* Schedulers of a class's packets beside FIFO: NAME stands for `const struct vn_scheduler vn_scheduler_NAME` (switches/scheduler.h). */

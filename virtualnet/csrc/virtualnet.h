@@ -60,6 +60,24 @@ struct vn_fabric_config {
     bool reliable; /* a packet stays in the ingress occupancy until it is sent */
 };
 int vn_set_fabric(struct vn_context *, uint32_t node, const struct vn_fabric_config *);
+/* A buffer that all ports of the switch share, and, behind vn_set_pfc, the share of a class of what comes in over `link`: `reserve` bytes of its
+ * own; beyond them up to `fixed` + alpha (free bytes of the pool) / 2^16; then `headroom` while its PAUSE takes effect (0: as much as
+ * flow control needs). RESUME falls due `resume` below that threshold. A class without PFC is refused what is above it. */
+struct vn_share_config {
+    uint64_t fixed, headroom;
+    uint32_t alpha, reserve, resume;
+};
+int vn_set_shared_buffer(struct vn_context *, uint32_t node, uint64_t bytes);
+int vn_set_share(struct vn_context *, uint32_t link, uint32_t class, const struct vn_share_config *);
+struct vn_shared_buffer_stats {
+    uint64_t size, shared; /* of the buffer; of the pool: without all reserves and headrooms */
+    uint64_t used, used_max; /* of the pool */
+    uint64_t summed; /* what the shares' own accounts say is used of it */
+    uint64_t held; /* of all shares: all that is inside */
+    uint64_t in_headroom, in_headroom_max; /* of all shares; of one */
+    uint64_t paused; /* shares */
+};
+int vn_buffer_stats(const struct vn_context *, uint32_t node, struct vn_shared_buffer_stats *);
 /* A host without endpoints counts what arrives as stray. */
 int64_t vn_add_host(struct vn_context *, const uint8_t ip[4]);
 /* Gives a host an endpoint of register.h, by its name. The first one may decide what starts when; what arrives is offered to them in
@@ -141,7 +159,10 @@ enum vn_source {
     VN_RESUME_SENT = 8,
     VN_LINK_BYTES = 9,
     VN_OUTPUT_BYTES = 10, /* object: link; index: class. In its output buffer, or on their way there through the fabric */
-    VN_OF_ENDPOINTS = 11, /* from here on: see their headers */
+    VN_POOL_USED = 11, /* object: switch. Bytes of its shared buffer's pool */
+    VN_THRESHOLD = 12, /* object: link; index: class. Of its share where it ends, beyond the reserve */
+    VN_HEADROOM_BYTES = 13, /* likewise. In its headroom */
+    VN_OF_ENDPOINTS = 32, /* from here on: see their headers */
 };
 struct vn_source_spec {
     uint32_t source, object, number, index;

@@ -4,6 +4,7 @@
 
 #include "frames/pool.h"
 #include "virtual/python.h"
+#include "virtualnet.h"
 
 struct vn_context;
 
@@ -73,14 +74,14 @@ const uint64_t *vn_latency(struct vn_context *, uint32_t class);
  * the sum over its flows: sent bytes, and what is received. */
 enum { VN_OF_GROUP = 1 };
 enum vn_flow_source {
-    VN_FLOW_RATE = 11, /* bit/s */
-    VN_FLOW_SENT_BYTES = 12, /* of frames that have started */
-    VN_FLOW_RECEIVED_PAYLOAD = 13,
-    VN_FLOW_RECEIVED_PACKETS = 14,
-    VN_FLOW_MARKED_PACKETS = 15, /* marked CE, of those received */
-    VN_FLOW_MARKED_UE_PACKETS = 16, /* likewise UE */
-    VN_FLOW_IN_FLIGHT = 17, /* bytes of frames that have started, and aren't acknowledged; 0 where no packet requests it */
-    VN_FLOW_WINDOW = 18, /* bytes; infinite: none */
+    VN_FLOW_RATE = VN_OF_ENDPOINTS, /* bit/s */
+    VN_FLOW_SENT_BYTES, /* of frames that have started */
+    VN_FLOW_RECEIVED_PAYLOAD,
+    VN_FLOW_RECEIVED_PACKETS,
+    VN_FLOW_MARKED_PACKETS, /* marked CE, of those received */
+    VN_FLOW_MARKED_UE_PACKETS, /* likewise UE */
+    VN_FLOW_IN_FLIGHT, /* bytes of frames that have started, and aren't acknowledged; 0 where no packet requests it */
+    VN_FLOW_WINDOW, /* bytes; infinite: none */
 };
 
 #endif

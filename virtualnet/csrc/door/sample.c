@@ -36,6 +36,13 @@ static const struct vn_endpoint_kind *source_endpoint(const struct vn_context *c
     return NULL;
 }
 
+/* Of a link's class where it ends; NULL: it has none. */
+static const struct vn_share *share_of(const struct vn_context *context, const struct vn_source_spec *spec)
+{
+    const struct vn_class *in = &vn_end_of(context, spec->object)->classes[spec->index];
+    return vn_is_shared(in) ? vn_share_of(in) : NULL;
+}
+
 static double value_of(struct vn_context *context, const struct vn_source_spec *spec)
 {
     if (spec->source >= VN_OF_ENDPOINTS) return source_endpoint(context, spec)->value(context, spec);
@@ -53,6 +60,9 @@ static double value_of(struct vn_context *context, const struct vn_source_spec *
     case VN_RESUME_SENT: return vn_pfc_of(link) != NULL ? (double)vn_pfc_of(link)->resume : 0;
     case VN_LINK_BYTES: return (double)link->bytes;
     case VN_OUTPUT_BYTES: return (double)vn_output_bytes(link, spec->index);
+    case VN_POOL_USED: return (double)vn_shared_buffer_at(context, spec->object)->used;
+    case VN_THRESHOLD: return (double)vn_share_threshold(share_of(context, spec));
+    case VN_HEADROOM_BYTES: return (double)share_of(context, spec)->in_headroom;
     case VN_OF_ENDPOINTS: break;
     }
     return 0.0;
@@ -61,7 +71,12 @@ static double value_of(struct vn_context *context, const struct vn_source_spec *
 static bool source_exists(const struct vn_context *context, const struct vn_source_spec *spec)
 {
     if (spec->source >= VN_OF_ENDPOINTS) return source_endpoint(context, spec) != NULL;
-    if (spec->source >= VN_QUEUE_PACKETS) return spec->object < context->n_links && spec->index < VN_CLASSES;
+    if (spec->source == VN_POOL_USED) return vn_shared_buffer_at(context, spec->object) != NULL;
+    if (spec->source >= VN_QUEUE_PACKETS) {
+        if (spec->object >= context->n_links || spec->index >= VN_CLASSES) return false;
+        bool shared = spec->source == VN_THRESHOLD || spec->source == VN_HEADROOM_BYTES;
+        return !shared || share_of(context, spec) != NULL;
+    }
     const struct sw_instance *instance = instance_of(context, spec->object);
     if (instance == NULL) return false;
     if (spec->source == VN_REGISTER) {

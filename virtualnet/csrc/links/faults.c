@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "links/flow_control.h"
+#include "links/shared_buffer.h"
 
 struct vn_faults {
     struct {
@@ -130,15 +131,19 @@ void vn_fault_arrival(struct vn_context *context, struct vn_channel *channel, ui
 
 void vn_fault_overruns(struct vn_link *port)
 {
-    for (uint32_t class = 0; class < VN_CLASSES; class++) port->classes[class].overruns = true;
+    for (uint32_t class = 0; class < VN_CLASSES; class++) port->classes[class].refuses = true;
 }
 
 bool vn_fault_overrun(struct vn_context *context, struct vn_link *end, uint32_t class, uint32_t id)
 {
     const struct vn_packet *packet = vn_packet_at(context, id);
-    VN_ASSERT(end->classes[class].overruns);
-    if (end->classes[class].lossless != VN_FLOW_CONTROL_pfc || packet->counted) return false;
-    if (end->classes[class].held_bytes + packet->bytes <= end->limit[class]) return false;
+    const struct vn_class *in = &end->classes[class];
+    VN_ASSERT(in->refuses);
+    if (packet->counted) return false;
+    if (vn_is_shared(in) ? vn_share_has_room(in, packet->bytes)
+                         : in->lossless != VN_FLOW_CONTROL_pfc || in->held_bytes + packet->bytes <= end->limit[class]) {
+        return false;
+    }
     end->overrun++;
     return true;
 }

@@ -29,7 +29,7 @@ enum { VN_NO_QUEUE = UINT16_MAX }; /* a class without an output queue: lossy pac
 struct vn_class {
     struct vn_fifo queue;
     uint8_t lossless; /* enum vn_flow_control_number: what protects it where it comes in */
-    bool overruns; /* a PAUSE that is to stop it may be lost or late: see faults.c */
+    bool refuses; /* its packets may be refused: by a shared buffer, or where a PAUSE may be lost or late (faults.c) */
     uint16_t depth; /* of its output queue, in packets: where it is full, lossy packets are refused; 0: unlimited; VN_NO_QUEUE */
     uint64_t queued_bytes;
     uint64_t held_bytes, held_max; /* the ingress occupancy; its maximum */

@@ -11,6 +11,7 @@
 
 #include "links/gate.h"
 #include "links/pfc_log.h"
+#include "links/shared_buffer.h"
 
 /* XOFF and PFC headroom, the bytes that can still come in after XOFF. They come while the PAUSE waits for the frame being sent and
  * up to seven other PFC frames, while it is sent, during both propagation delays, and in the far end's response time. Besides,
@@ -25,7 +26,14 @@ static void pfc_limits(struct vn_context *context, uint32_t number)
     uint64_t delay = vn_duration(end, frame + VN_CLASSES * VN_PFC_BYTES) + end->delay + context->response + link->delay;
     uint64_t bytes = (uint64_t)(((unsigned __int128)delay * link->rate_bps) / 8000000000000u) + 1;
     for (uint32_t class = 0; class < VN_CLASSES; class++) {
-        uint64_t limit = vn_pfc_class(&end->classes[class])->xoff + bytes + 3 * frame;
+        const struct vn_class *in = &end->classes[class];
+        uint64_t limit = bytes + 3 * frame;
+        if (vn_is_shared(in)) {
+            vn_share_needs(context, in, limit);
+            limit = vn_share_of(in)->buffer->size;
+        } else {
+            limit += vn_pfc_class(&end->classes[class])->xoff;
+        }
         if (limit > end->limit[class]) end->limit[class] = limit;
     }
 }
@@ -64,6 +72,23 @@ static void send_pause(struct vn_context *context, struct vn_link *end, uint32_t
     send_pfc(context, end, class, pfc->quanta);
 }
 
+void vn_pfc_stop(struct vn_context *context, struct vn_link *end, uint32_t class)
+{
+    VN_ASSERT(vn_pfc_class(&end->classes[class])->passed == 0);
+    vn_pfc_class(&end->classes[class])->passed = context->now + 1;
+    send_pause(context, end, class);
+}
+
+void vn_pfc_go(struct vn_context *context, struct vn_link *end, uint32_t class)
+{
+    struct vn_pfc_class *in = vn_pfc_class(&end->classes[class]);
+    VN_ASSERT(in->passed != 0 && in->passed - 1 <= context->now);
+    vn_pfc_of(end)->paused_ps += context->now - (in->passed - 1);
+    in->passed = 0;
+    vn_pfc_of(end)->pause_sent[class] = VN_NEVER;
+    send_pfc(context, end, class, 0);
+}
+
 void vn_pfc_above_xoff(struct vn_context *context, struct vn_link *end, uint32_t class)
 {
     struct vn_class *in = &end->classes[class];
@@ -72,20 +97,13 @@ void vn_pfc_above_xoff(struct vn_context *context, struct vn_link *end, uint32_t
         vn_fail(context, "link %u class %u has %llu bytes inside: more than XOFF and what can be in flight, %llu",
                 vn_into(context, end), class, (unsigned long long)in->held_bytes, (unsigned long long)end->limit[class]);
     }
-    if (vn_pfc_class(in)->passed != 0) return;
-    vn_pfc_class(in)->passed = context->now + 1;
-    send_pause(context, end, class);
+    if (vn_pfc_class(in)->passed == 0) vn_pfc_stop(context, end, class);
 }
 
 void vn_pfc_below_xon(struct vn_context *context, struct vn_link *end, uint32_t class)
 {
-    struct vn_pfc_class *in = vn_pfc_class(&end->classes[class]);
-    VN_ASSERT(in->passed != 0 && in->passed - 1 <= context->now);
-    VN_ASSERT(end->classes[class].held_bytes <= in->xoff);
-    vn_pfc_of(end)->paused_ps += context->now - (in->passed - 1);
-    in->passed = 0;
-    vn_pfc_of(end)->pause_sent[class] = VN_NEVER;
-    send_pfc(context, end, class, 0);
+    VN_ASSERT(end->classes[class].held_bytes <= vn_pfc_class(&end->classes[class])->xoff);
+    vn_pfc_go(context, end, class);
 }
 
 static void pfc_admitted(struct vn_context *context, struct vn_link *end, uint32_t class, uint32_t bytes)
@@ -209,6 +227,9 @@ int vn_set_pfc(struct vn_context *context, uint32_t number, uint32_t xoff, uint3
         pfc = end->controlled = calloc(1, sizeof *pfc);
         if (pfc == NULL) return vn_refuse(context, -ENOMEM, "out of memory");
         memset(pfc->pause_sent, 0xff, sizeof pfc->pause_sent); /* VN_NEVER */
+    }
+    for (uint32_t class = 0; class < VN_CLASSES; class++) {
+        if (vn_is_shared(&end->classes[class])) return vn_refuse(context, -EBUSY, "the link's classes share a buffer already");
     }
     for (uint32_t class = 0; class < VN_CLASSES; class++) {
         vn_pfc_class(&end->classes[class])->xoff = xoff;

@@ -4,9 +4,16 @@
 
 #include "links/link.h"
 
+struct vn_share;
+
 /* Of a class: link.h's `own`. */
 struct vn_pfc_class {
-    uint32_t xoff, xon;
+    union {
+        struct {
+            uint32_t xoff, xon;
+        };
+        struct vn_share *share; /* of a shared buffer, which has thresholds of its own */
+    };
     uint64_t passed; /* when XOFF was, plus 1; 0: a RESUME was queued since */
     uint64_t paused_until; /* by the latest PAUSE, if the gate is closed */
 };
@@ -42,6 +49,9 @@ static inline uint64_t vn_pfc_pauses(const struct vn_pfc *pfc)
     return sum;
 }
 
+/* Sends PAUSE until vn_pfc_go sends RESUME; neither is sent twice. */
+static void vn_pfc_stop(struct vn_context *, struct vn_link *end, uint32_t class);
+static void vn_pfc_go(struct vn_context *, struct vn_link *end, uint32_t class);
 static void vn_pfc_above_xoff(struct vn_context *, struct vn_link *end, uint32_t class);
 static void vn_pfc_below_xon(struct vn_context *, struct vn_link *end, uint32_t class);
 static void vn_pfc_expiry(struct vn_context *, uint32_t id);

@@ -8,6 +8,7 @@
 #define VN_SCHEDULER_H
 
 #include "links/faults.h"
+#include "links/shared_buffer.h"
 #include "switches/switch.h"
 
 /* Order among the packets of a class at an output. Its state is vn_queues_of. */
@@ -38,11 +39,29 @@ struct vn_departure {
 /* Packets in the queue. */
 VN_ALWAYS uint32_t vn_scheduler_waiting(const struct vn_link *link, uint32_t class) { return link->classes[class].queue.packets; }
 
+VN_ALWAYS bool vn_scheduler_full(const struct vn_class *to)
+{
+    return to->depth != 0 && (to->queue.packets >= to->depth || to->depth == VN_NO_QUEUE);
+}
+
 /* Whether a queue has room for a lossy packet that came in where `end` is. */
 VN_ALWAYS bool vn_scheduler_room(const struct vn_link *end, const struct vn_class *to, uint32_t bytes)
 {
-    if (to->depth != 0 && (to->queue.packets >= to->depth || to->depth == VN_NO_QUEUE)) return false;
+    if (vn_scheduler_full(to)) return false;
     return to->queued_bytes + bytes <= VN_LOSSY_LIMIT || vn_pfc_of(end) == NULL || vn_pfc_of(end)->lossless == 0;
+}
+
+/* Of a class that refuses packets: whether it does so with this one. */
+static inline bool vn_scheduler_refuses(struct vn_context *context, struct vn_link *link, struct vn_link *end, uint32_t class,
+                                        uint32_t id)
+{
+    const struct vn_packet *packet = vn_packet_at(context, id);
+    const struct vn_class *in = &end->classes[class];
+    if (!vn_is_shared(in) || vn_share_of(in)->lossless) return vn_fault_overrun(context, end, class, id);
+    if (packet->counted) return false;
+    if (!vn_scheduler_full(&link->classes[class]) && vn_share_has_room(in, packet->bytes)) return false;
+    link->refused[class]++;
+    return true;
 }
 
 /* Queues a packet. False: there is no room, and the packet is the caller's. */
@@ -59,7 +78,7 @@ VN_ALWAYS bool vn_scheduler_admit(struct vn_context *context, struct vn_link *li
         link->refused[class]++;
         return false;
     }
-    if (__builtin_expect(held->overruns, 0) && vn_fault_overrun(context, end, class, id)) return false;
+    if (__builtin_expect(held->refuses, 0) && vn_scheduler_refuses(context, link, end, class, id)) return false;
     if (!vn_port_of(link)->scheduled) {
         vn_fifo_push(context, &to->queue, id);
     } else {

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "links/build.h"
+#include "links/shared_buffer.h"
 #include "switches/scheduler.h"
 
 #define VN_SCHEDULER(name) static const struct vn_scheduler vn_scheduler_##name;
@@ -143,6 +144,7 @@ static void switch_free(struct vn_context *context, struct vn_node *node)
     }
     free(out);
     free(vn_switch_of(node)->lines.at);
+    vn_shared_buffer_free(vn_switch_of(node)->shared);
 }
 
 static const struct vn_node_kind vn_switch_kind = {
@@ -202,7 +204,40 @@ int vn_set_fabric(struct vn_context *context, uint32_t node, const struct vn_fab
     struct vn_switch *self = changed(context, node);
     if (self == NULL) return -EINVAL;
     if (!(config->buffer_bytes > 0 && config->speed_up > 0)) return vn_refuse(context, -EINVAL, "no buffer, or no fabric");
+    if (self->shared != NULL) return vn_refuse(context, -EEXIST, "the switch has a shared buffer already");
     self->fabric = *config;
+    return 0;
+}
+
+struct vn_shared_buffer *vn_shared_buffer_at(const struct vn_context *context, uint32_t node)
+{
+    if (node >= context->n_nodes || !vn_is_switch(&context->nodes[node])) return NULL;
+    return vn_switch_of(&context->nodes[node])->shared;
+}
+
+int vn_set_shared_buffer(struct vn_context *context, uint32_t node, uint64_t bytes)
+{
+    struct vn_switch *self = changed(context, node);
+    if (self == NULL) return -EINVAL;
+    if (self->shared != NULL || self->fabric.buffer_bytes != 0)
+        return vn_refuse(context, -EEXIST, "the switch has buffers already");
+    self->shared = vn_shared_buffer_new(node, bytes);
+    return self->shared != NULL ? 0 : vn_refuse(context, -ENOMEM, "out of memory for a shared buffer");
+}
+
+int vn_set_share(struct vn_context *context, uint32_t link, uint32_t class, const struct vn_share_config *config)
+{
+    struct vn_shared_buffer *buffer = link < context->n_links ? vn_shared_buffer_at(context, context->links[link].to) : NULL;
+    if (buffer == NULL || class >= VN_CLASSES) return vn_refuse(context, -EINVAL, "no link to a switch with a shared buffer");
+    if (context->pool.base != NULL) return vn_refuse(context, -EBUSY, "the network runs already: no share can be set");
+    return vn_share_new(context, buffer, vn_end_of(context, link), class, config);
+}
+
+int vn_buffer_stats(const struct vn_context *context, uint32_t node, struct vn_shared_buffer_stats *out)
+{
+    const struct vn_shared_buffer *buffer = vn_shared_buffer_at(context, node);
+    if (buffer == NULL) return -ENOENT;
+    vn_shared_buffer_count(context, buffer, out);
     return 0;
 }
 

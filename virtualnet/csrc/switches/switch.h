@@ -19,6 +19,7 @@ struct vn_switch {
     uint64_t table_generation;
     const struct vn_scheduler *scheduler; /* of its links; NULL: FIFO */
     struct vn_fabric_config fabric; /* no buffer_bytes: it has none */
+    struct vn_shared_buffer *shared; /* NULL: each class of a port has its own thresholds */
     uint64_t called; /* when it was last called */
     uint32_t call; /* the number of Python's function for packet-ins and digests; VN_NONE: there is none */
 };
@@ -96,6 +97,8 @@ static uint64_t vn_output_bytes(const struct vn_link *, uint32_t class); /* in t
 
 /* ---- switch.c ---- */
 static const struct vn_node_kind vn_switch_kind;
+/* NULL: the node has none. */
+static struct vn_shared_buffer *vn_shared_buffer_at(const struct vn_context *, uint32_t node);
 static inline bool vn_is_switch(const struct vn_node *node) { return node->kind == &vn_switch_kind; }
 
 #endif

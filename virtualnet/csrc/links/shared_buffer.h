@@ -1,0 +1,60 @@
+/* Owns shared buffers of switches: a pool that the classes of all ports share, beside what each of them has for itself. A class of a port has
+ * a share: its reserve first; then the pool, up to the dynamic threshold `fixed` + alpha (free bytes of the pool) that
+ * Choudhury and Hahne have (ToN 1998); then, while its PAUSE takes effect, its headroom. */
+#ifndef VN_SHARED_BUFFER_H
+#define VN_SHARED_BUFFER_H
+
+#include "links/pfc.h"
+
+enum { VN_ALPHA_BITS = 16 };
+
+struct vn_shared_buffer {
+    uint64_t shared; /* the pool: the size less all reserves and headrooms */
+    uint64_t used, used_max; /* of the pool */
+    uint64_t size;
+    uint32_t n_shares, n_paused;
+    struct vn_share **shares;
+    struct vn_share **paused; /* those whose PAUSE no RESUME has followed; room for all */
+    uint32_t node;
+};
+
+/* One class of a port, in one cache line. */
+struct vn_share {
+    struct vn_shared_buffer *buffer;
+    uint64_t fixed, headroom, in_headroom, in_headroom_max;
+    uint32_t alpha; /* times 2^VN_ALPHA_BITS */
+    uint32_t reserve, resume;
+    uint32_t end; /* the port: its link's number */
+    uint8_t class;
+    bool lossless, grows; /* grows: its headroom is what flow control needs */
+} __attribute__((aligned(64)));
+_Static_assert(sizeof(struct vn_share) == 64, "a cache line");
+
+static inline struct vn_share *vn_share_of(const struct vn_class *in) { return vn_pfc_class((struct vn_class *)in)->share; }
+static inline bool vn_is_shared(const struct vn_class *in) { return in->lossless == VN_FLOW_CONTROL_shared_buffer; }
+
+/* What of a class's bytes is outside its headroom and beyond its reserve. */
+static inline uint64_t vn_share_used(const struct vn_share *share, const struct vn_class *in)
+{
+    uint64_t outside = in->held_bytes - share->in_headroom;
+    return outside > share->reserve ? outside - share->reserve : 0;
+}
+
+static inline uint64_t vn_share_threshold(const struct vn_share *share)
+{
+    uint64_t free = share->buffer->shared - share->buffer->used;
+    return share->fixed + (uint64_t)(((unsigned __int128)free * share->alpha) >> VN_ALPHA_BITS);
+}
+
+/* Whether there is room for a packet of a class that may be refused: one without PFC, or whose PAUSE was lost or late. */
+static bool vn_share_has_room(const struct vn_class *in, uint32_t bytes);
+/* A lossless class can have so many bytes inside after its PAUSE falls due: its headroom has to hold them. */
+static void vn_share_needs(struct vn_context *, const struct vn_class *in, uint64_t bytes);
+static void vn_shared_buffer_free(struct vn_shared_buffer *);
+/* Of the node that has the buffer: see vn_set_shared_buffer, vn_set_share and vn_buffer_stats. */
+static struct vn_shared_buffer *vn_shared_buffer_new(uint32_t node, uint64_t size); /* NULL: out of memory */
+static int vn_share_new(struct vn_context *, struct vn_shared_buffer *, struct vn_link *end, uint32_t class,
+                        const struct vn_share_config *);
+static void vn_shared_buffer_count(const struct vn_context *, const struct vn_shared_buffer *, struct vn_shared_buffer_stats *);
+
+#endif
