@@ -24,10 +24,11 @@ from hosts.reliability import LOSSLESS, Reliability
 from lab.virtual.flows import Nic, VirtualFlow, configure
 from lab.virtual.latency import BUCKETS, Latency
 from lab.virtual.native import NO_GROUP, RDMA, FlowStats
+from lab.virtual.paths import FlowPaths
 from lab.virtual.sources import Sources
 from softswitch import signals
 from topologies.lossless import CREDITS
-from topologies.model import FlowSpec, Topology
+from topologies.model import Endpoint, FlowSpec, Topology
 from virtualnet import native
 from virtualnet.errors import VirtualError
 from virtualnet.switch import LoadedProgram, VirtualSwitch, load
@@ -182,6 +183,34 @@ class VirtualNetwork(TimedNetwork, Sources):
         rows = np.empty(len(self._by_index), np.dtype(FlowStats))
         self._check(self._library.vn_flow_stats(self._alive(), 0, rows.size, rows.ctypes.data))
         return rows
+
+    def log_paths(self) -> None:
+        """Logs from now on by which port each flow's data first leaves each switch."""
+        self._check(self._library.vn_log_paths(self._changing()))
+
+    def set_paths(self, paths: FlowPaths) -> None:
+        """The data of these flows, which are there, leaves switches by these ports, whatever programs choose; from the
+        next packet on. Raises VirtualError."""
+        for number, ends in paths.items():
+            if number not in self.flows:
+                raise VirtualError(f"a path of flow {number}: there is no such flow")
+            for end in ends:
+                self.topology.link_at(end.node, end.port)  # raises
+                index = self.flows[number].index
+                try:
+                    self._check(self._library.vn_set_path(self._changing(), index, self._links[end]))
+                except VirtualError as error:
+                    raise VirtualError(f"a path of flow {number} by {end}: {error}") from None
+
+    def paths(self) -> dict[int, tuple[Endpoint, ...]]:
+        """Of all flows what is logged and what is given: ports of switches, in the order in which they came to be."""
+        ends = tuple(self._links)  # in the order of their numbers
+        links = ctypes.POINTER(ctypes.c_uint32)()
+        found = {}
+        for number, flow in self.flows.items():
+            n = self._library.vn_path(self._alive(), flow.index, ctypes.byref(links))
+            found[number] = tuple(ends[links[hop]] for hop in range(n))
+        return found
 
     def measure_latency(self) -> None:
         """Measures how long each data packet takes; before any is sent."""

@@ -15,6 +15,7 @@
 struct vn_link;
 struct vn_endpoint_kind;
 struct vn_pfc_log;
+struct vn_paths;
 
 /* Kinds of endpoints, by number: see hosts/endpoint.h. */
 enum vn_endpoint_number {
@@ -53,6 +54,7 @@ struct vn_context {
     struct vn_counts totals;
     uint64_t events_done;
     struct vn_pfc_log *pfc_log; /* NULL: none was requested */
+    struct vn_paths *paths; /* NULL: programs choose them, and nothing logs them */
     char error[256];
 
     /* The first one's. */

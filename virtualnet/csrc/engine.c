@@ -22,6 +22,7 @@
 #include "switches/phv.c"
 #include "switches/generator.c"
 #include "switches/cpu.c"
+#include "switches/paths.c"
 #include "switches/port.c"
 #include "switches/fabric.c"
 #include "switches/round_robin.c"

@@ -192,6 +192,13 @@ struct vn_pfc_event {
 int vn_log_pfc(struct vn_context *);
 int64_t vn_pfc_events(struct vn_context *, const struct vn_pfc_event **);
 
+/* Flows' paths: by which link the data of a flow leaves each switch, instead of what the program chooses there; and what it chose first, from
+ * now on. vn_path returns how many switches there are, and their links, valid until the next vn_run. A flow's number is that of its
+ * packets (hosts/csrc/virtual/api.h). */
+int vn_set_path(struct vn_context *, uint32_t flow, uint32_t link);
+int vn_log_paths(struct vn_context *);
+uint32_t vn_path(const struct vn_context *, uint32_t flow, const uint32_t **links);
+
 /* Writes every frame that leaves over `link` to a pcap file, with timestamps in nanoseconds of nominal time. */
 int vn_capture(struct vn_context *, uint32_t link, const char *path);
 

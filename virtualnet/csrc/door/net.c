@@ -6,6 +6,7 @@
 
 #include "links/build.h"
 #include "links/pfc_log.h"
+#include "switches/paths.h"
 #include "time/crew.h"
 
 enum { MOST_LINKS = 1 << 20 };
@@ -48,6 +49,7 @@ void vn_destroy(struct vn_net *net)
         if (vn_endpoint_kinds[i]->free != NULL) vn_endpoint_kinds[i]->free(context);
     }
     vn_pfc_log_free(context);
+    vn_paths_free(context->paths);
     vn_links_free(context);
     vn_pool_free(&context->pool);
     vn_order_free(context);

@@ -2,10 +2,12 @@
  * a packet starts to leave.
  *
  * A recirculated packet takes no time on the wire, but its class is blocked as long as if it did, as in the live switch. */
+#include "switches/paths.h"
 #include "switches/scheduler.h"
 
 void vn_port_admit(struct vn_context *context, uint32_t number, uint32_t id, uint32_t class)
 {
+    if (__builtin_expect(context->paths != NULL, 0)) number = vn_path_taken(context, number, vn_packet_at(context, id));
     struct vn_link *link = vn_link_of(context, number);
     VN_ASSERT(class < VN_CLASSES && vn_is_switch(vn_near(context, link)));
     vn_packet_at(context, id)->enq_qdepth = vn_scheduler_waiting(link, class) & 0x7ffffu; /* bit<19> */
