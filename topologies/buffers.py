@@ -15,7 +15,7 @@ MOST_BYTES = 2**32 - 1
 
 @dataclass(frozen=True)
 class Share:
-    """What a class of a port has of a shared buffer: `reserve_bytes` of its own; beyond them, of the pool, up to the
+    """What a class of a port has of a shared buffer: `reserve_bytes` for itself; beyond them, of the pool, up to the
     threshold `fixed_bytes` + `alpha` x the pool's free bytes; then, while its PAUSE takes effect, `headroom_bytes`
     (None: as much as can come in). PAUSE falls due at the threshold, RESUME `resume_bytes` below it.
 

@@ -16,6 +16,7 @@ from types import MappingProxyType
 
 from topologies import lossless, naming
 from topologies.buffers import SharedBuffer
+from topologies.ecn import EcnThresholds
 from topologies.errors import TopologyError as TopologyError
 from topologies.flow_order import in_order
 from topologies.lossless import CREDITS, PFC
@@ -57,13 +58,15 @@ class Switch:
     """`arbitration`: how packets of a class, from different inputs, share an output. "fifo": in the order of their
     arrival, an output-queued switch. "round robin": over input ports, a packet each, a switch with virtual output
     queues. `output`: None where packets leave as soon as their turn comes. `buffer`: None where each class of a port
-    has PFC's thresholds of the topology for itself. All other than these: in virtual time alone."""
+    has PFC's thresholds of the topology for itself. All other than these: in virtual time alone. `ecn`: RED's
+    thresholds of ports to which one of them applies, instead of the scheme's; the first such one counts."""
 
     name: str
     device_id: int
     arbitration: str = FIFO
     output: OutputBuffer | None = None
     buffer: SharedBuffer | None = None
+    ecn: tuple[EcnThresholds, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,7 @@ from dataclasses import asdict
 from typing import Any
 
 from topologies.buffers import Share, SharedBuffer
+from topologies.ecn import EcnThresholds
 from topologies.model import Endpoint, FlowSpec, Host, Link, OutputBuffer, Switch, Topology
 
 
@@ -41,4 +42,5 @@ def _switch(raw: dict[str, Any]) -> Switch:
     if raw.get("buffer") is not None:
         shares = tuple(Share(**share) for share in raw["buffer"]["shares"])
         made["buffer"] = SharedBuffer(raw["buffer"]["size_bytes"], shares)
+    made["ecn"] = tuple(EcnThresholds(**one) for one in raw.get("ecn", ()))
     return Switch(**made)

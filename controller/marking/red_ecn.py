@@ -50,7 +50,9 @@ class RedPort:
 
 
 def configure(topology: Topology, switch: str, port: int, dilation: float, parameters: Any) -> RedPort:
-    return RedPort(port, round(parameters.k_min_bytes), round(parameters.k_max_bytes), parameters.p_max)
+    rate_bps = topology.link_at(switch, port).rate_bps
+    own = next((one for one in topology.switch(switch).ecn if one.applies(port, rate_bps)), parameters)
+    return RedPort(port, round(own.k_min_bytes), round(own.k_max_bytes), own.p_max)
 
 
 def show(arguments: Mapping[str, int]) -> dict[str, float]:

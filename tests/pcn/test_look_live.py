@@ -262,7 +262,7 @@ def test_watch_on_a_terminal_ends_as_it_came(dcqcn_lab: Lab, flow: int, key: byt
         (["res"], ["resume"]),
         (["up", "fat"], ["fat-tree"]),
         (["up", "dumbbell", "--set", "rate"], ["rate_bps="]),
-        (["up", "dumbbell", "--scheme", "dcq"], ["dcqcn", "dcqcn-tcd"]),
+        (["up", "dumbbell", "--scheme", "dcq"], ["dcqcn", "dcqcn-ns3", "dcqcn-tcd"]),
     ],
     ids=" ".join,
 )

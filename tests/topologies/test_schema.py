@@ -23,6 +23,9 @@ TABLES: Mapping[str, Mapping[str, Field]] = {
     "host": pcn.HOST,
     "switch": pcn.SWITCH,
     "output": pcn.OUTPUT,
+    "buffer": pcn.BUFFER,
+    "share": pcn.SHARE,
+    "ecn": pcn.ECN,
     "defaults": pcn.DEFAULTS,
     "link": pcn.LINK,
     "flow": pcn.FLOW,
@@ -76,7 +79,7 @@ def allowed(schema: Mapping[str, Any]) -> st.SearchStrategy[Any]:
             return st.booleans()
         case "integer":
             return st.integers(schema.get("minimum", 0), schema.get("maximum", 2**31))
-    return st.floats(0.1, 100)
+    return st.floats(0.1, min(100, schema.get("maximum", 100)))
 
 
 def test_schema_has_the_reader_s_fields() -> None:

@@ -266,7 +266,7 @@ def test_accounts_agree_and_nothing_is_lost(
     shares: list[Share], last: Share, size: int, senders: int, lossy: bool, response_s: float
 ) -> None:
     """Whatever the thresholds: the pool is never more than full, its account is the sum of its shares', lossless flows
-    arrive whole, and in the end nothing is inside and nobody is paused."""
+    arrive whole, and in the end nothing is inside and no class is paused."""
     topology = with_buffer(star(5), SharedBuffer(size, (*shares, last)))
     with VirtualNetwork(topology, PFC_ONLY, response_s=response_s) as network:
         incast(network, senders, size_bytes=100_000)

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from topologies import naming
 from topologies.buffers import SharedBuffer
+from topologies.ecn import EcnThresholds
 from topologies.errors import nearest
 from topologies.formats.source import FormatError, Source
 from topologies.lossless import PFC
@@ -49,6 +50,7 @@ class _Switch(NamedTuple):
     arbitration: str
     output: OutputBuffer | None
     buffer: SharedBuffer | None
+    ecn: tuple[EcnThresholds, ...]
 
 
 @dataclass(frozen=True)
@@ -82,9 +84,10 @@ class Draft:
         arbitration: str = FIFO,
         output: OutputBuffer | None = None,
         buffer: SharedBuffer | None = None,
+        ecn: tuple[EcnThresholds, ...] = (),
     ) -> None:
         self._new(line, name)
-        self.switches[name] = _Switch(line, device_id, arbitration, output, buffer)
+        self.switches[name] = _Switch(line, device_id, arbitration, output, buffer, ecn)
         self._within(line, len(self.switches), MOST_SWITCHES, "switches")
 
     def link(self, line: int, a: End, b: End, rate_bps: float, delay_s: float) -> None:
@@ -127,7 +130,12 @@ class Draft:
         free = (number for number in range(1, len(draft.switches) + 1 + len(numbers)) if number not in numbers)
         switches = tuple(
             Switch(
-                name, next(free) if one.device_id is None else one.device_id, one.arbitration, one.output, one.buffer
+                name,
+                next(free) if one.device_id is None else one.device_id,
+                one.arbitration,
+                one.output,
+                one.buffer,
+                one.ecn,
             )
             for name, one in draft.switches.items()
         )

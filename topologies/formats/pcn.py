@@ -12,6 +12,7 @@ from typing import Any
 from softswitch.units import Kind, quantity, quantity_text
 from topologies import lossless
 from topologies.buffers import Share, SharedBuffer
+from topologies.ecn import EcnThresholds
 from topologies.formats.draft import Draft, End
 from topologies.formats.source import Format, FormatError, Source
 from topologies.lossless import CREDITS, DATA_CLASS, PFC
@@ -97,12 +98,20 @@ BUFFER: dict[str, Field] = {
     "size": needed(_quantity("size")),
     "shares": optional(lambda node: tuple(node.elements(_share)), (Share(),)),
 }
+ECN: dict[str, Field] = {
+    "k_min": needed(_quantity("size")),
+    "k_max": needed(_quantity("size")),
+    "p_max": needed(_quantity("number")),
+    "rate": optional(_quantity("rate")),
+    "port": optional(_count),
+}
 SWITCH: dict[str, Field] = {
     "name": needed(_text),
     "id": optional(_count),
     "arbitration": optional(_one_of(FIFO, ROUND_ROBIN), FIFO),
     "output": optional(lambda node: _output(node.fields(OUTPUT))),
     "buffer": optional(lambda node: _buffer(node)),
+    "ecn": optional(lambda node: tuple(node.elements(_ecn)), ()),
 }
 LINK: dict[str, Field] = {
     "a": needed(lambda node: node.value(_end)),
@@ -158,6 +167,14 @@ def _share(node: Node) -> Share:
         raise node.fail(str(error)) from None
 
 
+def _ecn(node: Node) -> EcnThresholds:
+    found = node.fields(ECN)
+    try:
+        return EcnThresholds(*(found[name] for name in ECN))
+    except TopologyError as error:
+        raise node.fail(str(error)) from None
+
+
 def _buffer(node: Node) -> SharedBuffer:
     found = node.fields(BUFFER)
     try:
@@ -200,7 +217,7 @@ def _topology(source: Source, node: Node, split_hosts: int) -> Topology:
     for at, one in found["hosts"]:
         draft.host(at.line, one["name"], one["ip"], one["mac"])
     for at, one in found["switches"]:
-        draft.switch(at.line, one["name"], one["id"], one["arbitration"], one["output"], one["buffer"])
+        draft.switch(at.line, one["name"], one["id"], one["arbitration"], one["output"], one["buffer"], one["ecn"])
     for at, one in found["links"]:
         both = {name: found["defaults"][name] if one[name] is None else one[name] for name in ("rate", "delay")}
         for name, value in both.items():
@@ -285,7 +302,20 @@ def _switch(one: Switch) -> dict[str, Any]:
     if one.buffer is not None:
         shares = [_share_fields(share) for share in one.buffer.shares]
         made["buffer"] = {"size": _exact("size", one.buffer.size_bytes), "shares": shares}
+    if one.ecn:
+        made["ecn"] = [_ecn_fields(thresholds) for thresholds in one.ecn]
     return made
+
+
+def _ecn_fields(one: EcnThresholds) -> dict[str, Any]:
+    made = {
+        "k_min": _exact("size", one.k_min_bytes),
+        "k_max": _exact("size", one.k_max_bytes),
+        "p_max": one.p_max,
+        "rate": None if one.rate_bps is None else _exact("rate", one.rate_bps),
+        "port": one.port,
+    }
+    return {key: value for key, value in made.items() if value is not None}
 
 
 def _share_fields(one: Share) -> dict[str, Any]:
@@ -346,7 +376,7 @@ def _recognises(source: Source) -> bool:
 
 _FIELDS = {
     "`hosts`": "each a name, or `{name, ip, mac}`; without an address the next one of 10.0.0.1 ...",
-    "`switches`": "each a name, or `{name, id, arbitration, output, buffer}`; without an id, its place",
+    "`switches`": "each a name, or `{name, id, arbitration, output, buffer, ecn}`; without an id, its place",
     "`links`": "`{a, b, rate, delay}`: ends are a node or `NODE:PORT`, without a port the next one; the rate is each "
     "way, the delay one way",
     "`defaults`": "`{rate, delay}` of links that give none",
