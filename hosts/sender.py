@@ -92,6 +92,11 @@ class SentFlow(NicFlow):
                 f"{configured.scheme.name}: its RP has exact_marks, and receivers here acknowledge what requests it "
                 "alone: use an acknowledgement of each packet, or virtual time"
             )
+        if self.rp.paths is not None and self.rp.paths.sprays:
+            raise SchemeError(
+                f"{configured.scheme.name}: its RP sends a flow's packets over several paths, and receivers here take "
+                "packets in order: use virtual time"
+            )
         self._frames = [ctypes.create_string_buffer(one, len(one)) for one in (frame, last_frame)]
         self.frame, self.last_frame = map(ctypes.addressof, self._frames)
         self.wants_acks = False

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from hosts.algorithms import find_scheme as find_scheme
     from hosts.algorithms.parameters import Parameters as Parameters
     from hosts.algorithms.parameters import parameter as parameter
+    from hosts.paths import Paths as Paths
     from hosts.reliability import Reliability as Reliability
     from hosts.reliability import Repeats as Repeats
     from lab import flows as flows
@@ -74,6 +75,7 @@ _HOME = {
     "experiments.runner": "run",
     "hosts.algorithms": _ALGORITHMS,
     "hosts.algorithms.parameters": "Parameters parameter",
+    "hosts.paths": "Paths",
     "hosts.reliability": "Reliability Repeats",
     "lab": "flows links logs supervisor",
     "lab.attach": "attach",

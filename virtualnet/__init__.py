@@ -12,6 +12,7 @@ from virtualnet.errors import CallbackError, VirtualError
 from virtualnet.frames import Arrivals, Arrived
 from virtualnet.samples import Samples, Source
 from virtualnet.timed import TimedNetwork
+from virtualnet.trimming import Trimming
 
 __all__ = [
     "Arrivals",
@@ -23,5 +24,6 @@ __all__ = [
     "Source",
     "TimedNetwork",
     "Totals",
+    "Trimming",
     "VirtualError",
 ]

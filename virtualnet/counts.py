@@ -11,7 +11,7 @@ from virtualnet import native
 class LinkStats:
     """One direction of a link, named by the port it leaves. `paused_s`: from XOFF to XON, for PAUSEs sent over it,
     summed over classes; `pause_by_class` counts the PAUSEs of each. `refused`: tail drops at its output queues;
-    `refused_by_class`: at each one.
+    `refused_by_class`: at each one, of which `trimmed_by_class` were trimmed, and the others are lost.
     `expired`: PAUSEs of its classes that ran out. `output_bytes`: what is in its output buffer, or on its way there
     through the fabric; 0 without one.
     With credits, `fc_packets` are flow control packets, and `starved_s` is how long its classes had none for a frame,
@@ -42,6 +42,7 @@ class LinkStats:
     overrun: int = 0
     pause_by_class: tuple[int, ...] = (0,) * native.CLASSES
     refused_by_class: tuple[int, ...] = (0,) * native.CLASSES
+    trimmed_by_class: tuple[int, ...] = (0,) * native.CLASSES
 
 
 @dataclass(frozen=True)

@@ -92,7 +92,19 @@ class LinkStats(ctypes.Structure):
         ],
         ("pause_by_class", _u64 * CLASSES),
         ("refused_by_class", _u64 * CLASSES),
+        ("trimmed_by_class", _u64 * CLASSES),
     ]  # fmt: skip
+
+
+class Trimming(ctypes.Structure):
+    """struct sw_trimming."""
+
+    _fields_ = [
+        ("size", ctypes.c_uint16),
+        *[(name, _u8) for name in ("dscp_value", "queue_index", "queues")],
+        ("weight", _u32),
+        ("turns", _u32),
+    ]
 
 
 class Disturbance(ctypes.Structure):
@@ -178,6 +190,7 @@ _SIGNATURES: dict[str, tuple[Any, list[Any]]] = {
     "vn_call_for_cpu": (_int, [_u32, _u32]),
     "vn_store_whole": (_int, [_u32]),
     "vn_set_queue": (_int, [_u32, _u32, _u32, _u64]),
+    "vn_set_trimming": (_int, [_u32, ctypes.POINTER(Trimming)]),
     "vn_now": (_u64, []),
     "vn_add_link": (_i64, [_u32, _u16, _u32, _u16, _u64, _u64]),
     "vn_set_link": (_int, [_u32, _u64, _bool]),

@@ -11,7 +11,7 @@ import ctypes
 import math
 import os
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType, TracebackType
 from typing import Literal, TypeVar
@@ -30,6 +30,7 @@ from virtualnet.samples import Samples, Source
 from virtualnet.shared_buffers import SharedBuffers
 from virtualnet.sources import LinkSources
 from virtualnet.times import picoseconds
+from virtualnet.trimming import DEFAULT, Trimming
 
 _Network = TypeVar("_Network", bound="TimedNetwork")
 _CHUNK = 200_000
@@ -167,6 +168,17 @@ class TimedNetwork(LinkSources, Frames, SharedBuffers):
         self._check(
             self._library.vn_set_queue(self._changing(), self.link(switch, port), traffic_class, depth, rate_pps)
         )
+
+    def set_trimming(self, switch: str, port: int, classes: Iterable[int], trimming: Trimming = DEFAULT) -> None:
+        """Packets that the queues of these classes refuse (`set_queue`) are trimmed, if flow control doesn't protect
+        them. Sets the queue of trimmed packets, too."""
+        numbers = set(classes)
+        if not numbers <= set(range(native.CLASSES)):
+            raise VirtualError(f"classes {sorted(numbers)}: there are 0 to {native.CLASSES - 1}")
+        mask = sum(1 << one for one in numbers)
+        raw = native.Trimming(trimming.size, trimming.dscp_value, trimming.queue_index, mask, trimming.weight)
+        self._check(self._library.vn_set_trimming(self._changing(), self.link(switch, port), ctypes.byref(raw)))
+        self.set_queue(switch, port, trimming.queue_index, depth=trimming.depth)
 
     def link(self, node: str, port: int) -> int:
         """Returns the engine's number of the direction that leaves `node` by `port`, for `call`."""
@@ -324,6 +336,7 @@ class TimedNetwork(LinkSources, Frames, SharedBuffers):
             raw.packets, raw.bytes, raw.pause, raw.resume, raw.paused_ps / 1e12, raw.refused, raw.held_max,
             raw.held_limit, raw.expired, raw.output_bytes, raw.held_bytes, raw.fc_packets, raw.starved_ps / 1e12,
             raw.lost, raw.repeated, raw.overrun, tuple(raw.pause_by_class), tuple(raw.refused_by_class),
+            tuple(raw.trimmed_by_class),
         )  # fmt: skip
 
     def deadlock(self) -> Deadlock | None:

@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from enum import IntEnum
 from typing import NamedTuple
 
+from hosts.paths import Paths
+
 
 class Mark(IntEnum):
     """The state that congestion points write into a packet, and notifications report of a flow: the ECN field's values.
@@ -130,6 +132,7 @@ class ReactionPoint:
     an RP has neither a segment nor, at its start, a window, its flow's packets aren't acknowledged.
     `exact_marks`: what came before a change between packets marked CE and others is acknowledged before it, so that an
     acknowledgement's mark is that of each packet that it acknowledges (DCTCP's receiver). It doesn't change.
+    `paths`: which of equal paths its packets take, where the network has no setting; None: one. It doesn't change.
     `needs_rec_rate`: CNPs without a rate (RecRate 0), as other schemes and RoCE NICs send them, are none of this
     scheme's. Hosts count and drop them.
     """
@@ -141,6 +144,7 @@ class ReactionPoint:
     due_bytes: int | None = None
     segment_bytes: int | None = None
     exact_marks: bool = False
+    paths: Paths | None = None
     needs_rec_rate: bool = False
 
     def on_start(self, now_s: float) -> None:

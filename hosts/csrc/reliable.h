@@ -27,8 +27,9 @@ enum reliable_fates { RELIABLE_SENT, RELIABLE_ACKED, RELIABLE_LOST };
 
 /* A start whose fate isn't known. */
 struct reliable_start {
-    uint64_t number, left;
+    uint64_t number, left; /* number: RELIABLE_NONE, if a NAK named it since */
 };
+#define RELIABLE_NONE UINT64_MAX
 
 struct reliable {
     struct transport flow; /* first. With go-back-N `sent` goes back, and what is behind it isn't in flight */
@@ -159,7 +160,8 @@ static inline uint64_t reliable_overtaken(struct reliable *reliable, uint64_t le
     uint64_t lost = 0;
     for (; reliable->starts.count != 0; ring_pop(&reliable->starts)) {
         const struct reliable_start *start = ring_at(&reliable->starts, 0);
-        if (start->number < flow->acked || *reliable_fate(reliable, start->number) != RELIABLE_SENT) continue;
+        if (start->number < flow->acked || start->number == RELIABLE_NONE) continue;
+        if (*reliable_fate(reliable, start->number) != RELIABLE_SENT) continue;
         if (start->left >= left || left - start->left <= reliable->reordering) break;
         reliable_lose(reliable, start->number);
         lost += reliable_bytes(flow, start->number);
@@ -192,6 +194,29 @@ static inline uint64_t reliable_number(const struct reliable *reliable, uint32_t
     return behind < reliable->end ? reliable->end - 1 - behind : reliable->end;
 }
 
+/* Selective repeat: the packet that was to be acknowledged isn't in flight any more, as its acknowledgement has come, or won't. */
+static inline void reliable_settle(struct reliable *reliable)
+{
+    struct transport *flow = &reliable->flow;
+    if (flow->asked <= flow->acked || reliable->kind != SELECTIVE) return;
+    if (*reliable_fate(reliable, flow->asked - 1) != RELIABLE_SENT) flow->asked = flow->acked;
+}
+
+/* The start at this time, among those whose fate isn't known; NULL: it isn't. They are in order of time. */
+static inline struct reliable_start *reliable_start_at(const struct reliable *reliable, uint64_t left)
+{
+    uint32_t first = 0, end = reliable->starts.count;
+    while (first < end) {
+        uint32_t middle = first + (end - first) / 2;
+        const struct reliable_start *start = ring_at(&reliable->starts, middle);
+        if (start->left < left) first = middle + 1;
+        else end = middle;
+    }
+    if (first == reliable->starts.count) return NULL;
+    struct reliable_start *start = ring_at(&reliable->starts, first);
+    return start->left == left ? start : NULL;
+}
+
 /* An acknowledgement: of the packet with this PSN, and of the first ones, whose number is `in_order` modulo 2^24. `left`: when the
  * packet had. False: no such packets were sent. */
 static inline bool reliable_acknowledged(struct reliable *reliable, uint32_t psn, uint32_t in_order, uint64_t left,
@@ -204,20 +229,28 @@ static inline bool reliable_acknowledged(struct reliable *reliable, uint32_t psn
     if (reliable->kind == SELECTIVE && number >= flow->acked) news->acked = reliable_came(reliable, number);
     if (reliable->end - behind > flow->acked) news->acked += reliable_advance(reliable, reliable->end - behind);
     if (reliable->kind == SELECTIVE) news->lost = reliable_overtaken(reliable, left);
-    if (flow->asked > flow->acked && reliable->kind == SELECTIVE && *reliable_fate(reliable, flow->asked - 1) != RELIABLE_SENT) {
-        flow->asked = flow->acked; /* its acknowledgement has come, or won't */
-    }
+    reliable_settle(reliable);
     return true;
 }
 
-/* A NAK of the packet with this PSN. False: no such packet was sent. */
-static inline bool reliable_refused(struct reliable *reliable, uint32_t psn, struct reliable_news *news)
+/* A NAK of the packet with this PSN, which had left at `left`. Go-back-N: all before it have come. Selective repeat: it was trimmed. False:
+ * no such packet was sent. */
+static inline bool reliable_refused(struct reliable *reliable, uint32_t psn, uint64_t left, struct reliable_news *news)
 {
     struct transport *flow = &reliable->flow;
     uint64_t number = reliable_number(reliable, psn);
     *news = (struct reliable_news){0};
-    if (number >= reliable->end || reliable->kind != GO_BACK_N) return false;
+    if (number >= reliable->end || reliable->kind == LOSSLESS) return false;
     if (number < flow->acked) return true; /* it was acknowledged since */
+    if (reliable->kind == SELECTIVE) {
+        struct reliable_start *start = reliable_start_at(reliable, left);
+        if (start == NULL || start->number != number || *reliable_fate(reliable, number) != RELIABLE_SENT) return true;
+        start->number = RELIABLE_NONE;
+        reliable_lose(reliable, number);
+        news->lost = reliable_bytes(flow, number);
+        reliable_settle(reliable);
+        return true;
+    }
     news->acked = reliable_advance(reliable, number);
     news->lost = transport_in_flight(flow);
     flow->sent = flow->asked = number;
@@ -249,7 +282,8 @@ struct reliable_receiver {
     bool exact;   /* it acknowledges what came before a change between CE and no CE: DCTCP's (SIGCOMM'10, Fig. 8) */
     bool refused; /* go-back-N: a NAK names `next` */
     bool waits, ce; /* a packet that isn't acknowledged, the latest: its mark ... */
-    uint32_t psn;   /* ... its PSN ... */
+    uint16_t path; /* ... its path ... */
+    uint32_t psn;  /* ... its PSN ... */
     uint64_t left;  /* ... and what its acknowledgement brings back */
     uint64_t next;  /* all packets before this number have come */
     uint64_t beyond; /* this number and those above haven't */
@@ -318,6 +352,22 @@ static inline enum reliable_answer reliable_take(struct reliable_receiver *recei
         receiver->came[receiver->next % receiver->capacity / 64] &= ~(UINT64_C(1) << receiver->next % 64);
     }
     return gap || asks ? RELIABLE_ACK : RELIABLE_SILENT;
+}
+
+/* The headers of a packet have come, its payload was trimmed. Returns how it is answered at once; a NAK names it, or, with go-back-N,
+ * `next`. */
+static inline enum reliable_answer reliable_trimmed(struct reliable_receiver *receiver, uint32_t psn)
+{
+    int32_t ahead = (int32_t)((psn - (uint32_t)receiver->next) << 8) >> 8;
+    uint64_t number = receiver->next + (uint64_t)(int64_t)ahead;
+    if (receiver->kind == LOSSLESS) return RELIABLE_SILENT;
+    if (ahead < 0) return RELIABLE_ACK;
+    if (receiver->kind == GO_BACK_N) {
+        bool first = !receiver->refused || ahead == 0; /* it was sent again for that NAK */
+        receiver->refused = true;
+        return first ? RELIABLE_NAK : RELIABLE_SILENT;
+    }
+    return number < receiver->beyond && reliable_came_in(receiver, number) ? RELIABLE_ACK : RELIABLE_NAK;
 }
 
 #endif

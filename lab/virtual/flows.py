@@ -11,6 +11,7 @@ from typing import NamedTuple
 from hosts import compiled, wire
 from hosts.algorithms import Configured, NotificationPoint, ReactionPoint, SchemeError, window_phase
 from hosts.algorithms.base import check_rate, check_window
+from hosts.paths import BY_FLOW, Paths
 from hosts.reliability import LOSSLESS, Reliability, Repeats
 from lab.virtual import native
 from topologies.errors import error_text
@@ -115,9 +116,10 @@ def configure(
     group: int = native.NO_GROUP,
     in_c: bool = True,
     reliability: Reliability = LOSSLESS,
+    paths: Paths | None = None,
 ) -> tuple[native.FlowConfig, ReactionPoint, NotificationPoint]:
     """What the engine needs of a flow, and the flow's two ends; `start_s` None: it waits for others; `end_s` None: its
-    bytes alone end it; `in_c`: the RP in C, if the scheme has one. Raises VirtualError."""
+    bytes alone end it; `in_c`: the RP in C, if the scheme has one; `paths` None: the RP's. Raises VirtualError."""
     if not 1 <= payload_bytes <= MAX_PAYLOAD:
         raise VirtualError(f"flow {spec.id}: a payload of {payload_bytes} bytes: 1 to {MAX_PAYLOAD} are possible")
     try:
@@ -150,6 +152,9 @@ def configure(
             last = wire.data_headers(ends, spec.id, last_bytes, last=True, dscp=dscp, reliable=reliable)
     except wire.WireError as error:
         raise VirtualError(f"flow {spec.id}: {error}") from None
+    paths = paths or rp.paths or BY_FLOW
+    src_ip = int.from_bytes(src.ip, "big")
+    ports = paths.ports_of(seed, src_ip, spec.id) if paths.sprays else ()
     period_ps = 0 if np.period_s is None else picoseconds(np.period_s)
     config = native.FlowConfig(
         src=src.node,
@@ -166,7 +171,7 @@ def configure(
         start_ps=NEVER if start_s is None else picoseconds(start_s),
         end_ps=NEVER if end_s is None else picoseconds(end_s),
         period_ps=period_ps,
-        phase_ps=int(window_phase(np, seed, int.from_bytes(src.ip, "big"), spec.id) * period_ps) if period_ps else 0,
+        phase_ps=int(window_phase(np, seed, src_ip, spec.id) * period_ps) if period_ps else 0,
         timer_ps=NEVER if start_s is None else timer_ps(rp),
         due_bytes=NEVER if first.due_bytes is None else first.due_bytes,
         rate_bps=min(first.rate_bps, limit_bps(spec)),
@@ -176,6 +181,10 @@ def configure(
         every=every,
         reliability=reliability.repeats,
         exact_marks=rp.exact_marks,
+        avoids=paths.avoid,
+        n_ports=len(ports),
+        ports=(ctypes.c_uint16 * len(ports))(*ports) if ports else None,
+        gap_ps=picoseconds(paths.gap_s) if paths.per == "flowlet" else 0,
         timeout_ps=picoseconds(reliability.timeout_s),
         reordering_ps=picoseconds(reliability.reordering_s),
         needs_rec_rate=rp.needs_rec_rate,

@@ -20,6 +20,7 @@ from controller.in_process import InProcessSwitch
 from controller.programs import Program
 from hosts import wire
 from hosts.algorithms import Ack, Cnm, Cnp, Configured, Loss, Mark, Window
+from hosts.paths import Paths
 from hosts.reliability import LOSSLESS, Reliability
 from lab.virtual.flows import Nic, VirtualFlow, configure
 from lab.virtual.latency import BUCKETS, Latency
@@ -45,6 +46,7 @@ class VirtualNetwork(TimedNetwork, Sources):
     `response_s`: from the arrival of a PFC frame to its effect. `pfc` False: no PFC outside the program, for those
     that do it themselves. `cpu_port`: of every switch, by which packets come from its controller and go there; 0: none.
     `reliability`: by class, what its flows do about lost packets; of other classes nothing is repeated.
+    `paths`: which of equal paths packets take; None: as the scheme's RP does, by flow if that says nothing.
     No result depends on the rest: `queues` is how events wait for their turn, each node's by themselves or all in one
     queue; `inplace` False takes the program's general form; `prefetch` False doesn't fetch the state of coming events
     into the processor's caches; `threads` run it; `in_c` False runs RPs in Python even where the scheme has them in
@@ -69,6 +71,7 @@ class VirtualNetwork(TimedNetwork, Sources):
         in_c: bool = True,
         cpu_port: int = 0,
         reliability: Mapping[int, Reliability] = MappingProxyType({}),
+        paths: Paths | None = None,
     ) -> None:
         self.topology = topology
         self.scheme = scheme
@@ -83,6 +86,7 @@ class VirtualNetwork(TimedNetwork, Sources):
         self._payload_bytes = payload_bytes
         self._in_c = in_c
         self._reliability = reliability
+        self._paths = paths
         self._nics: dict[str, Nic] = {}
         self._by_index: list[VirtualFlow] = []
         self._groups: dict[str, int] = {}
@@ -127,10 +131,16 @@ class VirtualNetwork(TimedNetwork, Sources):
         for switch in self.switches.values():
             switch.close()
 
-    def add_flow(self, spec: FlowSpec, start_s: float | None = None, end_s: float | None = None) -> VirtualFlow:
+    def add_flow(
+        self,
+        spec: FlowSpec,
+        start_s: float | None = None,
+        end_s: float | None = None,
+        paths: Paths | None = None,
+    ) -> VirtualFlow:
         """A flow between hosts of the topology, from `start_s` (simulated seconds; default: the spec's) to `end_s`
         (default: the spec's duration later). One that waits for others, which are there already and haven't arrived,
-        starts `start_s` after them."""
+        starts `start_s` after them. `paths`: default: the network's."""
         if spec.id in self.flows:
             raise VirtualError(f"flow {spec.id} is there already")
         start_s = spec.start_s if start_s is None else start_s
@@ -161,6 +171,7 @@ class VirtualNetwork(TimedNetwork, Sources):
             group,
             self._in_c,
             reliability,
+            paths or self._paths,
         )
         index = self._check(self._library.vn_add_flow(self._changing(), ctypes.byref(config), rp, np_))
         for other in spec.after:

@@ -6,4 +6,4 @@ MODULES = (
     "cache.objects",  # C sources to shared objects
     *("errors", "namespace", "private", "python_process", "signals", "units"),  # what every program of the project uses
 )
-HEADERS = ("cache_lines.h", "generator.h", "internal.h", "pipeline.h", "rules.h")
+HEADERS = ("cache_lines.h", "generator.h", "internal.h", "pipeline.h", "rules.h", "trim.h")

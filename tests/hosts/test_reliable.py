@@ -40,9 +40,9 @@ bool acknowledged(struct reliable *sender, uint32_t psn, uint32_t in_order, uint
 {
     return reliable_acknowledged(sender, psn, in_order, left, (struct reliable_news *)news);
 }
-bool refused(struct reliable *sender, uint32_t psn, uint64_t *news)
+bool refused(struct reliable *sender, uint32_t psn, uint64_t left, uint64_t *news)
 {
-    return reliable_refused(sender, psn, (struct reliable_news *)news);
+    return reliable_refused(sender, psn, left, (struct reliable_news *)news);
 }
 void timeout(struct reliable *sender, uint64_t *news) { reliable_timeout(sender, (struct reliable_news *)news); }
 uint64_t repeated(const struct reliable *sender) { return sender->repeated; }
@@ -58,6 +58,7 @@ uint32_t take(struct reliable_receiver *receiver, uint32_t psn, bool acks, bool 
 {
     return reliable_take(receiver, psn, acks, fresh);
 }
+uint32_t trimmed(struct reliable_receiver *receiver, uint32_t psn) { return reliable_trimmed(receiver, psn); }
 uint64_t next_of(const struct reliable_receiver *receiver) { return receiver->next; }
 """
 SILENT, ACK, NAK = range(3)
@@ -76,12 +77,13 @@ def core() -> ctypes.CDLL:
         "in_flight": (u64, [pointer]),
         "start": (u64, [pointer, u64, pointer]),
         "acknowledged": (flag, [pointer, u32, u32, u64, pointer]),
-        "refused": (flag, [pointer, u32, pointer]),
+        "refused": (flag, [pointer, u32, u64, pointer]),
         "timeout": (None, [pointer, pointer]),
         "repeated": (u64, [pointer]),
         "receiver_new": (pointer, [u32, u64]),
         "receiver_free": (None, [pointer]),
         "take": (u32, [pointer, u32, flag, pointer]),
+        "trimmed": (u32, [pointer, u32]),
         "next_of": (u64, [pointer]),
     }
     for name, (result, arguments) in signatures.items():
@@ -103,7 +105,7 @@ class Channel:
         self.sender = core().sender_new(ctypes.addressof(flow), kind, 0)
         self.receiver = core().receiver_new(kind, first)
         self.now = 0
-        self.forward: deque[tuple[int, int, bool]] = deque()  # number, when it left, AckReq
+        self.forward: deque[tuple[int, int, bool, bool]] = deque()  # number, when it left, AckReq, trimmed
         self.back: deque[tuple[int, int, int, int]] = deque()  # answer, PSN, packets in order, when its packet left
         self.first, self.in_flight, self.known = first, dict[int, int](), set[int]()
         self.taken: list[int] = []
@@ -121,7 +123,7 @@ class Channel:
         if not self.in_flight and not core().complete(self.sender):  # neither an answer nor the timer would come
             assert core().is_open(self.sender)
 
-    def send(self, lost: bool) -> bool:
+    def send(self, lost: bool, trimmed: bool = False) -> bool:
         """False: the window is full, or nothing is left."""
         if not core().is_open(self.sender):
             return False
@@ -134,19 +136,22 @@ class Channel:
         if before + self.size(number) > self.window_bytes:  # then no request was on its way, and this is one
             assert asks.value
         if not lost:
-            self.forward.append((number, self.now, asks.value))
+            self.forward.append((number, self.now, asks.value, trimmed))
         self.check()
         return True
 
     def arrive(self, lost: bool) -> None:
         """The first packet arrives; its answer may be lost."""
-        number, left, asks = self.forward.popleft()
+        number, left, asks, trimmed = self.forward.popleft()
         fresh = ctypes.c_bool()
-        answer = core().take(self.receiver, number % PSNS, asks, ctypes.addressof(fresh))
+        if trimmed:
+            answer = core().trimmed(self.receiver, number % PSNS)
+        else:
+            answer = core().take(self.receiver, number % PSNS, asks, ctypes.addressof(fresh))
         if fresh.value:
             self.taken.append(number)
         in_order = core().next_of(self.receiver)
-        psn = (in_order if answer == NAK else number) % PSNS
+        psn = (in_order if answer == NAK and self.kind is Repeats.GO_BACK_N else number) % PSNS
         if answer != SILENT and not lost:
             self.back.append((answer, psn, in_order, left))
 
@@ -155,18 +160,24 @@ class Channel:
         answer, psn, in_order, left = self.back.popleft()
         news = (ctypes.c_uint64 * 2)()
         if answer == NAK:
-            assert core().refused(self.sender, psn, ctypes.addressof(news))
+            assert core().refused(self.sender, psn, left, ctypes.addressof(news))
         else:
             assert core().acknowledged(self.sender, psn, in_order % PSNS, left, ctypes.addressof(news))
         come = set(range(self.first, in_order))
-        if self.kind is Repeats.SELECTIVE:
-            come.add(in_order + (psn - in_order + PSNS // 2) % PSNS - PSNS // 2)
+        number = in_order + (psn - in_order + PSNS // 2) % PSNS - PSNS // 2
+        trimmed = answer == NAK and self.kind is Repeats.SELECTIVE
+        if trimmed:
+            come = set()
+        elif self.kind is Repeats.SELECTIVE:
+            come.add(number)
         new = come - self.known
         self.known |= come
         assert news[0] == sum(map(self.size, new))
         self.in_flight = {n: at for n, at in self.in_flight.items() if n not in self.known}
         lost: dict[int, int] = {}
-        if self.kind is Repeats.SELECTIVE:
+        if trimmed:
+            lost = {n: at for n, at in self.in_flight.items() if (n, at) == (number, left)}
+        elif self.kind is Repeats.SELECTIVE:
             lost = {n: at for n, at in self.in_flight.items() if at < left}
         elif answer == NAK and in_order >= max(self.known, default=-1) + 1:
             lost = dict(self.in_flight)
@@ -208,7 +219,7 @@ def disturb(channel: Channel, p_lose: float, rng: Random) -> None:
     """Something happens."""
     step = rng.randrange(100)
     if step < 40:
-        channel.send(rng.random() < p_lose)
+        channel.send(rng.random() < p_lose, rng.random() < p_lose)
     elif step < 70 and channel.forward:
         channel.arrive(rng.random() < p_lose)
     elif step < 98 and channel.back:
@@ -307,7 +318,7 @@ def test_sender_refuses_answers_of_packets_that_were_not_sent() -> None:
         channel.send(False)
     assert not core().acknowledged(channel.sender, 4, 0, 1, ctypes.addressof(news))
     assert not core().acknowledged(channel.sender, 3, 5, 1, ctypes.addressof(news))
-    assert not core().refused(channel.sender, 4, ctypes.addressof(news))
+    assert not core().refused(channel.sender, 4, 4, ctypes.addressof(news))
     channel.check()
     channel.close()
 
@@ -317,7 +328,7 @@ def test_nak_of_a_packet_that_was_acknowledged_since_changes_nothing() -> None:
     for _ in range(4):
         channel.send(False)
     assert core().acknowledged(channel.sender, 1, 2, 1, ctypes.addressof(news))
-    assert core().refused(channel.sender, 0, ctypes.addressof(news))
+    assert core().refused(channel.sender, 0, 1, ctypes.addressof(news))
     assert (news[0], news[1], core().in_flight(channel.sender)) == (0, 0, 2 * FRAME)
     channel.close()
 
@@ -327,12 +338,49 @@ def test_sender_that_goes_back_waits_for_no_request_of_before() -> None:
     channel, news = Channel(Repeats.GO_BACK_N, 20, 1e9, 3), (ctypes.c_uint64 * 2)()
     for _ in range(5):
         channel.send(False)
-    assert core().refused(channel.sender, 0, ctypes.addressof(news))
+    assert core().refused(channel.sender, 0, 1, ctypes.addressof(news))
     channel.in_flight = {}
     channel.send(False)
     NativeTransport.from_address(channel.sender).window_bytes = 1
     assert core().is_open(channel.sender)
     channel.close()
+
+
+def test_trimmed_packet_is_repeated_once_for_each_time() -> None:
+    """Selective repeat: its NAK brings back when it had left, so a second one of that start changes nothing."""
+    channel, news = Channel(Repeats.SELECTIVE, 20, 1e9, 1), (ctypes.c_uint64 * 2)()
+    for number in range(5):
+        channel.send(False, number == 2)
+    while channel.forward:
+        channel.arrive(False)
+    nak = next(one for one in channel.back if one[0] == NAK)
+    assert nak[1] == 2
+    while channel.back:
+        channel.answer()
+    assert channel.send(False)  # packet 2 again
+    assert 2 in channel.in_flight
+    assert core().refused(channel.sender, 2, nak[3], ctypes.addressof(news))
+    assert (news[0], news[1]) == (0, 0)
+    channel.finish()
+    assert core().repeated(channel.sender) == 1
+    channel.close()
+
+
+def test_receiver_answers_trimmed_packets_by_what_it_has() -> None:
+    fresh = ctypes.c_bool()
+    for kind, wanted in (
+        (Repeats.SELECTIVE, [NAK, ACK, NAK, ACK, NAK]),
+        (Repeats.GO_BACK_N, [NAK, SILENT, NAK, ACK, SILENT]),
+        (Repeats.NOTHING, [SILENT] * 5),
+    ):
+        receiver = core().receiver_new(kind, 0)
+        for psn in (0, 1, 3):
+            core().take(receiver, psn, False, ctypes.addressof(fresh))
+        if kind is Repeats.GO_BACK_N:  # the NAK of 2 is on its way: 2 was sent again, and others come behind it
+            assert core().trimmed(receiver, 4) == SILENT
+        answers = [core().trimmed(receiver, psn) for psn in (2, 3, 2, 1, 4)]
+        assert answers == wanted
+        core().receiver_free(receiver)
 
 
 def test_receiver_refuses_what_comes_behind_a_missing_packet_once() -> None:

@@ -23,6 +23,7 @@
 #include "switches/generator.c"
 #include "switches/cpu.c"
 #include "switches/paths.c"
+#include "switches/trim.c"
 #include "switches/port.c"
 #include "switches/fabric.c"
 #include "switches/round_robin.c"

@@ -11,6 +11,7 @@
 #include "base.h"
 
 struct sw_switch;
+struct sw_trimming;
 struct vn_context;
 struct vn_net; /* begins with its vn_context: a handle of the one is one of the other */
 
@@ -94,6 +95,9 @@ int vn_set_link(struct vn_context *, uint32_t link, uint64_t rate_bps, bool up);
  * lossless classes the depth doesn't limit the queue. Depth 65535: there is no such queue, and each packet is refused. */
 int vn_set_queue(struct vn_context *, uint32_t link, uint32_t class, uint32_t depth, uint64_t rate);
 
+/* Packets that a class's queue at the start of a link refuses are trimmed: see softswitch/csrc/trim.h. */
+int vn_set_trimming(struct vn_context *, uint32_t link, const struct sw_trimming *);
+
 /* PFC at the switch where `link` ends. xoff, xon: thresholds in bytes on the link's ingress occupancy; quanta: pause time of a PAUSE,
  * which is sent again every refresh_ps; lossless: bit mask of the classes; mac: source address of the frames. */
 int vn_set_pfc(struct vn_context *, uint32_t link, uint32_t xoff, uint32_t xon, uint16_t quanta, uint64_t refresh_ps,
@@ -133,6 +137,7 @@ struct vn_link_stats {
     uint64_t overrun; /* frames of lossless classes that found more than held_limit inside, after a PAUSE was lost or late */
     uint64_t pause_by_class[VN_CLASSES]; /* `pause`, by the class that is paused */
     uint64_t refused_by_class[VN_CLASSES];
+    uint64_t trimmed_by_class[VN_CLASSES]; /* of those; the others are lost */
 };
 int vn_link_stats(const struct vn_context *, uint32_t link, struct vn_link_stats *);
 

@@ -24,8 +24,9 @@ struct vn_flow_config {
     uint8_t wants_marked; /* the NP has on_marked */
     uint8_t needs_rec_rate; /* the RP wants no CNP without RecRate */
     uint8_t reliability; /* enum reliability of reliable.h */
+    uint8_t avoids; /* paths.h: ports of marked packets */
     uint8_t exact_marks; /* an acknowledgement goes at each change between CE and no CE */
-    uint16_t cnp_bytes, ack_bytes;
+    uint16_t cnp_bytes, ack_bytes, n_ports;
     uint32_t frame_bytes, last_frame_bytes, payload_bytes, last_payload_bytes;
     uint32_t every; /* packets from AckReq to AckReq; 0: no packet has it, but those that fill the window */
     uint64_t packets;   /* 0: no end */
@@ -37,6 +38,8 @@ struct vn_flow_config {
     uint64_t timer_ps, due_bytes; /* the RP's first timer and byte counter; VN_NEVER: none */
     double rate_bps, limit_bps; /* limit_bps: the largest rate, whatever the RP sets */
     double window_bytes; /* INFINITY: none, and it stays so if `every` is 0 */
+    uint64_t gap_ps; /* of flowlets; 0: each packet is one */
+    const uint16_t *ports; /* UDP source ports of a flow with several paths, n_ports; 0 or 1: it has one */
     void *compiled; /* struct reaction_point, of an RP in C, in memory of the RP given beside it; NULL: the RP runs in Python */
     /* Templates, the first bytes of frames, all ECT(0); data, last: a data packet and the flow's last one. The engine writes PSN,
      * AckReq, mark and RecRate. */

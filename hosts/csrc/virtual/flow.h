@@ -7,6 +7,7 @@
 
 #include "hosts/host.h"
 #include "pacing_trees.h"
+#include "paths.h"
 #include "reaction_point.h"
 #include "reliable.h"
 #include "virtual/callback.h"
@@ -27,6 +28,7 @@ struct vn_flow {
     uint8_t priority;
     bool needs_rec_rate; /* for each CNP */
     bool repeats; /* `transport` is a vn_repeat's */
+    bool sprays; /* `paths` isn't NULL */
     _Alignas(64) uint8_t data[VN_TEMPLATE_BYTES]; /* templates, see vn_flow_config */
     uint8_t last_data[VN_TEMPLATE_BYTES];
     /* Sender, at the start and for each notification. */
@@ -55,6 +57,7 @@ struct vn_flow {
     uint64_t timer, out_of_order;
     struct reaction_point *compiled; /* the RP, if it runs in C, in `rp`'s memory */
     bool windowed; /* `transport` isn't NULL */
+    struct paths *paths; /* NULL: its packets have the template's UDP source port */
     struct reliable_receiver *receiver; /* of packets with WIRE_RC_SEND_ONLY; NULL: it has none */
     /* See wait.c. */
     bool waited; /* it starts after others */
@@ -168,7 +171,12 @@ static void vn_nic_changed(struct vn_context *, struct vn_node *); /* chooses th
 /* ---- receiver.c ---- */
 /* Builds the flow's next packet. */
 static void vn_stamp(const struct vn_context *, struct vn_packet *, const struct vn_flow *, bool last);
-static void vn_send_answer(struct vn_context *, uint32_t flow, uint32_t psn, uint64_t stamp, enum reliable_answer);
+struct vn_answered { /* a packet: its PSN, stamp, and UDP source port */
+    uint32_t psn;
+    uint16_t path;
+    uint64_t stamp;
+};
+static void vn_send_answer(struct vn_context *, uint32_t flow, const struct vn_answered *, enum reliable_answer);
 static bool vn_rdma_take(struct vn_context *, struct vn_node *, uint32_t packet);
 static void vn_window_event(struct vn_context *, uint32_t flow);
 static void vn_send_cnp(struct vn_context *, uint32_t flow, uint8_t mark, double rate_bps);
@@ -181,6 +189,8 @@ static void vn_repeat_free(struct vn_flow *);
 static bool vn_repeat_stamp(struct vn_context *, struct vn_packet *, uint32_t flow);
 /* Whether a packet with WIRE_RC_SEND_ONLY is one that hadn't come; `acks`: it is to be acknowledged. Others are answered here. */
 static bool vn_repeat_take(struct vn_context *, uint32_t flow, const struct vn_packet *, const uint8_t *frame, bool *acks);
+/* A packet with WIRE_RC_SEND_ONLY of which the headers have come alone. */
+static void vn_repeat_trimmed(struct vn_context *, uint32_t flow, const struct vn_packet *, const uint8_t *frame);
 /* An acknowledgement or a NAK of a flow that repeats. False: of no packet of its. `lost`: bytes. */
 static bool vn_repeat_answered(struct vn_context *, uint32_t flow, const struct vn_packet *, const uint8_t *frame, uint64_t *acked,
                                uint64_t *lost);

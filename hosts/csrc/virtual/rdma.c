@@ -67,6 +67,11 @@ int64_t vn_add_flow(struct vn_context *context, const struct vn_flow_config *con
     if (config->reliability > SELECTIVE || (config->reliability != LOSSLESS && (config->every == 0 || config->timeout_ps == 0))) {
         return vn_refuse(context, -EINVAL, "to repeat what is lost, a flow needs acknowledgements and a timer");
     }
+    bool acknowledges = config->every != 0 || config->window_bytes < INFINITY;
+    if (config->n_ports > PATHS_MOST) return vn_refuse(context, -EINVAL, "too many UDP source ports of a flow");
+    if (config->n_ports > 1 && acknowledges && config->reliability != SELECTIVE) {
+        return vn_refuse(context, -EINVAL, "a flow of several paths needs selective repeat, as its packets overtake each other");
+    }
     if (!(config->rate_bps > 0) || config->priority >= VN_CLASSES) {
         return vn_refuse(context, -EINVAL, "no rate, or no such class");
     }
@@ -79,7 +84,7 @@ int64_t vn_add_flow(struct vn_context *context, const struct vn_flow_config *con
     }
     bool repeats = config->reliability != LOSSLESS;
     struct transport *transport = NULL;
-    if (config->every != 0 || config->window_bytes < INFINITY) {
+    if (acknowledges) {
         transport = aligned_alloc(64, vn_aligned(repeats ? sizeof(struct vn_repeat) : sizeof *transport));
         if (transport == NULL) return vn_refuse(context, -ENOMEM, "out of memory");
         *transport = (struct transport){
@@ -124,6 +129,7 @@ int64_t vn_add_flow(struct vn_context *context, const struct vn_flow_config *con
         .transport = transport,
         .windowed = transport != NULL,
         .repeats = repeats,
+        .sprays = config->n_ports > 1,
         .compiled = config->compiled,
         .marked_from = config->wants_marked ? 0 : VN_NEVER,
         .needs_rec_rate = config->needs_rec_rate != 0,
@@ -134,7 +140,8 @@ int64_t vn_add_flow(struct vn_context *context, const struct vn_flow_config *con
         .window_first = VN_NEVER,
         .window_end = VN_NEVER,
     };
-    if (!vn_repeat_new(flow, config)) {
+    if (flow->sprays) flow->paths = paths_new(config->ports, config->n_ports, config->gap_ps, config->avoids);
+    if ((flow->sprays && flow->paths == NULL) || !vn_repeat_new(flow, config)) {
         vn_repeat_free(flow);
         rdma->n_flows--;
         return vn_refuse(context, -ENOMEM, "out of memory");

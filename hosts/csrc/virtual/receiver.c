@@ -52,22 +52,23 @@ static void set_mark(uint8_t *frame, uint8_t mark)
     wire_store16(frame + WIRE_IP_CHECKSUM, (uint16_t)~(sum + (sum >> 16)));
 }
 
-/* Of a packet with this PSN and stamp. */
-void vn_send_answer(struct vn_context *context, uint32_t number, uint32_t psn, uint64_t stamp, enum reliable_answer answer)
+/* It takes the packet's path back, by its UDP source port, which the sender finds there. */
+void vn_send_answer(struct vn_context *context, uint32_t number, const struct vn_answered *of, enum reliable_answer answer)
 {
     struct vn_flow *flow = vn_flow_at(context, number);
     uint32_t id = vn_packet_new(context);
     if (id == VN_NONE) return;
     struct vn_packet *packet = vn_packet_at(context, id);
     uint8_t *frame = vn_fill(context, packet, flow->ack);
-    wire_store32(frame + WIRE_PSN, psn);
+    wire_store32(frame + WIRE_PSN, of->psn);
+    wire_store16(frame + WIRE_UDP, of->path);
     if (flow->receiver != NULL) {
         uint32_t syndrome = answer == RELIABLE_NAK ? WIRE_NAK : frame[WIRE_AETH];
         wire_store32(frame + WIRE_AETH, syndrome << 24 | (uint32_t)(flow->receiver->next % WIRE_PSN_RANGE));
     }
     if (flow->mark != 0 && answer == RELIABLE_ACK) set_mark(frame, transport_echo(&flow->mark));
     packet->bytes = flow->ack_bytes;
-    packet->stamp = stamp;
+    packet->stamp = of->stamp;
     packet->flow = number;
     packet->data = false;
     vn_nic_notify(context, &context->nodes[flow->dst], id);
@@ -103,6 +104,13 @@ static void on_data(struct vn_context *context, struct vn_node *node, const stru
     }
     VN_ASSERT(flow->dst == node->number && flow->expected <= 0xffffff);
     bool acks = frame[WIRE_PSN] & WIRE_ACKREQ;
+    bool last = flow->missing != VN_NEVER && (frame[WIRE_BTH + 1] & WIRE_LAST);
+    uint32_t payload = last ? flow->last_payload_bytes : flow->payload_bytes;
+    if (__builtin_expect(packet->bytes < WIRE_PAYLOAD + payload, 0)) { /* it was trimmed */
+        context->pool.lost[number]++;
+        if (frame[WIRE_BTH] == WIRE_RC_SEND_ONLY) vn_repeat_trimmed(context, number, packet, frame);
+        return;
+    }
     if (frame[WIRE_BTH] == WIRE_RC_SEND_ONLY && !vn_repeat_take(context, number, packet, frame, &acks)) return;
     if (psn != flow->expected) flow->out_of_order++;
     flow->expected = (psn + 1) & 0xffffff;
@@ -115,11 +123,10 @@ static void on_data(struct vn_context *context, struct vn_node *node, const stru
         }
     }
     if (flow->window_first == VN_NEVER) flow->window_first = context->now;
-    bool last = flow->missing != VN_NEVER && (frame[WIRE_BTH + 1] & WIRE_LAST);
     flow->received++;
     VN_ASSERT(flow->missing == VN_NEVER || flow->received <= flow->packets);
     flow->received_bytes += packet->bytes;
-    flow->received_payload += last ? flow->last_payload_bytes : flow->payload_bytes;
+    flow->received_payload += payload;
     flow->last = context->now;
     if (ecn == WIRE_CE) {
         flow->marked_ce++;
@@ -134,7 +141,10 @@ static void on_data(struct vn_context *context, struct vn_node *node, const stru
         context->turns.unfinished--;
         if (flow->followers != VN_NONE) vn_wait_arrived(context, number);
     }
-    if (acks) vn_send_answer(context, number, psn, packet->stamp, RELIABLE_ACK);
+    if (acks) {
+        struct vn_answered of = {psn, (uint16_t)wire_load16(frame + WIRE_UDP), packet->stamp};
+        vn_send_answer(context, number, &of, RELIABLE_ACK);
+    }
     if (__builtin_expect(vn_rdma_of(context)->latency != NULL, 0)) note_latency(context, flow, packet);
     callback->flow = number;
     if (ecn == WIRE_CE && context->now >= flow->marked_from) callback->method = VN_ON_MARKED;
@@ -175,10 +185,19 @@ static void on_notification(struct vn_context *context, const struct vn_node *no
         callback->method = VN_ON_CNM;
         callback->feedback = frame[WIRE_CNM_FEEDBACK + 1] & WIRE_MAX_FEEDBACK;
     } else if (ack) {
+        bool refused = flow->repeats && frame[WIRE_AETH] == WIRE_NAK;
         callback->method = VN_ON_ACK;
         callback->feedback = vn_seconds(context->now - packet->stamp);
         callback->psn = wire_load24(frame + WIRE_PSN + 1);
         callback->path = (uint16_t)wire_load16(frame + WIRE_UDP);
+        if (flow->sprays && refused) paths_avoid(flow->paths, callback->path, PATHS_NACK);
+        else if (flow->sprays && callback->mark == WIRE_CE) paths_avoid(flow->paths, callback->path, PATHS_MARK);
+        if (refused && callback->bytes == 0) { /* it acknowledges nothing */
+            callback->method = callback->lost_bytes != 0 ? VN_ON_LOSS : VN_NO_METHOD;
+            callback->timeout = false;
+            callback->bytes = callback->lost_bytes;
+            callback->lost_bytes = 0;
+        }
     } else {
         uint32_t rec_rate = wire_load32(frame + WIRE_REC_RATE);
         if (rec_rate == 0 && flow->needs_rec_rate) {

@@ -28,6 +28,7 @@ void vn_repeat_free(struct vn_flow *flow)
     if (flow->repeats) reliable_free(&vn_repeat_of(flow)->reliable);
     if (flow->receiver != NULL) free(flow->receiver->came);
     free(flow->receiver);
+    free(flow->paths);
     free(flow->transport);
 }
 
@@ -71,7 +72,7 @@ bool vn_repeat_answered(struct vn_context *context, uint32_t number, const struc
     uint32_t psn = wire_load24(frame + WIRE_PSN + 1), in_order = wire_load24(frame + WIRE_AETH + 1);
     struct reliable_news news;
     bool refused = frame[WIRE_AETH] == WIRE_NAK;
-    if (refused ? !reliable_refused(&repeat->reliable, psn, &news)
+    if (refused ? !reliable_refused(&repeat->reliable, psn, packet->stamp, &news)
                 : !reliable_acknowledged(&repeat->reliable, psn, in_order, packet->stamp, &news)) {
         return false;
     }
@@ -103,10 +104,12 @@ bool vn_repeat_take(struct vn_context *context, uint32_t number, const struct vn
 {
     struct reliable_receiver *receiver = vn_flow_at(context, number)->receiver;
     uint32_t psn = wire_load24(frame + WIRE_PSN + 1);
+    uint16_t path = (uint16_t)wire_load16(frame + WIRE_UDP);
     bool ce = (frame[WIRE_TOS] & 3u) == WIRE_CE, fresh;
     if (receiver->exact && receiver->waits && ce != receiver->ce) {
         receiver->waits = false;
-        vn_send_answer(context, number, receiver->psn, receiver->left, RELIABLE_ACK);
+        struct vn_answered before = {receiver->psn, receiver->path, receiver->left};
+        vn_send_answer(context, number, &before, RELIABLE_ACK);
     }
     enum reliable_answer answer = reliable_take(receiver, psn, *acks, &fresh);
     *acks = answer == RELIABLE_ACK;
@@ -115,9 +118,19 @@ bool vn_repeat_take(struct vn_context *context, uint32_t number, const struct vn
         receiver->ce = ce;
         receiver->psn = psn;
         receiver->left = packet->stamp;
+        receiver->path = path;
         return true;
     }
-    uint32_t of = answer == RELIABLE_NAK ? (uint32_t)(receiver->next % WIRE_PSN_RANGE) : psn;
-    if (answer != RELIABLE_SILENT) vn_send_answer(context, number, of, packet->stamp, answer);
+    struct vn_answered of = {answer == RELIABLE_NAK ? (uint32_t)(receiver->next % WIRE_PSN_RANGE) : psn, path, packet->stamp};
+    if (answer != RELIABLE_SILENT) vn_send_answer(context, number, &of, answer);
     return false;
+}
+
+void vn_repeat_trimmed(struct vn_context *context, uint32_t number, const struct vn_packet *packet, const uint8_t *frame)
+{
+    struct reliable_receiver *receiver = vn_flow_at(context, number)->receiver;
+    struct vn_answered of = {wire_load24(frame + WIRE_PSN + 1), (uint16_t)wire_load16(frame + WIRE_UDP), packet->stamp};
+    enum reliable_answer answer = reliable_trimmed(receiver, of.psn);
+    if (answer == RELIABLE_NAK && receiver->kind == GO_BACK_N) of.psn = (uint32_t)(receiver->next % WIRE_PSN_RANGE);
+    if (answer != RELIABLE_SILENT) vn_send_answer(context, number, &of, answer);
 }

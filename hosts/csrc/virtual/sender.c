@@ -66,6 +66,7 @@ static bool send_next(struct vn_context *context, struct vn_nic *nic, struct vn_
     bool last = !flow->repeats && flow->packets != 0 && flow->sent + 1 == flow->packets;
     if (!flow->repeats) vn_stamp(context, packet, flow, last);
     else if (!vn_repeat_stamp(context, packet, number)) return false;
+    if (flow->sprays) wire_store16(vn_frame(context, packet) + WIRE_UDP, paths_next(flow->paths, context->now));
     packet->flow = number;
     packet->data = true;
     vn_transmit(context, link, id);

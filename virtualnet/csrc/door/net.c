@@ -107,6 +107,22 @@ int vn_set_queue(struct vn_context *context, uint32_t number, uint32_t class, ui
     return 0;
 }
 
+int vn_set_trimming(struct vn_context *context, uint32_t number, const struct sw_trimming *trimming)
+{
+    start(context);
+    if (context->failed) return -EINVAL;
+    struct vn_link *link = number < context->n_links ? vn_link_of(context, number) : NULL;
+    if (link == NULL || !vn_is_switch(vn_near(context, link))) return vn_refuse(context, -EINVAL, "no such port of a switch");
+    if (!sw_trimming_possible(trimming)) {
+        return vn_refuse(context, -EINVAL,
+                         "packets are trimmed to 64 to 1024 bytes, with a DSCP of up to 63, into a queue that doesn't trim");
+    }
+    if (vn_port_of(link)->fabric) return vn_refuse(context, -EINVAL, "a queue before output buffers trims no packets");
+    vn_port_more(link)->trimming = *trimming;
+    vn_port_of(link)->trims = trimming->queues != 0;
+    return 0;
+}
+
 int vn_packet_out(struct vn_context *context, uint32_t node, const uint8_t *frame, uint32_t length)
 {
     start(context);

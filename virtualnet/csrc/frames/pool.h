@@ -10,6 +10,9 @@ enum {
     VN_STORED = 128, /* bytes of a frame that are stored where programs don't run in place, unless frames are stored whole */
 };
 
+/* Of a packet: whether it is its flow's data, which counts there, if it is lost; and whether it was trimmed where it waits. */
+enum vn_data { VN_NOT_DATA, VN_WHOLE, VN_TRIMMED };
+
 /* A frame: two cache lines where programs run in place. Only its first bytes are stored, at vn_frame; the rest is payload, zeros
  * and the ICRC. */
 struct vn_packet {
@@ -17,7 +20,7 @@ struct vn_packet {
     uint32_t flow; /* whose it is, or was cloned from; VN_NONE: nobody's */
     uint32_t in_link; /* the link by which it came into this switch */
     uint16_t bytes; /* length of the frame at the last link or queue */
-    bool data; /* its flow's data: counted there, if it is lost */
+    uint8_t data; /* enum vn_data */
     uint8_t counted; /* enum vn_flow_control: whether in the ingress occupancy of in_link */
     union {
         struct {

@@ -46,6 +46,9 @@ enum vn_verdict vn_hop_egress(struct vn_context *context, struct vn_node *node, 
         .deq_qdepth = deq_qdepth,
     };
     instance->program->inplace->egress(instance, &in_place);
+    if (__builtin_expect(packet->data == VN_TRIMMED && in_place.egress_spec != instance->drop_port, 0)) {
+        return vn_trim_finish(context, vn_link_of(context, vn_switch_of(node)->out[port]), id);
+    }
     if (in_place.egress_spec != instance->drop_port) return VN_SEND;
     context->totals.dropped++;
     vn_packet_lose(context, id);

@@ -52,6 +52,12 @@ uint32_t vn_phv_bytes(const struct vn_pool *pool)
     return (uint32_t)vn_aligned(sizeof(struct vn_phv_packet)) + pool->phv_size + pool->headroom;
 }
 
+void vn_phv_truncate(struct vn_context *context, uint32_t id, uint32_t bytes)
+{
+    phv_packet_of(context, id)->truncate_to = bytes;
+    phv_packet_of(context, id)->p.length_register = bytes;
+}
+
 /* Moves the frame to behind the headroom, after headers were added or removed. */
 static void restore_headroom(struct vn_context *context, uint32_t id)
 {
@@ -211,5 +217,6 @@ enum vn_verdict vn_phv_egress(struct vn_context *context, struct vn_node *node, 
     }
     restore_headroom(context, id);
     packet->bytes = frame_bytes(context, length);
-    return VN_SEND;
+    if (packet->data != VN_TRIMMED) return VN_SEND;
+    return vn_trim_finish(context, vn_link_of(context, vn_switch_of(node)->out[port]), id);
 }

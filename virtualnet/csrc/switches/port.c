@@ -5,13 +5,22 @@
 #include "switches/paths.h"
 #include "switches/scheduler.h"
 
+/* A packet that its class refuses goes to the queue of trimmed ones, if it is to be trimmed. False: it isn't queued. */
+static __attribute__((noinline)) bool trimmed(struct vn_context *context, struct vn_link *link, uint32_t class, uint32_t id)
+{
+    uint32_t queue;
+    if (!vn_trim(context, link, class, id, &queue)) return false;
+    vn_packet_at(context, id)->enq_qdepth = vn_scheduler_waiting(link, queue) & 0x7ffffu;
+    return vn_scheduler_admit(context, link, queue, id);
+}
+
 void vn_port_admit(struct vn_context *context, uint32_t number, uint32_t id, uint32_t class)
 {
     if (__builtin_expect(context->paths != NULL, 0)) number = vn_path_taken(context, number, vn_packet_at(context, id));
     struct vn_link *link = vn_link_of(context, number);
     VN_ASSERT(class < VN_CLASSES && vn_is_switch(vn_near(context, link)));
     vn_packet_at(context, id)->enq_qdepth = vn_scheduler_waiting(link, class) & 0x7ffffu; /* bit<19> */
-    if (!vn_scheduler_admit(context, link, class, id)) {
+    if (!vn_scheduler_admit(context, link, class, id) && !(vn_port_of(link)->trims && trimmed(context, link, class, id))) {
         vn_packet_lose(context, id);
         return;
     }
@@ -77,7 +86,8 @@ static void serve(struct vn_context *context, struct vn_link *link, uint32_t num
             vn_link_await(context, link, next, number);
             return;
         }
-        uint32_t class = 31u - (uint32_t)__builtin_clz(classes);
+        uint32_t class =
+            vn_port_of(link)->trims ? sw_trim_turn(&vn_port_more(link)->trimming, classes) : 31u - (uint32_t)__builtin_clz(classes);
         vn_port_of(link)->last_class = (uint8_t)class;
         struct vn_departure departure = vn_scheduler_next(context, link, class);
         if (vn_port_of(link)->rated) rest(context, link, number, class);

@@ -9,6 +9,7 @@
 #include "cache_lines.h"
 #include "internal.h"
 #include "links/gate.h"
+#include "trim.h"
 
 struct vn_switch {
     struct sw_instance *instance; /* its program ... */
@@ -39,6 +40,7 @@ struct vn_port {
     bool fabric; /* behind the scheduler there is a fabric and an `output` buffer */
     bool scheduled; /* `scheduler` is set */
     bool rated; /* a class has an `interval` */
+    bool trims; /* `trimming` is set */
 };
 _Static_assert(sizeof(struct vn_port) <= VN_PORT_OWN, "a link has room for it");
 
@@ -50,6 +52,8 @@ struct vn_port_more {
     uint64_t blocked_until[VN_CLASSES]; /* until then the class can't send: a packet of it was recirculated */
     uint64_t interval[VN_CLASSES]; /* a packet leaves the class's queue once in this time; 0: at any time ... */
     uint64_t rests_until[VN_CLASSES]; /* ... that is, not before then, when a VN_EV_READY comes */
+    struct sw_trimming trimming;
+    uint64_t trimmed[VN_CLASSES]; /* packets that this class refused */
 };
 
 VN_ALWAYS struct vn_port *vn_port_of(const struct vn_link *link) { return (struct vn_port *)(void *)link->own; }
@@ -66,6 +70,7 @@ VN_ALWAYS enum vn_verdict vn_hop_egress(struct vn_context *, struct vn_node *, u
                                         uint32_t deq_qdepth);
 static enum vn_verdict vn_phv_egress(struct vn_context *, struct vn_node *, uint16_t port, uint32_t id, uint32_t queue,
                                      uint32_t deq_qdepth, uint32_t passes);
+static void vn_phv_truncate(struct vn_context *, uint32_t id, uint32_t bytes); /* that a queue cuts; egress finds this length */
 static uint32_t vn_phv_bytes(const struct vn_pool *); /* between a packet and its frame, where programs don't run in place */
 
 /* ---- generator.c: the packet generator ---- */
@@ -86,6 +91,12 @@ static void vn_port_serve(struct vn_context *, struct vn_link *, uint32_t number
 
 /* What waits for the fabric, or for a class's rate, can go on. */
 static void vn_port_ready(struct vn_context *, uint32_t link);
+
+/* ---- trim.c: packets that a queue refuses, cut to their headers ---- */
+/* False: the packet isn't one to be trimmed. True: it is for that queue now. */
+static bool vn_trim(struct vn_context *, const struct vn_link *, uint32_t class, uint32_t id, uint32_t *queue);
+/* After the egress of a packet that is VN_TRIMMED: writes its frame. VN_DROPPED: it couldn't be trimmed, and was freed. */
+static enum vn_verdict vn_trim_finish(struct vn_context *, const struct vn_link *, uint32_t id);
 
 /* ---- fabric.c: output buffers behind a fabric, of switches that have them ---- */
 static struct vn_output *vn_output_new(const struct vn_fabric_config *, uint64_t rate_bps); /* NULL: out of memory */

@@ -1,0 +1,161 @@
+"""Flows over several paths in virtual time: by their UDP source ports, and around those whose packets are marked."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from networks import PFC_ONLY, read_pcap, with_flows
+
+from hosts import wire
+from hosts.algorithms import Ack, Configured, Mark, ReactionPoint, find_scheme
+from hosts.paths import Paths
+from hosts.reliability import Reliability, Repeats
+from lab.virtual import VirtualNetwork
+from topologies.fat_tree import fat_tree
+from topologies.model import FlowSpec
+from virtualnet.errors import VirtualError
+
+LINE, DATA = 40e9, 1058
+RTT = 12 * 1e-6 + 6 * (DATA + 62) * 8 / LINE
+TREE = fat_tree(4, rate_bps=LINE, delay_s=1e-6)
+SELECTIVE = {3: Reliability(Repeats.SELECTIVE, timeout_s=2e-3, reordering_s=1.0)}
+PACKET, FLOWLET = Paths("packet"), Paths("flowlet", gap_s=5e-6)
+UP = [("e0", 3), ("e0", 4)]
+
+
+class Rp(ReactionPoint):
+    """A constant window; keeps acknowledgements."""
+
+    segment_bytes = 1
+    window_bytes = 60e3
+
+    def __init__(self, line_bps: float, _: object) -> None:
+        self.rate_bps = line_bps
+        self.acks: list[Ack] = []
+
+    def on_ack(self, ack: Ack, now_s: float) -> None:
+        self.acks.append(ack)
+
+
+class Sprayed(Rp):
+    paths = Paths("packet", 8)
+
+
+def windowed(rp: type[ReactionPoint] = Rp, of: str = "pfc") -> Configured:
+    return replace(find_scheme(of), name="w", reaction_point=rp, reaction_point_c="").configure()
+
+
+def permutation(size_bytes: int = 200_000) -> list[FlowSpec]:
+    return [FlowSpec(i + 1, f"h{i}", f"h{(i + 8) % 16}", size_bytes=size_bytes + i) for i in range(16)]
+
+
+def test_packets_of_a_flow_take_all_paths_and_all_arrive(tmp_path: Path) -> None:
+    with VirtualNetwork(TREE, windowed(), reliability=SELECTIVE, paths=PACKET) as made:
+        made.capture("h0", 0, tmp_path / "sent")
+        made.capture("h8", 0, tmp_path / "answered")
+        made.add_flow(FlowSpec(1, "h0", "h8", size_bytes=400_000))
+        assert made.run(until_s=0.1, finish=True)
+        made.run(until_s=made.now_s + 1e-3)
+        up = [made.link_stats(*end).packets for end in UP]
+        stats, rp = made.flows[1].stats(), made.flows[1].rp
+        assert isinstance(rp, Rp)
+    assert sum(up) == 400
+    assert min(up) > 100
+    assert (stats.received_packets, stats.repeated_packets, stats.timeouts) == (400, 0, 0)
+    sent, answered = ([wire.decode(frame) for _, frame in read_pcap(tmp_path / name)] for name in ("sent", "answered"))
+    assert len({one.path for one in rp.acks}) == 64
+    ports = dict(zip((one.psn for one in sent), ports_of(tmp_path / "sent"), strict=True))
+    # The last one ends the flow.
+    assert {one.psn: one.path for one in rp.acks} == {psn: ports[psn] for psn in range(399)}
+    assert dict(zip((one.psn for one in answered), ports_of(tmp_path / "answered"), strict=True)) == ports
+
+
+def ports_of(path: Path) -> list[int]:
+    return [int.from_bytes(frame[34:36], "big") for _, frame in read_pcap(path)]
+
+
+def test_flow_of_a_rate_alone_sprays_without_acknowledgements() -> None:
+    with with_flows(VirtualNetwork(TREE, PFC_ONLY, paths=PACKET), permutation()) as made:
+        assert made.run(until_s=0.1, finish=True)
+        assert all(flow.stats().received_packets == flow.stats().sent_packets for flow in made.flows.values())
+        assert min(made.link_stats(*end).packets for end in UP) > 150
+
+
+def test_permutation_takes_less_time_with_spraying() -> None:
+    times = []
+    for paths in (None, PACKET):
+        with with_flows(VirtualNetwork(TREE, windowed(), reliability=SELECTIVE, paths=paths), permutation()) as made:
+            assert made.run(until_s=0.1, finish=True)
+            times.append(made.now_s)
+    assert times[1] < 0.7 * times[0]
+    assert times[1] < 200_000 * DATA / 1000 * 8 / LINE + 2 * RTT
+
+
+def test_flowlet_begins_after_a_gap(tmp_path: Path) -> None:
+    """A flow paced to a packet each 8.46 us, with gaps of 5 us and 10 us for a flowlet."""
+    ports = []
+    for gap_s in (5e-6, 10e-6):
+        with VirtualNetwork(TREE, PFC_ONLY, paths=Paths("flowlet", gap_s=gap_s)) as made:
+            made.capture("h0", 0, tmp_path / str(gap_s))
+            made.add_flow(FlowSpec(1, "h0", "h8", size_bytes=30_000, rate_bps=1e9))
+            made.run(until_s=1e-3)
+        ports.append(len(set(ports_of(tmp_path / str(gap_s)))))
+    assert ports == [30, 1]
+
+
+def test_marked_path_is_avoided() -> None:
+    """One of two ways up ends at slow links, where queues are marked. A mark leaves a port out once, so its share falls
+    from a half towards a third."""
+    shares = []
+    for avoid in (True, False):
+        marks = find_scheme("dctcp").configure({"k_bytes": 4 * DATA, "init_window_bytes": 60e3})
+        rp = replace(marks.scheme, name="w", reaction_point=Rp, reaction_point_c="").configure({"k_bytes": 4 * DATA})
+        with VirtualNetwork(TREE, rp, reliability=SELECTIVE, paths=Paths("packet", avoid=avoid)) as made:
+            made.set_link("a0", 3, rate_bps=LINE / 10)
+            made.set_link("a0", 4, rate_bps=LINE / 10)
+            made.add_flow(FlowSpec(1, "h0", "h8", size_bytes=2_000_000))
+            made.run(until_s=4e-3, finish=True)
+            rp_ = made.flows[1].rp
+            assert isinstance(rp_, Rp)
+            assert any(ack.mark is Mark.CE for ack in rp_.acks)
+            left, right = (made.link_stats(*end).packets for end in UP)
+            shares.append(left / (left + right))
+    assert shares[1] == pytest.approx(0.5, abs=0.1)
+    assert 1 / 3 < shares[0] < 0.43
+
+
+def test_run_is_the_same_with_either_queue_and_form() -> None:
+    digests = set()
+    for more in ({}, {"queues": "one"}, {"inplace": False}, {"prefetch": False}):
+        made = VirtualNetwork(TREE, windowed(of="dctcp"), reliability=SELECTIVE, paths=PACKET, **more)  # type: ignore[arg-type]
+        with with_flows(made, permutation()):
+            made.run(until_s=1e-3)
+            digests.add((made.totals().digest, *(flow.stats().complete_s for flow in made.flows.values())))
+    assert len(digests) == 1
+
+
+def test_setting_of_flow_counts_before_the_networks_and_that_before_the_rps() -> None:
+    def paths_of(rp: type[ReactionPoint], **more: Any) -> int:
+        with VirtualNetwork(TREE, windowed(rp), reliability=SELECTIVE, paths=more.pop("network", None)) as made:
+            flow = made.add_flow(FlowSpec(1, "h0", "h8", size_bytes=100_000), **more)
+            made.run(until_s=1e-3)
+            assert isinstance(flow.rp, Rp)
+            return len(Counter(ack.path for ack in flow.rp.acks))
+
+    assert paths_of(Rp) == 1
+    assert paths_of(Sprayed) == 8
+    assert paths_of(Sprayed, network=Paths("packet", 4)) == 4
+    assert paths_of(Sprayed, network=Paths("packet", 4), paths=Paths()) == 1
+
+
+def test_flow_of_several_paths_needs_selective_repeat() -> None:
+    for reliability in ({}, {3: Reliability(Repeats.GO_BACK_N)}):
+        with (
+            VirtualNetwork(TREE, windowed(), reliability=reliability, paths=PACKET) as made,
+            pytest.raises(VirtualError, match="selective repeat"),
+        ):
+            made.add_flow(FlowSpec(1, "h0", "h8", size_bytes=1000))

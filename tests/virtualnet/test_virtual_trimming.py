@@ -1,0 +1,195 @@
+"""Packet trimming in virtual time: what a full queue refuses comes as headers, and its receiver requests it at once."""
+
+from __future__ import annotations
+
+import struct
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from networks import read_pcap, star, with_flows
+
+from hosts import wire
+from hosts.algorithms import Ack, Configured, Loss, ReactionPoint, find_scheme
+from hosts.reliability import Reliability, Repeats
+from lab.virtual import VirtualNetwork
+from topologies.model import FlowSpec
+from virtualnet import Trimming
+from virtualnet.errors import VirtualError
+
+LINE, DATA, SENDERS, CLASS, DEPTH = 100e9, 1058, 8, 1, 20
+SIZE = 300_000
+TRIMMING = Trimming()
+
+
+class Rp(ReactionPoint):
+    segment_bytes = 1
+    window_bytes = 60e3
+
+    def __init__(self, line_bps: float, _: object) -> None:
+        self.rate_bps = line_bps
+        self.acks: list[Ack] = []
+        self.losses: list[Loss] = []
+
+    def on_ack(self, ack: Ack, now_s: float) -> None:
+        self.acks.append(ack)
+
+    def on_loss(self, loss: Loss, now_s: float) -> None:
+        self.losses.append(loss)
+
+
+def windowed() -> Configured:
+    return replace(find_scheme("pfc"), name="w", reaction_point=Rp).configure()
+
+
+def network(
+    kind: Repeats | None = Repeats.SELECTIVE,
+    trimming: Trimming | None = TRIMMING,
+    depth: int = DEPTH,
+    senders: int = SENDERS,
+    **more: Any,
+) -> VirtualNetwork:
+    """An incast into r0, whose port's queue of the class holds few packets."""
+    reliability = {} if kind is None else {CLASS: Reliability(kind, timeout_s=300e-6, reordering_s=1.0)}
+    scheme = find_scheme("pfc").configure() if kind is None else windowed()
+    made = VirtualNetwork(star(senders, LINE), scheme, reliability=reliability, **more)
+    port = senders + 1
+    made.set_queue("s0", port, CLASS, depth=depth)
+    if trimming is not None:
+        made.set_trimming("s0", port, [CLASS], trimming)
+    size = None if kind is None else SIZE
+    return with_flows(
+        made, [FlowSpec(i + 1, f"h{i}", "r0", size_bytes=size, traffic_class=CLASS) for i in range(senders)]
+    )
+
+
+def counts(made: VirtualNetwork, senders: int = SENDERS) -> tuple[int, int]:
+    """Packets that the queue refused, and trimmed."""
+    stats = made.link_stats("s0", senders + 1)
+    return stats.refused_by_class[CLASS], stats.trimmed_by_class[CLASS]
+
+
+def test_trimmed_packets_are_repeated_without_a_timeout() -> None:
+    with network() as made:
+        assert made.run(until_s=0.1, finish=True)
+        made.run(until_s=made.now_s + 1e-3)
+        refused, trimmed = counts(made)
+        assert refused == trimmed > 200
+        stats = [flow.stats() for flow in made.flows.values()]
+        assert sum(one.lost_packets for one in stats) == trimmed
+        for flow, one in zip(made.flows.values(), stats, strict=True):
+            assert one.received_packets == SIZE / 1000
+            assert one.repeated_packets == one.lost_packets
+            assert one.timeouts == one.duplicate_packets == one.in_flight_bytes == 0
+            assert isinstance(flow.rp, Rp)
+            assert flow.rp.losses == [Loss(DATA, False)] * one.lost_packets
+            assert all(ack.acked_bytes > 0 for ack in flow.rp.acks)
+        assert made.totals().packets == 0
+
+
+def test_trimming_saves_the_timer() -> None:
+    times = []
+    for trimming in (Trimming(), None):
+        with network(trimming=trimming) as made:
+            assert made.run(until_s=0.1, finish=True)
+            times.append(made.now_s)
+    assert times[0] < 2 * SENDERS * SIZE * DATA / 1000 * 8 / LINE
+    assert times[1] > times[0] + 300e-6
+
+
+def test_go_back_n_goes_back_to_what_was_trimmed() -> None:
+    with network(Repeats.GO_BACK_N, senders=2) as made:
+        assert made.run(until_s=0.1, finish=True)
+        assert counts(made, 2)[1] > 100
+        assert all(flow.stats().received_packets == SIZE / 1000 for flow in made.flows.values())
+        assert sum(flow.stats().timeouts for flow in made.flows.values()) == 0
+
+
+@pytest.mark.parametrize("size", [64, 128])
+def test_trimmed_frame_is_a_valid_packet_of_its_class(tmp_path: Path, size: int) -> None:
+    with network(trimming=Trimming(size=size, dscp_value=50, queue_index=5)) as made:
+        made.capture("s0", SENDERS + 1, tmp_path / "out")
+        made.run(until_s=100e-6)
+        trimmed = counts(made)[1]
+    frames = [frame for _, frame in read_pcap(tmp_path / "out") if frame[15] >> 2 == 50]
+    assert 500 < len(frames) <= trimmed
+    for frame in frames:
+        assert len(frame) == size
+        total, udp = struct.unpack_from(">H", frame, 16)[0], struct.unpack_from(">H", frame, 38)[0]
+        assert (total, udp) == (size - 14, size - 34)
+        assert wire.ip_checksum(frame[14:24] + b"\0\0" + frame[26:34]) == struct.unpack_from(">H", frame, 24)[0]
+        assert frame[42] == 0x04  # RC SEND Only: BTH is whole
+        assert frame[15] & 3 == wire.ECN_ECT0 or frame[15] & 3 == wire.ECN_CE
+
+
+def test_trimmed_packets_leave_data_its_share() -> None:
+    """24 to 1: headers alone are 1.4 times the line."""
+    utilisation = []
+    for weight in (4, 16, 10**6):
+        with network(None, Trimming(weight=weight), senders=24) as made:
+            made.run(until_s=2e-4)
+            before = sum(flow.stats().received_bytes for flow in made.flows.values())
+            made.run(until_s=1.2e-3)
+            after = sum(flow.stats().received_bytes for flow in made.flows.values())
+            utilisation.append((after - before) * 8 / LINE / 1e-3)
+    assert utilisation[:2] == pytest.approx([DATA / (DATA + 4 * 64), DATA / (DATA + 16 * 64)], abs=0.01)
+    assert utilisation[2] < 0.02, "a strict priority starves the data"
+
+
+def test_trimmed_packets_of_flows_that_repeat_nothing_are_lost() -> None:
+    with network(None) as made:
+        made.run(until_s=2e-4)
+        for number in made.flows:
+            made.stop_flow(number)
+        made.run(until_s=1e-3)
+        stats = [flow.stats() for flow in made.flows.values()]
+        assert sum(one.lost_packets for one in stats) == counts(made)[0] > 1000
+        assert all(one.sent_packets == one.received_packets + one.lost_packets for one in stats)
+
+
+def test_lossless_class_is_not_trimmed() -> None:
+    with network(depth=0) as made:
+        made.set_queue("s0", SENDERS + 1, 3, depth=2)
+        made.set_trimming("s0", SENDERS + 1, [1, 3])
+        made.add_flow(FlowSpec(100, "h0", "r0", size_bytes=SIZE, traffic_class=3))
+        made.add_flow(FlowSpec(101, "h1", "r0", size_bytes=SIZE, traffic_class=3))
+        made.run(until_s=1e-3)
+        assert made.link_stats("s0", SENDERS + 1).trimmed_by_class == (0,) * 8
+        assert made.flows[100].stats().received_packets == SIZE / 1000
+
+
+@pytest.mark.parametrize("kind", [Repeats.SELECTIVE, Repeats.GO_BACK_N])
+def test_run_is_the_same_with_either_queue_and_form(kind: Repeats) -> None:
+    digests = set()
+    for more in ({}, {"queues": "one"}, {"inplace": False}):
+        with network(kind, **more) as made:
+            made.run(until_s=2e-3)
+            digests.add((made.totals().digest, counts(made), *(flow.stats() for flow in made.flows.values())))
+    assert len(digests) == 1
+
+
+def test_everything_arrives_whatever_is_lost_beside() -> None:
+    with network(Repeats.SELECTIVE, Trimming(depth=4)) as made:
+        made.disturb("s0", SENDERS + 1, "data", p_lose=0.02)
+        for port in range(1, SENDERS):
+            made.disturb("s0", port, "notifications", p_lose=0.05, repeat=11)
+        assert made.run(until_s=0.5, finish=True)
+        made.run(until_s=made.now_s + 5e-3)
+        for flow in made.flows.values():
+            stats = flow.stats()
+            assert stats.received_packets == SIZE / 1000
+            assert stats.sent_packets == SIZE / 1000 + stats.repeated_packets
+            assert stats.sent_packets == stats.received_packets + stats.duplicate_packets + stats.lost_packets
+
+
+def test_trimming_refuses_what_cannot_be() -> None:
+    for settings in ({"size": 63}, {"size": 1025}, {"dscp_value": 64}, {"queue_index": 8}, {"weight": 0}, {"depth": 0}):
+        with pytest.raises(ValueError, match=next(iter(settings))):
+            Trimming(**settings)  # type: ignore[arg-type]
+    with network() as made:
+        for classes in ([8], [-1]):
+            with pytest.raises((VirtualError, ValueError)):
+                made.set_trimming("s0", 1, classes)
+        with pytest.raises(VirtualError, match="a queue that doesn't trim"):
+            made.set_trimming("s0", 1, [6])
