@@ -10,13 +10,14 @@ import os
 import shlex
 import shutil
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from controller.constants import RECIRCULATION_PORT
 from softswitch import private
 from softswitch.python_process import python_command
+from softswitch.trimming import Trimming
 from topologies import extras
 from topologies.errors import LabError
 
@@ -64,6 +65,7 @@ class LaunchSpec:
     late_s: float = 0.0  # real: how late a frame may be, for a report ...
     place: str | None = None  # ... there, on the network's board (softswitch.pace); None: nowhere
     generator: PacketGenerator | None = None  # the embedded switch's alone
+    trimming: tuple[tuple[int, ...], Trimming] | None = None  # queues that trim what they refuse; likewise
 
 
 @dataclass(frozen=True)
@@ -147,6 +149,7 @@ class SoftswitchTarget:
             *_common(spec),
             *("--queue-depth", str(spec.queue_depth), "--seed", str(spec.seed)),
             *_generator(spec),
+            *_trimming(spec),
             *(("--slack", f"{spec.slack_s:.9f}s") if spec.slack_s else ()),
             *(("--pace", f"{spec.late_s:.9f}s@{spec.place}") if spec.place else ()),
             *(("--clock", "manual", "--reentry", f"{spec.reentry_s:.9f}s") if spec.manual_clock else ()),
@@ -191,6 +194,8 @@ class Bmv2Target:
                 "BMv2 has no packet generator: take --target softswitch, or QCN at inputs with keep_alive=1, which "
                 "samples what departs"
             )
+        if spec.trimming is not None:
+            raise TargetError("BMv2's queues trim no packets: take --target softswitch")
         self.require()
         return [
             BMV2,
@@ -263,6 +268,14 @@ def _generator(spec: LaunchSpec) -> list[str]:
         return []
     ids = ",".join(map(str, spec.generator.packet_ids))
     return ["--packet-generator", f"{spec.generator.port}={spec.generator.period_us}us:{ids}"]
+
+
+def _trimming(spec: LaunchSpec) -> list[str]:
+    if spec.trimming is None:
+        return []
+    queues, trimming = spec.trimming
+    settings = ",".join(f"{name}={value}" for name, value in asdict(trimming).items())
+    return ["--trim", f"{','.join(map(str, queues))}:{settings}"]
 
 
 def _target_options(spec: LaunchSpec) -> list[str]:

@@ -27,6 +27,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
+from dataclasses import asdict, replace
 from pathlib import Path
 from types import FrameType
 
@@ -37,6 +38,7 @@ from controller.programs import Program
 from controller.switch import SwitchClient
 from lab.target import TARGETS, LaunchSpec, PortSpec, Target, target
 from p4src.manifest import stale
+from softswitch.trimming import Trimming
 from topologies.errors import LabError
 
 HERE = Path(__file__).resolve().parent
@@ -54,6 +56,9 @@ GENERATOR = PacketGenerator(GENERATOR_PORT, 20_000, (index(2),))
 READY_LIMIT_S = 60.0
 END_LIMIT_S = 5.0
 RECEIVE_QUEUE_PACKETS = 20000
+# With --trim: queues of 64 packets, of which those of classes 1 and 2 trim.
+TRIMMED_DEPTH = 64
+TRIMMING = ((1, 2), Trimming(size=96, dscp_value=50, weight=4))
 
 # With any of them on, libpcap takes a ring of a few frames of 64 KB, and BMv2 loses packets of a burst.
 OFFLOADS = [word for name in ("tx", "rx", "tso", "gso", "gro", "lro") for word in (name, "off")]
@@ -144,12 +149,13 @@ def process(command: list[str], output: Path | None = None) -> Iterator[subproce
                     child.wait()
 
 
-def launch_spec(scratch: Path, kind: Target, clock: str) -> LaunchSpec:
+def launch_spec(scratch: Path, kind: Target, clock: str, trim: bool) -> LaunchSpec:
     ports = tuple(PortSpec(port, switch_interface(port), rate, 0.0) for port, rate in PORT_RATES_BPS.items())
     address = f"unix:{scratch / 'grpc'}"
     generator = GENERATOR if kind.name == "softswitch" else None
     manual = clock == "manual"
-    return LaunchSpec("ptf", DEVICE_ID, ports, address, manual_clock=manual, reentry_s=REENTRY_S, generator=generator)
+    spec = LaunchSpec("ptf", DEVICE_ID, ports, address, manual_clock=manual, reentry_s=REENTRY_S, generator=generator)
+    return replace(spec, queue_depth=TRIMMED_DEPTH, trimming=TRIMMING) if trim else spec
 
 
 def wait_until_ready(spec: LaunchSpec, child: subprocess.Popen[bytes], log: Path) -> None:
@@ -186,12 +192,12 @@ def ptf_command(scratch: Path, clock: str, arguments: list[str], parameters: str
     return [*command, *arguments]
 
 
-def run(kind: Target, clock: str, program: str, record: Path | None, arguments: list[str]) -> int:
+def run(kind: Target, clock: str, program: str, trim: bool, record: Path | None, arguments: list[str]) -> int:
     """ptf's exit code."""
     with contextlib.ExitStack() as stack:
         scratch = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix=f"{PREFIX}{os.getpid()}-")))
         log, recorded = scratch / "switch.log", scratch / "record"
-        spec = launch_spec(scratch, kind, clock)
+        spec = launch_spec(scratch, kind, clock, trim)
         command = kind.command(spec)
         inside = ["ip", "netns", "exec", stack.enter_context(network_namespace())] if clock == "live" else []
         switch = stack.enter_context(process([*inside, *command], log))
@@ -199,6 +205,8 @@ def run(kind: Target, clock: str, program: str, record: Path | None, arguments: 
         kind.configure(spec, switch.pid)
         parameters = f"target={kind.name!r};address={spec.address!r};device_id={DEVICE_ID};switch_pid={switch.pid}"
         parameters += f";program={program!r};rates={PORT_RATES_BPS!r};clock={clock!r}"
+        if trim:
+            parameters += f";trimming={dict(asdict(TRIMMING[1]), depth=TRIMMED_DEPTH)!r}"
         if record is not None:
             recorded.touch()
             parameters += f";record={str(recorded)!r}"
@@ -213,13 +221,14 @@ def run(kind: Target, clock: str, program: str, record: Path | None, arguments: 
         return code or (1 if ended is not None else 0)
 
 
-def run_twice(kind: Target, program: str, record: Path | None, arguments: list[str]) -> int:
+def run_twice(kind: Target, program: str, trim: bool, record: Path | None, arguments: list[str]) -> int:
     """ptf's exit code, or 1 if two runs, beside each other, weren't the same."""
     with tempfile.TemporaryDirectory(prefix=f"{PREFIX}{os.getpid()}-") as folder:
         records, log = [Path(folder) / "first", Path(folder) / "second"], Path(folder) / "log"
         words = ["--target", kind.name, "--program", program, "--record", str(records[1])]
+        words += ["--trim"] if trim else []
         with process([sys.executable, str(Path(__file__)), *words, *arguments], log) as second:
-            code = run(kind, "manual", program, records[0], arguments)
+            code = run(kind, "manual", program, trim, records[0], arguments)
             if second.wait() != code:
                 print(
                     f"the second run ended with {second.returncode}, the first with {code}:\n{tail(log)}",
@@ -272,6 +281,7 @@ def main() -> int:
     parser.add_argument(
         "--program", default="pcn", help="of the tests that leave it open: one of p4src, x.p4, or x.json as p4c made it"
     )
+    parser.add_argument("--trim", action="store_true", help="short queues that trim, for the test of the same name")
     options, arguments = parser.parse_known_args()
     clock = options.clock or ("manual" if options.target == "softswitch" else "live")
     if (options.record or options.twice) and clock == "live":
@@ -292,8 +302,8 @@ def main() -> int:
             program = str(Path(program).absolute())  # tests run elsewhere
         Program.find(program)  # what is wrong with it, once
         if options.twice:
-            return run_twice(target(options.target), program, options.record, arguments)
-        return run(target(options.target), clock, program, options.record, arguments)
+            return run_twice(target(options.target), program, options.trim, options.record, arguments)
+        return run(target(options.target), clock, program, options.trim, options.record, arguments)
     except (RunError, LabError, OSError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 1

@@ -11,7 +11,7 @@ import errno as errno_names
 import os
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
@@ -23,8 +23,10 @@ from softswitch.native_types import (
     MeterCell,
     PortStatsRecord,
     ReplicaRecord,
+    TrimmingRecord,
     declare,
 )
+from softswitch.trimming import DEFAULT, Trimming
 
 if TYPE_CHECKING:
     from softswitch.pace import Board
@@ -74,6 +76,7 @@ class PortStats(NamedTuple):
     rx_dropped: int
     tx_dropped: int
     queue_dropped: int
+    trimmed: int
     up: int
 
 
@@ -185,6 +188,12 @@ class NativeSwitch:
     def port_shape(self, port: int, *, rate_bps: int, delay_ns: int = 0, depth: int = 0) -> None:
         """Sets a port's rate (0: unshaped), link delay and queue depth in packets (0: as it is)."""
         self._call("sw_port_shape", port, rate_bps, delay_ns, depth, explain=True)
+
+    def set_trimming(self, queues: Iterable[int], trimming: Trimming = DEFAULT) -> None:
+        """Packets that these queues of a port refuse are trimmed, at all ports."""
+        mask = sum(1 << queue for queue in set(queues))
+        raw = TrimmingRecord(trimming.size, trimming.dscp_value, trimming.queue_index, mask, trimming.weight)
+        self._call("sw_set_trimming", ctypes.byref(raw))
 
     def port_stats(self, port: int) -> PortStats:
         """What a port has counted; nothing, where there is no such port."""

@@ -28,11 +28,23 @@ class PortStatsRecord(ctypes.Structure):
                 "rx_dropped",
                 "tx_dropped",
                 "queue_dropped",
+                "trimmed",
             )
         ),
         ("queue_packets", ctypes.c_uint32 * PRIORITIES),
         ("in_flight", ctypes.c_uint32),
         ("up", ctypes.c_uint8),
+    ]
+
+
+class TrimmingRecord(ctypes.Structure):
+    """struct sw_trimming."""
+
+    _fields_ = [
+        ("size", ctypes.c_uint16),
+        *[(name, ctypes.c_uint8) for name in ("dscp_value", "queue_index", "queues")],
+        ("weight", ctypes.c_uint32),
+        ("turns", ctypes.c_uint32),
     ]
 
 
@@ -57,6 +69,7 @@ _SIGNATURES: dict[str, tuple[Any, list[Any]]] = {
     "sw_destroy": (None, []),
     "sw_port_add": (ctypes.c_int, [_u16, _text, _u32, _text]),
     "sw_port_shape": (ctypes.c_int, [_u16, _u64, _u64, _u32, _text]),
+    "sw_set_trimming": (ctypes.c_int, [ctypes.POINTER(TrimmingRecord)]),
     "sw_port_stats": (ctypes.c_int, [_u16, ctypes.POINTER(PortStatsRecord)]),
     "sw_report_pace": (ctypes.c_int, [_handle, _handle]),
     "sw_set_slack": (ctypes.c_int, [_u64]),

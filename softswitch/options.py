@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, NoReturn, TypeVar
 from softswitch import tls_files
 from softswitch.errors import OptionError as OptionError
 from softswitch.pace import Place
+from softswitch.trimming import Trimming
 from softswitch.values import (
     MAX_PORT,
     number,
@@ -120,6 +121,7 @@ class Options(NamedTuple):
     drop_port: int
     priorities: int
     queue_depth: int
+    trimming: tuple[tuple[int, ...], Trimming] | None  # the queues that trim; None: none
     seed: int
     rates: dict[int | None, int]  # by port; None: every other
     delays: dict[int | None, int]
@@ -184,6 +186,7 @@ def parse(arguments: Sequence[str]) -> Options:
         drop_port=given.drop_port,
         priorities=given.priority_queues,
         queue_depth=given.queue_depth,
+        trimming=_trimming(given.trim, given.priority_queues),
         seed=given.seed,
         rates=_by_port("--rate", given.rate),
         delays=_by_port("--delay", given.delay),
@@ -270,6 +273,13 @@ def _parser() -> argparse.ArgumentParser:
     )
     traffic.add_argument(
         "--queue-depth", type=number(1, 2**24), default=64, metavar="PACKETS", help="of each queue (default: 64)"
+    )
+    traffic.add_argument(
+        "--trim",
+        metavar="QUEUE,...[:NAME=N,...]",
+        help="trim what these queues refuse, by SONiC's names: size (default: 64), dscp_value (48), queue_index "
+        "(6), and weight (32), how many trimmed ones leave in a row while others wait, as 0,1:size=128,dscp_value=40; "
+        "default: none",
     )
     traffic.add_argument(
         "--rate",
@@ -435,6 +445,28 @@ def _generator(text: str | None, interfaces: Mapping[int, str | None]) -> Genera
     if port in interfaces:
         raise OptionError(f"{option}: port {port} is one of -i: frames from outside must not come in there")
     return Generator(port, period_ns, packet_ids)
+
+
+def _trimming(text: str | None, priorities: int) -> tuple[tuple[int, ...], Trimming] | None:
+    if text is None:
+        return None
+    option = f"--trim {text}"
+    if not re.fullmatch(r"\d(,\d)*(:[a-z_]+=\d{1,9}(,[a-z_]+=\d{1,9})*)?", text):
+        raise OptionError(f"{option}: write QUEUE,...:NAME=N,..., as 0,1:size=128,dscp_value=40")
+    queues_text, _, settings = text.partition(":")
+    queues = tuple(sorted({int(queue) for queue in queues_text.split(",")}))
+    named = dict(pair.split("=") for pair in settings.split(",") if pair)
+    if unknown := named.keys() - set(Trimming.__dataclass_fields__):
+        raise OptionError(f"{option}: {min(unknown)}: there are {', '.join(Trimming.__dataclass_fields__)}")
+    try:
+        trimming = Trimming(**{name: int(value) for name, value in named.items()})
+    except ValueError as error:
+        raise OptionError(f"{option}: {error}") from None
+    if max(*queues, trimming.queue_index) >= priorities or trimming.queue_index in queues:
+        raise OptionError(
+            f"{option}: queues are 0 to {priorities - 1}, and queue_index is another than those that trim"
+        )
+    return queues, trimming
 
 
 def _reentry(given: argparse.Namespace) -> int:

@@ -159,6 +159,8 @@ def _make(library: ctypes.CDLL, options: Options, stack: ExitStack) -> NativeSwi
     if options.reentry_ns:
         native.set_reentry(options.reentry_ns)
     native.set_slack(options.slack_ns)
+    if options.trimming is not None:
+        native.set_trimming(*options.trimming)
     if options.namespace is not None:
         native.keep_namespace()
     return native

@@ -7,12 +7,12 @@ docs/virtualnet.md describes the model.
 
 from __future__ import annotations
 
+from softswitch.trimming import Trimming
 from virtualnet.counts import Deadlock, LinkStats, Totals
 from virtualnet.errors import CallbackError, VirtualError
 from virtualnet.frames import Arrivals, Arrived
 from virtualnet.samples import Samples, Source
 from virtualnet.timed import TimedNetwork
-from virtualnet.trimming import Trimming
 
 __all__ = [
     "Arrivals",

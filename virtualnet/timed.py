@@ -18,6 +18,7 @@ from typing import Literal, TypeVar
 
 from softswitch.cache.objects import BuildError
 from softswitch.embed.switch import NativeSwitch
+from softswitch.trimming import DEFAULT, Trimming
 from topologies.lossless import CREDITS
 from topologies.model import ROUND_ROBIN, Endpoint, Switch, Topology
 from virtualnet import native
@@ -30,7 +31,6 @@ from virtualnet.samples import Samples, Source
 from virtualnet.shared_buffers import SharedBuffers
 from virtualnet.sources import LinkSources
 from virtualnet.times import picoseconds
-from virtualnet.trimming import DEFAULT, Trimming
 
 _Network = TypeVar("_Network", bound="TimedNetwork")
 _CHUNK = 200_000
@@ -169,16 +169,18 @@ class TimedNetwork(LinkSources, Frames, SharedBuffers):
             self._library.vn_set_queue(self._changing(), self.link(switch, port), traffic_class, depth, rate_pps)
         )
 
-    def set_trimming(self, switch: str, port: int, classes: Iterable[int], trimming: Trimming = DEFAULT) -> None:
+    def set_trimming(
+        self, switch: str, port: int, classes: Iterable[int], trimming: Trimming = DEFAULT, depth: int = 2048
+    ) -> None:
         """Packets that the queues of these classes refuse (`set_queue`) are trimmed, if flow control doesn't protect
-        them. Sets the queue of trimmed packets, too."""
+        them. `depth`: trimmed packets that wait; more are lost."""
         numbers = set(classes)
         if not numbers <= set(range(native.CLASSES)):
             raise VirtualError(f"classes {sorted(numbers)}: there are 0 to {native.CLASSES - 1}")
         mask = sum(1 << one for one in numbers)
         raw = native.Trimming(trimming.size, trimming.dscp_value, trimming.queue_index, mask, trimming.weight)
         self._check(self._library.vn_set_trimming(self._changing(), self.link(switch, port), ctypes.byref(raw)))
-        self.set_queue(switch, port, trimming.queue_index, depth=trimming.depth)
+        self.set_queue(switch, port, trimming.queue_index, depth=depth)
 
     def link(self, node: str, port: int) -> int:
         """Returns the engine's number of the direction that leaves `node` by `port`, for `call`."""

@@ -347,6 +347,15 @@ int sw_port_shape(struct sw_switch *sw, uint16_t number, uint64_t rate_bps, uint
     return port == NULL ? report(error, -EINVAL, "no such port number, or out of memory") : 0;
 }
 
+int sw_set_trimming(struct sw_switch *sw, const struct sw_trimming *trimming)
+{
+    if (!sw_trimming_possible(trimming) || trimming->queue_index >= sw->tm.priorities) return -EINVAL;
+    sw_lock(sw);
+    sw_tm_trim(&sw->tm, trimming);
+    sw_unlock(sw);
+    return 0;
+}
+
 int sw_port_stats(struct sw_switch *sw, uint16_t number, struct sw_port_stats *out)
 {
     *out = (struct sw_port_stats){0};
@@ -361,6 +370,7 @@ int sw_port_stats(struct sw_switch *sw, uint16_t number, struct sw_port_stats *o
     }
     if (queues != NULL) {
         out->queue_dropped += queues->dropped;
+        out->trimmed = queues->trimmed;
         out->in_flight = queues->delay_line.count;
         for (uint32_t q = 0; q < SW_PRIORITIES; q++) out->queue_packets[q] = queues->queues[q].packets.count;
     }

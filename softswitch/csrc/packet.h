@@ -20,6 +20,7 @@ struct sw_pkt {
     uint32_t passes;          /* resubmissions and recirculations so far */
     uint16_t port;            /* the egress port, once queued */
     uint8_t queue, small;
+    bool trimmed; /* by its queue: see traffic.c */
 };
 
 struct sw_fifo {

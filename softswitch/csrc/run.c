@@ -145,6 +145,12 @@ void sw_serve_port(struct sw_switch *sw, struct sw_tm_port *port)
         uint32_t deq_qdepth = port->queues[pkt->queue].packets.count;
         if (rules_egress(sw, pkt, port->port, pkt->queue, deq_qdepth) != RULES_SEND) continue;
         if (pkt->truncate_to < pkt->p.length) pkt->p.length = pkt->truncate_to;
+        if (pkt->trimmed && !sw_trim(pkt->p.data, pkt->p.length, port->trimming.dscp_value)) {
+            port->dropped++;
+            port->trimmed--;
+            sw_pkt_free(&sw->pool, pkt);
+            continue;
+        }
         if (in_memory) {
             sw_tm_timed(port, pkt, pkt->p.length);
             sw_port_deliver(sw, out, pkt);

@@ -28,11 +28,16 @@ int sw_port_remove(struct sw_switch *, uint16_t port, char error[SW_ERROR_BYTES]
 int sw_port_shape(struct sw_switch *, uint16_t port, uint64_t rate_bps, uint64_t delay_ns, uint32_t depth_packets,
                   char error[SW_ERROR_BYTES]);
 
+/* Of all ports: packets that a full queue refuses are trimmed (trim.h). */
+struct sw_trimming;
+int sw_set_trimming(struct sw_switch *, const struct sw_trimming *);
+
 struct sw_port_stats {
     uint64_t rx_packets, rx_bytes, tx_packets, tx_bytes;
     uint64_t rx_dropped;    /* no program; no memory, to resubmit or recirculate, too; a frame over 9,216 B; a full ring */
     uint64_t tx_dropped;    /* the interface refused, is down or is gone; frames that leave a port without one and nobody takes */
     uint64_t queue_dropped; /* a full queue, or a priority beyond the last one */
+    uint64_t trimmed; /* packets that a full queue refused, and that went to another one */
     uint32_t queue_packets[SW_PRIORITIES];
     uint32_t in_flight; /* on the delay line */
     uint8_t up;         /* frames can leave: the interface is open, IFF_UP and IFF_RUNNING */

@@ -42,6 +42,7 @@ struct sw_tm_port *sw_tm_port(struct sw_tm *tm, uint32_t number)
     port->port = (uint16_t)number;
     port->punctual = tm->punctual;
     for (uint32_t q = 0; q < SW_PRIORITIES; q++) port->queues[q].depth = tm->depth;
+    port->trimming = tm->trimming;
     tm->ports[number] = port;
     tm->active[tm->n_active++] = (uint16_t)number;
     return port;
@@ -55,13 +56,30 @@ void sw_tm_shape(struct sw_tm_port *port, uint64_t rate_bps, uint64_t delay_ns, 
     for (uint32_t q = 0; q < SW_PRIORITIES; q++) port->queues[q].depth = depth;
 }
 
+void sw_tm_trim(struct sw_tm *tm, const struct sw_trimming *trimming)
+{
+    tm->trimming = *trimming;
+    for (uint32_t i = 0; i < tm->n_active; i++) tm->ports[tm->active[i]]->trimming = *trimming;
+}
+
+static bool full(const struct sw_queue *queue) { return queue->packets.count >= queue->depth; }
+
 bool sw_tm_enqueue(struct sw_tm_port *port, uint32_t number, struct sw_pkt *pkt, uint64_t now_ns)
 {
     struct sw_queue *queue = &port->queues[number];
-    if (queue->packets.count >= queue->depth) {
+    bool trims = full(queue) && sw_trims(&port->trimming, number, pkt->p.length_register);
+    if (trims) {
+        number = port->trimming.queue_index;
+        queue = &port->queues[number];
+        pkt->p.std.enq_qdepth = queue->packets.count & 0x7ffffu; /* bit<19> */
+        if (pkt->truncate_to > port->trimming.size) pkt->truncate_to = port->trimming.size;
+        pkt->trimmed = true;
+    }
+    if (full(queue)) {
         port->dropped++;
         return false;
     }
+    port->trimmed += trims;
     pkt->enq_ns = now_ns;
     pkt->queue = (uint8_t)number;
     sw_fifo_push(&queue->packets, pkt);
@@ -86,16 +104,16 @@ struct sw_pkt *sw_tm_dequeue(struct sw_tm *tm, struct sw_tm_port *port, uint64_t
 {
     uint64_t start = sw_tm_next_start(port);
     if (start == UINT64_MAX || start > now_ns) return NULL;
-    for (uint32_t q = tm->priorities; q-- > 0;) {
-        struct sw_queue *queue = &port->queues[q];
-        struct sw_pkt *pkt = queue->packets.head;
-        if (pkt == NULL || max_ns(pkt->enq_ns, queue->free_ns) > start) continue;
-        sw_fifo_pop(&queue->packets);
-        port->queued--;
-        pkt->start_ns = start;
-        return pkt;
+    uint32_t ready = 0; /* bit mask of queues; the highest one alone where none trims */
+    for (uint32_t q = tm->priorities; q-- > 0 && (ready == 0 || port->trimming.queues != 0);) {
+        const struct sw_pkt *pkt = port->queues[q].packets.head;
+        if (pkt != NULL && max_ns(pkt->enq_ns, port->queues[q].free_ns) <= start) ready |= 1u << q;
     }
-    return NULL;
+    if (ready == 0) return NULL;
+    struct sw_pkt *pkt = sw_fifo_pop(&port->queues[sw_trim_turn(&port->trimming, ready)].packets);
+    port->queued--;
+    pkt->start_ns = start;
+    return pkt;
 }
 
 void sw_tm_timed(struct sw_tm_port *port, struct sw_pkt *pkt, uint32_t bytes)

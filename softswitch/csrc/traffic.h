@@ -16,6 +16,7 @@
 #define SW_TRAFFIC_H
 
 #include "packet.h"
+#include "trim.h"
 
 enum { SW_LOOP_PAUSE_NS = 50000, SW_LOOP_PASSES = 4, SW_OVERDUE_PACKETS = 8, SW_OVERDUE_NS = 10000000, SW_BEHIND_NS = 100000 };
 
@@ -36,11 +37,14 @@ struct sw_tm_port {
     struct sw_fifo delay_line;           /* the delay line, in order of due_ns */
     uint64_t released[2];          /* when the last two packets left */
     uint64_t dropped;              /* at full queues */
+    struct sw_trimming trimming;
+    uint64_t trimmed;
 };
 
 struct sw_tm {
     uint32_t priorities, depth;
     bool punctual;
+    struct sw_trimming trimming; /* of each port */
     struct sw_tm_port *ports[SW_MAX_PORTS];
     uint16_t active[SW_MAX_PORTS]; /* ports that exist */
     uint32_t n_active;
@@ -55,7 +59,10 @@ struct sw_tm_port *sw_tm_port(struct sw_tm *, uint32_t port);
 /* Rate 0: unshaped; depth 0: unchanged. Packets on the delay line keep their times. */
 void sw_tm_shape(struct sw_tm_port *, uint64_t rate_bps, uint64_t delay_ns, uint32_t depth);
 
-/* False: the queue is full, and the packet stays the caller's. */
+/* Of all ports, from now on. */
+void sw_tm_trim(struct sw_tm *, const struct sw_trimming *);
+
+/* A packet that a full queue would refuse may be trimmed, and is put into another. False: there is no room, and the packet stays the caller's. */
 bool sw_tm_enqueue(struct sw_tm_port *, uint32_t queue, struct sw_pkt *, uint64_t now_ns);
 
 /* The next packet that may start now, with start_ns and queue set, or NULL. */

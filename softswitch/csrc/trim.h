@@ -2,8 +2,8 @@
  * finds its queue full is cut to its headers, and goes to another queue of its port with another DSCP, so that its receiver can request it
  * at once (NDP, SIGCOMM'17; Ultra Ethernet Specification 1.0, 4.1). The live switch (run.c) and virtual time share this.
  *
- * The program's egress sees the headers as its ingress left them, and the length that is left. The lengths and the DSCP in the frame are
- * written behind it. */
+ * The program's egress sees the packet as its ingress left it, with its whole length, so that what the program counts stays right: the
+ * frame is cut behind it. */
 #ifndef SW_TRIM_H
 #define SW_TRIM_H
 

@@ -4,6 +4,7 @@ MODULES = (
     *("embed.switch", "embed.library"),  # a switch in one's own process; its C, for an engine that runs switches
     *("p4c", "clock", "pace"),  # compiling P4, a test's clock, the network's board of pace
     "cache.objects",  # C sources to shared objects
+    "trimming",  # of a queue, as the live switch has it
     *("errors", "namespace", "private", "python_process", "signals", "units"),  # what every program of the project uses
 )
 HEADERS = ("cache_lines.h", "generator.h", "internal.h", "pipeline.h", "rules.h", "trim.h")

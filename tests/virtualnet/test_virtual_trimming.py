@@ -48,6 +48,7 @@ def network(
     trimming: Trimming | None = TRIMMING,
     depth: int = DEPTH,
     senders: int = SENDERS,
+    depth_trimmed: int = 2048,
     **more: Any,
 ) -> VirtualNetwork:
     """An incast into r0, whose port's queue of the class holds few packets."""
@@ -57,7 +58,7 @@ def network(
     port = senders + 1
     made.set_queue("s0", port, CLASS, depth=depth)
     if trimming is not None:
-        made.set_trimming("s0", port, [CLASS], trimming)
+        made.set_trimming("s0", port, [CLASS], trimming, depth_trimmed)
     size = None if kind is None else SIZE
     return with_flows(
         made, [FlowSpec(i + 1, f"h{i}", "r0", size_bytes=size, traffic_class=CLASS) for i in range(senders)]
@@ -170,7 +171,7 @@ def test_run_is_the_same_with_either_queue_and_form(kind: Repeats) -> None:
 
 
 def test_everything_arrives_whatever_is_lost_beside() -> None:
-    with network(Repeats.SELECTIVE, Trimming(depth=4)) as made:
+    with network(Repeats.SELECTIVE, depth_trimmed=4) as made:
         made.disturb("s0", SENDERS + 1, "data", p_lose=0.02)
         for port in range(1, SENDERS):
             made.disturb("s0", port, "notifications", p_lose=0.05, repeat=11)
@@ -184,7 +185,7 @@ def test_everything_arrives_whatever_is_lost_beside() -> None:
 
 
 def test_trimming_refuses_what_cannot_be() -> None:
-    for settings in ({"size": 63}, {"size": 1025}, {"dscp_value": 64}, {"queue_index": 8}, {"weight": 0}, {"depth": 0}):
+    for settings in ({"size": 63}, {"size": 1025}, {"dscp_value": 64}, {"queue_index": 8}, {"weight": 0}):
         with pytest.raises(ValueError, match=next(iter(settings))):
             Trimming(**settings)  # type: ignore[arg-type]
     with network() as made:

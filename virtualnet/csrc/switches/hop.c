@@ -38,7 +38,7 @@ enum vn_verdict vn_hop_egress(struct vn_context *context, struct vn_node *node, 
     struct sw_inplace_packet in_place = {
         .frame = vn_frame(context, packet),
         .bridged = packet->bridged,
-        .length = packet->bytes,
+        .length = __builtin_expect(packet->data == VN_TRIMMED, 0) ? vn_trim_whole(vn_frame(context, packet)) : packet->bytes,
         .port = port,
         .priority = (uint8_t)queue,
         .enq_timestamp = packet->enq_timestamp,

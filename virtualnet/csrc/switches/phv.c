@@ -52,11 +52,7 @@ uint32_t vn_phv_bytes(const struct vn_pool *pool)
     return (uint32_t)vn_aligned(sizeof(struct vn_phv_packet)) + pool->phv_size + pool->headroom;
 }
 
-void vn_phv_truncate(struct vn_context *context, uint32_t id, uint32_t bytes)
-{
-    phv_packet_of(context, id)->truncate_to = bytes;
-    phv_packet_of(context, id)->p.length_register = bytes;
-}
+void vn_phv_truncate(struct vn_context *context, uint32_t id, uint32_t bytes) { phv_packet_of(context, id)->truncate_to = bytes; }
 
 /* Moves the frame to behind the headroom, after headers were added or removed. */
 static void restore_headroom(struct vn_context *context, uint32_t id)

@@ -70,7 +70,7 @@ VN_ALWAYS enum vn_verdict vn_hop_egress(struct vn_context *, struct vn_node *, u
                                         uint32_t deq_qdepth);
 static enum vn_verdict vn_phv_egress(struct vn_context *, struct vn_node *, uint16_t port, uint32_t id, uint32_t queue,
                                      uint32_t deq_qdepth, uint32_t passes);
-static void vn_phv_truncate(struct vn_context *, uint32_t id, uint32_t bytes); /* that a queue cuts; egress finds this length */
+static void vn_phv_truncate(struct vn_context *, uint32_t id, uint32_t bytes); /* that a queue cuts, behind egress */
 static uint32_t vn_phv_bytes(const struct vn_pool *); /* between a packet and its frame, where programs don't run in place */
 
 /* ---- generator.c: the packet generator ---- */
@@ -95,6 +95,8 @@ static void vn_port_ready(struct vn_context *, uint32_t link);
 /* ---- trim.c: packets that a queue refuses, cut to their headers ---- */
 /* False: the packet isn't one to be trimmed. True: it is for that queue now. */
 static bool vn_trim(struct vn_context *, const struct vn_link *, uint32_t class, uint32_t id, uint32_t *queue);
+/* The length that a trimmed packet's frame had, by its IPv4 header. */
+static uint32_t vn_trim_whole(const uint8_t *frame);
 /* After the egress of a packet that is VN_TRIMMED: writes its frame. VN_DROPPED: it couldn't be trimmed, and was freed. */
 static enum vn_verdict vn_trim_finish(struct vn_context *, const struct vn_link *, uint32_t id);
 

@@ -1,16 +1,10 @@
-"""Packet trimming: what a switch's queue does with a packet that it refuses (softswitch/csrc/trim.h)."""
+"""Packet trimming: what a switch's queue does with a packet that it refuses (csrc/trim.h)."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-_LIMITS = {
-    "size": (64, 1024),
-    "dscp_value": (0, 63),
-    "queue_index": (0, 7),
-    "weight": (1, 2**32 - 1),
-    "depth": (1, 65534),
-}
+_LIMITS = {"size": (64, 1024), "dscp_value": (0, 63), "queue_index": (0, 7), "weight": (1, 2**32 - 1)}
 
 
 @dataclass(frozen=True)
@@ -20,7 +14,7 @@ class Trimming:
 
     Trimmed packets are few bytes each, but many: in a higher class they starve the data that the same senders repeat.
     So at most `weight` of them leave in a row while others wait, which leaves data of L bytes a share of at least
-    L / (L + weight * size), and their queue holds `depth` of them; more are lost.
+    L / (L + weight * size).
 
     Raises ValueError.
     """
@@ -29,7 +23,6 @@ class Trimming:
     dscp_value: int = 48
     queue_index: int = 6
     weight: int = 32
-    depth: int = 2048
 
     def __post_init__(self) -> None:
         for name, (least, most) in _LIMITS.items():

@@ -1,0 +1,160 @@
+"""Packet trimming, csrc/trim.h: what a cut frame says of itself, whose turn is next, and the switch's option."""
+
+from __future__ import annotations
+
+import ctypes
+import struct
+from collections.abc import Callable
+from functools import lru_cache
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hosts.native import FLAGS
+from softswitch.cache.objects import build, digest
+from softswitch.embed.library import CSRC
+from softswitch.options import OptionError, parse
+from softswitch.trimming import Trimming
+
+_FUNCTIONS = """
+#include "trim.h"
+bool trim(uint8_t *frame, uint32_t bytes, uint8_t dscp) { return sw_trim(frame, bytes, dscp); }
+uint32_t turn(uint32_t *turns, uint32_t queue_index, uint32_t weight, uint32_t queues)
+{
+    struct sw_trimming trimming = {.queue_index = (uint8_t)queue_index, .weight = weight, .turns = *turns};
+    uint32_t next = sw_trim_turn(&trimming, queues);
+    *turns = trimming.turns;
+    return next;
+}
+"""
+UDP, TCP = 17, 6
+
+
+@lru_cache(maxsize=1)
+def core() -> ctypes.CDLL:
+    library = ctypes.CDLL(str(build("libtrim", [_FUNCTIONS], digest([CSRC / "trim.h"]) + _FUNCTIONS, FLAGS, CSRC)))
+    library.trim.restype, library.trim.argtypes = ctypes.c_bool, [ctypes.c_void_p, ctypes.c_uint32, ctypes.c_uint8]
+    library.turn.restype = ctypes.c_uint32
+    return library
+
+
+def checksum(header: bytes) -> int:
+    """RFC 1071."""
+    total = sum(struct.unpack(f"!{len(header) // 2}H", header))
+    while total >> 16:
+        total = (total & 0xFFFF) + (total >> 16)
+    return total ^ 0xFFFF
+
+
+def packet(protocol: int, options: int, fragment: int, payload: int, padding: int, ecn: int) -> bytes:
+    header = 20 + 4 * options
+    ip = struct.pack(
+        "!BBHHHBBH8s",
+        0x40 | header // 4,
+        8 | ecn,
+        header + payload,
+        1,
+        fragment,
+        64,
+        protocol,
+        0,
+        b"\x0a\0\0\1\x0a\0\0\2",
+    ) + bytes(range(1, 4 * options + 1))
+    ip = ip[:10] + struct.pack("!H", checksum(ip)) + ip[12:]
+    body = struct.pack("!HHHH", 0xC001, 4791, payload, 0xBEEF)[:payload].ljust(payload, b"\x55")
+    return b"\2" * 12 + b"\x08\0" + ip + body + bytes(padding)
+
+
+@given(
+    protocol=st.sampled_from([UDP, TCP]),
+    options=st.integers(0, 10),
+    fragment=st.sampled_from([0, 0x2000, 0x2001, 5]),
+    payload=st.integers(0, 1500),
+    padding=st.integers(0, 60),
+    ecn=st.integers(0, 3),
+    size=st.integers(64, 1024),
+    dscp=st.integers(0, 63),
+)
+def test_cut_frame_is_a_packet_of_its_length(
+    protocol: int, options: int, fragment: int, payload: int, padding: int, ecn: int, size: int, dscp: int
+) -> None:
+    frame = packet(protocol, options, fragment, payload, padding, ecn)
+    size = min(size, len(frame))
+    raw = (ctypes.c_uint8 * len(frame)).from_buffer_copy(frame)
+    header = 20 + 4 * options
+    trimmed = core().trim(raw, size, dscp)
+    assert trimmed == (14 + header <= size)
+    got = bytes(raw)
+    assert got[size:] == frame[size:]
+    if not trimmed:
+        assert got == frame
+        return
+    ip, total = got[14 : 14 + header], min(header + payload, size - 14)
+    assert checksum(ip) == 0
+    assert (ip[1], struct.unpack("!H", ip[2:4])[0]) == (dscp << 2 | ecn, total)
+    same = ip[:1] + ip[4:10] + ip[12:], frame[14:15] + frame[18:24] + frame[26 : 14 + header]
+    assert same[0] == same[1]
+    udp = protocol == UDP and fragment & 0x1FFF == 0 and 14 + header + 8 <= size
+    wanted = frame[14 + header : size]
+    if udp:
+        wanted = wanted[:4] + struct.pack("!HH", total - header, 0) + wanted[8:]
+    assert got[14 + header : size] == wanted
+
+
+@pytest.mark.parametrize(
+    "change",
+    [lambda f: f[:12] + b"\x86\xdd" + f[14:], lambda f: f[:14] + b"\x65" + f[15:], lambda f: f[:14] + b"\x44" + f[15:]],
+)
+def test_other_frames_are_left_alone(change: Callable[[bytes], bytes]) -> None:
+    frame = change(packet(UDP, 0, 0, 500, 0, 2))
+    raw = (ctypes.c_uint8 * len(frame)).from_buffer_copy(frame)
+    assert not core().trim(raw, 64, 48)
+    assert bytes(raw) == frame
+
+
+@given(st.integers(0, 7), st.integers(1, 4), st.lists(st.integers(1, 255), max_size=60))
+def test_trimmed_packets_leave_at_most_a_weight_in_a_row_while_lower_queues_wait(
+    queue: int, weight: int, waiting: list[int]
+) -> None:
+    turns, row = ctypes.c_uint32(), 0
+    for queues in waiting:
+        taken = core().turn(ctypes.byref(turns), queue, weight, queues)
+        assert queues >> taken & 1
+        highest, lower = queues.bit_length() - 1, queues & (1 << queue) - 1
+        if highest != queue:
+            assert taken == highest
+        limited = highest == queue and lower != 0
+        row = row + 1 if limited and taken == queue else 0
+        assert row <= weight
+        if limited and taken != queue:
+            assert taken == lower.bit_length() - 1
+
+
+def options(*words: str) -> tuple[tuple[int, ...], Trimming] | None:
+    return parse(["--no-p4", "-i", "1@one", *words]).trimming
+
+
+def test_option_has_queues_and_settings_by_their_names() -> None:
+    assert options() is None
+    assert options("--trim", "1") == ((1,), Trimming())
+    wanted = Trimming(size=128, dscp_value=40, queue_index=5, weight=7)
+    assert options("--trim", "2,0,2:size=128,dscp_value=40,queue_index=5,weight=7") == ((0, 2), wanted)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "write QUEUE"),
+        ("8x", "write QUEUE"),
+        ("1:size", "write QUEUE"),
+        ("1:length=64", "length: there are size"),
+        ("1:size=63", "size is 63: 64 to 1024"),
+        ("1:weight=0", "weight is 0"),
+        ("8", "queues are 0 to 7"),
+        ("6", "another than those that trim"),
+    ],
+)
+def test_option_refuses_what_cannot_be(text: str, message: str) -> None:
+    with pytest.raises(OptionError, match=message):
+        options("--trim", text)
