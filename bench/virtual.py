@@ -131,7 +131,8 @@ static const struct sw_inplace inplace = {floor_ingress, floor_egress};
 def floor() -> LoadedProgram:
     """PCN's program with pipelines that only look up the route: the remaining cost is the engine's."""
     program = Program.compiled("pcn_native")
-    model = load_program(program.json.read_text(encoding="utf-8"))
+    json_text = program.json.read_text(encoding="utf-8")
+    model = load_program(json_text)
     text = generate(model, inplace=True)
     tables, actions = ([thing.name.rpartition(".")[2] for thing in things] for things in (model.tables, model.actions))
     numbers = {
@@ -142,7 +143,7 @@ def floor() -> LoadedProgram:
     own = re.search(r"static const struct sw_inplace inplace = .*?;", text)
     assert own is not None
     built = build_source(text.replace(own[0], _FLOOR % numbers))
-    return LoadedProgram(program.schema, bind(program.schema.p4info, model), built)
+    return LoadedProgram(program.schema, bind(program.schema.p4info, model), json_text, built)
 
 
 @dataclass(frozen=True)

@@ -9,10 +9,10 @@ import signal
 import sys
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from pathlib import Path
 from types import FrameType
 
 from softswitch.errors import StartError
+from softswitch.log_file import Format, LogFile, say, stderr
 from softswitch.options import LOG_LEVELS, OptionError, Options
 from softswitch.together import parse_all
 from softswitch.unused import leave_out
@@ -41,11 +41,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         from softswitch.serve import serve  # late: --help and bad arguments don't wait for it
 
         end.at_once = end_compilers
-        serve(switches, _say, end.wait)
+        serve(switches, say, end.wait)
     except StartError as error:
         if end.asked:
             return 0  # the C compiler was ended as well, whose failure is not news then
-        _say(str(error))
+        say(str(error))
         return 1
     logging.shutdown()
     os._exit(0)  # what a thread still does, such as loading a program, is of no use any more, and nobody waits for it
@@ -80,78 +80,15 @@ def _keep_nothing_unwritten() -> None:
         sys.stderr = io.TextIOWrapper(raw, errors="backslashreplace", write_through=True)
 
 
-def _say(line: str) -> None:
-    """Prints to stderr; ignores write errors, such as of a full disk."""
-    with suppress(OSError):
-        print(f"softswitch: {line}", file=sys.stderr, flush=True)
-
-
-class _Log(logging.Handler):
-    """Writes lines to a descriptor. The disk may be full, and a switch must not end for it: lines without room are
-    lost and counted, and the next line that fits states their number. A line that was begun is finished first."""
-
-    def __init__(self, handle: int, path: Path | None) -> None:
-        """`path`: of a log file, whose losses stderr reports as well."""
-        super().__init__()
-        self._handle, self._path = handle, path
-        self._lost, self._why, self._left = 0, "", b""
-
-    def emit(self, record: logging.LogRecord) -> None:
-        """Called by `logging`, with its lock held."""
-        self._note()
-        if self._lost or not self._begin(record):
-            if self._path and not self._lost:
-                _say(f"cannot write to {self._path}: {self._why}; the switch goes on, lines of the log are lost")
-            self._lost += 1
-
-    def close(self) -> None:
-        """Called by `logging` at the end of the process."""
-        self._finish()
-        self._note()
-        super().close()
-
-    def _note(self) -> None:
-        text = f"lines lost here: {self._lost}: {self._why}"
-        if self._lost and self._begin(logging.LogRecord(log.name, logging.WARNING, "", 0, text, None, None)):
-            self._lost = 0
-
-    def _begin(self, record: logging.LogRecord) -> bool:
-        """Whether some of the line is written: its rest is kept, if the file doesn't take it now."""
-        if not self._finish():
-            return False
-        self._left = line = f"{self.format(record)}\n".encode(errors="backslashreplace")
-        if not self._finish() and len(self._left) == len(line):
-            self._left = b""
-            return False
-        return True
-
-    def _finish(self) -> bool:
-        try:
-            while self._left:
-                self._left = self._left[os.write(self._handle, self._left) :]
-        except OSError as error:
-            self._why = str(error)
-            return False
-        return True
-
-
-def _stderr() -> int:
-    """Its descriptor; one that takes everything where there is none."""
-    try:
-        return sys.stderr.fileno()
-    except (AttributeError, OSError, ValueError):
-        return os.open(os.devnull, os.O_WRONLY | os.O_CLOEXEC)
-
-
 def _set_up_logging(options: Options, log: logging.Logger) -> None:
     if options.log_file is None:
-        handle = _stderr()
+        handle = stderr()
     else:
         try:
             handle = os.open(options.log_file, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o644)
         except OSError as error:
             raise StartError(f"cannot write {options.log_file}: {error.strerror}") from error
-    handler = _Log(handle, options.log_file)
-    handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(message)s"))
+    handler = LogFile(handle, options.log_file)
+    handler.setFormatter(Format("%(asctime)s %(levelname)s %(message)s"))
     log.addHandler(handler)
     log.setLevel(LOG_LEVELS[options.log_level])

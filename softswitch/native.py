@@ -11,7 +11,7 @@ import errno as errno_names
 import os
 import threading
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
@@ -39,6 +39,9 @@ RING_FRAMES: Final = 2000  # 0.4 s of 5,000 packets a second, which a sender tha
 
 REFER_MEMBER: Final = 0xFFFFFFFE  # instead of an action, in an entry of an indirect table: what its argument is
 REFER_GROUP: Final = 0xFFFFFFFD
+
+TRACE_BYTES: Final = 1 << 20  # of steps that one call takes
+_CALLBACK: Final = ctypes.CFUNCTYPE(None)
 
 EVENT_PACKET_IN: Final = 1
 EVENT_DIGEST: Final = 2
@@ -194,6 +197,9 @@ class NativeSwitch:
         mask = sum(1 << queue for queue in set(queues))
         raw = TrimmingRecord(trimming.size, trimming.dscp_value, trimming.queue_index, mask, trimming.weight)
         self._call("sw_set_trimming", ctypes.byref(raw))
+    def port_capture(self, port: int, *, out: bool, path: Path) -> None:
+        """Captures the frames that come in by a port, or leave by it, from now on."""
+        self._call("sw_port_capture", port, out, os.fsencode(path), explain=True)
 
     def port_stats(self, port: int) -> PortStats:
         """What a port has counted; nothing, where there is no such port."""
@@ -440,6 +446,22 @@ class NativeSwitch:
     def fence(self, number: int) -> None:
         """Puts an event behind those there are: who reads it has read all of them."""
         self._call("sw_fence", number)
+
+    # ---- steps of a traced program ----
+
+    def trace(self, most_bytes: int, full: Callable[[], None] | None = None) -> None:
+        """Keeps the steps of traced programs from now on, in at most so many bytes. `full` is called where there is no
+        room, and takes them: where one thread moves packets and reads. None: what finds no room is lost."""
+        self._trace_full = _CALLBACK(full) if full is not None else None
+        self._trace_buffer = ctypes.create_string_buffer(TRACE_BYTES)
+        self._call("sw_trace_start", most_bytes, self._trace_full)
+
+    def take_trace(self, timeout_ms: int) -> tuple[bytes, int]:
+        """Waits for steps (csrc/switch.h, struct sw_trace_step) and takes some, and the number of those lost before.
+        Raises NativeError once the switch stopped and all are taken. One caller at a time."""
+        lost = ctypes.c_uint64()
+        got = self._call("sw_trace_take", timeout_ms, self._trace_buffer, TRACE_BYTES, ctypes.byref(lost))
+        return ctypes.string_at(self._trace_buffer, got), lost.value
 
     def _set_group(self, name: str, number: int, replicas: Sequence[Replica], *more: int) -> None:
         try:

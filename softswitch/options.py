@@ -53,7 +53,6 @@ Exit status: 0 ended in order, 1 could not start, 2 bad arguments.
 
 # simple_switch_grpc's options without a meaning here: with the number of arguments that they take.
 _IGNORED: Final[dict[str, int | str]] = {
-    "--pcap": "?",
     "--thrift-port": 1,
     "--nanolog": 1,
     "--log-console": 0,
@@ -76,9 +75,7 @@ _IGNORED: Final[dict[str, int | str]] = {
 
 # Beside that they are ignored: what there is in place of what they do in simple_switch_grpc.
 _INSTEAD: Final = {
-    "--pcap": "no captures are written; `tcpdump -i INTERFACE` writes them",
-    "--log-console": "the log goes to stderr, or to --log-file, and has no line for each packet",
-    "-L trace": "the log has no line for each packet; trace shows what debug shows",
+    "--log-console": "the log goes to stderr, or to --log-file; with -L debug or -L trace it has a line for each step",
 }
 
 _Port = TypeVar("_Port", int, int | None)
@@ -130,6 +127,8 @@ class Options(NamedTuple):
     pace: tuple[int, Place] | None  # how late a frame may be, ns, and where to report; None: nowhere
     log_level: str
     log_file: Path | None
+    trace: Path | None  # a file for each step, in JSON
+    pcap: Path | None  # the folder of captures
     tls_files: tuple[Path, Path, Path | None] | None  # certificate, key, the CA of clients
     message_bytes: int  # of the largest request
     channels: tuple[Channel, ...]  # in a file of --together
@@ -139,11 +138,21 @@ class Options(NamedTuple):
 
     def warnings(self) -> list[str]:
         """A line for each option that doesn't do what it does in simple_switch_grpc."""
-        trace = ("-L trace",) if self.log_level == "trace" else ()
         return [
             f"{option}: {_INSTEAD.get(option, 'this option has no meaning here and is ignored')}"
-            for option in dict.fromkeys((*self.ignored, *trace))
+            for option in dict.fromkeys(self.ignored)
+            if option != "--log-console" or not self.logs_steps
         ]
+
+    @property
+    def logs_steps(self) -> bool:
+        """Whether the log has a line for each step of a packet."""
+        return self.log_level in ("trace", "debug")
+
+    @property
+    def traced(self) -> bool:
+        """Whether programs report their steps."""
+        return self.logs_steps or self.trace is not None
 
     def shapes(self) -> dict[int, Shape]:
         """What each port is set to; ports that were only named in --rate or --delay are in it."""
@@ -195,6 +204,8 @@ def parse(arguments: Sequence[str]) -> Options:
         pace=given.pace,
         log_level=given.log_level,
         log_file=given.log_file,
+        trace=given.trace,
+        pcap=given.pcap,
         tls_files=tls_files.named(given),
         message_bytes=given.grpc_max_message_size,
         channels=tuple(Channel(port, *other) for port, other in _by_port("--channel", given.channel).items()),
@@ -259,8 +270,24 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--device-id", type=number(0, 2**64 - 1), default=0, metavar="N", help="P4Runtime's device id (default: 0)"
     )
-    parser.add_argument("-L", "--log-level", choices=LOG_LEVELS, default="warn", help="default: warn")
+    parser.add_argument(
+        "-L",
+        "--log-level",
+        choices=LOG_LEVELS,
+        default="warn",
+        help="trace and debug: with a line for each step of a packet, as parser states, tables and primitives, which "
+        "takes much time (default: warn)",
+    )
     parser.add_argument("--log-file", type=Path, metavar="FILE", help="log there instead of to stderr")
+    parser.add_argument("--trace", type=Path, metavar="FILE", help="each step of a packet to FILE, as a line of JSON")
+    parser.add_argument(
+        "--pcap",
+        nargs="?",
+        const=Path(),
+        type=Path,
+        metavar="DIR",
+        help="capture all frames of ports: INTERFACE_in.pcap and INTERFACE_out.pcap in DIR, a folder (default: here)",
+    )
     parser.add_argument("-v", "--version", action=_Version, nargs=0, help="show the version and exit")
 
     traffic = parser.add_argument_group("queues and links")

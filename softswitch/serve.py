@@ -13,6 +13,7 @@ from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from softswitch import gnmi
 from softswitch.cache.compiler_process import end_compilers
@@ -28,6 +29,9 @@ from softswitch.p4runtime.service import Service
 from softswitch.pace import Board, Place
 from softswitch.program.errors import ProgramError
 from softswitch.reflection import Reflection
+
+if TYPE_CHECKING:
+    from softswitch.trace.tracer import Tracer
 
 # Of all ports' rings together, some 12 MB at an MTU of 1,044: a switch of many ports takes in no more than one of few.
 ALL_RING_FRAMES = 10_000
@@ -57,7 +61,7 @@ def _log(options: Options) -> logging.Logger:
 def _serve(switches: Sequence[Options], say: Callable[[str], None], wait: Callable[[], object]) -> None:
     _raise_limit(switches)
     with ExitStack() as stack:
-        objects = _build({one.program for one in switches if one.program is not None})
+        objects = _build({(one.program, one.traced) for one in switches if one.program is not None})
         library = load_library(objects.runtime)
         natives = {one.device_id: in_namespace(one.namespace, partial(_make, library, one, stack)) for one in switches}
         stack.callback(_close, list(natives.values()))
@@ -67,8 +71,10 @@ def _serve(switches: Sequence[Options], say: Callable[[str], None], wait: Callab
                     natives[one.device_id].connect(port, natives[device_id], other_port)
             for port, (memory, bell) in one.host_links.items():
                 _connect_host(natives[one.device_id], port, memory, bell)
+        tracers = {one.device_id: _trace(natives[one.device_id], one, stack) for one in switches if one.traced}
         for one in switches:
-            in_namespace(one.namespace, partial(_prepare, natives[one.device_id], objects, one, stack))
+            tracer = tracers.get(one.device_id)
+            in_namespace(one.namespace, partial(_prepare, natives[one.device_id], objects, one, tracer, stack))
         for native in natives.values():
             stack.callback(native.stop)  # all of them before one is closed
         for few in _by_worker(list(natives.values())):
@@ -77,7 +83,9 @@ def _serve(switches: Sequence[Options], say: Callable[[str], None], wait: Callab
             # The threads that this one makes answer commands: before workers and agents without real-time priority.
             with suppress(OSError):
                 os.setpriority(os.PRIO_PROCESS, 0, CONTROL_NICE)
-        servers = [_offer(natives[one.device_id], library, one, stack, say) for one in switches]
+        servers = [
+            _offer(natives[one.device_id], library, one, tracers.get(one.device_id), stack, say) for one in switches
+        ]
         for one, server in zip(switches, servers, strict=True):
             ready = f"device {one.device_id} listening on {server.address}, ports: {_ports(one)}"
             say(ready)
@@ -93,23 +101,23 @@ def _serve(switches: Sequence[Options], say: Callable[[str], None], wait: Callab
 
 @dataclass(frozen=True)
 class _Objects:
-    """Shared objects: the runtime, and the programs by the files of their JSON."""
+    """Shared objects: the runtime, and the programs by the files of their JSON, traced or not."""
 
     runtime: Path
-    programs: Mapping[Path, Path]
+    programs: Mapping[tuple[Path, bool], Path]
 
 
-def _build(programs: Set[Path]) -> _Objects:
+def _build(programs: Set[tuple[Path, bool]]) -> _Objects:
     """Compiles what the cache lacks, runtime and programs side by side. Raises StartError, BuildError."""
     with ThreadPoolExecutor(1) as pool:
         runtime = pool.submit(build_runtime)
-        built = {path: _build_file(path) for path in sorted(programs)}
+        built = {program: _build_file(*program) for program in sorted(programs)}
         return _Objects(runtime.result(), built)
 
 
-def _build_file(path: Path) -> Path:
+def _build_file(path: Path, traced: bool) -> Path:
     try:
-        return build_program(path.read_text(encoding="utf-8"))
+        return build_program(path.read_text(encoding="utf-8"), traced=traced)
     except OSError as error:
         raise StartError(f"cannot read {path}: {error.strerror}") from error
     except (ProgramError, UnicodeDecodeError) as error:
@@ -166,22 +174,41 @@ def _make(library: ctypes.CDLL, options: Options, stack: ExitStack) -> NativeSwi
     return native
 
 
-def _prepare(native: NativeSwitch, objects: _Objects, options: Options, stack: ExitStack) -> None:
+def _trace(native: NativeSwitch, options: Options, stack: ExitStack) -> Tracer:
+    from softswitch.trace.start import start  # late: few switches are traced
+
+    tracer = start(native, options, _log(options))
+    stack.callback(tracer.end)  # when the switch has stopped
+    return tracer
+
+
+def _prepare(
+    native: NativeSwitch, objects: _Objects, options: Options, tracer: Tracer | None, stack: ExitStack
+) -> None:
     """Ports, generator, program; all but the worker."""
     _add_ports(native, options)
+    if options.pcap is not None:
+        _capture(native, options, options.pcap)
     if options.generator is not None:
         native.generate(*options.generator)
     if options.program is not None:
-        native.load(objects.programs[options.program])
+        if tracer is not None:
+            tracer.loading(options.program.read_text(encoding="utf-8"))
+        native.load(objects.programs[options.program, options.traced])
     if options.pace is not None:
         _report_pace(native, *options.pace, stack)
 
 
 def _offer(
-    native: NativeSwitch, library: ctypes.CDLL, options: Options, stack: ExitStack, say: Callable[[str], None]
+    native: NativeSwitch,
+    library: ctypes.CDLL,
+    options: Options,
+    tracer: Tracer | None,
+    stack: ExitStack,
+    say: Callable[[str], None],
 ) -> Server:
     """P4Runtime and gNMI, until the stack is closed."""
-    pipeline = Pipeline(native, library)
+    pipeline = Pipeline(native, library, tracer)
     stack.callback(pipeline.close)
     service = Service(native, pipeline, options.device_id, options.cpu_port)
     interfaces = [(port, interface) for port, interface in options.interfaces if interface is not None]
@@ -230,6 +257,17 @@ def _add_ports(native: NativeSwitch, options: Options) -> None:
             native.port_shape(port, rate_bps=shape.rate_bps, delay_ns=shape.delay_ns)
         except NativeError as error:
             raise StartError(f"port {port}: {error}") from error
+
+
+def _capture(native: NativeSwitch, options: Options, folder: Path) -> None:
+    """As BMv2 names the files: by the interface; of a port without one, by its number."""
+    for port, interface in options.interfaces:
+        for way in ("in", "out"):
+            path = folder / f"{interface or port}_{way}.pcap"
+            try:
+                native.port_capture(port, out=way == "out", path=path)
+            except NativeError as error:
+                raise StartError(f"--pcap: {error}; name a folder that is there") from error
 
 
 def _report_pace(native: NativeSwitch, tolerance_ns: int, place: Place, stack: ExitStack) -> None:

@@ -57,12 +57,14 @@ def build_runtime(extra_flags: Sequence[str] = ()) -> Path:
     return build_folder("libsoftswitch", CSRC, (*RUNTIME_FLAGS, *extra_flags))
 
 
-def build_program(json_text: str, extra_flags: Sequence[str] = (), *, inplace: bool = False) -> Path:
-    """The shared object of a program; it exports `sw_program` (csrc/pipeline.h). `inplace`: see `generate`.
+def build_program(
+    json_text: str, extra_flags: Sequence[str] = (), *, inplace: bool = False, traced: bool = False
+) -> Path:
+    """The shared object of a program; it exports `sw_program` (csrc/pipeline.h). `inplace`, `traced`: see `generate`.
 
     Raises ProgramError if the switch cannot run it.
     """
-    identity = f"{_FOUND} {inplace}\n{json_text}"
+    identity = f"{_FOUND} {inplace} {traced}\n{json_text}"
     known = entry("json", hashlib.sha256(identity.encode()).hexdigest(), (*PROGRAM_FLAGS, *extra_flags))
     if intact(known):
         return known.resolve()
@@ -71,7 +73,7 @@ def build_program(json_text: str, extra_flags: Sequence[str] = (), *, inplace: b
     from softswitch.program.load import load_program
 
     program = load_program(json_text)
-    generated = generate(program, inplace=inplace)
+    generated = generate(program, inplace=inplace, traced=traced)
     try:
         built = build_source(generated, extra_flags)
     except LimitError as error:

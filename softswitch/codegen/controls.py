@@ -13,6 +13,7 @@ from softswitch.codegen.names import comment, identifier
 from softswitch.codegen.packets import Piece, write_pieces
 from softswitch.codegen.specs import lookup_of
 from softswitch.codegen.statements import Statements
+from softswitch.codegen.tracing import Tracing
 from softswitch.codegen.values import Value, constant, modular_kind
 from softswitch.program.limits import JUMPS_BACK
 from softswitch.program.model import ActionNode, ConditionNode, Control, KeyField, Node, Table, TableNode
@@ -25,7 +26,8 @@ MAX_INLINED = 20_000
 
 
 class ControlGenerator:
-    def __init__(self, expressions: Expressions, statements: Statements) -> None:
+    def __init__(self, expressions: Expressions, statements: Statements, trace: Tracing) -> None:
+        self.trace = trace
         self.e = expressions
         self.statements = statements
         self.program = expressions.program
@@ -60,12 +62,14 @@ class ControlGenerator:
             f"{self.inline} bool {self.action_name(index)}{SIGNATURE}, const uint64_t *args) {{",
             f"{UNUSED} (void)args;",
             "    bool exited = false;",
+            *self.trace.arguments(index, [p.width for p in action.parameters]),
         ]
         if back:
             lines.append("    uint32_t jumps = 0;")
         for i, statement in enumerate(action.statements):
             if i in targets:
                 lines.append(f"step_{i}:;")
+            lines += self.trace.step("PRIMITIVE", index, i)
             match statement.operation:
                 case Jump(target):
                     lines.append(f"    {self._jump(i, target)}")
@@ -102,6 +106,8 @@ class ControlGenerator:
         ]
         if not table.key and table.const_default and table.default:
             call = table.default
+            lines += self.trace.step("TABLE", index)
+            lines += self.trace.step("ENTRY", index, "UINT32_MAX")
             lines += [
                 f"    result.action = {call.action};",
                 f"    result.exited = {self.action_name(call.action)}(s, p, h, l, default_args_{index});",
@@ -110,6 +116,8 @@ class ControlGenerator:
             ]
             return "\n".join(lines) + "\n"
         lines += self._lookup(index, table)
+        if not table.key:
+            lines += [*self.trace.step("TABLE", index), *self.trace.step("ENTRY", index, "UINT32_MAX")]
         lines += ["    if (!entry)", "        return result;", f"    const struct sw_call call = {self._call(table)};"]
         lines += ["    result.action = call.action;", "    switch (call.action) {"]
         for action in table.actions:
@@ -148,6 +156,8 @@ class ControlGenerator:
         lines += [
             f"    const struct sw_entry *entry = {lookup_of(table)}(s->tables[{index}], key, {table.key_bytes});",
             "    result.hit = entry != NULL;",
+            *self.trace.step("TABLE", index, 0, "key", table.key_bytes),
+            *self.trace.step("ENTRY", index, "entry ? entry->handle : UINT32_MAX"),
         ]
         on_hit = []
         if table.direct_counter:
@@ -196,7 +206,7 @@ class ControlGenerator:
         blocks: list[tuple[int, list[str]]] = []
         for position, index in enumerate(order):
             following = order[position + 1] if position + 1 < len(order) else None
-            blocks.append((index, self._node(control.nodes[index], following, targets)))
+            blocks.append((index, self._node(name, index, control.nodes[index], following, targets)))
         lines = [f"{self.inline} void run_{name}{SIGNATURE}) {{", UNUSED]
         for index, block in blocks:
             if index in targets:
@@ -244,7 +254,7 @@ class ControlGenerator:
         targets.add(target)
         return f"goto node_{target};"
 
-    def _node(self, node: Node, following: int | None, targets: set[int]) -> list[str]:
+    def _node(self, name: str, number: int, node: Node, following: int | None, targets: set[int]) -> list[str]:
         match node:
             case ConditionNode():
                 self.e.source = node.source
@@ -252,6 +262,9 @@ class ControlGenerator:
                 no = self._goto(node.on_false, following, targets)
                 condition = self.e.condition(node.condition)
                 title = [f"/* {comment(str(node.source))} */"] if node.source else []
+                if self.trace.enabled:
+                    title += [f"const bool taken_{number} = {condition};", *self.trace.condition(name, number)]
+                    condition = f"taken_{number}"
                 if not yes and not no:
                     return [*title, f"(void){condition};"]
                 if not yes:

@@ -19,6 +19,8 @@ from softswitch.codegen.packets import header_pieces, write_pieces
 from softswitch.codegen.parser import ParserGenerator
 from softswitch.codegen.specs import Specs, array
 from softswitch.codegen.statements import Statements
+from softswitch.codegen.tracing import SUPPORT as TRACING
+from softswitch.codegen.tracing import Tracing
 from softswitch.codegen.values import Limbs, wide_constant
 from softswitch.program.errors import Source, UnsupportedProgram
 from softswitch.program.expressions import FieldRef
@@ -29,10 +31,11 @@ PART = 100  # headers that one function of the deparser emits
 SUPPORT = Path(__file__).resolve().parent / "support.h"
 
 
-def generate(program: Program, *, inplace: bool = False) -> str:
+def generate(program: Program, *, inplace: bool = False, traced: bool = False) -> str:
     """The C source of a program; raises UnsupportedProgram for what the generator cannot express. `inplace`: with its
-    in-place form (codegen/inplace.py), if it has one; that takes the compiler twice as long."""
-    return _Generator(program, inplace).text()
+    in-place form (codegen/inplace.py), if it has one; that takes the compiler twice as long. `traced`: it reports its
+    steps, and has no in-place form."""
+    return _Generator(program, inplace and not traced, traced).text()
 
 
 def largest_part(text: str) -> str:
@@ -48,14 +51,15 @@ def _title(kind: str, name: str = "", source: Source | None = None) -> str:
 
 
 class _Generator:
-    def __init__(self, program: Program, inplace: bool) -> None:
+    def __init__(self, program: Program, inplace: bool, traced: bool) -> None:
         self.program = program
         self.limbs = Limbs()
-        self.layout = Layout(program)
+        self.trace = Tracing(traced)
+        self.layout = Layout(program, traced)
         self.expressions = Expressions(program, self.layout, self.limbs)
         self.statements = Statements(self.expressions)
-        self.controls = ControlGenerator(self.expressions, self.statements)
-        self.parser = ParserGenerator(self.expressions, self.statements)
+        self.controls = ControlGenerator(self.expressions, self.statements, self.trace)
+        self.parser = ParserGenerator(self.expressions, self.statements, self.trace)
         self.calculations = Calculations(self.expressions)
         self.specs = Specs(program)
         form = InPlace(self.expressions, self.parser) if inplace else None
@@ -87,6 +91,7 @@ class _Generator:
             _title("headers"),
             self.layout.declarations(),
             "struct applied { uint32_t action; bool hit, exited; };\n",
+            *self.trace.lines(TRACING),
             self.specs.defaults(),
             _title("calculations"),
             *(self.calculations.function(i) for i in range(len(program.calculations))),
@@ -120,7 +125,7 @@ class _Generator:
     def _checksums(self) -> str:
         """verify_checksums sets checksum_error; update_checksums writes the target fields."""
         verify, update = [], []
-        for checksum in self.program.checksums:
+        for number, checksum in enumerate(self.program.checksums):
             self.expressions.enter(f"checksum {checksum.name!r}")
             place, storage = self.expressions.place(checksum.target)
             if storage.limbs:
@@ -133,11 +138,15 @@ class _Generator:
                 verify.append(
                     f"    if ({valid} && {condition} && {call} != (uint64_t){place}) p->std.checksum_error = 1;"
                 )
+                result = f"!({valid} && {condition}) ? 0 : {call} != (uint64_t){place} ? 3 : 2"
+                verify += self.trace.step("CHECKSUM", number, result)
             if checksum.update:
                 width = self.program.field_type(checksum.target).width
                 mask = f" & {hex((1 << width) - 1)}" if width < 64 else ""
+                update += self.trace.step("CHECKSUM", number, f"({condition}) ? 1 : 0")
                 update.append(f"    if ({condition}) {place} = (uint{storage.bits}_t)({call}{mask});")
-        head = "(struct sw_packet *p, struct phv *h, struct locals *l) {\n    (void)p; (void)h; (void)l;"
+        s = "struct sw_instance *s, " if self.trace.enabled else ""
+        head = f"({s}struct sw_packet *p, struct phv *h, struct locals *l) {{\n    (void)p; (void)h; (void)l;"
         return "\n".join(
             [
                 f"SW_INLINE void verify_checksums{head}",
@@ -150,15 +159,22 @@ class _Generator:
         )
 
     def _pipelines(self) -> str:
-        return """SW_INLINE void parse_headers(
-    struct sw_instance *s, struct sw_packet *p, struct phv *h, struct locals *l) {
-    p->ingress_length = p->length;
+        s = "s, " if self.trace.enabled else ""
+        begin, end = ("".join(f"    {x}\n" for x in self.trace.step("STAGE", 3, number)) for number in (0, 1))
+        headers = f"""SW_INLINE void parse_headers(
+    struct sw_instance *s, struct sw_packet *p, struct phv *h, struct locals *l) {{
+{begin}    p->ingress_length = p->length;
     p->std.checksum_error = 0;
     run_parser(s, p, h, l);
-    verify_checksums(p, h, l);
-}
+    verify_checksums({s}p, h, l);
+{end}}}
 
-static void parse(struct sw_instance *s, struct sw_packet *p) {
+"""
+        if self.trace.enabled:
+            return headers + self.trace.pipelines()
+        return (
+            headers
+            + """static void parse(struct sw_instance *s, struct sw_packet *p) {
     struct locals locals;
     memset(&locals, 0, sizeof locals);
     parse_headers(s, p, p->phv, &locals);
@@ -177,6 +193,7 @@ static void egress(struct sw_instance *s, struct sw_packet *p) {
     run_egress(s, p, p->phv, &locals);
 }
 """
+        )
 
     def _deparse(self) -> str:
         lines = [
@@ -184,7 +201,8 @@ static void egress(struct sw_instance *s, struct sw_packet *p) {
             "    struct phv *h = p->phv;",
             "    struct locals *l = NULL;",
             "    (void)s; (void)h; (void)l;",
-            "    update_checksums(p, h, l);",
+            *self.trace.step("STAGE", 2, 0),
+            f"    update_checksums({'s, ' if self.trace.enabled else ''}p, h, l);",
             "    size_t size = 0;",
         ]
         self.expressions.enter(f"deparser {self.program.deparser.name!r}")
@@ -192,8 +210,9 @@ static void egress(struct sw_instance *s, struct sw_packet *p) {
             lines += [f"    {line}" for line in self.statements.emit(statement.operation, statement.source)]
         order = self.program.deparser.order
         parts = [order[i : i + PART] for i in range(0, len(order), PART)]
+        s = "struct sw_instance *s, " if self.trace.enabled else ""
         counted = ["static __attribute__((noinline)) size_t emitted_{}(struct phv *h) {{", "    size_t size = 0;"]
-        written = ["static __attribute__((noinline)) uint8_t *emit_{}(struct phv *h, uint8_t *to) {{"]
+        written = [f"static __attribute__((noinline)) uint8_t *emit_{{}}({s}struct phv *h, uint8_t *to) {{{{"]
         functions: list[str] = []
         sizes, writes = [self._sizes(part) for part in parts], [self._writes(part) for part in parts]
         if len(parts) > 1:
@@ -201,10 +220,12 @@ static void egress(struct sw_instance *s, struct sw_packet *p) {
                 functions += [*(line.format(i) for line in counted), *size, "    return size;", "}"]
                 functions += [*(line.format(i) for line in written), *write, "    return to;", "}"]
             sizes = [[f"    size += emitted_{i}(h);"] for i in range(len(parts))]
-            writes = [[f"    to = emit_{i}(h, to);"] for i in range(len(parts))]
+            s = "s, " if self.trace.enabled else ""
+            writes = [[f"    to = emit_{i}({s}h, to);"] for i in range(len(parts))]
         lines += [line for part in sizes for line in part]
         lines += ["    uint8_t *to = p->data - size;", "    p->data = to;", "    p->length += (uint32_t)size;"]
         lines += [line for part in writes for line in part]
+        lines += self.trace.sent()
         return "\n".join([*functions, *lines, "}"]) + "\n"
 
     def _size(self, header: int) -> str:
@@ -225,7 +246,7 @@ static void egress(struct sw_instance *s, struct sw_packet *p) {
             pieces = header_pieces(self.layout, self.program, header)
             lines.append(f"    if ({self.layout.header(header)}.valid) {{")
             lines += [f"        {line}" for line in write_pieces(pieces, "to", aligned=True)]
-            lines += [f"        to += {self._size(header)};", "    }"]
+            lines += [f"        to += {self._size(header)};", *self.trace.step("EMITTED", header), "    }"]
         return lines
 
     def _copy_list(self) -> str:

@@ -51,7 +51,8 @@ def storage_of(field: FieldType) -> Storage:
 class Layout:
     """Names and storage of every field of a program."""
 
-    def __init__(self, program: Program) -> None:
+    def __init__(self, program: Program, traced: bool = False) -> None:
+        self.traced = traced
         self.program = program
         self.usage = analyse(program)
         self._types = [identifier("t", i, t.name) for i, t in enumerate(program.header_types)]
@@ -103,7 +104,8 @@ class Layout:
         """The header structs, struct phv and struct locals."""
         whole = [i for i, h in enumerate(self.program.headers) if not h.metadata or i in self.usage.whole]
         lines = [self._header_struct(i) for i in sorted({self.program.headers[i].type for i in whole})]
-        body = [
+        body = ["    uint64_t trace_packet;"] if self.traced else []
+        body += [
             f"    {self.type_name(h.type)} {identifier('h', i, h.name)};"
             for i, h in enumerate(self.program.headers)
             if not h.metadata and not h.stack

@@ -16,6 +16,7 @@ from softswitch.codegen.expressions import Expressions
 from softswitch.codegen.names import comment
 from softswitch.codegen.packets import extract_fields
 from softswitch.codegen.statements import Statements
+from softswitch.codegen.tracing import Tracing
 from softswitch.codegen.values import constant, modular_kind, unsigned_range
 from softswitch.program.errors import Source
 from softswitch.program.expressions import (
@@ -42,7 +43,8 @@ AT = ", struct parsing *at"
 
 
 class ParserGenerator:
-    def __init__(self, expressions: Expressions, statements: Statements) -> None:
+    def __init__(self, expressions: Expressions, statements: Statements, trace: Tracing) -> None:
+        self.trace = trace
         self.e = expressions
         self.statements = statements
         self.program = expressions.program
@@ -109,6 +111,7 @@ class ParserGenerator:
             "    p->data += pos;",
             "    p->length -= (uint32_t)pos;",
             *(["    p->std.parser_error = error;"] if "parser_error" in self._std() else ["    (void)error;"]),
+            *self.trace.step("PARSED", "error", "pos"),
             "}",
         ]
         return "\n".join(lines) + "\n"
@@ -120,16 +123,17 @@ class ParserGenerator:
         cases = []
         for index in self._reachable():
             state = parser.states[index]
-            *first, last = [state.statements[i : i + PART] for i in range(0, len(state.statements) or 1, PART)]
+            *first, last = [(i, state.statements[i : i + PART]) for i in range(0, len(state.statements) or 1, PART)]
             names = [f"state_{index}_{number}" for number in range(len(first))]
             parts += [
-                self._part("bool", name, self._statements(part), "true")
+                self._part("bool", name, self._statements(index, *part), "true")
                 for name, part in zip(names, first, strict=True)
             ]
             calls = [f"    if (!{name}(s, p, h, l, at)) return -1;" for name in names]
             title = f"/* {comment(state.name)} */"
-            body = [*self._statements(last), *self._select(state)]
-            parts.append(self._part("int32_t", f"state_{index}", body, "-1", [title, *calls]))
+            body = [*self._statements(index, *last), *self._select(index, state)]
+            entered = self.trace.step("STATE", index)
+            parts.append(self._part("int32_t", f"state_{index}", body, "-1", [title, *entered, *calls]))
             cases.append(f"        case {index}: next = state_{index}(s, p, h, l, &at); break;")
         visits = f"{{ at.error = {self.program.errors['ParserTimeout']}; break; }}"
         lines = [
@@ -146,6 +150,7 @@ class ParserGenerator:
             "    p->data += at.pos;",
             "    p->length -= (uint32_t)at.pos;",
             *(["    p->std.parser_error = at.error;"] if "parser_error" in self._std() else []),
+            *self.trace.step("PARSED", "at.error", "at.pos"),
             "}",
         ]
         return "\n".join([*parts, *lines]) + "\n"
@@ -178,8 +183,14 @@ class ParserGenerator:
             ]
         )
 
-    def _statements(self, statements: Sequence[Statement]) -> list[str]:
-        return [line for statement in statements for line in self._statement(statement)]
+    def _statements(self, state: int, first: int, statements: Sequence[Statement]) -> list[str]:
+        """Statements of a state, from number `first` on."""
+        lines = []
+        for number, statement in enumerate(statements, first):
+            if not isinstance(statement.operation, Extract | ExtractNext | ExtractNextUnion):
+                lines += self.trace.step("PARSER_STEP", state, number)
+            lines += self._statement(statement)
+        return lines
 
     def _std(self) -> set[str]:
         return set(self.program.std_fields.values())
@@ -205,10 +216,11 @@ class ParserGenerator:
     def _state(self, index: int, state: ParseState, labelled: bool) -> list[str]:
         lines = [f"state_{index}: /* {comment(state.name)} */"] if labelled else []
         lines.append("    {")
+        lines += self.trace.step("STATE", index)
         if self.program.parser.loops:
             lines.append(f"        if (++visits > {STATE_VISITS}) {self._fail('ParserTimeout')}")
-        lines += [f"        {line}" for line in self._statements(state.statements)]
-        lines += [f"        {line}" for line in self._select(state)]
+        lines += [f"        {line}" for line in self._statements(index, 0, state.statements)]
+        lines += [f"        {line}" for line in self._select(index, state)]
         return [*lines, "    }"]
 
     def _fail(self, name: str) -> str:
@@ -227,6 +239,7 @@ class ParserGenerator:
             case Extract(header, varbit):
                 to = self.layout.header(header)
                 lines = self._extract(self.program.headers[header].type, to, varbit)
+                lines += self._extracted(header)
                 return [*lines, *self.statements.make_valid(HeaderRef(header), to), "}"]
             case ExtractNext(stack, varbit):
                 size = len(self.program.stacks[stack].headers)
@@ -234,6 +247,7 @@ class ParserGenerator:
                 lines = self._extract(header_type, "(*to)", varbit)
                 to = f"{self.layout.type_name(header_type)} *to = &{self.layout.stack(stack)}[{next_}];"
                 full = f"if ({next_} >= {size}) {self._fail('StackOutOfBounds')}"
+                lines += self._extracted(stack, f"1 + {next_}")
                 return [full, "{", to, *lines, f"to->valid = 1; {next_}++;", "} }"]
             case ExtractNextUnion(stack, member, varbit):
                 return self._extract_union(stack, member, varbit)
@@ -276,6 +290,10 @@ class ParserGenerator:
             f"pos += {fixed} + bits / 8;",
         ]
 
+    def _extracted(self, number: int, element: str = "0") -> list[str]:
+        """Where `from` is the header's first byte, and `pos` behind its last one."""
+        return self.trace.step("EXTRACTED", number, element, "from", "(size_t)(data + pos - from)")
+
     def _extract_union(self, stack: int, member: int, varbit: Expression | None) -> list[str]:
         unions = self.program.union_stacks[stack].unions
         next_ = self.layout.union_next(stack)
@@ -284,6 +302,7 @@ class ParserGenerator:
             header = self.program.unions[union].headers[member]
             to = self.layout.header(header)
             body = self._extract(self.program.headers[header].type, to, varbit)
+            body += self._extracted(header)
             lines += [f"case {i}:", *body, *self.statements.make_valid(HeaderRef(header), to), "break; }"]
         return [*lines, "}", f"{next_}++;"]
 
@@ -308,10 +327,10 @@ class ParserGenerator:
             return f"{{ next = {state}; goto done; }}"
         return "goto done;" if state is None else f"goto state_{state};"
 
-    def _select(self, state: ParseState) -> list[str]:
+    def _select(self, index: int, state: ParseState) -> list[str]:
         self.e.source = state.source
         if not state.key or not state.transitions:
-            return [self._goto(state.default)]
+            return [*self.trace.step("KEY", index, 1), self._goto(state.default)]
         lines: list[str] = []
         for i, part in enumerate(state.key):
             lines += self._checks(part.expression)
@@ -319,11 +338,12 @@ class ParserGenerator:
             text = self.e.unsigned(part.expression, part.width)
             c_type = {"u64": "uint64_t", "u128": "sw_u128", "wide": "sw_wide"}[kind]
             lines.append(f"const {c_type} k{i} = {text};")
-        if any(transition.vset is not None for transition in state.transitions):
+        if self.trace.enabled or any(transition.vset is not None for transition in state.transitions):
             sizes = [(part.width + 7) // 8 for part in state.key]
             lines.append(f"uint8_t key[{sum(sizes)}];")
             for i, part in enumerate(state.key):
                 lines += store_key(f"k{i}", modular_kind(part.width, self.e.limbs), sizes[i], sum(sizes[:i]))
+            lines += self.trace.step("KEY", index, 0, "key", sum(sizes))
         for transition in state.transitions:
             lines.append(f"if ({self._test(state.key, transition)}) {self._goto(transition.next_state)}")
         return [*lines, self._goto(state.default)]

@@ -146,6 +146,7 @@ int sw_inject(struct sw_switch *sw, uint16_t number, const uint8_t *frame, uint3
     if (pkt != NULL) {
         port->stats.rx_packets++;
         port->stats.rx_bytes += length;
+        sw_captured(sw, port, false, pkt);
         sw_receive(sw, pkt, number);
     } else if (status == 0) {
         port->stats.rx_dropped++; /* no program, or no room, as at an interface */

@@ -3,6 +3,7 @@
 #define SW_INTERNAL_H
 
 #include <pthread.h>
+#include <stdio.h>
 
 #include "channel.h"
 #include "events.h"
@@ -13,6 +14,7 @@
 #include "ring.h"
 #include "state.h"
 #include "switch.h"
+#include "trace.h"
 #include "traffic.h"
 
 enum {
@@ -43,6 +45,7 @@ struct sw_port {
     int bell; /* to the host's agent; -1: none, or it has ended */
     uint64_t dropped_at_down; /* stats.tx_dropped when the link went down */
     struct sw_port_stats stats;
+    FILE *captures[2]; /* of frames that come in, and that leave; NULL: none */
 };
 
 struct sw_switch {
@@ -80,6 +83,8 @@ struct sw_switch {
     int64_t real_ahead_ns;  /* CLOCK_REALTIME, of the kernel's stamps, minus sw_clock_ns */
     struct sw_worker *worker;
     bool running, stop, left; /* `left`: the worker is done with it */
+    struct sw_trace *trace; /* NULL: it isn't traced */
+    bool captured;          /* since the captures were last flushed */
 };
 
 void sw_lock(struct sw_switch *);
@@ -137,6 +142,15 @@ void sw_run_input(struct sw_switch *); /* ingress for packets in `input` that ar
 void sw_serve_port(struct sw_switch *, struct sw_tm_port *); /* a port's queues */
 void sw_run_port(struct sw_switch *, struct sw_tm_port *);   /* and its delay line */
 void sw_flush(struct sw_switch *); /* drops every packet inside */
+
+/* capture.c, with the lock held */
+void sw_capture(struct sw_switch *, struct sw_port *, bool out, const uint8_t *frame, uint32_t length); /* the port has one */
+void sw_captures_flush(struct sw_switch *);
+void sw_captures_end(struct sw_port *);
+static inline void sw_captured(struct sw_switch *sw, struct sw_port *port, bool out, const struct sw_pkt *pkt)
+{
+    if (__builtin_expect(port->captures[out] != NULL, 0)) sw_capture(sw, port, out, pkt->p.data, pkt->p.length);
+}
 
 /* clock.c, with the lock held */
 void sw_run_due(struct sw_switch *); /* manual clock: processes all received frames and all that is due now */

@@ -123,6 +123,7 @@ void sw_port_deliver(struct sw_switch *sw, struct sw_port *port, struct sw_pkt *
     if (port->running) {
         port->stats.tx_packets++;
         port->stats.tx_bytes += pkt->p.length;
+        sw_captured(sw, port, true, pkt);
         memcpy(sw_channel_begin(port->channel_out), pkt->p.data, pkt->p.length);
         uint64_t at_ns = sw_channel_end(port->channel_out, pkt->p.length, pkt->due_ns);
         if (port->to_host) expect(port, at_ns);
@@ -154,6 +155,7 @@ void sw_channel_receive(struct sw_switch *sw, struct sw_port *port, uint64_t now
             port->stats.rx_packets++;
             port->stats.rx_bytes += pkt->p.length;
             sw_pace_note(&sw->pace, now_ns, at_ns + sw_in_time_ns(sw));
+            sw_captured(sw, port, false, pkt);
             sw_receive(sw, pkt, port->port);
         }
     }

@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { SW_ABI = 10 };
+enum { SW_ABI = 11 };
 
 enum { SW_DROP_PORT = 511, SW_MAX_PORTS = 512, SW_PRIORITIES = 8 };
 
@@ -210,6 +210,7 @@ struct sw_instance {
     void (*log)(void *context, const char *message);  /* log_msg; may be NULL */
     void (*warn)(void *context, const char *message); /* assert and assume that fail; may be NULL */
     void *log_context;
+    struct sw_trace *trace; /* of a traced program: where its steps go; NULL: nowhere */
 };
 
 /* The standard metadata that egress finds beside what ingress left: for both forms of a program. `deq_qdepth`: packets left in the
@@ -276,6 +277,47 @@ struct sw_program {
     uint32_t (*pack_digest)(int32_t list, const struct sw_packet *, uint8_t *out, uint32_t capacity);
     const struct sw_inplace *inplace; /* or NULL */
 };
+
+/* ---- steps of a traced program (codegen/tracing.py), which softswitch/trace/ decodes ---- */
+
+/* With `a`, `b` and the data of each. Numbers are the model's (softswitch/program/model.py). */
+enum sw_trace_kind {
+    SW_TRACE_LOADED = 0,       /* what follows is of the next program */
+    SW_TRACE_RECEIVED = 1,     /* ingress port + 65,536 times the instance type, length; the frame before the parser */
+    SW_TRACE_STATE = 2,        /* a parser state is entered */
+    SW_TRACE_EXTRACTED = 3,    /* header, 0; or stack, 1 + element; its bytes in the packet */
+    SW_TRACE_KEY = 4,          /* state, 1: it has no transition by a key; the key */
+    SW_TRACE_PARSED = 5,       /* error, bytes */
+    SW_TRACE_CHECKSUM = 6,     /* checksum; 0: left alone, 1: updated, 2: verified, 3: wrong */
+    SW_TRACE_STAGE = 7,        /* 0 ingress, 1 egress, 2 deparser, 3 parser; 0 start, 1 end */
+    SW_TRACE_CONDITION = 8,    /* 65,536 times the pipeline + node; 0 or 1 */
+    SW_TRACE_TABLE = 9,        /* table; the key */
+    SW_TRACE_ENTRY = 10,       /* table; the entry's handle, UINT32_MAX: a miss */
+    SW_TRACE_ACTION = 11,      /* action; arguments */
+    SW_TRACE_PRIMITIVE = 12,   /* action, statement */
+    SW_TRACE_PARSER_STEP = 13, /* state, statement */
+    SW_TRACE_DECIDED = 14,     /* pipeline, egress port; struct sw_trace_decision */
+    SW_TRACE_DEQUEUED = 15,    /* before egress: port, queue; struct sw_trace_queue */
+    SW_TRACE_EMITTED = 16,     /* header */
+    SW_TRACE_SENT = 17,        /* port, length; the frame */
+};
+
+enum { SW_TRACE_FRAME = 256 /* bytes of a frame, at most */ };
+
+struct sw_trace_decision {
+    uint32_t length, mcast_grp, drop_port;
+    int32_t clone_session, resubmit_list, recirculate_list, digest_list;
+};
+
+struct sw_trace_queue {
+    uint32_t enq_qdepth, deq_qdepth, deq_timedelta, enq_timestamp;
+    uint32_t egress_rid, instance_type, length;
+};
+
+/* A number for a packet that comes to ingress, from 1; the latest. */
+uint64_t sw_trace_begin(struct sw_instance *);
+uint64_t sw_trace_latest(const struct sw_instance *);
+void sw_trace(struct sw_instance *, uint64_t packet, uint32_t kind, uint32_t a, uint32_t b, const void *data, size_t length);
 
 /* ---- runtime functions for generated code (resolved from the runtime library at load) ---- */
 

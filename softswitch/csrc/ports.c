@@ -339,6 +339,7 @@ uint32_t sw_port_receive(struct sw_switch *sw, struct sw_port *port, uint32_t ba
             port->stats.rx_packets++;
             port->stats.rx_bytes += pkt->p.length;
             sw_pace_note(&sw->pace, now_ns, pkt->enq_ns + sw_in_time_ns(sw));
+            sw_captured(sw, port, false, pkt);
             sw_receive(sw, pkt, port->port);
         }
     }
@@ -404,6 +405,7 @@ void sw_port_flush(struct sw_switch *sw, struct sw_port *port)
         for (int i = 0; i < sent; i++) {
             port->stats.tx_packets++;
             port->stats.tx_bytes += port->out.head->p.length;
+            sw_captured(sw, port, true, port->out.head);
             sw_pkt_free(&sw->pool, sw_fifo_pop(&port->out));
         }
         port->blocked_ns = 0;

@@ -113,6 +113,7 @@ static void depart(struct sw_switch *sw, struct sw_port *port, const struct sw_p
     }
     port->stats.tx_packets++;
     port->stats.tx_bytes += pkt->p.length;
+    sw_captured(sw, port, true, pkt);
 }
 
 static void transmit(struct sw_switch *sw, struct sw_pkt *pkt, uint16_t number)

@@ -199,6 +199,7 @@ static uint64_t manual_iteration(struct sw_switch *sw, const struct epoll_event 
 uint64_t sw_iteration(struct sw_switch *sw, const struct epoll_event *events, int n)
 {
     uint64_t next = sw->manual ? manual_iteration(sw, events, n) : iteration(sw, events, n);
+    if (__builtin_expect(sw->captured, 0)) sw_captures_flush(sw);
     uint64_t check = sw_links_retry(sw);
     return check < next ? check : next;
 }
@@ -273,6 +274,7 @@ void sw_destroy(struct sw_switch *sw)
     unload(sw);
     for (uint32_t i = 0; i < sw->n_active; i++) {
         sw_disconnect(sw->ports[sw->active[i]]);
+        sw_captures_end(sw->ports[sw->active[i]]);
         free(sw->ports[sw->active[i]]);
     }
     sw_tm_free(&sw->tm);
@@ -281,6 +283,7 @@ void sw_destroy(struct sw_switch *sw)
     free(sw->generator.packet_ids);
     sw_events_free(&sw->events);
     sw_events_free(&sw->departed);
+    sw_trace_free(sw->trace);
     if (sw->epoll >= 0) close(sw->epoll);
     if (sw->wake >= 0) close(sw->wake);
     if (sw->netlink >= 0) close(sw->netlink);
@@ -327,6 +330,7 @@ int sw_keep_namespace(struct sw_switch *sw)
 int sw_stop(struct sw_switch *sw)
 {
     sw_events_stop(&sw->events);
+    sw_trace_end(sw->trace);
     if (!sw->running) return 0;
     sw_worker_leave(sw);
     sw->running = false;
@@ -355,11 +359,13 @@ int sw_load(struct sw_switch *sw, const char *path, char error[SW_ERROR_BYTES])
     instance->log = log_program_message;
     instance->warn = log_failed_assert;
     instance->log_context = sw;
+    instance->trace = sw->trace;
     sw_lock(sw);
     unload(sw);
     sw_pool_init(&sw->pool, program->phv_size, program->headroom, MAX_SMALL, MAX_LARGE);
     sw->library = library;
     sw->instance = instance;
+    sw_trace(instance, 0, SW_TRACE_LOADED, 0, 0, NULL, 0);
     for (uint32_t i = 0; i < program->n_tables; i++) {
         for (uint32_t k = 0; k < program->tables[i].n_const_entries; k++) {
             struct sw_table *table = instance->tables[i];

@@ -31,6 +31,8 @@ int sw_port_shape(struct sw_switch *, uint16_t port, uint64_t rate_bps, uint64_t
 /* Of all ports: packets that a full queue refuses are trimmed (trim.h). */
 struct sw_trimming;
 int sw_set_trimming(struct sw_switch *, const struct sw_trimming *);
+/* Captures the frames that come in by a port, or leave by it, from now on: a pcap file. */
+int sw_port_capture(struct sw_switch *, uint16_t port, bool out, const char *path, char error[SW_ERROR_BYTES]);
 
 struct sw_port_stats {
     uint64_t rx_packets, rx_bytes, tx_packets, tx_bytes;
@@ -167,6 +169,19 @@ struct sw_event {
 int sw_next_event(struct sw_switch *, int timeout_ms, struct sw_event *, uint8_t *data, uint32_t capacity);
 /* Adds a FENCE event: a reader that has reached it has read all earlier events. */
 int sw_fence(struct sw_switch *, uint32_t id);
+/* ---- steps of a traced program (pipeline.h) ---- */
+
+struct sw_trace_step {
+    uint64_t packet, time_ns; /* by sw_time_ns; in virtual time, the network's */
+    uint32_t kind, a, b, length; /* of the data that follow, padded to 8 bytes */
+};
+/* Keeps steps from now on, in at most most_bytes. `full`, where the caller's thread moves packets, has to empty it; NULL: what finds
+ * no room is lost. */
+int sw_trace_start(struct sw_switch *, uint64_t most_bytes, void (*full)(void));
+void sw_trace_clock(struct sw_switch *, uint64_t (*now_ns)(void *context), void *context);
+/* Waits up to timeout_ms for steps and takes whole ones; returns their bytes. `lost`: how many since the last call. < 0: stopped. */
+int64_t sw_trace_take(struct sw_switch *, int timeout_ms, uint8_t *out, uint64_t capacity, uint64_t *lost);
+
 /* The next frame that left a port without interface. 1: one was written; 0: none. */
 int sw_departed(struct sw_switch *, struct sw_event *, uint8_t *data, uint32_t capacity);
 

@@ -24,6 +24,8 @@ from softswitch.p4runtime.schema import Array, Register, Schema
 if TYPE_CHECKING:
     from finsy import P4Schema
 
+    from softswitch.trace.tracer import Tracer
+
 __all__ = [
     "FAILED_PRECONDITION",
     "Array",
@@ -56,22 +58,25 @@ class LoadedProgram:
 
     names: P4Schema
     schema: Schema
+    json_text: str
     shared_object: Path
 
 
 @lru_cache(maxsize=16)
-def load(program: Loadable, *, inplace: bool = False) -> LoadedProgram:
-    """Compiles the program if the cache doesn't have it; `inplace`: with that form, too. Raises RpcError."""
-    verified = verify(program.schema.get_pipeline_config(), inplace=inplace)
-    return LoadedProgram(program.schema, verified.schema, verified.shared_object)
+def load(program: Loadable, *, inplace: bool = False, traced: bool = False) -> LoadedProgram:
+    """Compiles the program if the cache doesn't have it; `inplace`: with that form, too; `traced`: it reports its
+    steps. Raises RpcError."""
+    verified = verify(program.schema.get_pipeline_config(), inplace=inplace, traced=traced)
+    return LoadedProgram(program.schema, verified.schema, verified.json_text, verified.shared_object)
 
 
 class EmbeddedSwitch:
     """`native` and the entities of the program that it runs. Callers serialise their calls. `cpu_port` is the native
-    switch's; 0: it has none. Raises RpcError; NativeError once it is closed."""
+    switch's; 0: it has none. `tracer`: of traced programs. Raises RpcError; NativeError once it is closed."""
 
-    def __init__(self, native: NativeSwitch, cpu_port: int = 0) -> None:
+    def __init__(self, native: NativeSwitch, cpu_port: int = 0, tracer: Tracer | None = None) -> None:
         self.native = native
+        self.tracer = tracer
         self._cpu_port = cpu_port
         self._program: LoadedProgram | None = None
         self._state: Forwarding | None = None
@@ -83,9 +88,13 @@ class EmbeddedSwitch:
 
     def load(self, program: LoadedProgram) -> None:
         """Runs a program, with empty tables."""
+        if self.tracer is not None:
+            self.tracer.loading(program.json_text)
         try:
             self.native.load(program.shared_object)
         except NativeError as error:
+            if self.tracer is not None:
+                self.tracer.not_loaded()
             raise from_native(error) from error
         if self._state is not None:
             self._state.replication.clear()

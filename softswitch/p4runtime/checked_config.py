@@ -36,6 +36,7 @@ class Verified:
 
     config: p4r.ForwardingPipelineConfig
     schema: Schema
+    json_text: str
     shared_object: Path
 
     def state(self, native: NativeSwitch) -> Forwarding:
@@ -43,15 +44,15 @@ class Verified:
         return Forwarding(self.schema, native)
 
 
-def verify(config: p4r.ForwardingPipelineConfig, *, inplace: bool = False) -> Verified:
-    """Translates and compiles, `inplace` with that form too. Takes seconds for a program that was never seen. Raises
-    RpcError."""
+def verify(config: p4r.ForwardingPipelineConfig, *, inplace: bool = False, traced: bool = False) -> Verified:
+    """Translates and compiles, `inplace` with that form too, `traced` so that it reports its steps. Takes seconds for a
+    program that was never seen. Raises RpcError."""
     if not config.p4_device_config:
         raise RpcError(INVALID_ARGUMENT, "the pipeline configuration has no p4_device_config (p4c's BMv2 JSON)")
     try:
         text = device_data(config.p4_device_config).decode("utf-8")
         schema = binding.bind(config.p4info, _loaded(text))
-        return Verified(config, schema, build_program(text, inplace=inplace))
+        return Verified(config, schema, text, build_program(text, inplace=inplace, traced=traced))
     except (ProgramError, UnicodeDecodeError) as error:
         raise RpcError(INVALID_ARGUMENT, f"p4_device_config: {error}") from error
     except BuildError as error:

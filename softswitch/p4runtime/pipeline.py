@@ -17,6 +17,7 @@ from softswitch.p4runtime.errors import INVALID_ARGUMENT, NOT_FOUND, RpcError, f
 if TYPE_CHECKING:
     from softswitch.p4runtime.checked_config import Verified
     from softswitch.p4runtime.entities import Forwarding
+    from softswitch.trace.tracer import Tracer
 
 
 @dataclass
@@ -30,9 +31,11 @@ class _Saved:
 
 
 class Pipeline:
-    """The configuration of one switch. Callers serialise their calls."""
+    """The configuration of one switch. Callers serialise their calls. `tracer`: of a switch whose programs are
+    traced."""
 
-    def __init__(self, native: NativeSwitch, library: ctypes.CDLL) -> None:
+    def __init__(self, native: NativeSwitch, library: ctypes.CDLL, tracer: Tracer | None = None) -> None:
+        self._tracer = tracer
         self._native = native
         self._library = library
         self._running: Verified | None = None
@@ -55,6 +58,11 @@ class Pipeline:
         if self._saved:
             return self._saved.verified.config
         return self._running.config if self._running else None
+
+    @property
+    def traced(self) -> bool:
+        """Whether programs report their steps."""
+        return self._tracer is not None
 
     def record(self, updates: list[p4r.Update]) -> None:
         """Remembers updates that succeeded, for COMMIT."""
@@ -116,9 +124,13 @@ class Pipeline:
         self._drop_saved()
 
     def _run(self, verified: Verified) -> None:
+        if self._tracer is not None:
+            self._tracer.loading(verified.json_text)
         try:
             self._native.load(verified.shared_object)
         except NativeError as error:
+            if self._tracer is not None:
+                self._tracer.not_loaded()
             raise from_native(error) from error
         if self._state is not None:
             self._state.replication.clear()

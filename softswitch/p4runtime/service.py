@@ -351,7 +351,7 @@ class Service(p4r_grpc.P4RuntimeServicer):
         from softswitch.p4runtime.checked_config import verify  # late: no switch waits for it at its start
 
         started = time.monotonic()
-        verified = verify(request.config)
+        verified = verify(request.config, traced=self._pipeline.traced)
         step = steps[cast(Any, action)]
         with self._lock:
             self._check_configurer(request)  # another controller may have become primary meanwhile

@@ -74,7 +74,7 @@ def test_bmv2_options_before_and_after_the_dashes() -> None:
 @pytest.mark.parametrize("level", ["warn", "off"])
 @pytest.mark.parametrize(
     ("words", "instead"),
-    [(["--pcap"], "tcpdump"), (["--log-console"], "no line for each packet"), (["-L", "trace"], "what debug shows")],
+    [(["--log-console"], "with -L debug or -L trace"), (["--debugger"], "no meaning here")],
 )
 def test_terminal_shows_that_an_option_does_nothing(words: list[str], instead: str, level: str, tmp_path: Path) -> None:
     """Whatever the log's level and place."""

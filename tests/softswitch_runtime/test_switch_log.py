@@ -12,7 +12,7 @@ from disk import Steps, play_steps
 from hypothesis import given
 from others import in_child
 
-from softswitch.cli import _Log
+from softswitch.log_file import LogFile
 
 _NOTE = re.compile(r"lines lost here: (\d+): \[Errno 27\] File too large")
 
@@ -23,7 +23,7 @@ def test_switch_log_counts_every_line_it_loses(steps: list[int | str | None]) ->
 
     def play() -> int:
         handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
-        log = _Log(handle, None)
+        log = LogFile(handle, None)
         log.setFormatter(logging.Formatter("%(message)s"))
 
         def write(number: int) -> None:

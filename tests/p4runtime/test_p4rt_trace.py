@@ -1,0 +1,146 @@
+"""A switch's steps in its log and in a file of JSON lines, and captures: the real process on the manual clock."""
+
+from __future__ import annotations
+
+import json
+import re
+import struct
+from pathlib import Path
+from typing import Any
+
+import pytest
+from finsy.proto import p4r
+from p4rt_client import Client, update
+from p4rt_process import Process
+from p4rt_switch import PROGRAMS, Program
+
+from softswitch.clock import ManualClock
+
+MULTICAST, UNICAST = 0xAA, 0xBB
+_BMV2_LINE = re.compile(r"\[\d\d:\d\d:\d\d\.\d{3}\] \[bmv2\] \[([DT])\] \[thread 1\] \[(\d+\.\d+)\] \[cxt 0\] (.*)")
+
+
+def frame(destination: int, length: int = 60) -> bytes:
+    return (destination.to_bytes(6, "big") + bytes(5) + b"\x01\x08\x00").ljust(length, b"\0")
+
+
+def passes(program: Program, *frames: bytes, options: tuple[str, ...]) -> Process:
+    """Sends frames through the bench program of a switch with these options, at one time."""
+    names = program.names
+    process = Process("--no-p4", "--clock", "manual", "-i", "1", "-i", "2", "-i", "3", *options)
+    with Client(process.port, device_id=0) as client, ManualClock(f"127.0.0.1:{process.port}") as clock:
+        client.arbitrate()
+        client.set_pipeline(program.info, program.json)
+        group = p4r.MulticastGroupEntry(multicast_group_id=5)
+        group.replicas.add(egress_port=2, instance=1)
+        group.replicas.add(egress_port=3, instance=2)
+        client.write(
+            update(
+                "INSERT", packet_replication_engine_entry=p4r.PacketReplicationEngineEntry(multicast_group_entry=group)
+            )
+        )
+        entries = {MULTICAST: names.action("multicast", group=5), UNICAST: names.action("forward", port=2)}
+        for destination, action in entries.items():
+            client.insert(table_entry=names.entry("l2", {"dst_addr": destination}, action))
+        for one in frames:
+            clock.send(1, one)
+    assert process.end() == 0
+    return process
+
+
+def steps(path: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in path.read_text().splitlines()]
+
+
+def test_trace_file_has_each_step_of_a_packet(program: Program, tmp_path: Path) -> None:
+    path = tmp_path / "steps"
+    passes(program, frame(UNICAST), options=("--trace", str(path)))
+    found = steps(path)
+    assert {one["packet"] for one in found} == {1}
+    assert found[0] == {
+        "switch": "0", "packet": 1, "time_ns": 0, "step": "received", "port": 1, "instance": "normal", "length": 60,
+        "frame": frame(UNICAST).hex(),
+    }  # fmt: skip
+    (state,) = [one["state"] for one in found if one["step"] == "state" and one["state"] != "start"]
+    assert state == "parse_ethernet"
+    (extracted,) = [one for one in found if one["step"] == "extracted"]
+    assert extracted["header"] == "ethernet"
+    assert extracted["fields"] == {"dst_addr": "0xbb", "src_addr": "0x1", "ether_type": "0x800"}
+    table = next(i for i, one in enumerate(found) if one["step"] == "table" and one["table"] == "BenchIngress.l2")
+    kinds = [(one["step"], one.get("action")) for one in found[table : table + 4]]
+    forward = "BenchIngress.forward"
+    assert kinds == [("table", None), ("entry", None), ("action", forward), ("primitive", forward)]
+    lookup, entry, action, primitive = found[table : table + 4]
+    assert lookup["key"] == {"dst_addr": "0000000000bb"}
+    assert entry["hit"] is True
+    assert action["arguments"] == {"port": "0x2"}
+    assert (primitive["source"], primitive["text"]) == (primitive["source"], "standard.egress_spec = port")
+    assert re.fullmatch(r".*bench\.p4\(\d+\)", primitive["source"])
+    assert [one["step"] for one in found[-5:]] == ["decided", "stage", "emitted", "stage", "sent"]
+    assert (found[-1]["port"], found[-1]["length"], found[-1]["frame"]) == (2, 60, frame(UNICAST).hex())
+
+
+def test_trace_tells_replicas_apart(program: Program, tmp_path: Path) -> None:
+    path = tmp_path / "steps"
+    process = passes(program, frame(MULTICAST), frame(MULTICAST), options=("--trace", str(path), "-L", "debug"))
+    left = [(one["packet"], one["port"], one["egress_rid"]) for one in steps(path) if one["step"] == "dequeued"]
+    assert left == [(1, 2, 1), (1, 3, 2), (2, 2, 1), (2, 3, 2)]
+    lines = [_BMV2_LINE.match(line) for line in process.lines]
+    sent = [(line[2], line[3]) for line in lines if line is not None and line[3].startswith("Transmitting")]
+    assert sent == [
+        (f"{packet}.{copy}", f"Transmitting packet of size 60 out of port {copy + 1}")
+        for packet in (1, 2)
+        for copy in (1, 2)
+    ]
+
+
+@pytest.mark.parametrize(("level", "kinds"), [("debug", {"D"}), ("trace", {"D", "T"}), ("info", set())])
+def test_log_has_lines_of_its_level(program: Program, level: str, kinds: set[str]) -> None:
+    process = passes(program, frame(UNICAST), options=("-L", level))
+    found = [match for line in process.lines if (match := _BMV2_LINE.match(line))]
+    assert {match[1] for match in found} == kinds
+    texts = [match[3] for match in found]
+    if kinds:
+        assert texts[0] == "Processing packet received on port 1"
+        assert "Parser 'parser' entering state 'parse_ethernet'" in texts
+        assert "Action entry is BenchIngress.forward - 2," in texts
+        assert texts[-1] == "Transmitting packet of size 60 out of port 2"
+
+
+def test_captures_have_frames_whole_and_in_order(program: Program, tmp_path: Path) -> None:
+    sent = [frame(UNICAST, length) for length in (60, 1514, 61)]
+    passes(program, *sent, frame(0xEE), frame(MULTICAST), options=("--pcap", str(tmp_path)))
+    captured = {path.name: pcap(path) for path in sorted(tmp_path.iterdir())}
+    assert captured == {
+        "1_in.pcap": [*sent, frame(0xEE), frame(MULTICAST)],
+        "1_out.pcap": [],
+        "2_in.pcap": [],
+        "2_out.pcap": [*sent, frame(MULTICAST)],
+        "3_in.pcap": [],
+        "3_out.pcap": [frame(MULTICAST)],
+    }
+
+
+def test_switch_survives_a_capture_without_room(program: Program, tmp_path: Path) -> None:
+    for name in ("1_in", "2_out"):
+        (tmp_path / f"{name}.pcap").symlink_to("/dev/full")
+    process = passes(program, frame(UNICAST), frame(MULTICAST), options=("--pcap", str(tmp_path)))
+    assert pcap(tmp_path / "3_out.pcap") == [frame(MULTICAST)]
+    assert not [line for line in process.lines if "Traceback" in line]
+
+
+def test_captures_need_a_folder(tmp_path: Path) -> None:
+    with pytest.raises(AssertionError, match="name a folder that is there"):
+        Process(str(PROGRAMS / "bench.json"), "--clock", "manual", "-i", "1", "--pcap", str(tmp_path / "none"))
+
+
+def pcap(path: Path) -> list[bytes]:
+    data = path.read_bytes()
+    assert struct.unpack_from("=I", data)[0] == 0xA1B23C4D
+    at, frames = 24, []
+    while at < len(data):
+        _seconds, _ns, kept, length = struct.unpack_from("=IIII", data, at)
+        assert kept == length
+        frames.append(data[at + 16 : at + 16 + kept])
+        at += 16 + kept
+    return frames

@@ -1,0 +1,108 @@
+"""Traced programs: their steps have names, and they do with packets what untraced ones do."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from softswitch.codegen.build import CSRC, build_program, build_runtime
+from softswitch.codegen.generate import generate
+from softswitch.native import NativeSwitch, load_library
+from softswitch.program.load import load_program
+from softswitch.trace.decoder import KINDS, Step
+from softswitch.trace.lines import Lines
+from softswitch.trace.tracer import Tracer
+
+ROOT = Path(__file__).resolve().parents[2]
+PROGRAMS = (ROOT / "examples/router/router.json", ROOT / "p4src/compiled/pcn.json", ROOT / "p4src/compiled/qcn.json")
+
+
+@contextmanager
+def switch(path: Path, found: list[Step] | None = None, most_bytes: int | None = None) -> Iterator[NativeSwitch]:
+    """A switch that runs the program, traced if `found` takes its steps."""
+    text = path.read_text()
+    with NativeSwitch(load_library(build_runtime()), manual=True) as native:
+        for port in (1, 2, 3):
+            native.port_add(port, None)
+        if found is not None and most_bytes is None:
+            tracer = Tracer(native, [found.append], inside=True)
+            tracer.loading(text)
+        elif most_bytes is not None:
+            native.trace(most_bytes)
+        native.load(build_program(text, traced=found is not None))
+        yield native
+        if found is not None and most_bytes is None:
+            tracer.read()
+
+
+def test_decoder_names_every_kind_of_step() -> None:
+    text = (CSRC / "pipeline.h").read_text()
+    numbers = {name.lower(): int(number) for name, number in re.findall(r"SW_TRACE_(\w+) = (\d+),", text)}
+    names = {"key": "key", "parser_step": "statement", "loaded": None}
+    assert [names.get(name, name) for name, _ in sorted(numbers.items(), key=lambda item: item[1])][1:] == list(KINDS)
+    assert sorted(numbers.values()) == list(range(len(KINDS) + 1))
+
+
+@pytest.mark.parametrize("path", PROGRAMS, ids=lambda path: path.stem)
+@pytest.mark.parametrize("inplace", [False, True])
+def test_untraced_program_has_nothing_of_a_trace(path: Path, inplace: bool) -> None:
+    program = load_program(path.read_text())
+    assert "trace" not in generate(program, inplace=inplace).lower().replace("retrace", "")
+    assert "sw_trace(" in generate(program, inplace=inplace, traced=True)
+
+
+_HEADERS = st.sampled_from(
+    [
+        b"",
+        bytes.fromhex("ffffffffffff0000000000010800"),
+        bytes.fromhex("ffffffffffff00000000000108004500002e000040004011254f0a0001010a0003030010001200"),
+        bytes.fromhex("0180c200000100000000000188080101000100ff"),
+    ]
+)
+
+
+@pytest.mark.parametrize("path", PROGRAMS, ids=lambda path: path.stem)
+def test_traced_program_does_what_the_untraced_does(path: Path) -> None:
+    @settings(max_examples=60)
+    @given(frames=st.lists(st.builds(bytes.__add__, _HEADERS, st.binary(max_size=120)), min_size=1, max_size=4))
+    def same(frames: list[bytes]) -> None:
+        left, found = [], list[Step]()
+        for steps in (None, found):
+            with switch(path, steps) as native:
+                for one in frames:
+                    native.inject(1, one)
+                native.advance(10**9)
+                left.append(native.departed())
+        assert left[0] == left[1]
+        assert next(step for step in found if step.kind == "received").fields["frame"] == frames[0].hex()
+        lines = Lines(trace=True)
+        assert all(text for step in found for _, text in lines.of(step))
+        begun = [step.fields["begins"] for step in found if step.kind == "stage"]
+        assert begun == [True, False] * (len(begun) // 2), "each stage ends before the next one begins"
+
+    same()
+
+
+def test_steps_without_room_are_lost_and_counted() -> None:
+    found: list[Step] = []
+    with switch(PROGRAMS[0], found, most_bytes=300) as native:
+        native.inject(1, bytes(60))
+        data, lost = native.take_trace(0)
+        assert 0 < len(data) <= 300
+        assert lost > 0
+        assert native.take_trace(0) == (b"", 0)
+
+
+def test_steps_are_all_there_where_the_mover_reads() -> None:
+    """More than the buffer takes at once."""
+    found: list[Step] = []
+    with switch(PROGRAMS[0], found) as native:
+        for number in range(40_000):
+            native.inject(1, number.to_bytes(60, "big"))
+    assert [step.packet for step in found if step.kind == "received"] == list(range(1, 40_001))
