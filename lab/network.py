@@ -41,6 +41,8 @@ if TYPE_CHECKING:
     from hosts.memory_link import Ends
     from lab.nodes import LabNode
 
+STEPS = "steps.jsonl"
+"""Of a traced switch: the file beside its log."""
 _TOGETHER_LOG = "switches.log"
 START_LIMIT_S = 60.0  # the embedded switch may have to compile its runtime first
 ETHERNET_HEADER_BYTES = 14
@@ -263,6 +265,11 @@ class Network:
             handles = {
                 name: stack.enter_context(self._logs.open(f"{name}.log", append=True)).fileno() for name in names
             }
+            traces = {
+                name: stack.enter_context(self._logs.open(f"{name}.{STEPS}")).fileno()
+                for name, spec in specs.items()
+                if spec.trace
+            }
             together = [
                 Together(
                     spec,
@@ -274,12 +281,14 @@ class Network:
                         for port in self.topology.ports(name)
                         if (peer := self.topology.peer(name, port)).node in self._links
                     },
+                    f"/proc/self/fd/{traces[name]}" if name in traces else None,
                 )
                 for name, spec in specs.items()
             ]
             command = SoftswitchTarget().together(together, self.record.directory / "switches")
             links = [one for ends in self._links.values() for one in (ends.memory, ends.switch_bell)]
-            process = self._spawn_switches(nodes[names[0]], command, _TOGETHER_LOG, *handles.values(), *links)
+            files = *handles.values(), *traces.values()
+            process = self._spawn_switches(nodes[names[0]], command, _TOGETHER_LOG, *files, *links)
         finish = []
         for name, spec in specs.items():
             log = self.log_dir / f"{name}.log"

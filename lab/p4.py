@@ -34,7 +34,8 @@ HOST_MTU = 1500
 
 class P4Live(Network):
     """The network `value`, up and programmed. `lines`: what entry files read, by switch. `notes`: hosts' commands that
-    failed, a line each. A context manager; raises as `Network`, and LabError for entries that can't be written."""
+    failed, a line each. `trace`: each step of each packet goes to SWITCH.steps.jsonl beside its log. `pcap`: the folder
+    of captures of all ports. A context manager; raises as `Network`, and LabError for entries that can't be written."""
 
     def __init__(
         self,
@@ -43,6 +44,8 @@ class P4Live(Network):
         log_dir: Path,
         name: str | None = None,
         role: str = "run",
+        trace: bool = False,
+        pcap: Path | None = None,
         progress: Callable[[str], None] = lambda _text: None,
     ) -> None:
         super().__init__(
@@ -50,6 +53,7 @@ class P4Live(Network):
             progress=progress,
         )  # fmt: skip
         self.value = value
+        self._traced, self._pcap = trace, pcap
         self.scheme = "-"
         self.lines: dict[str, list[str]] = {}
         self.notes: list[str] = []
@@ -95,6 +99,8 @@ class P4Live(Network):
             queue_depth=_depth(self._steps[name], settings),
             priorities=settings.priority_queues,
             cpu_port=settings.cpu_port,
+            trace=self._traced,
+            pcap=self._pcap,
         )
 
     def _spawn_switches(self, node: LabNode, command: list[str], log: str, *handles: int) -> subprocess.Popen[bytes]:
@@ -138,11 +144,25 @@ def _depth(steps: list[Step], switch: P4Switch) -> int:
     return depths[-1] if depths else switch.queue_depth
 
 
-def hold(value: P4Network, name: str | None, logs: Path | None, say: Callable[[str], None]) -> None:
+def hold(
+    value: P4Network,
+    name: str | None,
+    logs: Path | None,
+    say: Callable[[str], None],
+    *,
+    trace: bool = False,
+    pcap: Path | None = None,
+) -> None:
     """Holds a network until a signal: KeyboardInterrupt or `signals.Terminated`. Raises as `P4Live`."""
     name = name or value.topology.name
     logs = logs or new(Path("results") / "p4" / f"{name}-{time.strftime('%Y%m%d-%H%M%S')}")
-    with P4Live(value, log_dir=logs, name=name) as network:
+    if pcap is not None:
+        pcap = pcap.resolve()
+        try:
+            pcap.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise NetworkError(f"{error.filename}: {error.strerror}") from None
+    with P4Live(value, log_dir=logs, name=name, trace=trace, pcap=pcap) as network:
         for switch, lines in network.lines.items():
             for line in lines:
                 say(f"{switch}: {line}")

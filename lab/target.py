@@ -66,6 +66,8 @@ class LaunchSpec:
     place: str | None = None  # ... there, on the network's board (softswitch.pace); None: nowhere
     generator: PacketGenerator | None = None  # the embedded switch's alone
     trimming: tuple[tuple[int, ...], Trimming] | None = None  # queues that trim what they refuse; likewise
+    trace: bool = False  # likewise: each step of each packet, to a file beside its log
+    pcap: Path | None = None  # likewise: the folder of all ports' captures
 
 
 @dataclass(frozen=True)
@@ -78,6 +80,7 @@ class Together:
     log: str
     links: Mapping[int, tuple[int, int]]
     host_links: Mapping[int, tuple[int, int]]
+    trace: str | None = None  # the file of its steps
 
 
 class Target(Protocol):
@@ -136,6 +139,8 @@ class SoftswitchTarget:
                 more += ["--channel", f"{port}={device_id}:{other_port}"]
             for port, (memory, bell) in one.host_links.items():
                 more += ["--host-link", f"{port}={memory}:{bell}"]
+            if one.trace is not None:
+                more += ["--trace", one.trace]
             lines.append(shlex.join([*more, *self._options(one.spec)]))
         with os.fdopen(private.new_file(file), "w", encoding="utf-8") as lines_file:
             lines_file.write("\n".join(lines) + "\n")
@@ -150,6 +155,7 @@ class SoftswitchTarget:
             *("--queue-depth", str(spec.queue_depth), "--seed", str(spec.seed)),
             *_generator(spec),
             *_trimming(spec),
+            *(("--pcap", str(spec.pcap)) if spec.pcap is not None else ()),
             *(("--slack", f"{spec.slack_s:.9f}s") if spec.slack_s else ()),
             *(("--pace", f"{spec.late_s:.9f}s@{spec.place}") if spec.place else ()),
             *(("--clock", "manual", "--reentry", f"{spec.reentry_s:.9f}s") if spec.manual_clock else ()),

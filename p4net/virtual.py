@@ -20,6 +20,7 @@ from controller.in_process import InProcessSwitch
 from p4net.network import P4Network, P4Switch
 from p4net.steps import Queue, carry_out
 from softswitch.embed.switch import EmbeddedSwitch
+from softswitch.trace.decoder import Step
 from topologies.model import Switch
 from virtualnet.errors import VirtualError
 from virtualnet.frames import Arrived
@@ -38,8 +39,9 @@ class VirtualP4(TimedNetwork):
 
     `frame_bytes`: of the longest frame, 128 to 9216. None: of a frame, which has up to 65,535 bytes, the first 128 are
     kept, and the rest are zeros. `queues` "one" takes events in one order, which functions for
-    single frames and controllers need; "nodes" is faster in a large network, without a difference in results. A context
-    manager. Raises LabError.
+    single frames and controllers need; "nodes" is faster in a large network, without a difference in results. `trace`
+    gets each step of each packet with its switch's name, those of a switch in order, by the end of `run` (p4net/ways.py
+    makes ways of them). A context manager. Raises LabError.
     """
 
     def __init__(
@@ -49,8 +51,10 @@ class VirtualP4(TimedNetwork):
         seed: int = 1,
         frame_bytes: int | None = FRAME_BYTES,
         queues: Literal["nodes", "one"] = "one",
+        trace: Callable[[str, Step], None] | None = None,
     ) -> None:
         self.value = value
+        self._trace = trace
         self.topology = value.topology
         self.switches: dict[str, ControlPlane] = {}
         self.lines: dict[str, list[str]] = {}
@@ -76,6 +80,20 @@ class VirtualP4(TimedNetwork):
         """Frees the engine and the switches. Samples stay readable."""
         super().close()
         self._stack.close()
+
+    def run(
+        self,
+        until_s: float | None = None,
+        *,
+        finish: bool = False,
+        progress: Callable[[float, float], None] | None = None,
+    ) -> bool:
+        """As of a TimedNetwork. Raises what `trace` raised."""
+        reached = super().run(until_s, finish=finish, progress=progress)
+        for made in self._made.values():
+            if made.tracer is not None:
+                made.tracer.read()
+        return reached
 
     # ---- controllers ----
 
@@ -115,8 +133,9 @@ class VirtualP4(TimedNetwork):
     # ---- inside ----
 
     def _make(self, switch: Switch, settings: P4Switch, seed: int) -> None:
-        program = load(settings.program, False)
-        made = VirtualSwitch(switch.name, program, seed + switch.device_id, settings.cpu_port)
+        program = load(settings.program, False, self._trace is not None)
+        write = partial(self._trace, switch.name) if self._trace is not None else None
+        made = VirtualSwitch(switch.name, program, seed + switch.device_id, settings.cpu_port, write)
         self._made[switch.name] = made
         self.switches[switch.name] = self._stack.enter_context(InProcessSwitch(switch.name, made))
 

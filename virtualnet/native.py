@@ -198,6 +198,7 @@ _SIGNATURES: dict[str, tuple[Any, list[Any]]] = {
     "vn_set_credits": (_int, [_u32, _u64, _u64, _u64]),
     "vn_disturb": (_int, [_u32, _u32, ctypes.POINTER(Disturbance)]),
     "vn_packet_out": (_int, [_u32, _text, _u32]),
+    "vn_trace": (_int, [_u32]),
     "vn_link_stats": (_int, [_u32, ctypes.POINTER(LinkStats)]),
     "vn_deadlock": (_int, [ctypes.POINTER(Deadlock), ctypes.POINTER(_u32)]),
     "vn_add_sampler": (_i64, [_u64, _u64, ctypes.POINTER(SourceSpec), _u32]),

@@ -19,31 +19,50 @@ from virtualnet.errors import VirtualError
 from virtualnet.native import switch_library
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from softswitch.trace.decoder import Step
+    from softswitch.trace.tracer import Tracer
     from virtualnet.timed import TimedNetwork
 
 __all__ = ["LoadedProgram", "VirtualSwitch", "load"]
 
 
-def load(program: Loadable, inplace: bool) -> LoadedProgram:
-    """Compiles the program if the cache doesn't have it, `inplace` with that form too. Raises VirtualError."""
+def load(program: Loadable, inplace: bool, traced: bool = False) -> LoadedProgram:
+    """Compiles the program if the cache doesn't have it, `inplace` with that form too, `traced` so that it reports its
+    steps. Raises VirtualError."""
     try:
         switch_library()  # which says it best, where there is no compiler
-        return embedded.load(program, inplace=inplace)
+        return embedded.load(program, inplace=inplace, traced=traced)
     except BuildError as error:
         raise VirtualError(str(error)) from None
     except RpcError as error:
         raise VirtualError(f"{program.name}: {error}") from None
 
 
-class VirtualSwitch(EmbeddedSwitch):
-    """One switch; `close` frees it. Raises VirtualError where it can't be made."""
+def _tracer(native: NativeSwitch, write: Callable[[Step], None]) -> Tracer:
+    from softswitch.trace.tracer import Tracer  # late: few switches are traced
 
-    def __init__(self, name: str, program: LoadedProgram, seed: int, cpu_port: int = 0) -> None:
+    return Tracer(native, [write], inside=True)
+
+
+class VirtualSwitch(EmbeddedSwitch):
+    """One switch; `close` frees it. `write` gets the steps of a traced program. Raises VirtualError where it can't be
+    made."""
+
+    def __init__(
+        self,
+        name: str,
+        program: LoadedProgram,
+        seed: int,
+        cpu_port: int = 0,
+        write: Callable[[Step], None] | None = None,
+    ) -> None:
         self.name = name
         self._network: TimedNetwork | None = None
         try:
             native = NativeSwitch(switch_library(), cpu_port=cpu_port, seed=seed, manual=True)
-            super().__init__(native, cpu_port)
+            super().__init__(native, cpu_port, _tracer(native, write) if write is not None else None)
             try:
                 self.load(program)
             except RpcError:
@@ -55,6 +74,8 @@ class VirtualSwitch(EmbeddedSwitch):
     def join(self, network: TimedNetwork) -> None:
         """The switch is in a network now, which has its time and takes in its packets."""
         self._network = network
+        if self.tracer is not None:
+            network.trace(self.name)
 
     @property
     def now_ns(self) -> int:

@@ -195,6 +195,10 @@ class TimedNetwork(LinkSources, Frames, SharedBuffers):
         of the switch (`NativeSwitch.next_event`)."""
         self._check(self._library.vn_packet_out(self._changing(), self._nodes[switch], frame, len(frame)))
 
+    def trace(self, switch: str) -> None:
+        """The steps of this switch's traced program have the network's time."""
+        self._check(self._library.vn_trace(self._changing(), self._nodes[switch]))
+
     def at(self, time_s: float, function: Callable[[], None]) -> None:
         """Calls the function at that simulated time, after all that the network does then."""
         self._check(self._library.vn_return_at(self._changing(), picoseconds(time_s), self._numbered(function)))

@@ -10,11 +10,12 @@ import click
 
 from pcn.commands.common import FilePath, Quantity, json_option, print_json, print_table, refuse
 from pcn.commands.exec import exec_
+from pcn.commands.p4_trace import trace as trace_ways
 
 if TYPE_CHECKING:
     from p4net.virtual import VirtualP4
 
-_LIVE, _VIRTUAL = ("name", "logs"), ("until", "sends", "script", "pcap", "sample", "seed", "as_json", "rate")
+_LIVE, _VIRTUAL = ("name", "logs", "trace"), ("until", "sends", "script", "sample", "seed", "as_json", "rate")
 
 
 @click.group()
@@ -28,6 +29,7 @@ def p4() -> None:
 
 
 p4.add_command(exec_, "exec")
+p4.add_command(trace_ways, "trace")
 
 
 @p4.command()
@@ -61,6 +63,7 @@ p4.add_command(exec_, "exec")
     "--script", type=FilePath(), metavar="FILE.py", help="Python file whose `start(network)` prepares the run."
 )
 @click.option("--pcap", type=FilePath(), metavar="DIR", help="Captures of all ports, SWITCH-ethPORT_in and _out.pcap.")
+@click.option("--trace", is_flag=True, help="Each step of each packet to SWITCH.steps.jsonl below --logs; live.")
 @click.option("--sample", type=Quantity("time"), metavar="TIME", help="Sample all queues every TIME: mean and longest.")
 @click.option(
     "--rate", type=Quantity("rate"), default="10G", show_default=True, help="Rate of links without a bandwidth."
@@ -77,6 +80,7 @@ def run(
     sends: tuple[str, ...],
     script: Path | None,
     pcap: Path | None,
+    trace: bool,
     sample: float | None,
     rate: float,
     seed: int,
@@ -101,22 +105,23 @@ def run(
     if not virtual:
         from lab.p4 import hold
 
-        hold(network, name, logs, click.echo)
+        hold(network, name, logs, click.echo, trace=trace, pcap=pcap)
         return
     from p4net.report import Queues, whole
     from p4net.virtual import VirtualP4
 
     with VirtualP4(network, seed=seed) as made:
         queues = Queues(made, sample, until) if sample else None
-        _prepare(made, until, sends, script, pcap, seed)
+        prepare(made, until, sends, script, pcap, seed)
         made.run(until_s=until)
-        _empty(made)
+        empty(made)
         _print(whole(made, queues), as_json)
 
 
-def _prepare(
+def prepare(
     made: VirtualP4, until: float, sends: tuple[str, ...], script: Path | None, pcap: Path | None, seed: int
 ) -> None:
+    """Gives a network in virtual time its traffic and captures. Raises LabError."""
     from p4net import sending
     from p4net.captures import capture_ports
     from topologies import python_file
@@ -135,8 +140,8 @@ def _prepare(
         sending.each_to_each(made)
 
 
-def _empty(made: VirtualP4) -> None:
-    """Lets what is inside leave, as long as it does."""
+def empty(made: VirtualP4) -> None:
+    """Lets what is inside of a run leave, as long as it does."""
     before = -1
     while (inside := made.totals().packets) not in (0, before):
         before = inside

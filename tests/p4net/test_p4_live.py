@@ -19,9 +19,12 @@ from waiting import LIMIT_S
 from controller.switch import SwitchClient
 from lab import journal as records
 from lab.launch import NetworkError
+from lab.network import STEPS
 from lab.p4 import P4Live
 from p4net.errors import P4NetError
+from p4net.traffic import capture
 from p4net.tutorials import read_exercise
+from p4net.ways import read
 
 pytestmark = pytest.mark.root
 NAME = "p4-live-test"
@@ -114,3 +117,26 @@ def test_command_holds_the_network_until_it_is_interrupted(tmp_path: Path, live:
     assert lines[0] == "s1: router, P4Runtime 127.0.0.1:50051, device 0\n"
     assert "pcn p4 exec h1 ping 10.0.3.3" in lines[2]
     assert f"{NAME}-2" not in records.names()
+
+
+def test_live_network_writes_steps_and_captures(tmp_path: Path) -> None:
+    """A ping's ways through both switches, there and back, and its frames at all ports."""
+    needs.program("ping", needs.Need("no ping", "apt-get install iputils-ping; make unit"))
+    value = read_exercise(EXAMPLE)
+    captures = tmp_path / "captures"
+    captures.mkdir()
+    with P4Live(value, log_dir=tmp_path / "logs", name=NAME + "-trace", trace=True, pcap=captures) as network:
+        inside(network, "h1", "ping", "-c", "1", IPS["h3"])
+    names = {str(one.device_id): one.name for one in value.topology.switches}
+    ways = read([tmp_path / "logs" / f"{name}.{STEPS}" for name in names.values()], names).all(value.topology)
+    echoes = [way for way in ways if ("ipv4.protocol", "0x1") in way.fields()]
+    assert [[f"{hop.switch}:{hop.port}" for hop in way.later()] for way in echoes] == [
+        ["s1:1", "s2:1"],
+        ["s2:2", "s1:3"],
+    ]
+    there = [hop.received.time_ns for hop in echoes[0].later()]
+    assert there[1] - there[0] > 1_000_000, "the link between them has 1 ms"
+    frames = {path.name: capture(path).frames for path in captures.iterdir()}
+    assert len(frames) == 10
+    assert frames["s1-eth3_out.pcap"] == frames["s2-eth1_in.pcap"]
+    assert [len(frames[f"s1-eth{port}_in.pcap"]) for port in (1, 2, 3)] == [1, 0, 1]

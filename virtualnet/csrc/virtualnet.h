@@ -179,6 +179,8 @@ uint64_t vn_samples(const struct vn_net *, uint32_t sampler, const uint64_t **ti
 /* Gives a switch's program a frame at its CPU port, now. Of a frame the first 128 bytes are stored: the others must be zeros. What the
  * program sends to the CPU port, and its digests, are the switch's events (sw_next_event). */
 int vn_packet_out(struct vn_context *, uint32_t node, const uint8_t *frame, uint32_t length);
+/* Steps of the switch's traced program (sw_trace_start) have the network's time. */
+int vn_trace(struct vn_context *, uint32_t node);
 
 /* vn_run returns VN_RETURN when the program has sent packet-ins or digests, likewise. Not `by_node`: other nodes would be ahead. */
 int vn_call_for_cpu(struct vn_context *, uint32_t node, uint32_t number);

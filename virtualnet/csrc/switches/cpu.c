@@ -36,6 +36,16 @@ int vn_cpu_out(struct vn_context *context, uint32_t number, const uint8_t *bytes
     return context->failed ? -EINVAL : 0;
 }
 
+static uint64_t traced_ns(void *context) { return ((const struct vn_context *)context)->now / 1000; }
+
+int vn_trace(struct vn_context *context, uint32_t number)
+{
+    struct vn_node *node = number < context->n_nodes ? &context->nodes[number] : NULL;
+    if (node == NULL || !vn_is_switch(node)) return vn_refuse(context, -EINVAL, "no such switch");
+    sw_trace_clock(vn_switch_of(node)->sw, traced_ns, context);
+    return 0;
+}
+
 /* Python is called now, after all else that happens at this time; once. */
 static void call(struct vn_context *context, struct vn_node *node)
 {

@@ -1,0 +1,133 @@
+"""Packets' ways as text, and which of them are wanted."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from ipaddress import IPv4Address
+from typing import Any
+
+from p4net.errors import P4NetError
+from p4net.ways import Departure, Hop
+from softswitch.trace.decoder import Step
+from softswitch.trace.lines import Lines
+from topologies.model import Topology
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """Which ways: those with one of these numbers, that pass one of these ports (SWITCH, SWITCH:PORT), and in which a
+    parser found all these values (HEADER.FIELD=VALUE). Empty: all."""
+
+    packets: tuple[int, ...] = ()
+    at: tuple[str, ...] = ()
+    match: tuple[str, ...] = ()
+
+    def has(self, number: int, first: Hop) -> bool:
+        """Whether a way is wanted. Raises P4NetError for a value that can't be read."""
+        if self.packets and number not in self.packets:
+            return False
+        hops = list(first.later())
+        places = {place for hop in hops for place in _places(hop)}
+        if self.at and not places.intersection(self.at):
+            return False
+        values = [pair for hop in hops for pair in hop.fields()]
+        return all(any(_equal(text, name, value) for name, value in values) for text in self.match)
+
+
+def _places(hop: Hop) -> Iterator[str]:
+    yield hop.switch
+    yield f"{hop.switch}:{hop.port}"
+    yield from (f"{hop.switch}:{departure.port}" for departure in hop.departures)
+
+
+def _equal(text: str, name: str, value: str) -> bool:
+    wanted, equals, number = text.partition("=")
+    if not equals:
+        raise P4NetError(f"{text!r}: write HEADER.FIELD=VALUE, as ipv4.dstAddr=10.0.2.2")
+    return name == wanted and int(value, 16) == _number(text, number)
+
+
+def _number(text: str, value: str) -> int:
+    """A number, an address of IPv4, or a MAC."""
+    try:
+        if value.count(".") == 3:
+            return int(IPv4Address(value))
+        return int(value.replace(":", ""), 16) if ":" in value else int(value, 0)
+    except ValueError:
+        raise P4NetError(f"{text!r}: {value!r} is no number, address of IPv4 or MAC") from None
+
+
+def lines(number: int, first: Hop, topology: Topology, *, steps: bool) -> Iterator[str]:
+    """A way's lines; `steps`: with all that the log of a switch has."""
+    yield f"packet {number}, from {_from(first, topology)} at {_seconds(first.received.time_ns)}"
+    for hop in first.later():
+        yield from _hop(hop, topology, steps)
+
+
+def _from(hop: Hop, topology: Topology) -> str:
+    if hop.port in topology.ports(hop.switch):
+        return topology.peer(hop.switch, hop.port).node
+    return f"port {hop.port} of {hop.switch}"
+
+
+def _hop(hop: Hop, topology: Topology, steps: bool) -> Iterator[str]:
+    fields = hop.received.fields
+    instance = "" if fields["instance"] == "normal" else f", {fields['instance']}"
+    yield f"  {hop.switch}:{hop.port} {_seconds(hop.received.time_ns)}, {fields['length']} bytes{instance}"
+    text = Lines(trace=True)
+    if steps:
+        yield from (f"    {line}" for step in hop.steps for _, line in text.of(step))
+    else:
+        yield from _program(hop.steps)
+        if hop.steps[-1].kind == "decided" and hop.steps[-1].fields.get("dropped"):
+            yield "    dropped by the program"
+    for departure in hop.departures:
+        if steps:
+            yield from (f"    {line}" for step in departure.steps for _, line in text.of(step))
+        else:
+            yield from _program(departure.steps)
+        yield f"    {_left(hop, departure, topology)}"
+    decided: dict[str, Any] = next((step.fields for step in reversed(hop.steps) if step.kind == "decided"), {})
+    if not hop.departures and not decided.get("dropped") and not decided.get("resubmitted"):
+        yield "    didn't come to egress: the queue was full, or it waits still"
+
+
+def _program(steps: Sequence[Step]) -> Iterator[str]:
+    headers = [step.fields["header"] for step in steps if step.kind == "extracted"]
+    if headers:
+        yield f"    headers {' '.join(headers)}"
+    table, key, handle = "", "", ""
+    for step in steps:
+        if step.kind == "table" and not step.fields["key"] and step.fields["table"].startswith("tbl_"):
+            table, handle = "", ""  # p4c's own, for statements of a control
+        elif step.kind == "table":
+            table, key = step.fields["table"], " ".join(step.fields["key"].values())
+        elif step.kind == "entry" and table:
+            handle = f"entry {step.fields['handle']}" if step.fields["hit"] else "no entry"
+        elif step.kind == "action" and handle:
+            values = " ".join(f"{name}={value}" for name, value in step.fields["arguments"].items())
+            words = (table, key, "->", f"{handle}:", step.fields["action"], values)
+            yield f"    {' '.join(word for word in words if word)}"
+            handle = ""
+
+
+def _left(hop: Hop, departure: Departure, topology: Topology) -> str:
+    queue = departure.queued
+    decided = next(step for step in hop.steps if step.kind == "decided")
+    waited = (
+        f"port {departure.port}, queue {queue.fields['queue']}: {queue.fields['enq_qdepth']} ahead, "
+        f"waited {(queue.time_ns - decided.time_ns) / 1e3:.3f} us"
+    )
+    sent = departure.sent
+    if sent is None:
+        again = departure.next is not None
+        return f"{waited}; {'recirculated' if again else 'dropped by the program'}"
+    to = "nobody"
+    if departure.port in topology.ports(hop.switch):
+        to = topology.peer(hop.switch, departure.port).node
+    return f"{waited}; {sent.fields['length']} bytes left for {to} at {_seconds(sent.time_ns)}"
+
+
+def _seconds(time_ns: int) -> str:
+    return f"{time_ns / 1e9:.9f} s"

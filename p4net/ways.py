@@ -1,0 +1,180 @@
+"""Packets' ways through a network, of the steps that its switches report (softswitch/trace).
+
+A switch's steps come in order, each part of a packet's work in one piece: ingress, then egress for each copy. A link
+keeps the order of its frames, so what comes in by a port is the next equal frame that left the port at its other end.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict, deque
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from p4net.errors import P4NetError
+from softswitch.trace.decoder import KINDS, Step
+from topologies.model import Topology
+
+
+@dataclass
+class Departure:
+    """A copy's egress. `next` is the switch that it came to; None: a host's, or nobody's, or it was dropped."""
+
+    steps: list[Step] = field(default_factory=list)
+    next: Hop | None = None
+
+    @property
+    def queued(self) -> Step:
+        """What its queue had."""
+        return self.steps[0]
+
+    @property
+    def port(self) -> int:
+        return int(self.queued.fields["port"])
+
+    @property
+    def sent(self) -> Step | None:
+        """The frame that left; None: none did."""
+        return self.steps[-1] if self.steps[-1].kind == "sent" else None
+
+
+@dataclass
+class Hop:
+    """A packet's visit to a switch. `number` is of the switch alone."""
+
+    switch: str
+    number: int
+    steps: list[Step] = field(default_factory=list)
+    departures: list[Departure] = field(default_factory=list)
+    again: Hop | None = None  # resubmitted
+
+    @property
+    def received(self) -> Step:
+        return self.steps[0]
+
+    @property
+    def port(self) -> int:
+        return int(self.received.fields["port"])
+
+    def later(self) -> Iterator[Hop]:
+        """This visit, and those that follow from it, in depth."""
+        yield self
+        if self.again is not None:
+            yield from self.again.later()
+        for departure in self.departures:
+            if departure.next is not None:
+                yield from departure.next.later()
+
+    def fields(self) -> Iterator[tuple[str, str]]:
+        """Names of header fields with their values, as the parser found them."""
+        for step in self.steps:
+            if step.kind == "extracted":
+                header = step.fields["header"]
+                yield from ((f"{header}.{name}", value) for name, value in step.fields["fields"].items())
+
+
+class Ways:
+    """Collects the steps of all switches of a network: `take` is what VirtualP4's `trace` calls."""
+
+    def __init__(self) -> None:
+        self._hops: dict[str, dict[int, Hop]] = defaultdict(dict)
+        self._open: dict[str, list[Step]] = {}
+
+    def take(self, switch: str, step: Step) -> None:
+        """Takes a switch's next step."""
+        hops = self._hops[switch]
+        if step.kind == "received":
+            hops[step.packet] = Hop(switch, step.packet)
+            self._open[switch] = hops[step.packet].steps
+        elif step.kind == "dequeued" and step.packet in hops:
+            departure = Departure()
+            hops[step.packet].departures.append(departure)
+            self._open[switch] = departure.steps
+        if step.packet in hops:
+            self._open[switch].append(step)
+
+    def all(self, topology: Topology) -> list[Hop]:
+        """The first hops of all packets that came from hosts or controllers, in order of time."""
+        in_order = sorted(
+            (hop for hops in self._hops.values() for hop in hops.values()), key=lambda hop: hop.received.time_ns
+        )
+        on_link: dict[tuple[str, int], deque[Departure]] = defaultdict(deque)
+        left = [
+            (departure.sent.time_ns, hop.switch, departure)
+            for hop in in_order
+            for departure in hop.departures
+            if departure.sent is not None
+        ]
+        for _, switch, departure in sorted(left, key=lambda one: one[0]):
+            if departure.port in topology.ports(switch):
+                peer = topology.peer(switch, departure.port)
+                on_link[peer.node, peer.port].append(departure)
+        first, returned = [], self._returned()
+        for hop in in_order:
+            instance = hop.received.fields["instance"]
+            waiting = returned[hop.switch, instance]
+            if waiting:
+                before = waiting.popleft()
+                if isinstance(before, Hop):
+                    before.again = hop
+                else:
+                    before.next = hop
+            elif (origin := _origin(hop, on_link[hop.switch, hop.port])) is not None:
+                origin.next = hop
+            else:
+                first.append(hop)
+        return first
+
+    def _returned(self) -> dict[tuple[str, str], deque[Hop | Departure]]:
+        """What goes back to ingress, in order, by switch and instance type."""
+        found: dict[tuple[str, str], deque[Hop | Departure]] = defaultdict(deque)
+        for switch, hops in self._hops.items():
+            for hop in hops.values():
+                if any(step.fields.get("resubmitted") for step in hop.steps):
+                    found[switch, "resubmitted"].append(hop)
+            departures = [one for hop in hops.values() for one in hop.departures]
+            for departure in sorted(departures, key=lambda one: one.steps[-1].time_ns):
+                if any(step.fields.get("recirculated") for step in departure.steps):
+                    found[switch, "recirculated"].append(departure)
+        return found
+
+
+def _origin(hop: Hop, waiting: deque[Departure]) -> Departure | None:
+    """Which of the frames that are on a link has come; those before it were lost."""
+    if hop.received.fields["instance"] != "normal":
+        return None
+    for number, departure in enumerate(waiting):
+        assert departure.sent is not None
+        if departure.sent.time_ns > hop.received.time_ns:
+            return None
+        if all(departure.sent.fields[name] == hop.received.fields[name] for name in ("frame", "length")):
+            for _ in range(number + 1):
+                waiting.popleft()
+            return departure
+    return None
+
+
+def read(paths: Sequence[Path], names: dict[str, str]) -> Ways:
+    """The steps of files that `softswitch --trace` wrote; `names`: a switch's by its device id. Raises P4NetError."""
+    ways = Ways()
+    for path in paths:
+        try:
+            for number, text in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
+                switch, step = _step(text, f"{path}, line {number}")
+                ways.take(names.get(switch, switch), step)
+        except (OSError, UnicodeDecodeError) as error:
+            raise P4NetError(f"cannot read {path}: {getattr(error, 'strerror', None) or error}") from None
+    return ways
+
+
+def _step(text: str, where: str) -> tuple[str, Step]:
+    try:
+        found = json.loads(text)
+        switch, packet, time_ns = str(found.pop("switch")), int(found.pop("packet")), int(found.pop("time_ns"))
+        kind = found.pop("step")
+        if kind not in KINDS:
+            raise ValueError
+    except (ValueError, TypeError, KeyError, AttributeError):
+        raise P4NetError(f"{where}: no step of a packet, as `softswitch --trace` writes them") from None
+    return switch, Step(packet, time_ns, kind, found)

@@ -1,0 +1,122 @@
+"""`pcn p4 trace`: packets' ways through a network of P4 switches."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, TextIO
+
+import click
+
+from pcn.commands.common import FilePath, Quantity
+
+if TYPE_CHECKING:
+    from p4net.network import P4Network
+    from p4net.ways import Ways
+
+
+@click.command()
+@click.argument("place", metavar="DIR|FILE", type=FilePath(exists=True))
+@click.option(
+    "--program",
+    type=FilePath(exists=True, dir_okay=False),
+    metavar="FILE",
+    help="Program, x.p4 or x.json: in place of the exercise's with this name (default: the exercise's).",
+)
+@click.option(
+    "--logs",
+    type=FilePath(exists=True, file_okay=False),
+    metavar="DIR",
+    help="Logs of a live network that `pcn p4 run --trace` has written (default: a run in virtual time).",
+)
+@click.option(
+    "--for", "until", type=Quantity("time"), metavar="TIME", default="1s", show_default=True, help="Simulated time."
+)
+@click.option(
+    "--send",
+    "sends",
+    multiple=True,
+    metavar="SRC,DST[,NAME=VALUE...]",
+    help="Traffic, as of `pcn p4 run` (default: one datagram a pair).",
+)
+@click.option("--script", type=FilePath(), metavar="FILE.py", help="Python file, as of `pcn p4 run`.")
+@click.option(
+    "--rate", type=Quantity("rate"), default="10G", show_default=True, help="Rate of links without a bandwidth."
+)
+@click.option("--seed", type=int, default=1, show_default=True, help="Seed of random times and of programs.")
+@click.option("--packet", "packets", type=int, multiple=True, metavar="N", help="Packets, as numbered (default: all).")
+@click.option("--at", multiple=True, metavar="SWITCH[:PORT]", help="Packets that pass there (default: all).")
+@click.option(
+    "--match",
+    multiple=True,
+    metavar="HEADER.FIELD=VALUE",
+    help="Packets in which a switch found this (default: all).",
+)
+@click.option("--steps", is_flag=True, help="Each step of the programs, as simple_switch logs it.")
+@click.option("--json", "target", type=click.File("w"), metavar="FILE", help="Steps as lines of JSON, - for stdout.")
+def trace(
+    place: Path,
+    program: Path | None,
+    logs: Path | None,
+    until: float,
+    sends: tuple[str, ...],
+    script: Path | None,
+    rate: float,
+    seed: int,
+    packets: tuple[int, ...],
+    at: tuple[str, ...],
+    match: tuple[str, ...],
+    steps: bool,
+    target: TextIO | None,
+) -> None:
+    """Show packets' ways through the network of DIR or FILE: headers, table entries, actions, queues.
+
+    In virtual time, unless --logs names those of a live network.
+
+    \b
+    Examples:
+      pcn p4 trace examples/router --send h1,h3
+      pcn p4 trace examples/router --match ipv4.dst_addr=10.0.3.3 --steps
+    """
+    from p4net.tutorials import read_exercise
+    from p4net.way_lines import Wanted, lines
+    from softswitch.trace import json_lines
+
+    network = read_exercise(place, program, rate)
+    ways = _live(network, logs) if logs is not None else _virtual(network, until, sends, script, seed)
+    wanted = Wanted(packets, at, match)
+    found = [(n, way) for n, way in enumerate(ways.all(network.topology), start=1) if wanted.has(n, way)]
+    for number, way in found:
+        if target is None:
+            for line in lines(number, way, network.topology, steps=steps):
+                click.echo(line)
+            continue
+        for hop in way.later():
+            for step in (*hop.steps, *(one for departure in hop.departures for one in departure.steps)):
+                target.write(json_lines.line(hop.switch, step) + "\n")
+    if target is None:
+        click.echo(f"packets: {len(found)}")
+
+
+def _virtual(network: P4Network, until: float, sends: tuple[str, ...], script: Path | None, seed: int) -> Ways:
+    from p4net.virtual import VirtualP4
+    from p4net.ways import Ways
+    from pcn.commands.p4 import empty, prepare
+
+    ways = Ways()
+    with VirtualP4(network, seed=seed, trace=ways.take) as made:
+        prepare(made, until, sends, script, None, seed)
+        made.run(until_s=until)
+        empty(made)
+    return ways
+
+
+def _live(network: P4Network, logs: Path) -> Ways:
+    from lab.network import STEPS
+    from p4net.ways import read
+    from topologies.errors import LabError
+
+    names = {str(one.device_id): one.name for one in network.topology.switches}
+    files = [path for one in network.topology.switches if (path := logs / f"{one.name}.{STEPS}").is_file()]
+    if not files:
+        raise LabError(f"{logs} has no steps of packets: pcn p4 run --trace writes them")
+    return read(files, names)

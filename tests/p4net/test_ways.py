@@ -1,0 +1,160 @@
+"""Packets' ways: which hop follows which, with queue times; filters; files of live switches; refusals."""
+
+from __future__ import annotations
+
+import json
+from functools import lru_cache
+from pathlib import Path
+
+import pytest
+from exercise import EXAMPLE
+from hypothesis import given
+from hypothesis import strategies as st
+from p4net_switches import error_of
+
+from p4net.packets import udp
+from p4net.tutorials import read_exercise
+from p4net.virtual import VirtualP4
+from p4net.ways import Hop, Ways, read
+from pcn.cli import run
+from softswitch.trace import json_lines
+from softswitch.trace.decoder import Step
+from topologies.model import Topology
+
+TRACE = ["p4", "trace", str(EXAMPLE)]
+
+
+def ways(*sends: tuple[float, str, str, int]) -> tuple[list[Hop], Topology]:
+    """The ways of UDP datagrams: time, source, destination, payload's length."""
+    found = Ways()
+    with VirtualP4(read_exercise(EXAMPLE), trace=found.take) as network:
+        for time_s, src, dst, length in sends:
+            network.send(src, time_s, udp(network.value, src, dst, bytes(length)))
+        network.run(until_s=1.0)
+        return found.all(network.topology), network.topology
+
+
+def places(first: Hop) -> list[str]:
+    return [f"{hop.switch}:{hop.port}" for hop in first.later()]
+
+
+def test_way_goes_from_switch_to_switch() -> None:
+    found, _ = ways((0.0, "h1", "h3", 10), (0.1, "h3", "h2", 10), (0.2, "h1", "h2", 10))
+    assert [places(way) for way in found] == [["s1:1", "s2:1"], ["s2:2", "s1:3"], ["s1:1"]]
+    assert [way.departures[0].port for way in found] == [3, 1, 2]
+
+
+def test_queue_times_are_those_of_the_link() -> None:
+    """At once, 1,000 bytes each at 8 Mbit/s: the n-th waits n - 1 milliseconds."""
+    found, _ = ways(*[(0.0, "h1", "h3", 1000 - 42)] * 5)
+    waits = []
+    for way in found:
+        (decided,) = [step for step in way.steps if step.kind == "decided"]
+        waits.append((way.departures[0].queued.time_ns - decided.time_ns) / 1e6)
+    assert waits == pytest.approx([0, 1, 2, 3, 4], abs=0.01)
+    assert [way.departures[0].queued.fields["enq_qdepth"] for way in found] == [0, 0, 1, 2, 3]
+
+
+def test_equal_frames_keep_their_order() -> None:
+    """All frames are equal; each way has the hop that follows by time."""
+    found, _ = ways(*[(n * 1e-4, "h1", "h3", 20) for n in range(30)])
+    arrived = [[hop.received.time_ns for hop in way.later()] for way in found]
+    assert all(len(times) == 2 for times in arrived)
+    assert sorted(arrived) == arrived
+    assert len({times[1] - times[0] for times in arrived}) == 1
+
+
+def test_packet_that_a_queue_refuses_has_no_egress(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run([*TRACE, "--send", "h1,h3,rate=1G,length=1000,until=800us"]) == 0
+    text = capsys.readouterr().out
+    assert text.count("didn't come to egress: the queue was full") == 100 - 65
+    assert text.endswith("packets: 100\n")
+
+
+def test_ways_are_chosen_by_number_place_and_header(capsys: pytest.CaptureFixture[str]) -> None:
+    def chosen(*words: str) -> list[str]:
+        assert run([*TRACE, *words]) == 0
+        return [line.partition(",")[0] for line in capsys.readouterr().out.splitlines() if line.startswith("packet ")]
+
+    assert chosen() == [f"packet {number}" for number in range(1, 7)]
+    assert chosen("--packet", "2", "--packet", "5") == ["packet 2", "packet 5"]
+    assert chosen("--at", "s2:2") == ["packet 2", "packet 4", "packet 5", "packet 6"]
+    assert chosen("--match", "ipv4.dst_addr=10.0.3.3") == ["packet 2", "packet 4"]
+    assert chosen("--match", "ipv4.dst_addr=0x0a000303", "--at", "s1:2") == ["packet 4"]
+    assert chosen("--match", "ethernet.src_addr=08:00:00:00:02:11") == ["packet 3", "packet 4"]
+    assert chosen("--match", "ipv4.ttl=63") == chosen("--at", "s1:3"), "what a later switch found counts"
+    assert chosen("--match", "ipv4.nothing=1") == []
+
+
+def test_steps_are_those_of_a_switch_s_log(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run([*TRACE, "--send", "h1,h2", "--steps"]) == 0
+    lines = [line.strip() for line in capsys.readouterr().out.splitlines()]
+    assert "[1.0] [cxt 0] Parser 'parser' entering state 'parse_ipv4'" in lines
+    assert "[1.0] [cxt 0] Transmitting packet of size 60 out of port 2" in lines
+
+
+def test_files_of_switches_are_ways_again(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "steps"
+    assert run([*TRACE, "--send", "h1,h3", "--json", str(path)]) == 0
+    found, topology = ways((0.0, "h1", "h3", 18))
+    (again,) = read([path], {}).all(topology)
+    assert places(again) == places(found[0])
+    assert [json.loads(line)["step"] for line in path.read_text().splitlines()][-1] == "sent"
+    for name in ("s1", "s2"):
+        lines = [line for line in path.read_text().splitlines() if f'"switch":"{name}"' in line]
+        number = {"s1": "0", "s2": "1"}[name]
+        text = "\n".join(lines).replace(f'"switch":"{name}"', f'"switch":"{number}"')
+        (tmp_path / f"{name}.steps.jsonl").write_text(text)
+    assert run([*TRACE, "--logs", str(tmp_path)]) == 0
+    assert "s2:1" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("text", ["x", "{}", "[1]", '{"switch":"0","packet":1,"time_ns":2,"step":"no"}', "5"])
+def test_file_of_something_else_is_refused_by_line(text: str, tmp_path: Path) -> None:
+    path = tmp_path / "steps"
+    path.write_text(text)
+    assert error_of(lambda: read([path], {})) == (
+        f"{path}, line 1: no step of a packet, as `softswitch --trace` writes them"
+    )
+
+
+def test_wrong_filters_are_refused_in_a_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for words, why in (
+        (["--match", "ipv4.ttl"], "write HEADER.FIELD=VALUE"),
+        (["--match", "ipv4.ttl=many"], "'many' is no number, address of IPv4 or MAC"),
+        (["--logs", str(tmp_path)], "pcn p4 run --trace writes them"),
+    ):
+        assert run([*TRACE, *words]) == 1
+        error = capsys.readouterr().err
+        assert why in error
+        assert len(error.splitlines()) == 1
+
+
+@given(st.sets(st.integers(1, 4)))
+def test_lost_frames_end_their_ways_alone(gone: set[int]) -> None:
+    """Steps without some of the second switch's visits: those ways end there, the others stay whole."""
+    found = Ways()
+    for switch, step in four_packets():
+        if switch == "s1" or step.packet not in gone:
+            found.take(switch, step)
+    ends = found.all(read_exercise(EXAMPLE).topology)
+    assert [len(places(way)) for way in ends] == [1 if number in gone else 2 for number in range(1, 5)]
+
+
+@lru_cache(maxsize=1)
+def four_packets() -> list[tuple[str, Step]]:
+    """Steps of four packets that differ, from h1 to h3."""
+    steps: list[tuple[str, Step]] = []
+    with VirtualP4(read_exercise(EXAMPLE), trace=lambda switch, step: steps.append((switch, step))) as network:
+        for number in range(4):
+            network.send("h1", number * 0.01, udp(network.value, "h1", "h3", bytes([number])))
+        network.run(until_s=1.0)
+    return steps
+
+
+def test_json_of_a_step_is_one_line() -> None:
+    found, _ = ways((0.0, "h1", "h2", 10))
+    for step in found[0].steps:
+        text = json_lines.line("s1", step)
+        assert "\n" not in text
+        assert json.loads(text)["step"] == step.kind
