@@ -42,12 +42,10 @@ def udp(
 
 def checksum(data: bytes) -> int:
     """The Internet checksum (RFC 1071)."""
-    if len(data) % 2:
-        data += b"\0"
-    total: int = sum(struct.unpack(f">{len(data) // 2}H", data))
-    while total >> 16:
-        total = (total & 0xFFFF) + (total >> 16)
-    return ~total & 0xFFFF
+    whole = int.from_bytes(data + b"\0" if len(data) % 2 else data, "big")
+    return (
+        ~(whole % 0xFFFF or (0xFFFF if whole else 0)) & 0xFFFF
+    )  # a sum of 16-bit words with carries is one modulo 2^16 - 1
 
 
 def _mac(text: str) -> bytes:

@@ -91,5 +91,6 @@ def whole(network: VirtualP4, queues: Queues | None = None) -> Mapping[str, Any]
         "digest": f"{totals.digest:016x}",
         "hosts": by_host(network),
         "ports": by_port(network, queues),
+        "tcp": [connection.summary() for connection in network.connections],
         "entries_read": {name: lines for name, lines in network.lines.items() if lines},
     }

@@ -2,6 +2,7 @@
 
 h1,h2                                              a datagram of 60 bytes
 h1,h2,rate=500k,length=1000,times=poisson,tos=1    at random times, 500 kbit/s on average, ECN-capable
+h1,h2,tcp=dctcp,bytes=1MB                          a TCP connection, which reacts to loss and marks
 h1,pcap=ping.pcap,from=1ms                         frames of a capture, at their distances
 """
 
@@ -12,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from p4net import traffic
+from p4net import tcp, traffic
 from p4net.errors import P4NetError
 from p4net.packets import UDP_BYTES, udp
 from p4net.virtual import VirtualP4
@@ -21,11 +22,14 @@ from topologies.errors import nearest
 
 _KINDS: dict[str, Kind] = {
     "rate": "rate", "length": "count", "from": "time", "until": "time", "on": "time", "off": "time",
-    "tos": "count", "sport": "count", "dport": "count", "ttl": "count",
+    "bytes": "size", "ecn": "count", "tos": "count", "sport": "count", "dport": "count", "ttl": "count",
 }  # fmt: skip
 TIMES = ("equal", "poisson", "bursts")
-_MOST = {"tos": 255, "sport": 65535, "dport": 65535, "ttl": 255, "length": 9216}
+_MOST = {"ecn": 1, "tos": 255, "sport": 65535, "dport": 65535, "ttl": 255, "length": 9216}
 _SHORTEST = 60
+_TCP = {"tcp", "bytes", "ecn", "length", "from", "until", "sport", "dport", "tos"}
+_UDP = {"rate", "length", "times", "from", "until", "on", "off", "tos", "sport", "dport", "ttl"}
+_FOR_THE_OTHER = ("for TCP alone: add tcp=reno, cubic or dctcp", "a TCP connection has no such value")
 
 
 @dataclass(frozen=True)
@@ -48,9 +52,29 @@ class Source:
             if count:
                 network.send_all(host, times[:count], found.frames[:count], which=range(count))
             return
+        if "tcp" in self.values:
+            self._connect(network, from_s, end_s)
+            return
         frame = self._frame(network)
         times = self._times(len(frame), from_s, end_s, seed)
         network.send_all(host, times, [frame])
+
+    def _connect(self, network: VirtualP4, from_s: float, end_s: float) -> None:
+        assert self.dst is not None
+        ports = {name: self.values[name] for name in ("sport", "dport", "tos") if name in self.values}
+        ports.setdefault("sport", tcp.FIRST_PORT + len(network.connections))
+        tcp.connect(
+            network,
+            network.topology.host(self.src).name,
+            network.topology.host(self.dst).name,
+            algorithm=self.values["tcp"],
+            size=int(self.values["bytes"]) if "bytes" in self.values else None,
+            ecn=bool(self.values.get("ecn", 0)),
+            mss=self.values.get("length", tcp.FRAME_BYTES + tcp.MSS) - tcp.FRAME_BYTES,
+            from_s=from_s,
+            until_s=end_s,
+            **ports,
+        )
 
     def _frame(self, network: VirtualP4) -> bytes:
         assert self.dst is not None
@@ -85,13 +109,16 @@ def read(text: str) -> Source:
         raise P4NetError(f"{text}: write SRC,DST,... or SRC,pcap=FILE: the destination is in a capture's frames")
     if "pcap" in values and (more := values.keys() - {"pcap", "from", "until"}):
         raise P4NetError(f"{text}: {', '.join(sorted(more))}: a capture's frames are sent as they are")
+    allowed = _TCP if "tcp" in values else _UDP if "pcap" not in values else values.keys()
+    if more := values.keys() - allowed:
+        raise P4NetError(f"{text}: {', '.join(sorted(more))}: {_FOR_THE_OTHER['tcp' in values]}")
     if values.get("times", "equal") != "equal" and "rate" not in values:
         raise P4NetError(f"{text}: times={values['times']} needs a rate")
     return Source(text, src, dst, values)
 
 
 def _read(text: str, name: str, value: str) -> Any:
-    readers: dict[str, Callable[[str], Any]] = {"pcap": str, "times": _times}
+    readers: dict[str, Callable[[str], Any]] = {"pcap": str, "times": _times, "tcp": _algorithm}
     try:
         if name in _KINDS:
             number = quantity(_KINDS[name], value)
@@ -108,6 +135,12 @@ def _read(text: str, name: str, value: str) -> Any:
 def _times(value: str) -> str:
     if value not in TIMES:
         raise ValueError(f"{value!r}: {', '.join(TIMES)} are possible")
+    return value
+
+
+def _algorithm(value: str) -> str:
+    if value not in tcp.ALGORITHMS:
+        raise ValueError(f"{value!r}: {', '.join(tcp.ALGORITHMS)} are possible")
     return value
 
 

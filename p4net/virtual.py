@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import ExitStack
 from functools import partial
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from finsy.proto import p4r
 
@@ -27,6 +27,9 @@ from virtualnet.frames import Arrived
 from virtualnet.native import CLASSES, NO_QUEUE
 from virtualnet.switch import VirtualSwitch, load
 from virtualnet.timed import TimedNetwork
+
+if TYPE_CHECKING:
+    from p4net.tcp import Connection
 
 FRAME_BYTES = 2048
 """The longest frame, with the headers that programs add."""
@@ -55,6 +58,9 @@ class VirtualP4(TimedNetwork):
     ) -> None:
         self.value = value
         self._trace = trace
+        self.connections: list[Connection] = []
+        """Of TCP (p4net.tcp.connect)."""
+        self._applications: dict[str, list[Callable[[Arrived], None]]] = {}
         self.topology = value.topology
         self.switches: dict[str, ControlPlane] = {}
         self.lines: dict[str, list[str]] = {}
@@ -113,14 +119,19 @@ class VirtualP4(TimedNetwork):
 
     def react(self, host: str, application: Callable[[Arrived], None]) -> None:
         """Calls a function with each frame that arrives at a host, at its simulated time. It may send frames from then
-        on. Raises VirtualError."""
+        on. A host may have several such functions. Raises VirtualError."""
+        applications = self._applications.setdefault(host, [])
+        applications.append(application)
+        if len(applications) > 1:
+            return
         seen = len(self.arrived(host))
 
         def new() -> None:
             nonlocal seen
             for frame in self.new_arrivals(host, seen):
                 seen += 1
-                application(frame)
+                for one in applications:
+                    one(frame)
 
         self.on_frames(host, new)
 

@@ -57,7 +57,8 @@ p4.add_command(trace_ways, "trace")
     "sends",
     multiple=True,
     metavar="SRC,DST[,NAME=VALUE...]",
-    help="Traffic: rate, length, times, tos, from, until ...; or SRC,pcap=FILE (default: one datagram a pair).",
+    help="Traffic: rate, length, times, tos, from, until ...; tcp=reno|cubic|dctcp; or SRC,pcap=FILE (default: one "
+    "datagram a pair).",
 )
 @click.option(
     "--script", type=FilePath(), metavar="FILE.py", help="Python file whose `start(network)` prepares the run."
@@ -176,6 +177,17 @@ def _print(found: Mapping[str, Any], as_json: bool) -> None:
     waiting = ("mean\nqueue", "longest\nqueue") if sampled else ()
     columns = ("port", "to", "sent\nframes", "sent\nbytes", *waiting, "tail drops\nby queue")
     print_table("Ports of switches", columns, ports)
+    connections = [
+        (
+            *(one["from"], one["to"], one["algorithm"], one["acknowledged_bytes"], f"{one['goodput_bps'] / 1e6:.3f}"),
+            *(one["retransmitted_segments"], one["timeouts"], one["marked_segments"]),
+            "-" if one["finished_s"] is None else f"{one['finished_s']:.6f}",
+        )
+        for one in found["tcp"]
+    ]
+    if connections:
+        sent = ("acknowledged\nbytes", "goodput,\nMbit/s", "sent\nagain", "timeouts", "marked", "finished,\ns")
+        print_table("TCP", ("from", "to", "algorithm", *sent), connections)
     inside = f", {found['inside']} still inside" if found["inside"] else ""
     click.echo(
         f"{found['traversals']} passes of switches, {found['dropped_by_programs']} dropped by programs{inside}; "
