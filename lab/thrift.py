@@ -1,4 +1,5 @@
-"""BMv2's Thrift server: registers, queue depth and rate, ports that come and go. The calls are in bmv2.thrift.
+"""BMv2's Thrift server: registers, queue depth and rate, ports that come and go. The calls are those of
+softswitch/thrift/bmv2.thrift.
 
 The server listens on the loopback of its switch's network namespace.
 """
@@ -6,7 +7,6 @@ The server listens on the loopback of its switch's network namespace.
 from __future__ import annotations
 
 import socket
-from pathlib import Path
 from types import TracebackType
 from typing import Any
 
@@ -17,8 +17,8 @@ from thriftpy2.thrift import TClient, TException
 
 from controller.errors import SwitchError
 from lab.namespaces import in_namespace
+from softswitch.thrift import idl
 
-_IDL = Path(__file__).with_name("bmv2.thrift")
 _CALL_LIMIT_S = 20.0
 _CONTEXT = 0  # simple_switch has one
 
@@ -28,14 +28,16 @@ class Bmv2Thrift:
 
     def __init__(self, name: str, connection: socket.socket) -> None:
         # thriftpy2 has types for some of itself only.
-        idl: Any = thriftpy2.load(str(_IDL), module_name="bmv2_thrift")
+        types = idl.load()
         transports: Any = thriftpy2.transport
         protocols: Any = thriftpy2.protocol
         self._name = name
         self._transport = transports.TBufferedTransport(transports.TSocket(sock=connection))
         protocol = protocols.TBinaryProtocol(self._transport)
-        self._standard: Any = TClient(idl.Standard, protocols.TMultiplexedProtocol(protocol, "standard"))
-        self._simple_switch: Any = TClient(idl.SimpleSwitch, protocols.TMultiplexedProtocol(protocol, "simple_switch"))
+        self._standard: Any = TClient(types.Standard, protocols.TMultiplexedProtocol(protocol, "standard"))
+        self._simple_switch: Any = TClient(
+            types.SimpleSwitch, protocols.TMultiplexedProtocol(protocol, "simple_switch")
+        )
 
     @classmethod
     def connect(cls, namespace_pid: int, port: int, name: str = "bmv2") -> Bmv2Thrift:
@@ -80,7 +82,7 @@ class Bmv2Thrift:
         self._set("rate", self._simple_switch.set_egress_queue_rate, port, packets_per_second)
 
     def ports(self) -> set[int]:
-        return {found.port for found in self._port("reading the ports", self._standard.bm_dev_mgr_show_ports)}
+        return {found.port_num for found in self._port("reading the ports", self._standard.bm_dev_mgr_show_ports)}
 
     def add_port(self, port: int, interface: str) -> None:
         self._port(f"adding port {port} ({interface})", self._standard.bm_dev_mgr_add_port, interface, port, "")

@@ -74,8 +74,8 @@ _DATA = (
     "controller/tofino/ports.yaml",
     "docs/choices.md",
     "experiments/page/templates/report.html.j2",
-    "lab/bmv2.thrift",
     "softswitch/clock.proto",
+    "softswitch/thrift/bmv2.thrift",
 )
 _NAMED = 3
 _CHECKOUT = (ROOT / "pyproject.toml").is_file()

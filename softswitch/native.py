@@ -188,6 +188,10 @@ class NativeSwitch:
         name = None if interface is None else os.fsencode(interface)
         self._call("sw_port_add", port, name, ring_frames, explain=True)
 
+    def port_remove(self, port: int) -> None:
+        """Detaches a port's interface."""
+        self._call("sw_port_remove", port, explain=True)
+
     def port_shape(self, port: int, *, rate_bps: int, delay_ns: int = 0, depth: int = 0) -> None:
         """Sets a port's rate (0: unshaped), link delay and queue depth in packets (0: as it is)."""
         self._call("sw_port_shape", port, rate_bps, delay_ns, depth, explain=True)

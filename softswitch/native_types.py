@@ -68,6 +68,7 @@ _handle, _text, _data = ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p
 _SIGNATURES: dict[str, tuple[Any, list[Any]]] = {
     "sw_destroy": (None, []),
     "sw_port_add": (ctypes.c_int, [_u16, _text, _u32, _text]),
+    "sw_port_remove": (ctypes.c_int, [_u16, _text]),
     "sw_port_shape": (ctypes.c_int, [_u16, _u64, _u64, _u32, _text]),
     "sw_set_trimming": (ctypes.c_int, [ctypes.POINTER(TrimmingRecord)]),
     "sw_port_capture": (ctypes.c_int, [_u16, ctypes.c_bool, _text, _text]),

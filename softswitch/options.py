@@ -53,7 +53,6 @@ Exit status: 0 ended in order, 1 could not start, 2 bad arguments.
 
 # simple_switch_grpc's options without a meaning here: with the number of arguments that they take.
 _IGNORED: Final[dict[str, int | str]] = {
-    "--thrift-port": 1,
     "--nanolog": 1,
     "--log-console": 0,
     "--log-flush": 0,
@@ -131,6 +130,7 @@ class Options(NamedTuple):
     pcap: Path | None  # the folder of captures
     tls_files: tuple[Path, Path, Path | None] | None  # certificate, key, the CA of clients
     message_bytes: int  # of the largest request
+    thrift_port: int | None  # of BMv2's runtime interface; 0: a free one; None: there is none
     channels: tuple[Channel, ...]  # in a file of --together
     host_links: dict[int, tuple[int, int]]  # likewise: by port, descriptors of memory and bell
     namespace: int | None  # the pid of a process in the network namespace of its interfaces; None: this one's
@@ -208,6 +208,7 @@ def parse(arguments: Sequence[str]) -> Options:
         pcap=given.pcap,
         tls_files=tls_files.named(given),
         message_bytes=given.grpc_max_message_size,
+        thrift_port=given.thrift_port,
         channels=tuple(Channel(port, *other) for port, other in _by_port("--channel", given.channel).items()),
         host_links=_by_port("--host-link", given.host_link),
         namespace=given.namespace,
@@ -396,6 +397,13 @@ def _parser() -> argparse.ArgumentParser:
         default=0,
         metavar="PORT",
         help="port of packet-in and packet-out; without it there are none",
+    )
+    control.add_argument(
+        "--thrift-port",
+        type=number(0, 65535),
+        metavar="PORT",
+        help="BMv2's runtime interface, for simple_switch_CLI, at this port of 127.0.0.1; 0: any free one. It has no "
+        "authentication (default: none)",
     )
     control.add_argument("--grpc-server-ssl", action="store_true", help="use TLS; needs a certificate and a key")
     control.add_argument("--grpc-server-cert", type=Path, metavar="PEM", help="the server's certificate")

@@ -219,12 +219,36 @@ def _offer(
     server = Server(service, options.grpc_address, tls, others, options.message_bytes)
     stack.callback(_leave, server)
     stack.enter_context(server)
+    if options.thrift_port is not None:
+        _offer_thrift(service, pipeline, native, options, stack, say)
     if tls is None and not is_local(options.grpc_address):
         say(
             f"{server.address} has no authentication: every client that reaches it programs the switch; see "
             "--grpc-server-ssl and --grpc-server-with-client-auth"
         )
     return server
+
+
+def _offer_thrift(
+    service: Service,
+    pipeline: Pipeline,
+    native: NativeSwitch,
+    options: Options,
+    stack: ExitStack,
+    say: Callable[[str], None],
+) -> None:
+    """BMv2's runtime interface. A program of the command line has entries then, too: those of its JSON."""
+    from softswitch.thrift.server import ThriftServer  # late: few switches have it
+
+    assert options.thrift_port is not None
+    server = ThriftServer(service, native, options, options.thrift_port)
+    stack.callback(server.stop)
+    if options.program is not None:
+        from softswitch.p4runtime.checked_config import of_json
+
+        pipeline.commit(of_json(options.program.read_text(encoding="utf-8"), traced=pipeline.traced))
+    server.start()
+    say(f"device {options.device_id}: BMv2's runtime interface at 127.0.0.1:{server.port}")
 
 
 def _leave(server: Server) -> None:

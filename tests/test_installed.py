@@ -293,7 +293,7 @@ def test_live_extra_runs_a_network_and_names_bmv2(made: Make) -> None:
 
 
 def test_bmv2_extra_reads_the_interface_file(made: Make) -> None:
-    script = "import lab.thrift as t; print(t.thriftpy2.load(str(t._IDL), module_name='bmv2_thrift').Standard.__name__)"
+    script = "import lab.thrift as t; print(t.idl.load().Standard.__name__)"
     assert made("bmv2").python("-c", script) == "Standard\n"
 
 

@@ -4,6 +4,7 @@ MODULES = (
     *("embed.switch", "embed.library"),  # a switch in one's own process; its C, for an engine that runs switches
     *("trace.decoder", "trace.json_lines", "trace.lines", "trace.tracer"),  # what traced programs report
     *("p4c", "clock", "pace"),  # compiling P4, a test's clock, the network's board of pace
+    "thrift.idl",  # BMv2's runtime interface
     "cache.objects",  # C sources to shared objects
     "trimming",  # of a queue, as the live switch has it
     *("errors", "namespace", "private", "python_process", "signals", "units"),  # what every program of the project uses

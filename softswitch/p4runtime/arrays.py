@@ -7,7 +7,7 @@ the whole array; a read with id 0 all arrays of that kind. Writes return what un
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TypeVar
 
 from finsy.proto import p4r
@@ -27,6 +27,18 @@ class Arrays:
     def __init__(self, schema: Schema, native: NativeSwitch) -> None:
         self._schema = schema
         self._native = native
+
+    def counters(self, array: Array, first: int, n: int) -> list[Counter]:
+        """Cells of a counter."""
+        return self._native.counters(array.index, first, n)
+
+    def registers(self, array: Register, first: int, n: int) -> list[int]:
+        """Cells of a register, as unsigned numbers."""
+        return self._native.registers(array.index, array.width, first, n)
+
+    def set_registers(self, array: Register, first: int, values: Sequence[int]) -> None:
+        """Writes cells of a register."""
+        self._native.set_registers(array.index, array.width, first, values)
 
     def write_counter(self, message: p4r.CounterEntry) -> Undo:
         """MODIFY of a CounterEntry."""

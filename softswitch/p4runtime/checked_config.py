@@ -59,6 +59,15 @@ def verify(config: p4r.ForwardingPipelineConfig, *, inplace: bool = False, trace
         raise RpcError(INTERNAL, f"the program could not be compiled: {error}") from error
 
 
+def of_json(text: str, *, traced: bool = False) -> Verified:
+    """The configuration of a program without a p4info: one is made of its JSON. Raises as `build_program`."""
+    from softswitch.thrift import p4info
+
+    info = p4info.describe(_loaded(text))
+    config = p4r.ForwardingPipelineConfig(p4info=info, p4_device_config=text.encode())
+    return verify(config, traced=traced)
+
+
 def device_data(config: bytes) -> bytes:
     """The JSON of a p4_device_config.
 

@@ -60,6 +60,17 @@ class Pipeline:
         return self._running.config if self._running else None
 
     @property
+    def json_text(self) -> str:
+        """The program that `state` belongs to; empty: there is none."""
+        verified = self._saved.verified if self._saved else self._running
+        return verified.json_text if verified else ""
+
+    def restart(self) -> None:
+        """Runs the present configuration with no state. Raises RpcError."""
+        if self._running is not None:
+            self.commit(self._running)
+
+    @property
     def traced(self) -> bool:
         """Whether programs report their steps."""
         return self._tracer is not None

@@ -10,7 +10,7 @@ import logging
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, Final, cast
 
 import grpc
@@ -163,6 +163,35 @@ class Service(p4r_grpc.P4RuntimeServicer):
         except RpcError as error:
             abort_rpc(context, error)
         return p4r.CapabilitiesResponse(p4runtime_api_version=API_VERSION)
+
+    # ---- this process ----
+
+    @contextmanager
+    def locally(self) -> Iterator[Forwarding]:
+        """The state, for a face of this process that isn't P4Runtime's, with the lock held. Raises RpcError."""
+        with self._lock:
+            yield self._state()
+
+    def write_locally(self, update: p4r.Update) -> None:
+        """An update of such a face, whoever is primary. Raises RpcError."""
+        with self.locally() as state:
+            state.apply(update)
+            self._pipeline.record([update])
+
+    def read_locally(self, query: p4r.Entity) -> list[p4r.Entity]:
+        """The entities that a query selects. Raises RpcError."""
+        with self.locally() as state:
+            return list(state.read(query))
+
+    def program_locally(self) -> str:
+        """The JSON of the program; empty: there is none."""
+        with self._lock:
+            return self._pipeline.json_text
+
+    def reset_locally(self) -> None:
+        """The program runs on, with the state that it began with. Raises RpcError."""
+        with self._lock:
+            self._pipeline.restart()
 
     # ---- streams ----
 

@@ -6,6 +6,7 @@ Source: P4Runtime specification, "TableEntry". Writes return what undoes them, f
 from __future__ import annotations
 
 import functools
+import heapq
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple
@@ -51,6 +52,7 @@ class Entry:
     metadata: bytes = b""
     idle_timeout_ns: int = 0
     timer: int = 0  # IdleTimers' own
+    number: int = -1  # BMv2's handle
 
 
 class Selected(NamedTuple):
@@ -61,6 +63,33 @@ class Selected(NamedTuple):
     looked_at: int
 
 
+_VERSION_BITS = 24
+
+
+@dataclass(slots=True)
+class Numbers:
+    """BMv2's handles of a table's entries: the lowest free index, and above 24 bits how often it was freed, in 31 bits
+    altogether."""
+
+    used: int = 0
+    freed: list[int] = field(default_factory=list)  # a heap of indices
+    versions: dict[int, int] = field(default_factory=dict)
+
+    def take(self) -> int:
+        """The next entry's."""
+        if not self.freed:
+            self.used += 1
+            return self.used - 1
+        index = heapq.heappop(self.freed)
+        return self.versions[index] << _VERSION_BITS | index
+
+    def give(self, number: int) -> None:
+        """That entry is gone."""
+        index = number & (1 << _VERSION_BITS) - 1
+        heapq.heappush(self.freed, index)
+        self.versions[index] = (self.versions.get(index, 0) + 1) % 128
+
+
 @dataclass(slots=True)
 class TableState:
     """A table and what is in it."""
@@ -68,6 +97,7 @@ class TableState:
     table: Table
     default: Entry
     entries: dict[Key, Entry] = field(default_factory=dict)
+    numbers: Numbers = field(default_factory=Numbers)
 
 
 @dataclass(frozen=True)
@@ -247,7 +277,7 @@ class Tables:
         for handle, initial in enumerate(table.initial):
             key = Key(initial.key, initial.mask, initial.prefix, initial.priority)
             call = Call(table.by_index[initial.action], initial.args)
-            state.entries[key] = Entry(handle, key, call, initial.const)
+            state.entries[key] = Entry(handle, key, call, initial.const, number=state.numbers.take())
         return state
 
     def _state(self, message: p4r.TableEntry) -> TableState:
@@ -355,6 +385,7 @@ class Tables:
             if refusal.code == RESOURCE_EXHAUSTED:
                 refusal = RpcError(RESOURCE_EXHAUSTED, f"table {state.table.name} is full ({state.table.size} entries)")
             raise refusal from error
+        entry.number = state.numbers.take()
         state.entries[key] = entry
         if direct != Direct():
             self._set_direct(state.table, entry, direct)
@@ -364,6 +395,7 @@ class Tables:
         assert entry.key is not None
         self._native.table_delete(state.table.index, entry.handle)
         del state.entries[entry.key]
+        state.numbers.give(entry.number)
         entry.timer = 0
         self._release(entry.call)
 

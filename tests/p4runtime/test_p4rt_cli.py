@@ -63,11 +63,11 @@ def test_an_address_that_something_else_uses() -> None:
 
 
 def test_bmv2_options_before_and_after_the_dashes() -> None:
-    process = Process("--no-p4", "--thrift-port", "9090", "-L", "error", "--", "--disable-swap", "--disable-swap")
+    process = Process("--no-p4", "--nanolog", "ipc:///x", "-L", "error", "--", "--disable-swap", "--disable-swap")
     assert process.end() == 0
     assert "device 0 listening" in process.lines[-1]
     assert [line.split(": ")[:3] for line in process.lines[:-1]] == [
-        ["softswitch", "warning", option] for option in ("--thrift-port", "--disable-swap")
+        ["softswitch", "warning", option] for option in ("--nanolog", "--disable-swap")
     ]
 
 

@@ -1,0 +1,117 @@
+"""A p4info of a program that came without one: what the BMv2 JSON has of it, with ids of our own.
+
+What it lacks is what P4 sources say beside: annotations, scopes of actions, types.
+"""
+
+from __future__ import annotations
+
+from finsy.proto import p4i
+
+from softswitch.program.model import ActionCall, Match, Program, Table
+
+_MATCHES = {
+    Match.EXACT: p4i.MatchField.EXACT,
+    Match.LPM: p4i.MatchField.LPM,
+    Match.TERNARY: p4i.MatchField.TERNARY,
+    Match.RANGE: p4i.MatchField.RANGE,
+    Match.OPTIONAL: p4i.MatchField.OPTIONAL,
+}
+# The upper bytes of ids, as p4c gives them (P4Ids.Prefix).
+_ACTION, _TABLE, _VALUE_SET, _PROFILE = 0x01, 0x02, 0x03, 0x11
+_COUNTER, _DIRECT_COUNTER, _METER, _DIRECT_METER, _REGISTER, _DIGEST = 0x12, 0x13, 0x14, 0x15, 0x16, 0x17
+
+
+def _id(prefix: int, number: int) -> int:
+    return prefix << 24 | number + 1
+
+
+def describe(program: Program) -> p4i.P4Info:
+    """The p4info. Names are those of the JSON."""
+    info = p4i.P4Info(pkg_info=p4i.PkgInfo(name=program.name, arch="v1model"))
+    actions = _actions(info, program)
+    for number, table in enumerate(program.tables):
+        _table(info, program, number, table, actions)
+    for number, profile in enumerate(program.profiles):
+        users = [i for i, table in enumerate(program.tables) if table.profile == number]
+        info.action_profiles.add(
+            preamble=_preamble(_PROFILE, number, profile.name),
+            table_ids=[_id(_TABLE, i) for i in users],
+            with_selector=profile.selector is not None,
+            size=max((program.tables[i].size for i in users), default=1024),
+        )
+    for number, counter in enumerate(program.counters):
+        info.counters.add(preamble=_preamble(_COUNTER, number, counter.name), spec=_both_units(), size=counter.size)
+    for number, meter in enumerate(program.meters):
+        if meter.table is None:
+            info.meters.add(preamble=_preamble(_METER, number, meter.name), spec=_meter(meter.bytes), size=meter.size)
+    for number, register in enumerate(program.registers):
+        made = info.registers.add(preamble=_preamble(_REGISTER, number, register.name), size=register.size)
+        made.type_spec.bitstring.bit.bitwidth = register.width
+    for number, value_set in enumerate(program.value_sets):
+        described = info.value_sets.add(preamble=_preamble(_VALUE_SET, number, value_set.name), size=value_set.size)
+        for index, width in enumerate(value_set.parts, start=1):
+            described.match.add(id=index, name=f"part{index}", bitwidth=width, match_type=p4i.MatchField.EXACT)
+    for number, digest in enumerate(program.learn_lists):
+        spec = info.digests.add(preamble=_preamble(_DIGEST, number, digest.name)).type_spec
+        for field in digest.fields:
+            spec.tuple.members.add().bitstring.bit.bitwidth = field.width
+    return info
+
+
+def _actions(info: p4i.P4Info, program: Program) -> dict[str, int]:
+    """p4c gives each table its own copy of an action: those of one name are one here."""
+    ids: dict[str, int] = {}
+    used = {number for table in program.tables for number in table.actions}
+    for number in sorted(used):
+        action = program.actions[number]
+        if action.name in ids:
+            continue
+        ids[action.name] = _id(_ACTION, number)
+        made = info.actions.add(preamble=_preamble(_ACTION, number, action.name))
+        for index, parameter in enumerate(action.parameters, start=1):
+            made.params.add(id=index, name=parameter.name, bitwidth=parameter.width)
+    return ids
+
+
+def _table(info: p4i.P4Info, program: Program, number: int, table: Table, actions: dict[str, int]) -> None:
+    made = info.tables.add(
+        preamble=_preamble(_TABLE, number, table.name),
+        size=table.size,
+        is_const_table=table.has_const_entries,
+        implementation_id=0 if table.profile is None else _id(_PROFILE, table.profile),
+    )
+    for index, field in enumerate(table.key, start=1):
+        made.match_fields.add(id=index, name=field.name, bitwidth=field.width, match_type=_MATCHES[field.match])
+    names = dict.fromkeys(program.actions[one].name for one in table.actions)
+    for name in names:
+        made.action_refs.add(id=actions[name])
+    if table.const_default and table.default is not None:
+        made.const_default_action_id = actions.get(_name(program, table.default), 0)
+    if table.idle_timeout:
+        made.idle_timeout_behavior = p4i.Table.NOTIFY_CONTROL
+    if table.direct_counter:
+        counter = _id(_DIRECT_COUNTER, number)
+        made.direct_resource_ids.append(counter)
+        described = info.direct_counters.add(spec=_both_units(), direct_table_id=_id(_TABLE, number))
+        described.preamble.CopyFrom(_preamble(_DIRECT_COUNTER, number, f"{table.name}.counter"))
+    if table.direct_meter is not None:
+        meter = program.meters[table.direct_meter]
+        made.direct_resource_ids.append(_id(_DIRECT_METER, number))
+        metered = info.direct_meters.add(spec=_meter(meter.bytes), direct_table_id=_id(_TABLE, number))
+        metered.preamble.CopyFrom(_preamble(_DIRECT_METER, number, meter.name))
+
+
+def _name(program: Program, call: ActionCall) -> str:
+    return program.actions[call.action].name
+
+
+def _preamble(prefix: int, number: int, name: str) -> p4i.Preamble:
+    return p4i.Preamble(id=_id(prefix, number), name=name, alias=name)
+
+
+def _both_units() -> p4i.CounterSpec:
+    return p4i.CounterSpec(unit=p4i.CounterSpec.BOTH)
+
+
+def _meter(in_bytes: bool) -> p4i.MeterSpec:
+    return p4i.MeterSpec(unit=p4i.MeterSpec.BYTES if in_bytes else p4i.MeterSpec.PACKETS)

@@ -1,0 +1,162 @@
+"""Calls of action profiles. A member's handle is its id of P4Runtime less 1, and so is a group's."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from finsy.proto import p4r
+
+from softswitch.p4runtime.bytestring import encode
+from softswitch.p4runtime.errors import ALREADY_EXISTS, FAILED_PRECONDITION, NOT_FOUND, RESOURCE_EXHAUSTED, RpcError
+from softswitch.p4runtime.schema import Profile
+from softswitch.thrift.face import DELETE, INSERT, MODIFY, Face, named
+
+
+class ProfileCalls(Face):
+    """bm_mt_act_prof_*."""
+
+    def bm_mt_act_prof_add_member(self, _context: int, name: str, action: str, data: Sequence[bytes]) -> int:
+        profile = self._profile(name)
+        number = _free(one.member_id for one in self._members(profile))
+        made = self._member_action(profile, action, data)
+        self._write_member(INSERT, p4r.ActionProfileMember(member_id=number, action=made), profile)
+        return number - 1
+
+    def bm_mt_act_prof_modify_member(
+        self, _context: int, name: str, member: int, action: str, data: Sequence[bytes]
+    ) -> None:
+        profile = self._profile(name)
+        self._known_member(profile, member)
+        made = self._member_action(profile, action, data)
+        self._write_member(MODIFY, p4r.ActionProfileMember(member_id=member + 1, action=made), profile)
+
+    def bm_mt_act_prof_delete_member(self, _context: int, name: str, member: int) -> None:
+        profile = self._profile(name)
+        self._known_member(profile, member)
+        self._write_member(DELETE, p4r.ActionProfileMember(member_id=member + 1), profile)
+
+    def bm_mt_act_prof_get_members(self, _context: int, name: str) -> list[Any]:
+        profile = self._profile(name)
+        return [self._shown_member(profile, one) for one in sorted(self._members(profile), key=lambda m: m.member_id)]
+
+    def bm_mt_act_prof_get_member(self, _context: int, name: str, member: int) -> Any:
+        profile = self._profile(name)
+        return self._shown_member(profile, self._known_member(profile, member))
+
+    def bm_mt_act_prof_create_group(self, _context: int, name: str) -> int:
+        profile = self._selector(name)
+        number = _free(one.group_id for one in self._groups(profile))
+        self._write_group(INSERT, p4r.ActionProfileGroup(group_id=number), profile)
+        return number - 1
+
+    def bm_mt_act_prof_delete_group(self, _context: int, name: str, group: int) -> None:
+        profile = self._selector(name)
+        self._known_group(profile, group)
+        self._write_group(DELETE, p4r.ActionProfileGroup(group_id=group + 1), profile)
+
+    def bm_mt_act_prof_add_member_to_group(self, _context: int, name: str, member: int, group: int) -> None:
+        profile = self._selector(name)
+        self._known_member(profile, member)
+        found = self._known_group(profile, group)
+        if any(one.member_id == member + 1 for one in found.members):
+            raise self.table_error("MBR_ALREADY_IN_GRP")
+        found.members.add(member_id=member + 1, weight=1)
+        self._write_group(MODIFY, found, profile)
+
+    def bm_mt_act_prof_remove_member_from_group(self, _context: int, name: str, member: int, group: int) -> None:
+        profile = self._selector(name)
+        self._known_member(profile, member)
+        found = self._known_group(profile, group)
+        left = [one for one in found.members if one.member_id != member + 1]
+        if len(left) == len(found.members):
+            raise self.table_error("MBR_NOT_IN_GRP")
+        self._write_group(MODIFY, p4r.ActionProfileGroup(group_id=group + 1, members=left), profile)
+
+    def bm_mt_act_prof_get_groups(self, _context: int, name: str) -> list[Any]:
+        groups = self._groups(self._selector(name))
+        return [self._shown_group(one) for one in sorted(groups, key=lambda one: one.group_id)]
+
+    def bm_mt_act_prof_get_group(self, _context: int, name: str, group: int) -> Any:
+        return self._shown_group(self._known_group(self._selector(name), group))
+
+    # ---- inside ----
+
+    def _profile(self, name: str) -> Profile:
+        with self.service.locally() as state:
+            found = named(state.schema.profiles, name)
+        if found is None:
+            raise self.table_error("INVALID_ACTION_PROFILE_NAME")
+        return found
+
+    def _selector(self, name: str) -> Profile:
+        profile = self._profile(name)
+        if not profile.selector:
+            raise self.table_error("NO_ACTION_PROFILE_SELECTION")
+        return profile
+
+    def _members(self, profile: Profile) -> Iterator[p4r.ActionProfileMember]:
+        return self.read(action_profile_member=p4r.ActionProfileMember(action_profile_id=profile.id))
+
+    def _groups(self, profile: Profile) -> Iterator[p4r.ActionProfileGroup]:
+        return self.read(action_profile_group=p4r.ActionProfileGroup(action_profile_id=profile.id))
+
+    def _known_member(self, profile: Profile, handle: int) -> p4r.ActionProfileMember:
+        found = next((one for one in self._members(profile) if one.member_id == handle + 1), None)
+        if found is None:
+            raise self.table_error("INVALID_MBR_HANDLE")
+        return found
+
+    def _known_group(self, profile: Profile, handle: int) -> p4r.ActionProfileGroup:
+        found = next((one for one in self._groups(profile) if one.group_id == handle + 1), None)
+        if found is None:
+            raise self.table_error("INVALID_GRP_HANDLE")
+        return found
+
+    def _member_action(self, profile: Profile, name: str, data: Sequence[bytes]) -> p4r.Action:
+        found = named(profile.actions, name)
+        if found is None:
+            raise self.table_error("INVALID_ACTION_NAME")
+        values = [int.from_bytes(value, "big") for value in data]
+        if len(data) != len(found.params) or any(
+            value >> parameter.width for value, parameter in zip(values, found.params, strict=True)
+        ):
+            raise self.table_error("BAD_ACTION_DATA")
+        made = p4r.Action(action_id=found.id)
+        for parameter, value in zip(found.params, values, strict=True):
+            made.params.add(param_id=parameter.id, value=encode(value))
+        return made
+
+    def _write_member(self, kind: Any, message: p4r.ActionProfileMember, profile: Profile) -> None:
+        message.action_profile_id = profile.id
+        try:
+            self.write(kind, action_profile_member=message)
+        except RpcError as error:
+            raise self._profile_error(error, "MBR_STILL_USED") from None
+
+    def _write_group(self, kind: Any, message: p4r.ActionProfileGroup, profile: Profile) -> None:
+        message.action_profile_id = profile.id
+        try:
+            self.write(kind, action_profile_group=message)
+        except RpcError as error:
+            raise self._profile_error(error, "GRP_STILL_USED") from None
+
+    def _profile_error(self, error: RpcError, used: str) -> Exception:
+        codes = {FAILED_PRECONDITION: used, RESOURCE_EXHAUSTED: "TABLE_FULL", NOT_FOUND: "INVALID_MBR_HANDLE"}
+        codes[ALREADY_EXISTS] = "ERROR"
+        return self.table_error(codes.get(error.code, "ERROR"))
+
+    def _shown_member(self, profile: Profile, message: p4r.ActionProfileMember) -> Any:
+        action = profile.actions[message.action.action_id]
+        given = {parameter.param_id: parameter.value for parameter in message.action.params}
+        values = [int.from_bytes(given[one.id], "big").to_bytes((one.width + 7) // 8, "big") for one in action.params]
+        return self.idl.Member(message.member_id - 1, action.name, values)
+
+    def _shown_group(self, message: p4r.ActionProfileGroup) -> Any:
+        return self.idl.Group(message.group_id - 1, [one.member_id - 1 for one in message.members])
+
+
+def _free(used: Iterator[int]) -> int:
+    """The lowest id that is free, from 1 on."""
+    taken = set(used)
+    return next(number for number in range(1, len(taken) + 2) if number not in taken)

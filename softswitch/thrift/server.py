@@ -1,0 +1,165 @@
+"""Connections of Thrift's clients: a thread each, messages of a bounded size, services by name.
+
+What a client sends ends its own connection at most.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import socket
+import threading
+from typing import Any, Final, cast
+
+from softswitch.errors import StartError
+from softswitch.native import NativeSwitch
+from softswitch.options import Options
+from softswitch.p4runtime.errors import RpcError
+from softswitch.p4runtime.service import Service
+from softswitch.thrift import idl
+from softswitch.thrift.replication import ReplicationCalls
+from softswitch.thrift.switch import PlainReplication, SimpleSwitch, Standard
+
+ADDRESS: Final = "127.0.0.1"
+MOST_CONNECTIONS: Final = 32
+MOST_BYTES: Final = 16_000_000  # of a message
+
+log = logging.getLogger("softswitch")
+
+
+class ThriftServer:
+    """Serves from `start` on, until `stop`. Raises StartError where the port is in use, or thriftpy2 missing."""
+
+    def __init__(self, service: Service, native: NativeSwitch, options: Options, port: int) -> None:
+        types = idl.load()
+        try:
+            self._socket = socket.create_server((ADDRESS, port))
+        except OSError as error:
+            raise StartError(f"--thrift-port {port}: {error.strerror}") from error
+        self.port: int = self._socket.getsockname()[1]
+        groups = ReplicationCalls(service)
+        handlers: dict[str, tuple[Any, Any]] = {
+            "standard": (types.Standard, Standard(service, native, options, groups, self.port)),
+            "simple_pre_lag": (types.SimplePreLAG, groups),
+            "simple_pre": (types.SimplePre, PlainReplication(groups)),
+            "simple_switch": (types.SimpleSwitch, SimpleSwitch(service, native, options)),
+        }
+        self._services = handlers
+        self._calls = threading.Lock()  # a call of several steps is one for other clients
+        self._open: set[socket.socket] = set()
+        self._ending = threading.Event()
+        self._acceptor = threading.Thread(target=self._accept, name="thrift", daemon=True)
+
+    def start(self) -> None:
+        """Takes connections."""
+        self._acceptor.start()
+
+    def stop(self) -> None:
+        """Ends all connections."""
+        self._ending.set()
+        with contextlib.suppress(OSError):
+            self._socket.shutdown(socket.SHUT_RDWR)
+        self._socket.close()
+        for connection in list(self._open):
+            with contextlib.suppress(OSError):
+                connection.shutdown(socket.SHUT_RDWR)
+        if self._acceptor.is_alive():
+            self._acceptor.join()
+
+    def _accept(self) -> None:
+        while not self._ending.is_set():
+            try:
+                connection, _ = self._socket.accept()
+            except OSError:
+                return
+            if len(self._open) >= MOST_CONNECTIONS:
+                connection.close()
+                continue
+            self._open.add(connection)
+            try:
+                threading.Thread(target=self._serve, args=(connection,), name="thrift", daemon=True).start()
+            except RuntimeError:  # no more threads
+                self._open.discard(connection)
+                connection.close()
+
+    def _serve(self, connection: socket.socket) -> None:
+        from thriftpy2.protocol import binary
+
+        try:
+            connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            transport = _Transport(connection)
+            protocol = cast(Any, binary).TBinaryProtocol(transport)
+            while True:
+                transport.begin()
+                self._answer(protocol)
+        except Exception as error:  # whatever a client sends
+            log.debug("a Thrift connection ended: %r", error)
+        finally:
+            self._open.discard(connection)
+            connection.close()
+
+    def _answer(self, protocol: Any) -> None:
+        from thriftpy2.thrift import TApplicationException, TMessageType
+
+        name, kind, number = protocol.read_message_begin()
+        service_name, _, call = name.partition(":") if ":" in name else ("standard", ":", name)
+        service, handler = self._services.get(service_name, (None, None))
+        if service is None or call not in service.thrift_services or kind != TMessageType.CALL:
+            raise ConnectionError(f"no such call: {name!r}")
+        arguments = getattr(service, f"{call}_args")()
+        arguments.read(protocol)
+        result = getattr(service, f"{call}_result")()
+        reply = TMessageType.REPLY
+        try:
+            values = [getattr(arguments, spec[1]) for spec in arguments.thrift_spec.values()]
+            with self._calls:
+                result.success = getattr(handler, call)(*values)
+        except Exception as error:
+            failure = next((spec[1] for spec in result.thrift_spec.values() if _is_failure(spec, error)), None)
+            if failure is not None:
+                setattr(result, failure, error)
+            else:
+                if not isinstance(error, RpcError):
+                    log.warning("Thrift call %s: %r", call, error)
+                text = error.message if isinstance(error, RpcError) else repr(error)
+                result, reply = (
+                    TApplicationException(TApplicationException.INTERNAL_ERROR, text),
+                    TMessageType.EXCEPTION,
+                )
+        protocol.write_message_begin(call, reply, number)
+        result.write(protocol)
+        protocol.write_message_end()
+        protocol.trans.flush()
+
+
+def _is_failure(spec: Any, error: Exception) -> bool:
+    """Whether a call declares that it throws this."""
+    return spec[1] != "success" and isinstance(spec[2], type) and isinstance(error, spec[2])
+
+
+class _Transport:
+    """A connection as thriftpy2 reads and writes it; a message has at most MOST_BYTES."""
+
+    def __init__(self, connection: socket.socket) -> None:
+        self._in = connection.makefile("rb")
+        self._out = connection.makefile("wb")
+        self._left = MOST_BYTES
+
+    def begin(self) -> None:
+        """The next message begins."""
+        self._left = MOST_BYTES
+
+    def read(self, size: int) -> bytes:
+        if not 0 <= size <= self._left:
+            raise ConnectionError(f"a message of more than {MOST_BYTES} bytes")
+        self._left -= size
+        data = self._in.read(size)
+        if len(data) < size:
+            raise EOFError
+        return data
+
+    def write(self, data: bytes) -> None:
+        self._out.write(data)
+
+    def flush(self) -> None:
+        self._out.flush()

@@ -1,0 +1,178 @@
+"""Calls that concern the switch as a whole: ports, queues, program, time; and those that are refused."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import logging
+import time
+from collections.abc import Sequence
+from typing import Any, Final
+
+from softswitch.native import NativeError, NativeSwitch
+from softswitch.options import Options
+from softswitch.p4runtime.errors import RpcError
+from softswitch.p4runtime.service import Service
+from softswitch.thrift.arrays import ArrayCalls
+from softswitch.thrift.face import Face
+from softswitch.thrift.profiles import ProfileCalls
+from softswitch.thrift.replication import MirrorCalls, ReplicationCalls
+from softswitch.thrift.tables import TableCalls
+
+_RESOURCES: Final = ("tables", "action_profiles", "counter_arrays", "meter_arrays", "register_arrays", "learn_lists")
+"""Of the JSON, by bm_get_id_from_name's number."""
+_IN_PIPELINES: Final = 2  # of these stand in pipelines
+
+
+class Standard(TableCalls, ProfileCalls, ArrayCalls):
+    """The service "standard"."""
+
+    def __init__(
+        self, service: Service, native: NativeSwitch, options: Options, groups: ReplicationCalls, port: int
+    ) -> None:
+        super().__init__(service)
+        self._native = native
+        self._options = options
+        self._replication = groups
+        self._port = port
+        self._ports = {number: interface or "" for number, interface in options.interfaces}
+
+    # ---- ports ----
+
+    def bm_dev_mgr_add_port(self, interface: str, port: int, _pcap: str) -> None:
+        try:
+            self._native.port_add(port, interface)
+        except (NativeError, ValueError):
+            raise self.idl.PortFailure(1) from None
+        self._ports[port] = interface
+
+    def bm_dev_mgr_remove_port(self, port: int) -> None:
+        try:
+            self._native.port_remove(port)
+        except (NativeError, ValueError):
+            raise self.idl.PortFailure(1) from None
+        self._ports.pop(port, None)
+
+    def bm_dev_mgr_show_ports(self) -> list[Any]:
+        return [
+            self.idl.Port(port, interface, bool(self._native.port_stats(port).up), {})
+            for port, interface in sorted(self._ports.items())
+        ]
+
+    # ---- the program ----
+
+    def bm_get_config(self) -> str:
+        return self.service.program_locally()
+
+    def bm_get_config_md5(self) -> bytes:
+        return hashlib.md5(self.bm_get_config().encode(), usedforsecurity=False).digest()
+
+    def bm_get_id_from_name(self, _context: int, kind: int, name: str) -> int:
+        if not 0 <= kind < len(_RESOURCES):
+            raise self.idl.LookupFailure(0)
+        program = json.loads(self.bm_get_config() or "{}")
+        places = program.get("pipelines", []) if kind < _IN_PIPELINES else [program]
+        for thing in (thing for place in places for thing in place.get(_RESOURCES[kind], [])):
+            if thing["name"] == name:
+                return int(thing["id"])
+        raise self.idl.LookupFailure(1)
+
+    def bm_reset_state(self) -> None:
+        try:
+            self.service.reset_locally()
+        except RpcError:
+            return
+        self._replication.forget()
+
+    def bm_mgmt_get_info(self) -> Any:
+        return self.idl.Config(self._options.device_id, self._port)
+
+    # ---- what this switch lacks ----
+
+    def bm_load_new_config(self, _config: str) -> None:
+        raise self.idl.SwapFailure(1)
+
+    def bm_swap_configs(self) -> None:
+        raise self.idl.SwapFailure(1)
+
+    def bm_set_crc16_custom_parameters(self, _context: int, _name: str, _config: Any) -> None:
+        raise self.idl.CrcFailure(3)
+
+    def bm_set_crc32_custom_parameters(self, _context: int, _name: str, _config: Any) -> None:
+        raise self.idl.CrcFailure(3)
+
+    def bm_set_toeplitz_hash_key(self, _context: int, _name: str, _key: bytes) -> None:
+        raise self.idl.ToeplitzFailure(3)
+
+    def bm_learning_ack(self, _context: int, _digest: int, _buffer: int, _samples: Sequence[int]) -> None:
+        raise self.idl.LearnFailure(3)
+
+    def bm_learning_ack_buffer(self, _context: int, _digest: int, _buffer: int) -> None:
+        raise self.idl.LearnFailure(3)
+
+    def bm_learning_set_timeout(self, _context: int, _digest: int, _timeout_ms: int) -> None:
+        raise self.idl.LearnFailure(3)
+
+    def bm_learning_set_buffer_size(self, _context: int, _digest: int, _samples: int) -> None:
+        raise self.idl.LearnFailure(3)
+
+    def bm_serialize_state(self) -> str:
+        return "{}"
+
+
+class SimpleSwitch(MirrorCalls):
+    """The service "simple_switch". A queue's rate in packets/s is refused: links have rates in bit/s."""
+
+    def __init__(self, service: Service, native: NativeSwitch, options: Options) -> None:
+        super().__init__(service)
+        self._native = native
+        self._options = options
+        self._log = logging.getLogger(f"softswitch.{options.device_id}")
+
+    def set_egress_queue_depth(self, port: int, packets: int) -> int:
+        shape = self._options.shapes().get(port)
+        rate_bps, delay_ns = (0, 0) if shape is None else shape
+        try:
+            self._native.port_shape(port, rate_bps=rate_bps, delay_ns=delay_ns, depth=packets)
+        except (NativeError, ValueError) as error:
+            self._log.warning("the depth of port %d stays as it is: %s", port, error)
+            return 1
+        return 0
+
+    def set_all_egress_queue_depths(self, packets: int) -> int:
+        return max((self.set_egress_queue_depth(port, packets) for port, _ in self._options.interfaces), default=0)
+
+    def set_egress_priority_queue_depth(self, port: int, queue: int, _packets: int) -> int:
+        self._log.warning("all queues of port %d have one depth: that of queue %d stays as it is", port, queue)
+        return 1
+
+    def set_egress_queue_rate(self, port: int, _packets_per_second: int) -> int:
+        self._log.warning("port %d has no rate in packets/s: --rate sets one in bit/s, at the start", port)
+        return 1
+
+    def set_egress_priority_queue_rate(self, port: int, _queue: int, packets_per_second: int) -> int:
+        return self.set_egress_queue_rate(port, packets_per_second)
+
+    def set_all_egress_queue_rates(self, packets_per_second: int) -> int:
+        return max(
+            (self.set_egress_queue_rate(port, packets_per_second) for port, _ in self._options.interfaces), default=0
+        )
+
+    def get_time_elapsed_us(self) -> int:
+        return self._native.now_ns // 1000
+
+    def get_time_since_epoch_us(self) -> int:
+        return time.time_ns() // 1000
+
+
+class PlainReplication(Face):
+    """The service "simple_pre": the same groups, without LAGs."""
+
+    def __init__(self, groups: ReplicationCalls) -> None:
+        super().__init__(groups.service)
+        self._replication = groups
+
+    def __getattr__(self, name: str) -> Any:
+        if not name.startswith("bm_mc_"):
+            raise AttributeError(name)
+        return getattr(self._replication, name)

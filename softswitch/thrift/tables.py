@@ -1,0 +1,389 @@
+"""Calls of match-action tables."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+from finsy.proto import p4r
+
+from softswitch.p4runtime import matches
+from softswitch.p4runtime.actions import Call
+from softswitch.p4runtime.bytestring import encode
+from softswitch.p4runtime.errors import RpcError
+from softswitch.p4runtime.matches import prefix_mask
+from softswitch.p4runtime.references import Reference
+from softswitch.p4runtime.schema import Action, Match, Table
+from softswitch.p4runtime.tables import Entry
+from softswitch.thrift.face import DELETE, INSERT, MODIFY, Face, named
+
+MOST_PRIORITY: Final = 2**31 - 1
+"""In BMv2 the lowest number wins, in P4Runtime the highest."""
+
+
+class TableCalls(Face):
+    """bm_mt_*. Handles are BMv2's: the lowest free index, and above 24 bits how often it was freed."""
+
+    def bm_mt_get_num_entries(self, _context: int, name: str) -> int:
+        return len(self._entries(self._table(name)))
+
+    def bm_mt_clear_entries(self, _context: int, name: str, reset_default: bool) -> None:
+        table = self._table(name)
+        for entry in self._entries(table):
+            self._delete(table, entry)
+        if reset_default:
+            self.bm_mt_reset_default_entry(0, name)
+
+    def bm_mt_add_entry(
+        self, _context: int, name: str, key: Sequence[Any], action: str, data: Sequence[bytes], options: Any
+    ) -> int:
+        table = self._direct(name)
+        return self._add(table, key, options, self._action(table.actions, action, data))
+
+    def bm_mt_set_default_action(self, _context: int, name: str, action: str, data: Sequence[bytes]) -> None:
+        table = self._direct(name)
+        if table.const_default:
+            raise self.table_error("DEFAULT_ACTION_IS_CONST")
+        made = self._action(table.actions, action, data)
+        self._try(MODIFY, p4r.TableEntry(table_id=table.id, is_default_action=True, action=made))
+
+    def bm_mt_reset_default_entry(self, _context: int, name: str) -> None:
+        table = self._table(name)
+        if table.const_default:
+            raise self.table_error("DEFAULT_ACTION_IS_CONST")
+        self._try(MODIFY, p4r.TableEntry(table_id=table.id, is_default_action=True))
+
+    def bm_mt_delete_entry(self, _context: int, name: str, handle: int) -> None:
+        table = self._table(name)
+        self._delete(table, self._entry(table, handle))
+
+    def bm_mt_modify_entry(self, _context: int, name: str, handle: int, action: str, data: Sequence[bytes]) -> None:
+        table = self._direct(name)
+        self._modify(table, handle, self._action(table.actions, action, data))
+
+    def bm_mt_set_entry_ttl(self, _context: int, name: str, handle: int, timeout_ms: int) -> None:
+        table = self._table(name)
+        if not table.idle_timeout:
+            raise self.table_error("AGEING_DISABLED")
+        entry = self._entry(table, handle)
+        message = self._message(table, entry)
+        assert entry.call is not None
+        entry.call.fill(message.action)
+        message.idle_timeout_ns = timeout_ms * 1_000_000
+        self._try(MODIFY, message)
+
+    # ---- indirect tables: a member's handle is its id less 1, so is a group's ----
+
+    def bm_mt_indirect_add_entry(self, _context: int, name: str, key: Sequence[Any], member: int, options: Any) -> int:
+        return self._add(self._indirect(name), key, options, p4r.TableAction(action_profile_member_id=member + 1))
+
+    def bm_mt_indirect_modify_entry(self, _context: int, name: str, handle: int, member: int) -> None:
+        self._modify(self._indirect(name), handle, p4r.TableAction(action_profile_member_id=member + 1))
+
+    def bm_mt_indirect_ws_add_entry(
+        self, _context: int, name: str, key: Sequence[Any], group: int, options: Any
+    ) -> int:
+        return self._add(self._indirect(name), key, options, p4r.TableAction(action_profile_group_id=group + 1))
+
+    def bm_mt_indirect_ws_modify_entry(self, _context: int, name: str, handle: int, group: int) -> None:
+        self._modify(self._indirect(name), handle, p4r.TableAction(action_profile_group_id=group + 1))
+
+    def bm_mt_indirect_delete_entry(self, context: int, name: str, handle: int) -> None:
+        self.bm_mt_delete_entry(context, name, handle)
+
+    def bm_mt_indirect_set_entry_ttl(self, context: int, name: str, handle: int, timeout_ms: int) -> None:
+        self.bm_mt_set_entry_ttl(context, name, handle, timeout_ms)
+
+    def bm_mt_indirect_set_default_member(self, _context: int, name: str, _member: int) -> None:
+        self._indirect(name)
+        raise self.table_error("DEFAULT_ACTION_IS_CONST")  # P4Runtime has none of indirect tables
+
+    def bm_mt_indirect_ws_set_default_group(self, context: int, name: str, group: int) -> None:
+        self.bm_mt_indirect_set_default_member(context, name, group)
+
+    def bm_mt_indirect_reset_default_entry(self, _context: int, name: str) -> None:
+        self._indirect(name)
+
+    # ---- reading ----
+
+    def bm_mt_get_entries(self, _context: int, name: str) -> list[Any]:
+        table = self._table(name)
+        return [self._described(table, entry) for entry in sorted(self._entries(table), key=lambda one: one.number)]
+
+    def bm_mt_get_entry(self, _context: int, name: str, handle: int) -> Any:
+        table = self._table(name)
+        return self._described(table, self._entry(table, handle))
+
+    def bm_mt_get_entry_from_key(self, _context: int, name: str, key: Sequence[Any], options: Any) -> Any:
+        table = self._table(name)
+        wanted = p4r.TableEntry(table_id=table.id, match=self._match(table, key), priority=_priority(table, options))
+        try:
+            with self.service.locally() as state:
+                return self._described(table, state.tables.find(wanted)[1])
+        except RpcError:
+            raise self.table_error("BAD_MATCH_KEY") from None
+
+    def bm_mt_get_default_entry(self, _context: int, name: str) -> Any:
+        table = self._table(name)
+        with self.service.locally() as state:
+            _, entry = state.tables.find(p4r.TableEntry(table_id=table.id, is_default_action=True))
+        return self._action_entry(entry)
+
+    # ---- direct counters and meters ----
+
+    def bm_mt_read_counter(self, _context: int, name: str, handle: int) -> Any:
+        table = self._counted(name)
+        with self.service.locally() as state:
+            value = state.tables.counter(table, self._entry(table, handle))
+        return self.idl.CounterValue(value.bytes, value.packets)
+
+    def bm_mt_write_counter(self, _context: int, name: str, handle: int, value: Any) -> None:
+        table = self._counted(name)
+        self._set_direct_counter(table, self._entry(table, handle), value.packets, value.bytes)
+
+    def bm_mt_reset_counters(self, _context: int, name: str) -> None:
+        table = self._counted(name)
+        for entry in self._entries(table):
+            self._set_direct_counter(table, entry, 0, 0)
+
+    def bm_mt_set_meter_rates(self, _context: int, name: str, handle: int, rates: Sequence[Any]) -> None:
+        table = self._metered(name)
+        message = p4r.DirectMeterEntry(
+            table_entry=self._message(table, self._entry(table, handle)), config=meter_config(rates)
+        )
+        try:
+            self.write(MODIFY, direct_meter_entry=message)
+        except RpcError:
+            raise self.table_error("INVALID_METER_OPERATION") from None
+
+    def bm_mt_get_meter_rates(self, _context: int, name: str, handle: int) -> list[Any]:
+        table = self._metered(name)
+        with self.service.locally() as state:
+            found = state.tables.meter(table, self._entry(table, handle))
+        if found is None:
+            return []
+        return [self.idl.Rate(found.cir / 1e6, found.cburst), self.idl.Rate(found.pir / 1e6, found.pburst)]
+
+    # ---- inside ----
+
+    def _table(self, name: str) -> Table:
+        with self.service.locally() as state:
+            found = named(state.schema.tables, name)
+        if found is None:
+            raise self.table_error("INVALID_TABLE_NAME")
+        return found
+
+    def _direct(self, name: str) -> Table:
+        table = self._table(name)
+        if table.profile:
+            raise self.table_error("WRONG_TABLE_TYPE")
+        return table
+
+    def _indirect(self, name: str) -> Table:
+        table = self._table(name)
+        if not table.profile:
+            raise self.table_error("WRONG_TABLE_TYPE")
+        return table
+
+    def _counted(self, name: str) -> Table:
+        table = self._table(name)
+        if not table.direct_counter:
+            raise self.table_error("COUNTERS_DISABLED")
+        return table
+
+    def _metered(self, name: str) -> Table:
+        table = self._table(name)
+        if not table.direct_meter:
+            raise self.table_error("METERS_DISABLED")
+        return table
+
+    def _entries(self, table: Table) -> list[Entry]:
+        with self.service.locally() as state:
+            return [entry for one in state.tables.select(p4r.TableEntry(table_id=table.id)) for entry in one.entries]
+
+    def _entry(self, table: Table, handle: int) -> Entry:
+        found = next((entry for entry in self._entries(table) if entry.number == handle), None)
+        if found is None:
+            index = handle & 0xFFFFFF
+            expired = any(entry.number & 0xFFFFFF == index for entry in self._entries(table))
+            raise self.table_error("EXPIRED_HANDLE" if expired else "INVALID_HANDLE")
+        return found
+
+    def _try(self, kind: p4r.Update.Type.ValueType, message: p4r.TableEntry) -> None:
+        try:
+            self.write(kind, table_entry=message)
+        except RpcError as error:
+            raise self.refusal(error) from None
+
+    def _add(self, table: Table, key: Sequence[Any], options: Any, action: p4r.TableAction) -> int:
+        if not table.fields:
+            raise self.table_error("NO_TABLE_KEY")
+        message = p4r.TableEntry(
+            table_id=table.id, match=self._match(table, key), priority=_priority(table, options), action=action
+        )
+        self._try(INSERT, message)
+        with self.service.locally() as state:
+            return state.tables.find(message)[1].number
+
+    def _modify(self, table: Table, handle: int, action: p4r.TableAction) -> None:
+        message = self._message(table, self._entry(table, handle))
+        message.action.CopyFrom(action)
+        self._try(MODIFY, message)
+
+    def _delete(self, table: Table, entry: Entry) -> None:
+        self._try(DELETE, self._message(table, entry))
+
+    def _message(self, table: Table, entry: Entry) -> p4r.TableEntry:
+        """What names an entry."""
+        assert entry.key is not None
+        return p4r.TableEntry(table_id=table.id, match=matches.unpack(table, entry.key), priority=entry.key.priority)
+
+    def _set_direct_counter(self, table: Table, entry: Entry, packets: int, octets: int) -> None:
+        data = p4r.CounterData(packet_count=packets, byte_count=octets)
+        message = p4r.DirectCounterEntry(table_entry=self._message(table, entry), data=data)
+        try:
+            self.write(MODIFY, direct_counter_entry=message)
+        except RpcError as error:
+            raise self.refusal(error) from None
+
+    def _action(self, actions: Any, name: str, data: Sequence[bytes]) -> p4r.TableAction:
+        found: Action | None = named(actions, name)
+        if found is None:
+            raise self.table_error("INVALID_ACTION_NAME")
+        if len(data) != len(found.params):
+            raise self.table_error("BAD_ACTION_DATA")
+        made = p4r.TableAction(action=p4r.Action(action_id=found.id))
+        for parameter, value in zip(found.params, data, strict=True):
+            number = int.from_bytes(value, "big")
+            if number >> parameter.width:
+                raise self.table_error("BAD_ACTION_DATA")
+            made.action.params.add(param_id=parameter.id, value=encode(number))
+        return made
+
+    def _match(self, table: Table, key: Sequence[Any]) -> list[p4r.FieldMatch]:
+        if len(key) != len(table.fields):
+            raise self.table_error("BAD_MATCH_KEY")
+        found = []
+        for field, given in zip(table.fields, key, strict=True):
+            made = _field(field.id, field.match, field.width, given)
+            if made is None:
+                raise self.table_error("BAD_MATCH_KEY")
+            if made.WhichOneof("field_match_type") is not None:
+                found.append(made)
+        return found
+
+    def _described(self, table: Table, entry: Entry) -> Any:
+        assert entry.key is not None
+        life = None
+        if table.idle_timeout:
+            with self.service.locally() as state:
+                quiet_ns = state.tables.timers.quiet_ns(table, entry)
+            life = self.idl.Life(entry.idle_timeout_ns // 1_000_000, min(quiet_ns // 1_000_000, MOST_PRIORITY))
+        priority = MOST_PRIORITY - entry.key.priority if table.prioritised else -1
+        options = self.idl.Options(priority)
+        return self.idl.Entry(self._key(table, entry), options, entry.number, self._action_entry(entry), life)
+
+    def _key(self, table: Table, entry: Entry) -> list[Any]:
+        assert entry.key is not None
+        parts, at = [], 0
+        for field in table.fields:
+            low = entry.key.key[at : at + field.size]
+            high = entry.key.mask[at : at + field.size] if entry.key.mask is not None else b""
+            at += field.size
+            parts.append(self._part(field.match, field.width, low, high, entry.key.prefix))
+        return parts
+
+    def _part(self, match: Match, width: int, low: bytes, high: bytes, prefix: int) -> Any:
+        kinds = self.idl.MatchKind
+        if match is Match.EXACT:
+            return self.idl.Match(kinds.EXACT, exact=self.idl.Exact(low))
+        if match is Match.LPM:
+            length = int.from_bytes(high, "big").bit_count() if high else prefix
+            return self.idl.Match(kinds.LPM, lpm=self.idl.Lpm(low, length))
+        if match is Match.RANGE:
+            return self.idl.Match(kinds.RANGE, range=self.idl.Range(low, high))
+        return self.idl.Match(kinds.TERNARY, ternary=self.idl.Ternary(low, high))
+
+    def _action_entry(self, entry: Entry) -> Any:
+        kinds, call = self.idl.ActionKind, entry.call
+        if call is None:
+            return self.idl.ActionEntry(kinds.NONE)
+        if isinstance(call, Reference):
+            return self._reference(call)
+        return self.idl.ActionEntry(kinds.DATA, call.action.name, arguments(call))
+
+    def _reference(self, call: Reference) -> Any:
+        kinds = self.idl.ActionKind
+        shown = p4r.TableAction()
+        call.fill(shown)
+        if shown.WhichOneof("type") == "action_profile_group_id":
+            return self.idl.ActionEntry(kinds.GROUP, grp_handle=shown.action_profile_group_id - 1)
+        return self.idl.ActionEntry(kinds.MEMBER, mbr_handle=shown.action_profile_member_id - 1)
+
+
+def arguments(call: Call) -> list[bytes]:
+    """An action's arguments, each in whole bytes."""
+    values, words = [], list(call.args)
+    for parameter in call.action.params:
+        mine, words = words[: parameter.words], words[parameter.words :]
+        number = sum(word << 64 * i for i, word in enumerate(mine))
+        values.append(number.to_bytes((parameter.width + 7) // 8, "big"))
+    return values
+
+
+def meter_config(rates: Sequence[Any]) -> p4r.MeterConfig | None:
+    """BMv2's rates, committed and peak, in P4Runtime's units; None: there are none."""
+    if not rates:
+        return None
+    committed, peak = rates[0], rates[-1]
+    return p4r.MeterConfig(
+        cir=round(committed.units_per_micros * 1e6),
+        cburst=committed.burst_size,
+        pir=round(peak.units_per_micros * 1e6),
+        pburst=peak.burst_size,
+    )
+
+
+def _priority(table: Table, options: Any) -> int:
+    if not table.prioritised:
+        return 0
+    given = options.priority if options is not None and options.priority is not None else 0
+    return max(MOST_PRIORITY - given, 1)
+
+
+def _field(number: int, match: Match, width: int, given: Any) -> p4r.FieldMatch | None:
+    """A part of a key. None: it isn't of the field's kind, or doesn't fit."""
+    made, ones = p4r.FieldMatch(field_id=number), (1 << width) - 1
+    if match is Match.EXACT:
+        if given.exact is None and given.valid is None:
+            return None
+        value = int(given.valid.key) if given.exact is None else int.from_bytes(given.exact.key, "big")
+        made.exact.value = encode(value)
+        return made if value <= ones else None
+    if match is Match.LPM:
+        if given.lpm is None or not 0 <= given.lpm.prefix_length <= width:
+            return None
+        value = int.from_bytes(given.lpm.key, "big")
+        if given.lpm.prefix_length:
+            made.lpm.value = encode(value & prefix_mask(width, given.lpm.prefix_length))
+            made.lpm.prefix_len = given.lpm.prefix_length
+        return made if value <= ones else None
+    if match is Match.RANGE:
+        if given.range is None:
+            return None
+        low, high = int.from_bytes(given.range.start, "big"), int.from_bytes(given.range.end_, "big")
+        if (low, high) != (0, ones):
+            made.range.low, made.range.high = encode(low), encode(high)
+        return made if low <= high <= ones else None
+    if given.ternary is None:
+        return None
+    value, mask = int.from_bytes(given.ternary.key, "big"), int.from_bytes(given.ternary.mask, "big")
+    if match is Match.OPTIONAL:
+        if mask not in (0, ones) or value > ones:
+            return None
+        if mask:
+            made.optional.value = encode(value)
+        return made
+    if mask:
+        made.ternary.value, made.ternary.mask = encode(value & mask), encode(mask)
+    return made if max(value, mask) <= ones else None

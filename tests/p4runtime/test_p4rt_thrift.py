@@ -1,0 +1,393 @@
+"""BMv2's runtime interface over Thrift: calls as its tools make them, one state with P4Runtime, and hostile bytes."""
+
+from __future__ import annotations
+
+import socket
+import struct
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import thriftpy2.protocol
+import thriftpy2.transport
+from finsy.proto import p4i
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from p4rt_client import Client
+from p4rt_process import Process
+from p4rt_switch import PROGRAMS, Program
+from thriftpy2.thrift import TApplicationException, TClient
+
+from lab.thrift import Bmv2Thrift
+from softswitch.clock import ManualClock
+from softswitch.p4runtime import binding
+from softswitch.p4runtime.tables import Numbers
+from softswitch.program.load import load_program
+from softswitch.thrift import idl
+from softswitch.thrift.p4info import describe
+
+ROOT = Path(__file__).resolve().parents[2]
+L2, FORWARD, DROP = "BenchIngress.l2", "BenchIngress.forward", "BenchIngress.drop"
+TYPES = idl.load()
+COMPILED = sorted(
+    (*(path for path in PROGRAMS.glob("*.json") if "." not in path.stem), *(ROOT / "p4src/compiled").glob("[!m]*.json"))
+)
+LIMIT_S = 60.0
+
+
+class Bmv2:
+    """A client of a switch process that runs a program of its command line."""
+
+    def __init__(self, *arguments: str) -> None:
+        ports = [word for port in (1, 2, 3) for word in ("-i", str(port))]
+        self.process = Process("--clock", "manual", *ports, "--thrift-port", "0", *arguments)
+        (line,) = [line for line in self.process.lines if "runtime interface" in line]
+        self.port = int(line.rpartition(":")[2])
+        self._open: list[Any] = []
+        self._clients: dict[str, Any] = {}
+
+    def connect(self) -> socket.socket:
+        connection = socket.create_connection(("127.0.0.1", self.port))
+        connection.settimeout(LIMIT_S)
+        self._open.append(connection)
+        return connection
+
+    def service(self, name: str, service: Any) -> Any:
+        """A client, which all tests share."""
+        if name not in self._clients:
+            self._clients[name] = self._client(name, service)
+        return self._clients[name]
+
+    def _client(self, name: str, service: Any) -> Any:
+        transport: Any = thriftpy2.transport
+        protocol: Any = thriftpy2.protocol
+        buffered = transport.TBufferedTransport(transport.TSocket(sock=self.connect()))
+        return TClient(service, protocol.TMultiplexedProtocol(protocol.TBinaryProtocol(buffered), name))
+
+    def standard(self) -> Any:
+        return self.service("standard", TYPES.Standard)
+
+    def close(self) -> None:
+        for connection in self._open:
+            connection.close()
+        assert self.process.end() == 0
+
+
+@pytest.fixture(scope="module")
+def bmv2() -> Iterator[Bmv2]:
+    made = Bmv2(str(PROGRAMS / "bench.json"))
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def standard(bmv2: Bmv2) -> Any:
+    """Its first service, with the state of the start."""
+    client = bmv2.standard()
+    client.bm_reset_state()
+    return client
+
+
+def exact(*values: int, size: int = 6) -> list[Any]:
+    kinds = TYPES.MatchKind
+    return [TYPES.Match(kinds.EXACT, exact=TYPES.Exact(value.to_bytes(size, "big"))) for value in values]
+
+
+def port(number: int) -> list[bytes]:
+    return [number.to_bytes(2, "big")]
+
+
+def add(standard: Any, destination: int, out: int = 2) -> int:
+    return int(standard.bm_mt_add_entry(0, L2, exact(destination), FORWARD, port(out), TYPES.Options()))
+
+
+def code(call: Any) -> int:
+    with pytest.raises(TYPES.TableFailure) as raised:
+        call()
+    return int(raised.value.code)
+
+
+def test_entries_are_added_read_changed_and_deleted(standard: Any) -> None:
+    handle = add(standard, 0xBB)
+    (entry,) = standard.bm_mt_get_entries(0, L2)
+    assert (entry.entry_handle, entry.match_key[0].exact.key) == (handle, b"\0\0\0\0\0\xbb")
+    assert (entry.action_entry.action_name, entry.action_entry.action_data) == (FORWARD, [b"\0\2"])
+    standard.bm_mt_modify_entry(0, L2, handle, FORWARD, port(3))
+    assert standard.bm_mt_get_entry(0, L2, handle).action_entry.action_data == [b"\0\3"]
+    assert standard.bm_mt_get_entry_from_key(0, L2, exact(0xBB), TYPES.Options()).entry_handle == handle
+    assert standard.bm_mt_get_num_entries(0, L2) == 1
+    standard.bm_mt_delete_entry(0, L2, handle)
+    assert standard.bm_mt_get_entries(0, L2) == []
+    assert standard.bm_mt_get_default_entry(0, L2).action_name == DROP
+
+
+def test_all_kinds_of_matches_come_back_as_written(standard: Any) -> None:
+    kinds, wide = TYPES.MatchKind, [(5).to_bytes(16, "big"), b"\7"]
+    acl = [
+        TYPES.Match(kinds.TERNARY, ternary=TYPES.Ternary(b"\0\0\0\0\0\1", b"\0\0\0\0\0\xff")),
+        TYPES.Match(kinds.RANGE, range=TYPES.Range(b"\0\1", b"\0\5")),
+        TYPES.Match(kinds.TERNARY, ternary=TYPES.Ternary(b"\0\1", b"\1\xff")),
+    ]
+    handle = standard.bm_mt_add_entry(0, "BenchIngress.acl", acl, "BenchIngress.set_wide", wide, TYPES.Options(7))
+    found = standard.bm_mt_get_entry(0, "BenchIngress.acl", handle)
+    assert found.match_key == acl
+    assert found.options.priority == 7
+    assert found.action_entry.action_data == wide
+    lpm = [*exact(1, size=2), TYPES.Match(kinds.LPM, lpm=TYPES.Lpm(b"\xaa\xbb\xcc\xdd\xee\xff", 24))]
+    handle = standard.bm_mt_add_entry(0, "BenchIngress.prefixes", lpm, "NoAction", [], TYPES.Options())
+    (_, prefix) = standard.bm_mt_get_entry(0, "BenchIngress.prefixes", handle).match_key
+    assert (prefix.lpm.key, prefix.lpm.prefix_length) == (b"\xaa\xbb\xcc\0\0\0", 24)
+
+
+@given(st.lists(st.one_of(st.none(), st.integers(0, 9)), max_size=40))
+def test_handles_are_bmv2_s(steps: list[int | None]) -> None:
+    """A model: the lowest free index, and how often it was freed. None: one more; else the n-th of those there goes."""
+    numbers, there, versions = Numbers(), dict[int, int](), dict[int, int]()
+    for step in steps:
+        if step is None:
+            index = next(number for number in range(len(there) + 1) if number not in there)
+            there[index] = numbers.take()
+            assert there[index] == versions.get(index, 0) << 24 | index
+        elif there:
+            index = sorted(there)[step % len(there)]
+            numbers.give(there.pop(index))
+            versions[index] = versions.get(index, 0) + 1
+
+
+def test_handle_that_was_freed_is_refused(standard: Any) -> None:
+    first = add(standard, 1)
+    add(standard, 2)
+    standard.bm_mt_delete_entry(0, L2, first)
+    assert code(lambda: standard.bm_mt_delete_entry(0, L2, first)) == TYPES.TableError.INVALID_HANDLE
+    again = add(standard, 3)
+    assert again == first | 1 << 24
+    assert code(lambda: standard.bm_mt_get_entry(0, L2, first)) == TYPES.TableError.EXPIRED_HANDLE
+
+
+def test_refusals_have_bmv2_s_codes(standard: Any) -> None:
+    errors = TYPES.TableError
+    add(standard, 1)
+    none = TYPES.Options()
+    assert code(lambda: add(standard, 1)) == errors.DUPLICATE_ENTRY
+    assert code(lambda: standard.bm_mt_get_entries(0, "nothing")) == errors.INVALID_TABLE_NAME
+    assert code(lambda: standard.bm_mt_add_entry(0, L2, exact(2), "no", [], none)) == errors.INVALID_ACTION_NAME
+    assert code(lambda: standard.bm_mt_add_entry(0, L2, exact(2), FORWARD, [], none)) == errors.BAD_ACTION_DATA
+    assert code(lambda: standard.bm_mt_add_entry(0, L2, exact(2), FORWARD, port(999), none)) == errors.BAD_ACTION_DATA
+    assert code(lambda: standard.bm_mt_add_entry(0, L2, exact(2, 3), FORWARD, port(1), none)) == errors.BAD_MATCH_KEY
+    assert code(lambda: standard.bm_mt_add_entry(0, L2, [TYPES.Match(0)], FORWARD, port(1), none)) == 18
+    assert code(lambda: standard.bm_mt_indirect_modify_entry(0, L2, 0, 0)) == errors.WRONG_TABLE_TYPE
+    fixed = "BenchIngress.fixed"
+    assert code(lambda: standard.bm_mt_delete_entry(0, fixed, 0)) == errors.IMMUTABLE_TABLE_ENTRIES
+    for number in range(10, 17):
+        add(standard, number)
+    assert code(lambda: add(standard, 99)) == errors.TABLE_FULL
+
+
+def test_both_faces_have_one_state(program: Program) -> None:
+    """A P4Runtime client reads what Thrift wrote, and the other way round, by p4c's names."""
+    bmv2 = Bmv2("--no-p4")
+    try:
+        with Client(bmv2.process.port, device_id=0) as client:
+            client.arbitrate()
+            client.set_pipeline(program.info, program.json)
+            standard = bmv2.standard()
+            assert add(standard, 0xBB) == 0
+            names = program.names
+            client.insert(table_entry=names.entry("l2", {"dst_addr": 0xCC}, names.action("forward", port=3)))
+            keys = {entry.match[0].exact.value for entry in client.read(table_entry=names.entry("l2", {}))}
+            assert keys == {b"\xbb", b"\xcc"}
+            entries = standard.bm_mt_get_entries(0, L2)
+            assert [one.entry_handle for one in entries] == [0, 1]
+            assert entries[1].action_entry.action_data == [b"\0\3"]
+            standard.bm_mt_delete_entry(0, L2, 1)
+            assert len(client.read(table_entry=names.entry("l2", {}))) == 1
+            assert standard.bm_get_config().encode() == program.json
+    finally:
+        bmv2.close()
+
+
+def test_program_of_the_command_line_forwards_by_entries_of_thrift(bmv2: Bmv2, standard: Any) -> None:
+    groups = bmv2.service("simple_pre_lag", TYPES.SimplePreLAG)
+    groups.bm_mc_mgrp_create(0, 5)
+    node = groups.bm_mc_node_create(0, 1, "1100", "")
+    groups.bm_mc_node_associate(0, 5, node)
+    add(standard, 0xBB, out=2)
+    standard.bm_mt_add_entry(0, L2, exact(0xAA), "BenchIngress.multicast", [b"\0\5"], TYPES.Options())
+    frame = bytes(5) + b"\xbb" + bytes(48)
+    flood = bytes(5) + b"\xaa" + bytes(48)
+    with ManualClock(f"127.0.0.1:{bmv2.process.port}") as clock:
+        clock.received()
+        clock.send(1, frame, flood)
+        assert [one.port for one in clock.received()] == [2, 2, 3]
+    value = standard.bm_mt_read_counter(0, L2, 0)
+    assert (value.packets, value.bytes) == (1, len(frame))
+    standard.bm_mt_reset_counters(0, L2)
+    assert standard.bm_mt_read_counter(0, L2, 0).packets == 0
+    groups.bm_mc_node_update(0, node, "1000", "")
+    with ManualClock(f"127.0.0.1:{bmv2.process.port}") as clock:
+        clock.send(1, flood)
+        assert [one.port for one in clock.received()] == [3]
+    groups.bm_mc_mgrp_destroy(0, 5)
+    groups.bm_mc_node_destroy(0, node)
+
+
+def test_arrays_are_read_and_written(standard: Any) -> None:
+    cells, limits, received = "BenchIngress.cells", "BenchIngress.limits", "BenchIngress.received"
+    standard.bm_register_write(0, cells, 3, 77)
+    assert standard.bm_register_read(0, cells, 3) == 77
+    standard.bm_register_write_range(0, cells, 0, 3, 5)
+    assert standard.bm_register_read_all(0, cells)[:5] == [5, 5, 5, 77, 0]
+    standard.bm_register_reset(0, cells)
+    assert set(standard.bm_register_read_all(0, cells)) == {0}
+    standard.bm_register_write(0, "BenchIngress.wide_cells", 0, -1)
+    assert standard.bm_register_read(0, "BenchIngress.wide_cells", 0) == -1
+    standard.bm_counter_write(0, received, 1, TYPES.CounterValue(500, 5))
+    assert standard.bm_counter_read(0, received, 1) == TYPES.CounterValue(500, 5)
+    standard.bm_counter_reset_all(0, received)
+    assert standard.bm_counter_read(0, received, 1).bytes == 0
+    rates = [TYPES.Rate(0.001, 1000), TYPES.Rate(0.002, 2000)]
+    standard.bm_meter_set_rates(0, limits, 2, rates)
+    assert standard.bm_meter_get_rates(0, limits, 2) == rates
+    for failure, call in (
+        (TYPES.RegisterFailure, lambda: standard.bm_register_read(0, cells, 4096)),
+        (TYPES.RegisterFailure, lambda: standard.bm_register_read(0, "no", 0)),
+        (TYPES.CounterFailure, lambda: standard.bm_counter_read(0, received, 16)),
+        (TYPES.MeterFailure, lambda: standard.bm_meter_set_rates(0, limits, 0, [TYPES.Rate(2, 1), TYPES.Rate(1, 1)])),
+    ):
+        with pytest.raises(failure):
+            call()
+
+
+def test_mirroring_sessions_are_clone_sessions(bmv2: Bmv2, standard: Any) -> None:
+    switch = bmv2.service("simple_switch", TYPES.SimpleSwitch)
+    switch.mirroring_session_add(7, TYPES.Mirror(3))
+    assert switch.mirroring_session_get(7) == TYPES.Mirror(3)
+    standard.bm_mt_add_entry(0, L2, exact(0xDD), "BenchIngress.mirror", port(2), TYPES.Options())
+    with ManualClock(f"127.0.0.1:{bmv2.process.port}") as clock:
+        clock.received()
+        clock.send(1, bytes(5) + b"\xdd" + bytes(48))
+        assert sorted(one.port for one in clock.received()) == [2, 3]
+    switch.mirroring_session_delete(7)
+    with pytest.raises(TYPES.MirrorFailure):
+        switch.mirroring_session_get(7)
+    assert switch.set_egress_queue_depth(2, 10) == 0
+    assert switch.set_egress_queue_rate(2, 10) == 1
+    assert switch.get_time_elapsed_us() >= 0
+
+
+def test_indirect_tables_have_members_and_groups() -> None:
+    bmv2 = Bmv2(str(PROGRAMS / "indirect.json"))
+    try:
+        standard = bmv2.standard()
+        profile, table = _indirect()
+        action = next(one for one in table.actions if one.parameters)
+        data = [bytes((parameter.width + 7) // 8) for parameter in action.parameters]
+        members = [standard.bm_mt_act_prof_add_member(0, profile, action.name, data) for _ in range(3)]
+        assert members == [0, 1, 2]
+        standard.bm_mt_act_prof_delete_member(0, profile, 1)
+        assert standard.bm_mt_act_prof_add_member(0, profile, action.name, data) == 1
+        group = standard.bm_mt_act_prof_create_group(0, profile)
+        for member in (0, 2):
+            standard.bm_mt_act_prof_add_member_to_group(0, profile, member, group)
+        assert standard.bm_mt_act_prof_get_groups(0, profile) == [TYPES.Group(0, [0, 2])]
+        errors = TYPES.TableError
+        in_group = code(lambda: standard.bm_mt_act_prof_add_member_to_group(0, profile, 0, group))
+        assert in_group == errors.MBR_ALREADY_IN_GRP
+        standard.bm_mt_act_prof_remove_member_from_group(0, profile, 0, group)
+        assert standard.bm_mt_act_prof_get_group(0, profile, group).mbr_handles == [2]
+        assert code(lambda: standard.bm_mt_act_prof_delete_member(0, profile, 9)) == errors.INVALID_MBR_HANDLE
+        assert len(standard.bm_mt_act_prof_get_members(0, profile)) == 3
+    finally:
+        bmv2.close()
+
+
+class _Indirect:
+    def __init__(self, name: str, actions: list[Any]) -> None:
+        self.name, self.actions = name, actions
+
+
+def _indirect() -> tuple[str, _Indirect]:
+    program = load_program((PROGRAMS / "indirect.json").read_text())
+    number, profile = next((i, one) for i, one in enumerate(program.profiles) if one.selector is not None)
+    table = next(one for one in program.tables if one.profile == number)
+    return profile.name, _Indirect(table.name, [program.actions[one] for one in table.actions])
+
+
+def test_the_lab_s_client_of_bmv2_works_here_too(bmv2: Bmv2, standard: Any) -> None:
+    standard.bm_register_write(0, "BenchIngress.cells", 9, 4)
+    with Bmv2Thrift("switch", bmv2.connect()) as client:
+        assert client.read("BenchIngress.cells", 9) == 4
+        assert client.ports() == {1, 2, 3}
+        client.set_queue_depth(2, 100)
+
+
+@pytest.mark.parametrize("path", COMPILED, ids=lambda path: path.stem)
+def test_every_program_gets_a_p4info_that_fits(path: Path) -> None:
+    program = load_program(path.read_text())
+    info = describe(program)
+    schema = binding.bind(info, program)
+    assert {table.name for table in schema.tables.values()} == {table.name for table in program.tables}
+    assert not schema.missing
+    assert p4i.P4Info.FromString(info.SerializeToString()) == info
+
+
+# ---- what anyone may send ----
+
+
+@settings(max_examples=30)
+@given(st.binary(max_size=300), st.integers(0, 3))
+def test_any_bytes_end_at_most_their_connection(bmv2: Bmv2, data: bytes, kind: int) -> None:
+    name = b"standard:bm_mt_get_entries"
+    begun = struct.pack(">IiI", 0x80010001, len(name), 0)[:8] + name + struct.pack(">i", 1)
+    with bmv2.connect() as connection:
+        connection.sendall((b"", begun, b"\x80\x01\x00\x01", begun + b"\x0b\x00\x02")[kind] + data)
+        connection.shutdown(socket.SHUT_WR)
+        while connection.recv(65536):
+            pass
+    assert bmv2.standard().bm_mgmt_get_info().device_id == 0
+
+
+def test_message_that_is_too_long_ends_its_connection(bmv2: Bmv2) -> None:
+    with bmv2.connect() as connection:
+        connection.sendall(struct.pack(">Ii", 0x80010001, 2**31 - 1))
+        assert connection.recv(1) == b""
+
+
+def test_unknown_calls_and_services_end_their_connection(bmv2: Bmv2) -> None:
+    for name in (b"standard:__init__", b"nothing:bm_mgmt_get_info", b"standard:bm_mgmt"):
+        with bmv2.connect() as connection:
+            connection.sendall(struct.pack(">Ii", 0x80010001, len(name)) + name + struct.pack(">ib", 1, 0))
+            assert connection.recv(1) == b""
+
+
+def test_missing_arguments_are_an_error_of_the_call(bmv2: Bmv2) -> None:
+    with pytest.raises((TApplicationException, TYPES.TableFailure)):
+        bmv2.standard().bm_mt_get_entries(0, None)
+
+
+def test_connections_are_bounded_and_others_go_on(bmv2: Bmv2) -> None:
+    """Each makes a call, which a connection beyond the limit gets no answer to."""
+    first = bmv2.standard()
+    assert first.bm_mgmt_get_info().device_id == 0
+    many = [bmv2.connect() for _ in range(100)]
+    name = b"standard:bm_mgmt_get_info"
+    call = struct.pack(">Ii", 0x80010001, len(name)) + name + struct.pack(">ib", 1, 0)
+    refused = sum(_is_refused(connection, call) for connection in many)
+    assert 100 - 32 <= refused < 100
+    assert first.bm_mgmt_get_info().device_id == 0
+    for connection in many:
+        connection.close()
+
+
+def _is_refused(connection: socket.socket, call: bytes) -> bool:
+    try:
+        connection.sendall(call)
+        return connection.recv(1) == b""
+    except ConnectionError:
+        return True
+
+
+def test_port_in_use_is_one_line(bmv2: Bmv2) -> None:
+    with pytest.raises(AssertionError, match=f"--thrift-port {bmv2.port}: Address already in use"):
+        Process("--no-p4", "--thrift-port", str(bmv2.port))
