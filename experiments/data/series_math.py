@@ -110,6 +110,17 @@ def binned_share(
     return starts, np.where(moved, np.minimum(parts / np.where(moved, wholes, 1.0), 1.0), np.nan)
 
 
+def binned_max(times: Array, values: Array, edges: Array) -> Array:
+    """The largest sample in each bin between two edges; a bin without a sample holds the last one before it, 0 ahead of
+    the first."""
+    last = step_at(times, values, edges[:-1])
+    inside = (times >= edges[0]) & (times <= edges[-1])
+    bins = np.minimum(np.searchsorted(edges, times[inside], side="right") - 1, edges.size - 2)
+    most = np.full(edges.size - 1, -np.inf)
+    np.maximum.at(most, bins, values[inside])
+    return np.where(np.isneginf(most), last, most)
+
+
 def spread(values: Array) -> float:
     """Width of the band that holds the middle 90% of `values`: an oscillation's size without its rarest extremes."""
     low, high = np.percentile(values, [5, 95])

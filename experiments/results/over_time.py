@@ -14,8 +14,8 @@ _POINTS = 200
 
 
 def over_time(recording: Recording) -> dict[str, Curve]:
-    """By name: x in ms; the largest queue of all ports that were read, in KB, its maximum in each of 200 bins; PAUSE
-    frames of all links a ms, in the same bins."""
+    """By name: x in ms; the largest queue of all ports that were read, in KB, its maximum in each of 200 bins, or the
+    last one seen where a bin has no sample; PAUSE frames of all links a ms, in the same bins."""
     edges = np.linspace(recording.start_s, recording.duration_s, _POINTS + 1)
     starts_ms = [_rounded(start) for start in edges[:-1] * 1e3]
     found: dict[str, Curve] = {}
@@ -34,13 +34,11 @@ def _queue(recording: Recording, edges: Array) -> Array | None:
     series = recording.series
     read = [("network", "largest_queue_bytes")] if series.entities("largest_queue_bytes") else []
     read = read or [(port, "waiting_bytes") for port in series.entities("waiting_bytes")]
-    most = np.zeros(edges.size - 1)
-    for entity, metric in read:
-        times, values = series.get(entity, metric)
-        inside = (times >= edges[0]) & (times <= edges[-1])
-        bins = np.minimum(np.searchsorted(edges, times[inside], side="right") - 1, most.size - 1)
-        np.maximum.at(most, bins, values[inside])
-    return most if read else None
+    if not read:
+        return None
+    each = [series_math.binned_max(*series.get(entity, metric), edges) for entity, metric in read]
+    largest: Array = np.max(each, axis=0)
+    return largest
 
 
 def _rounded(value: float) -> float:

@@ -30,6 +30,8 @@ from lab.pace import Pacing
 
 _STATS_EVERY_REAL_S = 1.0
 """Between two looks at whether the agents keep pace, which judge windows of a second."""
+_LEAST_EVERY_REAL_S = 1e-3
+"""Between two readings of the switches, which take the processor from them."""
 _HEAD_START_REAL_S, _FLOW_REAL_S = 0.3, 3e-3
 """From the commands to the start of the first flow, and more for each flow: its agent must have its command by then."""
 _QUIET_S = 5.0
@@ -137,8 +139,8 @@ class _Run:
         start, end, sampling = self._plan.start_s, self._plan.duration_s, self._plan.sampling
         self._progress.stage(f"Run: {(end - start) * 1e3:g} ms, stretched {self.clock.k:g} times")
         every = {
-            "queues": sampling.queues_s,
-            "counters": sampling.counters_s,
+            "queues": max(sampling.queues_s, _LEAST_EVERY_REAL_S / self.clock.k),
+            "counters": max(sampling.counters_s, _LEAST_EVERY_REAL_S / self.clock.k),
             "stats": _STATS_EVERY_REAL_S / self.clock.k,
         }
         due = dict.fromkeys(every, start)

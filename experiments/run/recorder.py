@@ -19,6 +19,8 @@ from virtualnet import Samples
 
 NETWORK = "network"
 """The entity of what holds for all ports together."""
+_LARGEST = 4
+"""Ports that have series of their queues."""
 
 
 class Recorder:
@@ -57,7 +59,8 @@ class Recorder:
         return network.sample(every_s or plan.sampling.counters_s, sources)
 
     def finish(self, series: Series) -> Recorded:
-        """Returns what was recorded; the largest queue of all ports over time goes into `series`."""
+        """Returns what was recorded; the largest queue of all ports over time goes into `series`, and the
+        queues of the ports that had the largest ones."""
         plan = self._plan
         times, values = self._samples.times_s + plan.start_s, self._samples.values
         if len(self._samples.sources) > len(self._ports):
@@ -66,6 +69,9 @@ class Recorder:
         if values.size:
             series.extend(times, NETWORK, "largest_queue_bytes", values.max(axis=1))
         most = values.max(axis=0, initial=0.0)
+        for place in np.argsort(-most, kind="stable")[:_LARGEST]:
+            if most[place]:
+                series.extend(times, str(self._ports[place]), "queue_bytes", np.array(values[:, place]))
         events = self._log.read() if self._log else None
         return Recorded(
             events=events and replace(events, times_s=events.times_s + plan.start_s),

@@ -48,7 +48,8 @@ _OF_INCAST = (
 _BUSIEST = 4
 """Ports whose queues are sampled."""
 _K, _STALL_S = (200.0, 4000.0), 0.25e-3
-_SAMPLES, _EVERY_S = 400, 0.05e-3
+_SAMPLES, _FEWEST, _EVERY_S = 400, 50, 0.05e-3
+"""Samples of a long run, the fewest of a short one, and how often they are taken in between."""
 
 
 class Traffic(Experiment):
@@ -100,7 +101,8 @@ class Traffic(Experiment):
                 f"{duration_s:.2g} s for all flows; runs last {LONGEST_S:,.0f} s at most. Give --set duration=10s"
             )
         busiest = _busiest(drawn, topology)
-        every_s = max(duration_s / _SAMPLES, _EVERY_S)
+        shortest_s = min(_least_s(drawn, topology, payload), duration_s)
+        every_s = min(max(duration_s / _SAMPLES, _EVERY_S), shortest_s / _FEWEST)
         return Plan(
             scenario=self.name,
             scheme=scheme,
@@ -156,12 +158,22 @@ def _of_topology(name: str) -> tuple[Parameter, ...]:
 def _expected_s(drawn: list[FlowSpec], topology: Topology, payload: int) -> float:
     """Until all flows have arrived: from the last start on, twice as long as any host's link needs for all that it
     sends or receives."""
-    busiest_s = max(
+    last_s = max(flow.start_s for flow in drawn)
+    return last_s + 2 * _busiest_s(drawn, topology, payload) + 10 * topology.max_rtt_s() + 1e-3
+
+
+def _least_s(drawn: list[FlowSpec], topology: Topology, payload: int) -> float:
+    """Before which not all flows can have arrived."""
+    return max(_busiest_s(drawn, topology, payload), max(flow.start_s for flow in drawn))
+
+
+def _busiest_s(drawn: list[FlowSpec], topology: Topology, payload: int) -> float:
+    """How long any host's link needs for all that it sends or receives."""
+    return max(
         8 * size * (payload + HEADER_BYTES) / payload / topology.link_at(host, 0).rate_bps
         for sums in (_bytes_by(drawn, "src"), _bytes_by(drawn, "dst"))
         for host, size in sums.items()
     )
-    return max(flow.start_s for flow in drawn) + 2 * busiest_s + 10 * topology.max_rtt_s() + 1e-3
 
 
 def _bytes_by(drawn: list[FlowSpec], end: str) -> dict[str, int]:

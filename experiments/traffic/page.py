@@ -11,6 +11,7 @@ from experiments.data import series_math
 from experiments.data.parameters import format_value
 from experiments.data.plan import Plan
 from experiments.data.recording import Recording
+from experiments.data.records import parse_port
 from experiments.data.steady_state import Steady
 from experiments.define import charts
 from experiments.define.charts import Chart, Line, View
@@ -59,7 +60,7 @@ def under_way(plan: Plan, recording: Recording) -> Chart:
             if times.size > _POINTS:
                 times = np.linspace(times[0], times[-1], _POINTS)
             under = np.searchsorted(starts, times, "right") - np.searchsorted(ends, times, "right")
-            lines.append(charts.steps(size, f"flow{number}", (times, under.astype(float)), plan.duration_s))
+            lines.append(charts.steps(size, f"flow{number}", (times, under.astype(float)), recording.duration_s))
     return Chart(
         name="under_way",
         title="Flows under way",
@@ -72,32 +73,32 @@ def under_way(plan: Plan, recording: Recording) -> Chart:
 
 
 def queues(plan: Plan, recording: Recording) -> Chart:
-    lines = [
-        charts.sampled(
-            f"to {plan.topology.peer(port.node, port.port).node}",
-            f"other{number}",
-            recording.series.get(str(port), "waiting_bytes"),
-            plan.duration_s,
-            1e-3,
-        )
-        for number, port in enumerate(plan.sampling.queues)
-    ]
+    """Of the ports that had the largest ones; where only some were looked at, as live, of these."""
+    series, (view,) = recording.series, _views(plan, recording)
+    metric = "queue_bytes" if recording.recorded.queue_max else "waiting_bytes"
+    edges = np.linspace(0.0, view.end / 1e3, _POINTS + 1)
+    lines = []
+    for number, port in enumerate(map(parse_port, series.entities(metric))):
+        largest = series_math.binned_max(*series.get(str(port), metric), edges)
+        label = f"{port} to {plan.topology.peer(port.node, port.port).node}"
+        lines.append(charts.steps(label, f"other{number}", (edges[:-1], largest), view.end / 1e3, 1e-3))
     return Chart(
         name="queues",
-        title="Queues to the busiest hosts",
-        what="bytes that wait for the hosts that receive most, over time",
+        title="Largest queues",
+        what="bytes that wait at the ports that had the largest queues, over time",
         x_label=charts.TIME,
         y_label="Waiting (KB)",
         lines=tuple(lines),
-        views=_views(plan, recording),
+        views=(view,),
+        empty="no queue was seen",
     )
 
 
 def pause(plan: Plan, recording: Recording) -> Chart:
     """By tier: a network may have thousands of links."""
     lines = []
-    bin_s, span_s = plan.duration_s * _BIN_S, (0.0, plan.duration_s)
-    times = np.arange(0.0, plan.duration_s + bin_s, bin_s)
+    bin_s, span_s = recording.duration_s * _BIN_S, (0.0, recording.duration_s)
+    times = np.arange(0.0, recording.duration_s + bin_s, bin_s)
     for number, (tier, frames) in enumerate(sorted(pause_by_tier(recording).items())):
         if frames:
             own = (name for name in recording.links if tier_of(name) == tier)
@@ -121,7 +122,7 @@ def _views(plan: Plan, recording: Recording) -> tuple[View]:
     """Until the last flow has arrived, if all have."""
     found = ended(plan, recording)
     last_s = float((found.start_s + found.fct_s).max())
-    end_s = plan.duration_s if math.isnan(last_s) else min(last_s * 1.02, plan.duration_s)
+    end_s = recording.duration_s if math.isnan(last_s) else min(last_s * 1.02, recording.duration_s)
     return (View("whole run", 0.0, end_s * 1e3),)
 
 

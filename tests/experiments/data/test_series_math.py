@@ -89,6 +89,22 @@ def test_binned_share_is_at_most_one_though_the_two_are_read_one_after_the_other
     assert series_math.binned_share(part, whole, 1, 1)[1].tolist() == [1.0]
 
 
+@given(
+    st.lists(st.tuples(st.integers(0, 40), st.integers(0, 9)), max_size=20),
+    st.integers(1, 40),
+)
+def test_binned_max_holds_the_last_sample_where_a_bin_has_none(samples: list[tuple[int, int]], bins: int) -> None:
+    samples.sort()
+    times, values = array(*(time for time, _ in samples)), array(*(value for _, value in samples))
+    edges = np.linspace(5, 35, bins + 1)
+    for number, largest in enumerate(series_math.binned_max(times, values, edges)):
+        low, high = edges[number : number + 2]
+        inside = (times >= low) & ((times < high) | ((times == high) & (high == edges[-1])))
+        before = values[times < low]
+        last = before[-1] if before.size else 0.0
+        assert largest == (values[inside].max() if inside.any() else last)
+
+
 def test_spread_leaves_out_the_extremes() -> None:
     assert series_math.spread(np.concatenate([np.linspace(0, 1, 1001), [50]])) == pytest.approx(0.9, abs=0.01)
 
