@@ -51,6 +51,11 @@ def _runs(place: Path) -> Iterator[Kept]:
             row = json.loads(line)
             if not row["error"]:
                 yield _of_sweep(place, row)
+    elif (place / COMPARISON).is_file():
+        for name in json.loads((place / COMPARISON).read_text(encoding="utf-8"))["runs"]:
+            if not Path(_text(name)).parts or Path(name).is_absolute() or ".." in Path(name).parts:
+                raise ValueError(f"{name!r} is no folder in it")
+            yield from _runs(place / name)
     elif place.is_dir():
         for inner in sorted(place.iterdir()):
             if inner.is_dir() and not inner.is_symlink():

@@ -1,7 +1,8 @@
 """Where results go: made whole in a hidden directory beside their place, then moved there in one step.
 
 A result that is already there is kept: it moves to `NAME.1`, what was there to `NAME.2`, and so on; the newest is
-always `NAME`. A run that fails or is interrupted before its numbers are written leaves nothing. One that is killed
+always `NAME`. What several runs have together is kept together: a run whose place is inside a comparison moves all of
+that. A run that fails or is interrupted before its numbers are written leaves nothing. One that is killed
 leaves its hidden directory, and a link to it in the cache, by which the next run, or `pcn down`, finds and removes it.
 A running one is known by its lock.
 """
@@ -53,10 +54,12 @@ def result_directory(place: Path) -> Iterator[Path]:
     undo = contextlib.ExitStack()
     undo.callback(remove_empty, [parent for parent in place.parents if not parent.exists()])
     try:
-        work = _work_directory(place, undo)
+        earlier = _comparison(place) or place
+        work = _work_directory(earlier, undo)
         yield work
-        with signals.deferred(), _locked(place.parent):
-            _move_aside(place)
+        with signals.deferred(), _locked(earlier.parent):
+            _move_aside(earlier)
+            private.make_folder(place.parent)
             work.rename(place)
     except OSError as error:
         inside = error.filename is not None and Path(error.filename).is_relative_to(work)
@@ -67,6 +70,13 @@ def result_directory(place: Path) -> Iterator[Path]:
     finally:
         with signals.deferred():  # a second Ctrl-C
             undo.close()
+
+
+def _comparison(place: Path) -> Path | None:
+    """The outermost folder of several runs that `place` is inside, if any; none that this process works in."""
+    here = Path.cwd()
+    around = (folder for folder in reversed(place.parents) if not here.is_relative_to(folder.resolve()))
+    return next((folder for folder in around if (folder / COMPARISON).is_file()), None)
 
 
 def _work_directory(place: Path, undo: contextlib.ExitStack) -> Path:

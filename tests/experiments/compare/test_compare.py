@@ -62,6 +62,17 @@ def test_runs_that_differ_by_their_seed_are_one_group(results: Path) -> None:
     assert rows["seeds"] == ["1, 2, 3", "1, 2, 3", "1"]
 
 
+def test_comparison_has_the_runs_that_it_names(results: Path, tmp_path: Path) -> None:
+    both = tmp_path / "both"
+    shutil.copytree(results / "both-1", both)
+    shutil.copytree(results / "both-2" / "pcn", both / "pcn.1")
+    assert [(run.scheme, run.seed) for run in read(both)] == [("pcn", 1), ("pfc", 1)]
+    for name in ("..", "../other", "/tmp", "."):
+        (both / "comparison.json").write_text(json.dumps({"runs": {name: {}}}))
+        with pytest.raises(ExperimentError, match="is no folder in it"):
+            read(both)
+
+
 def test_equal_runs_from_two_places_stay_apart() -> None:
     found = grouped([kept(1, place="a"), kept(1, place="b"), kept(2, place="a"), kept(2, place="b")])
     assert [group.name for group in found] == ["PCN, a", "PCN, b"]

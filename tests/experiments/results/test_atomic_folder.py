@@ -73,6 +73,44 @@ def test_results_are_never_written_by_others_whatever_the_umask(
     assert made == []
 
 
+def _kept(place: Path, *files: str) -> None:
+    with result_directory(place) as work:
+        for name in files:
+            (work / name).parent.mkdir(exist_ok=True)
+            (work / name).write_text("{}")
+
+
+def test_run_inside_a_comparison_moves_all_of_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    together = tmp_path / "results" / "traffic"
+
+    def files() -> set[str]:
+        return {str(path.relative_to(together.parent)) for path in together.parent.rglob("*") if path.is_file()}
+
+    _kept(together, "comparison.json", "pcn/summary.json", "pfc/summary.json")
+    first = {"traffic.1/comparison.json", "traffic.1/pcn/summary.json", "traffic.1/pfc/summary.json"}
+    for scheme in ("pcn", "dcqcn", "pcn"):
+        _kept(together / scheme, "summary.json")
+    singles = {"traffic/pcn/summary.json", "traffic/pcn.1/summary.json", "traffic/dcqcn/summary.json"}
+    assert files() == first | singles
+    _kept(together, "comparison.json", "pcn/summary.json")
+    second = {"traffic/comparison.json", "traffic/pcn/summary.json"}
+    moved = {name.replace("traffic.1/", "traffic.2/") for name in first}
+    assert files() == moved | second | {name.replace("traffic/", "traffic.1/") for name in singles}
+    monkeypatch.chdir(together)
+    _kept(Path("dcqcn"), "summary.json")
+    assert (together / "dcqcn" / "summary.json").is_file(), "the folder that one works in stays"
+
+
+def test_failed_run_inside_a_comparison_moves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    _kept(tmp_path / "both", "comparison.json", "pcn/summary.json")
+    with pytest.raises(KeyboardInterrupt), result_directory(tmp_path / "both" / "pcn"):
+        raise KeyboardInterrupt
+    assert {path.name for path in tmp_path.iterdir()} == {"both", "cache"}
+    assert {path.name for path in (tmp_path / "both").iterdir()} == {"comparison.json", "pcn"}
+
+
 @pytest.mark.root
 def test_deploy_writes_into_no_folder_of_another_user(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
