@@ -72,10 +72,7 @@ def run(
     if clocks == ["virtual"] and target != DEFAULT_TARGET:
         raise ExperimentError(f"--target {target}: virtual time has the {DEFAULT_TARGET} alone")
     switches = find_target(target)
-    settings = list(settings)
-    if "k" in (one.partition("=")[0].strip() for one in settings) and "k" not in (one.name for one in made.parameters):
-        raise ExperimentError(f"{made.name} has no parameter k: --dilation K stretches live time")
-    values = parse_assignments(settings, made.parameters, f"pcn run {made.name} --list")
+    values = parse_assignments(settings, made.parameters, f"pcn run {made.name} --list", made.elsewhere)
     k = K.check(k)
     scheme_parameters.check_given(values, schemes, made.parameters)
     for one in schemes:

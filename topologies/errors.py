@@ -24,15 +24,15 @@ _NEAR, _ALIKE, _MANY = 3, 0.1, 12
 """Names that are offered at most, how much less near than the nearest they may be, and how many aren't all listed."""
 
 
-def nearest(name: str, known: Iterable[str]) -> str:
-    """Returns the end of a message about an unknown name: the nearest known names, or all."""
+def nearest(name: str, known: Iterable[str], listed: str = "") -> str:
+    """Returns the end of a message about an unknown name: the nearest known names, all where they are few, or `listed`,
+    the command that lists them."""
     names = list(dict.fromkeys(known))
     offered = _near(name, names, 0.6)
     if offered:
         return f"did you mean {' or '.join(map(repr, offered))}?"
     if len(names) > _MANY:
-        some = _near(name, names, 0.1) or names[:_NEAR]
-        return f"there are {', '.join(some)} and {len(names) - len(some)} others"
+        return f"`{listed}` lists all {len(names)}" if listed else f"none of {len(names)} is like it"
     return f"there {'is' if len(names) == 1 else 'are'} {', '.join(names) or 'none'}"
 
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 import inspect
 import math
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache, partial
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
@@ -43,6 +43,8 @@ class Blueprint:
     function: Callable[..., Topology]
     file: Path | None = None
     """What it was read from."""
+    elsewhere: Mapping[str, str] = field(default_factory=dict)
+    """Of names that are no options where the values stand."""
 
     @property
     def summary(self) -> str:
@@ -91,6 +93,8 @@ class Blueprint:
         nearest name for an unknown option."""
         known, given = self.options, values or {}
         for option in given:
+            if option in self.elsewhere and option not in known:
+                raise TopologyError(f"{self.reference} has no option {option!r}: {self.elsewhere[option]}")
             if option not in known:
                 raise TopologyError(f"{self.reference} has no option {option!r}; {nearest(option, known)}")
         read = {option: _value(option, value, known[option].annotation) for option, value in given.items()}
@@ -185,7 +189,7 @@ def _from_file(name: str, path: Path) -> Blueprint:
     source = formats.Source.of(path.absolute())
     chosen = formats.format_of(source, name)
     reference = f"{name}:{source.path}" if name else str(source.path)
-    return Blueprint(reference, partial(chosen.read, source), source.path)
+    return Blueprint(reference, partial(chosen.read, source), source.path, chosen.elsewhere)
 
 
 def _from_entry_point(point: EntryPoint) -> Blueprint:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import TypeVar
 
 from experiments.data.errors import ExperimentError
@@ -61,9 +62,13 @@ class Parameter:
 
 
 def parse_assignments(
-    assignments: Iterable[str], parameters: Iterable[Parameter], listed: str = "pcn run SCENARIO --list"
+    assignments: Iterable[str],
+    parameters: Iterable[Parameter],
+    listed: str = "pcn run SCENARIO --list",
+    elsewhere: Mapping[str, str] = MappingProxyType({}),
 ) -> dict[str, Value]:
     """`name=value` strings -> values by name, of those that were given. `listed`: the command that lists the names.
+    `elsewhere`: of names that are no parameters where their values come from.
 
     Raises ExperimentError for a malformed assignment, an unknown name (with the nearest valid one), a bad value, or a
     name that is given twice.
@@ -75,6 +80,8 @@ def parse_assignments(
         name = name.strip()
         if not equals or not name:
             raise ExperimentError(f"--set {assignment}: write it as name=value, for instance --set rate=10G")
+        if name not in known and name in elsewhere:
+            raise ExperimentError(f"no parameter {name!r}: {elsewhere[name]}")
         if name not in known:
             raise ExperimentError(f"no parameter {name!r}; {nearest(name, known)} (`{listed}` lists them)")
         if name in values:

@@ -109,6 +109,11 @@ class Experiment:
         """What may be set, of all schemes that were found so far."""
         return ()
 
+    @property
+    def elsewhere(self) -> Mapping[str, str]:
+        """Of names that are no parameters where their values come from: what an error shows."""
+        return {"k": "--dilation K stretches live time"}
+
     def runs(self, schemes: Sequence[str]) -> Iterator[Run]:
         """The runs, of those of these schemes that the experiment is about. Equal for equal arguments."""
         for scheme in schemes:

@@ -76,8 +76,10 @@ def _varied(experiment: Experiment, schemes: Sequence[str], settings: Iterable[s
     for setting in settings:
         name, _, texts = setting.partition("=")
         for text in texts.split(","):
-            listed = f"pcn run {experiment.name} --list"
-            for known, value in parse_assignments([f"{name}={text}"], experiment.parameters, listed).items():
+            found = parse_assignments(
+                [f"{name}={text}"], experiment.parameters, f"pcn run {experiment.name} --list", experiment.elsewhere
+            )
+            for known, value in found.items():
                 if value in varied.setdefault(known, []):
                     raise ExperimentError(f"{known}={text} is given twice: give it once")
                 varied[known].append(value)

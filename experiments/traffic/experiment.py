@@ -80,6 +80,13 @@ class Traffic(Experiment):
         own += [*_OF_ARRIVALS.get(self.spec.arrivals, ()), *(_OF_INCAST if self.spec.incast else ())]
         return (*own, *_of_topology(self.spec.topology), *scheme_parameters.parameters(min_rtt=(None, "longest path")))
 
+    @property
+    def elsewhere(self) -> Mapping[str, str]:
+        whole = "--flows has all flows" if self.spec.flows else f"{self.spec.collective} has its own messages"
+        drawn = dict.fromkeys(_DRAWN, f"{whole}; leave it out") if self.spec.flows or self.spec.collective else {}
+        mtu = {"mtu_bytes": "frames follow from --set payload=1000"}
+        return {**super().elsewhere, **drawn, **mtu, **find_topology(self.spec.topology).elsewhere}
+
     def plan(self, scheme: str, seed: int, values: Mapping[str, Value]) -> Plan:
         filled = complete(values, scheme_parameters.own(scheme, self.parameters))
         payload = round(filled["payload"] or 0)

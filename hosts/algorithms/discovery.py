@@ -60,7 +60,7 @@ def find_scheme(text: str) -> Scheme:
     for point in _installed():
         if point.name == text:
             return _register(_from_entry_point(point))
-    raise SchemeError(f"there is no scheme {text!r}; {nearest(text, names())}")
+    raise SchemeError(f"there is no scheme {text!r}; {nearest(text, names(), 'pcn scheme list')}")
 
 
 def names() -> list[str]:

@@ -91,7 +91,7 @@ def test_parameters_are_listed_with_unit_default_and_meaning(capsys: pytest.Capt
             ("--set", "par=2"),
             "pcn: no parameter 'par'; did you mean 'pairs'? (`pcn run dumbbell --list` lists them)\n",
         ),
-        (("--set", "k=400"), "pcn: dumbbell has no parameter k: --dilation K stretches live time\n"),
+        (("--set", "k=400"), "pcn: no parameter 'k': --dilation K stretches live time\n"),
     ],
 )
 def test_what_cannot_be_set_is_refused(

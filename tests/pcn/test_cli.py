@@ -83,7 +83,7 @@ def test_examples_name_real_commands_and_options(command: tuple[str, ...], capsy
     ("arguments", "code", "message"),
     [
         (["tabels", "s0"], 2, "did you mean 'tables'?"),
-        (["xyzzy"], 2, "no command 'xyzzy'; there are "),
+        (["xyzzy"], 2, "no command 'xyzzy'; none of "),
         (["tables", "s0"], 1, "no network is up: start one with `pcn up dumbbell`"),
         (["counters", "s0", "-n", "lab"], 1, "no network 'lab' is up; there are none"),
         (["flow", "start", "h0", "r0", "--size", "64QB"], 2, "write it like 64KB"),
@@ -120,7 +120,7 @@ def test_examples_name_real_commands_and_options(command: tuple[str, ...], capsy
         (["status", "dumbbell"], 1, "no network 'dumbbell'; there are none"),
         (["status", "a", "--network", "b"], 2, "a and --network b: name one network"),
         (["run", "dumbbell", "--list", "--seed", "3", "--out", "x"], 2, "--seed, --out: --list runs nothing"),
-        (["run", "dumbbell", "--set", "k=400"], 1, "dumbbell has no parameter k: --dilation K stretches live time"),
+        (["run", "dumbbell", "--set", "k=400"], 1, "no parameter 'k': --dilation K stretches live time"),
         (["run", "dumbbell", "--set", "rate=25e9"], 1, "rate=25e9: '25e9' has no unit: write 25G"),
         (["run", "dumbbell", "--set", "duration=10"], 1, "duration=10: '10' has no unit: write 10s, 10ms or 10us"),
         (["figure", "fig19", "--redraw", "--seeds", "1:3"], 2, "--seeds: --redraw runs nothing"),

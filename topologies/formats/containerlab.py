@@ -18,7 +18,7 @@ _LABEL = "pcn-lab"
 _WAY_OUT = f"`labels: {{{_LABEL}: switch}}` makes a switch of it, `--set split_hosts=1` a host of each link"
 
 
-def read(source: Source, rate_bps: float = 10e9, delay_s: float = 1e-6, split_hosts: int = 0) -> Topology:
+def read(source: Source, rate_bps: float | None = None, delay_s: float | None = None, split_hosts: int = 0) -> Topology:
     """`rate_bps`, `delay_s`: of all links. Raises FormatError."""
 
     def topology(node: Node) -> Topology:
@@ -28,12 +28,12 @@ def read(source: Source, rate_bps: float = 10e9, delay_s: float = 1e-6, split_ho
             raise node.fail("no topology.nodes: a file of containerlab has them")
         links = [ends for link in _elements(top.get("links")) if (ends := _ends(link))]
         linked = {end.node for _, ends in links for end in ends}
-        draft = Draft(source)
+        draft = Draft(source, rate_bps, delay_s)
         for key, value in nodes.pairs():
             if key.text() in linked:
                 (draft.host if _is_host(top, value) else draft.switch)(key.line, key.text())
         for link, (a, b) in links:
-            draft.link(link.line, a, b, rate_bps, delay_s)
+            draft.link(link.line, a, b, None, None)
         name = node.get("name")
         try:
             return draft.topology(split_hosts, naming.network_name(name.text()) if name else "")

@@ -29,6 +29,8 @@ from topologies.model import (
 
 MOST_HOSTS, MOST_SWITCHES, MOST_LINKS = 2**16 - 2, 2**16, 2**20
 """Hosts have addresses in 10.0.0.0/16."""
+RATE_BPS, DELAY_S = 10e9, 1e-6
+"""Of links to which neither the file nor an option gives another."""
 
 
 class End(NamedTuple):
@@ -64,12 +66,17 @@ class _Link:
 
 @dataclass
 class Draft:
-    """Nodes and links in the file's order. Everything that adds to it raises FormatError with the line."""
+    """Nodes and links in the file's order. Everything that adds to it raises FormatError with the line. `rate_bps`,
+    `delay_s`: options, of links to which the file gives none."""
 
     source: Source
+    rate_bps: float | None = None
+    delay_s: float | None = None
     hosts: dict[str, _Node] = field(default_factory=dict)
     switches: dict[str, _Switch] = field(default_factory=dict)
     links: list[_Link] = field(default_factory=list)
+    assumed: set[str] = field(default_factory=set)
+    """What the file leaves out of a link at least, by the option's name."""
 
     def host(self, line: int, name: str, ip: str = "", mac: str = "") -> None:
         self._new(line, name)
@@ -90,15 +97,21 @@ class Draft:
         self.switches[name] = _Switch(line, device_id, arbitration, output, buffer, ecn)
         self._within(line, len(self.switches), MOST_SWITCHES, "switches")
 
-    def link(self, line: int, a: End, b: End, rate_bps: float, delay_s: float) -> None:
+    def link(self, line: int, a: End, b: End, rate_bps: float | None, delay_s: float | None) -> None:
         for end in (a, b):
             if end.node not in self.hosts and end.node not in self.switches:
                 known = [*self.hosts, *self.switches]
                 raise self.source.error(line, f"no node {end.node!r}; {nearest(end.node, known)}")
         if a.node == b.node:
             raise self.source.error(line, f"a link from {a.node} to itself")
+        rate_bps = self._usual("rate_bps", self.rate_bps, RATE_BPS) if rate_bps is None else rate_bps
+        delay_s = self._usual("delay_s", self.delay_s, DELAY_S) if delay_s is None else delay_s
         self.links.append(_Link(line, a, b, rate_bps, delay_s))
         self._within(line, len(self.links), MOST_LINKS, "links")
+
+    def _usual(self, option: str, given: float | None, usual: float) -> float:
+        self.assumed.add(option)
+        return usual if given is None else given
 
     def _new(self, line: int, name: str) -> None:
         if fault := naming.node_fault(name):
@@ -124,6 +137,12 @@ class Draft:
         """
         if not self.links:
             raise FormatError(f"{self.source.path}: no link between nodes")
+        for option, given in (("rate_bps", self.rate_bps), ("delay_s", self.delay_s)):
+            if given is not None and option not in self.assumed:
+                what = option.partition("_")[0]
+                raise FormatError(
+                    f"{self.source.path} gives each link its {what}: leave out {option}, or edit the file"
+                )
         draft = _split(self) if split_hosts else self
         links = tuple(draft._links())
         numbers = {one.device_id for one in draft.switches.values()}
@@ -217,6 +236,8 @@ def _split(draft: Draft) -> Draft:
     for link in draft.links:
         for one in (link.a, link.b):
             own[one.node] = own.get(one.node, 0) + 1
+    if not any(own.get(name, 0) > 1 for name in draft.hosts):
+        raise FormatError(f"{draft.source.path}: no host has several links; leave out split_hosts")
     made = Draft(draft.source, switches=draft.switches)
     for name, host in draft.hosts.items():
         if own.get(name, 0) < 2:

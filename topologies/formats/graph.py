@@ -37,12 +37,12 @@ def topology(
     edges: Sequence[GraphEdge],
     directed: bool,
     name: str,
-    rate_bps: float,
-    delay_s: float,
+    rate_bps: float | None,
+    delay_s: float | None,
     split_hosts: int,
 ) -> Topology:
     """Raises FormatError."""
-    draft = Draft(source)
+    draft = Draft(source, rate_bps, delay_s)
     is_host = _hosts(nodes, edges)
     for node in nodes:
         if is_host(node.name):
@@ -58,11 +58,8 @@ def topology(
                 f"an edge from {edge.source} to {edge.target}, and line {other} has one back: a link carries both "
                 "ways; networkx.Graph(graph) makes one edge of them",
             )
-        rate, delay = (
-            _value(source, edge, own, others, usual)
-            for (own, others), usual in zip(_RATES, (rate_bps, delay_s), strict=True)
-        )
-        if not rate > 0:
+        rate, delay = (_value(source, edge, own, others) for own, others in _RATES)
+        if rate is not None and not rate > 0:
             raise source.error(edge.line, "a rate must be above 0")
         a, b = (_end(source, edge, *one) for one in (("a", edge.source), ("b", edge.target)))
         draft.link(edge.line, a, b, rate, delay)
@@ -87,8 +84,8 @@ def _device_id(source: Source, node: GraphNode) -> int | None:
     return int(text)
 
 
-def _value(source: Source, edge: GraphEdge, own: str, others: tuple[str, ...], usual: float) -> float:
-    """Of the attribute in SI units, or of one with a unit in its value."""
+def _value(source: Source, edge: GraphEdge, own: str, others: tuple[str, ...]) -> float | None:
+    """Of the attribute in SI units, or of one with a unit in its value; None: there is none."""
     kind: Kind = "rate" if own == "rate_bps" else "time"
     for name in (own, *others):
         if name in edge.attributes:
@@ -96,7 +93,7 @@ def _value(source: Source, edge: GraphEdge, own: str, others: tuple[str, ...], u
                 return quantity(kind, edge.attributes[name], si=name == own)
             except ValueError as error:
                 raise source.error(edge.line, f"{name} of {edge.source} - {edge.target}: {error}, or {own}") from None
-    return usual
+    return None
 
 
 def _end(source: Source, edge: GraphEdge, name: str, node: str) -> End:

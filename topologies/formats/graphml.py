@@ -95,7 +95,7 @@ class _Reader:
             self._attributes = self._graph
 
 
-def read(source: Source, rate_bps: float = 10e9, delay_s: float = 1e-6, split_hosts: int = 0) -> Topology:
+def read(source: Source, rate_bps: float | None = None, delay_s: float | None = None, split_hosts: int = 0) -> Topology:
     """`rate_bps`, `delay_s`: of edges that give none. Raises FormatError."""
     found = _Reader(source)
     found.parse()

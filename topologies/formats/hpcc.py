@@ -130,6 +130,10 @@ def _recognises(source: Source) -> bool:
     return head is not None and len(head.words) in (3, 4) and all(word.isdigit() for word in head.words)
 
 
+ELSEWHERE = {
+    "rate_bps": "the file has each link's rate, its third word",
+    "delay_s": "the file has each link's delay, its fourth word",
+}
 FORMAT = Format(
     name="hpcc",
     summary="topology.txt of HPCC's ns-3 simulation and its forks, and of ASTRA-sim's ns-3 backend",
@@ -137,6 +141,7 @@ FORMAT = Format(
     write=write,
     suffix=".txt",
     recognises=_recognises,
+    elsewhere=ELSEWHERE,
     fields={
         "first line": "counts of nodes, switches and links; of four numbers, as inet-tub's forks have them, the third "
         "is left out",

@@ -63,7 +63,7 @@ class _File:
         return self.source.error(one.lines.get(name, one.line), text)
 
 
-def read(source: Source, delay_s: float = 1e-6) -> Topology:
+def read(source: Source, delay_s: float | None = None) -> Topology:
     """`delay_s`: of links of tiers without Downlink_Latency_ns. Raises FormatError."""
     file = _parsed(source)
     nodes, pod, tiers = (file.head.values[name] for name in ("nodes", "podsize", "tiers"))
@@ -76,25 +76,23 @@ def read(source: Source, delay_s: float = 1e-6) -> Topology:
                 tier, "switch_latency_ns", "Switch_Latency_ns: switches here have none; add it to the links"
             )
     counts = _counts(file, nodes, pod if tiers == 3 else nodes, down, up, bundle)
-    draft = Draft(source)
+    draft = Draft(source, delay_s=delay_s)
     for host in range(nodes):
         draft.host(file.head.line, f"h{host}")
     for tier, (letter, count) in enumerate(zip("tac" if tiers == 3 else "ta", counts, strict=True)):
         for number in range(count):
             draft.switch(file.tiers[tier].line, f"{letter}{number}")
-    _links(file, draft, counts, down, up, bundle, delay_s)
+    _links(file, draft, counts, down, up, bundle)
     return draft.topology()
 
 
-def _links(
-    file: _File, draft: Draft, counts: list[int], down: list[int], up: list[int], bundle: list[int], delay_s: float
-) -> None:
+def _links(file: _File, draft: Draft, counts: list[int], down: list[int], up: list[int], bundle: list[int]) -> None:
     """Each switch's ports: down first, then up."""
 
     def link(tier: int, lower: str, upper: str) -> None:
         rate_bps = file.of(tier, "downlink_speed_gbps") * 1e9
         delay_ns = file.tiers[tier].values.get("downlink_latency_ns", 0)
-        draft.link(file.tiers[tier].line, End(lower), End(upper), rate_bps, delay_ns / 1e9 if delay_ns else delay_s)
+        draft.link(file.tiers[tier].line, End(lower), End(upper), rate_bps, delay_ns / 1e9 if delay_ns else None)
 
     for host in range(len(draft.hosts)):
         link(0, f"h{host}", f"t{host // down[0]}")
@@ -213,6 +211,10 @@ FORMAT = Format(
     summary=".topo of htsim (uet-htsim)",
     read=read,
     recognises=_recognises,
+    elsewhere={
+        "rate_bps": "the file has each tier's rate, Downlink_speed_Gbps",
+        "split_hosts": "each host of the file has one link",
+    },
     fields={
         "`Nodes`, `Tiers`, `Podsize`": "hosts `h0` ..., the switches `t0` (ToRs), `a0`, `c0` (cores) of 2 or 3 tiers",
         "`Downlink_speed_Gbps`": "rate of the links down from a tier",

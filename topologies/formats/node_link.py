@@ -11,7 +11,7 @@ from topologies.model import Topology
 from topologies.tree import ListOf, Node
 
 
-def read(source: Source, rate_bps: float = 10e9, delay_s: float = 1e-6, split_hosts: int = 0) -> Topology:
+def read(source: Source, rate_bps: float | None = None, delay_s: float | None = None, split_hosts: int = 0) -> Topology:
     """`rate_bps`, `delay_s`: of edges that give none. Raises FormatError."""
 
     def topology(node: Node) -> Topology:

@@ -21,11 +21,11 @@ from topologies.tree import ListOf, MappingOf, Node
 _PORT = re.compile(r"(.+)-p([0-9]{1,3})\Z")
 
 
-def read(source: Source, rate_bps: float = 10e9, delay_s: float = 1e-6, split_hosts: int = 0) -> Topology:
+def read(source: Source, rate_bps: float | None = None, delay_s: float | None = None, split_hosts: int = 0) -> Topology:
     """`rate_bps`, `delay_s`: of links that give none. Raises FormatError."""
 
     def topology(node: Node) -> Topology:
-        draft = Draft(source)
+        draft = Draft(source, rate_bps, delay_s)
         parts = {name: node.get(name) for name in ("hosts", "switches", "links")}
         for name, part in parts.items():
             if part is None:
@@ -37,7 +37,7 @@ def read(source: Source, rate_bps: float = 10e9, delay_s: float = 1e-6, split_ho
             draft.switch(key.line, key.text())
         assert parts["links"] is not None
         for link in parts["links"].elements(lambda one: (one, one.elements(lambda word: word))):
-            _link(draft, *link, rate_bps, delay_s)
+            _link(draft, *link)
         return draft.topology(split_hosts)
 
     return source.read(topology)
@@ -48,14 +48,16 @@ def _pairs(node: Node | None) -> list[tuple[Node, Node]]:
     return node.pairs()
 
 
-def _link(draft: Draft, node: Node, words: tuple[Node, ...], rate_bps: float, delay_s: float) -> None:
+def _link(draft: Draft, node: Node, words: tuple[Node, ...]) -> None:
     if not 2 <= len(words) <= 4:
         raise node.fail('a link is ["h1", "s1-p1"], or ["s1-p2", "s2-p2", LATENCY, BANDWIDTH]')
+    rate_bps: float | None = None
+    delay_s: float | None = None
     if len(words) > 2 and not words[2].is_nothing:
         delay_s = words[2].value(_latency if words[2].is_text else lambda text: quantity("number", text) / 1e3)
     if len(words) > 3 and not words[3].is_nothing:
         rate_bps = words[3].value(lambda text: quantity("number", text) * 1e6)
-    if not (rate_bps > 0 and delay_s >= 0):
+    if (rate_bps is not None and not rate_bps > 0) or (delay_s is not None and not delay_s >= 0):
         raise node.fail("a bandwidth must be above 0, a latency not below")
     draft.link(node.line, _end(draft, words[0]), _end(draft, words[1]), rate_bps, delay_s)
 

@@ -386,6 +386,10 @@ _FIELDS = {
     "`parameters`": "`xoff_bytes: 512KB` and so on, and any of your own",
     "`name`": "the network's; without it the file's",
 }
+_ELSEWHERE = {
+    "rate_bps": "the file has each link's rate, or `defaults: {rate: 25G}`",
+    "delay_s": "the file has each link's delay, or `defaults: {delay: 1us}`",
+}
 FORMAT = Format(
     name="pcn",
     summary="YAML of this project",
@@ -394,6 +398,7 @@ FORMAT = Format(
     suffix=".yaml",
     recognises=lambda source: source.path.suffix != ".json" and _recognises(source),
     fields=_FIELDS,
+    elsewhere=_ELSEWHERE,
 )
 JSON_FORMAT = Format(
     name="pcn-json",
@@ -403,4 +408,5 @@ JSON_FORMAT = Format(
     suffix=".json",
     recognises=lambda source: source.path.suffix == ".json" and _recognises(source),
     fields=_FIELDS,
+    elsewhere=_ELSEWHERE,
 )

@@ -9,6 +9,8 @@ A GPU hangs on an NVSwitch and on one or two ToRs.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from topologies.formats import hpcc
 from topologies.formats.draft import Draft
 from topologies.formats.source import Format, FormatError, Source
@@ -26,6 +28,8 @@ def read(source: Source, split_hosts: int = 0, nvlink: int = 1) -> Topology:
     nodes, _, nvswitches, switches, links = map(int, head.words[:5])
     draft = hpcc.network(source, lines, head.number, nodes, nvswitches + switches, links)
     if not nvlink:
+        if not nvswitches:
+            raise source.error(head.number, "no NVSwitches: leave out nvlink")
         draft = _without(draft, list(draft.switches)[:nvswitches])
     try:
         return draft.topology(split_hosts)
@@ -37,11 +41,10 @@ def read(source: Source, split_hosts: int = 0, nvlink: int = 1) -> Topology:
 
 def _without(draft: Draft, switches: list[str]) -> Draft:
     gone = set(switches)
-    return Draft(
-        draft.source,
-        draft.hosts,
-        {name: one for name, one in draft.switches.items() if name not in gone},
-        [link for link in draft.links if not {link.a.node, link.b.node} & gone],
+    return replace(
+        draft,
+        switches={name: one for name, one in draft.switches.items() if name not in gone},
+        links=[link for link in draft.links if not {link.a.node, link.b.node} & gone],
     )
 
 
@@ -55,6 +58,7 @@ FORMAT = Format(
     summary="topologies of SimAI's gen_Topo_Template.py",
     read=read,
     recognises=_recognises,
+    elsewhere=hpcc.ELSEWHERE,
     fields={
         "first line": "counts of nodes, NVSwitches, switches and links; GPUs a server and the GPU's type are left out",
         "second line": "numbers of NVSwitches, then of switches, named `s36`; all other nodes are hosts, named `h0`",

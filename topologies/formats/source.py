@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple, TypeVar
@@ -100,3 +100,5 @@ class Format:
     write: Callable[[Topology], str] | None = None
     suffix: str = ""
     """Of files that are written in it without another word."""
+    elsewhere: Mapping[str, str] = field(default_factory=dict)
+    """Of names that are options of others, where its files have the values."""
