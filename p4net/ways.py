@@ -19,7 +19,7 @@ from topologies.model import Topology
 
 @dataclass
 class Departure:
-    """A copy's egress. `next` is the switch that it came to; None: a host's, or nobody's, or it was dropped."""
+    """A copy's egress. `next` is the switch that it came to; None: it came to a host, to no node, or was dropped."""
 
     steps: list[Step] = field(default_factory=list)
     next: Hop | None = None

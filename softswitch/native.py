@@ -201,6 +201,7 @@ class NativeSwitch:
         mask = sum(1 << queue for queue in set(queues))
         raw = TrimmingRecord(trimming.size, trimming.dscp_value, trimming.queue_index, mask, trimming.weight)
         self._call("sw_set_trimming", ctypes.byref(raw))
+
     def port_capture(self, port: int, *, out: bool, path: Path) -> None:
         """Captures the frames that come in by a port, or leave by it, from now on."""
         self._call("sw_port_capture", port, out, os.fsencode(path), explain=True)
@@ -454,7 +455,7 @@ class NativeSwitch:
     # ---- steps of a traced program ----
 
     def trace(self, most_bytes: int, full: Callable[[], None] | None = None) -> None:
-        """Keeps the steps of traced programs from now on, in at most so many bytes. `full` is called where there is no
+        """Keeps the steps of traced programs from now on, in at most `most_bytes`. `full` is called where there is no
         room, and takes them: where one thread moves packets and reads. None: what finds no room is lost."""
         self._trace_full = _CALLBACK(full) if full is not None else None
         self._trace_buffer = ctypes.create_string_buffer(TRACE_BYTES)

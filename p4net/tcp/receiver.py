@@ -6,8 +6,8 @@ from p4net.tcp.segments import ACK, CE, CWR, ECE, FIN, SYN, Segment
 
 
 class Receiver:
-    """`exact_echo`: each acknowledgement says whether its segment was marked (DCTCP); else marks are echoed until the
-    sender has reacted (RFC 3168). `delivered`: bytes that an application has, in order; `intact`: they are those of
+    """`exact_echo`: acknowledgements report whether their segments were marked (DCTCP); else marks are echoed until
+    the sender has reacted (RFC 3168). `delivered`: bytes that an application has, in order; `intact`: they are those of
     `content`."""
 
     def __init__(self, exact_echo: bool) -> None:

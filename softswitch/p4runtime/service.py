@@ -173,7 +173,7 @@ class Service(p4r_grpc.P4RuntimeServicer):
             yield self._state()
 
     def write_locally(self, update: p4r.Update) -> None:
-        """An update of such a face, whoever is primary. Raises RpcError."""
+        """An update of such a face, whichever client is primary. Raises RpcError."""
         with self.locally() as state:
             state.apply(update)
             self._pipeline.record([update])

@@ -1,6 +1,6 @@
 """A p4info of a program that came without one: what the BMv2 JSON has of it, with ids of our own.
 
-What it lacks is what P4 sources say beside: annotations, scopes of actions, types.
+What it lacks is what P4 sources have beside: annotations, scopes of actions, types.
 """
 
 from __future__ import annotations

@@ -51,7 +51,7 @@ class Tracer:
         self._thread.join()
 
     def read(self) -> None:
-        """Writes all steps that there are. Raises what a writer raised."""
+        """Writes all steps so far. Raises what a writer raised."""
         while self._take(0):
             pass
         error, self._error = self._error, None

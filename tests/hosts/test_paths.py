@@ -44,7 +44,7 @@ def core() -> ctypes.CDLL:
 
 
 class Model:
-    """What paths.h says, a list a port."""
+    """The rules of paths.h, a list a port."""
 
     def __init__(self, ports: tuple[int, ...], gap: int, avoids: bool) -> None:
         self.ports, self.gap, self.avoids = ports, gap, avoids

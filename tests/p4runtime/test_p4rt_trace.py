@@ -80,7 +80,7 @@ def test_trace_file_has_each_step_of_a_packet(program: Program, tmp_path: Path) 
     assert (found[-1]["port"], found[-1]["length"], found[-1]["frame"]) == (2, 60, frame(UNICAST).hex())
 
 
-def test_trace_tells_replicas_apart(program: Program, tmp_path: Path) -> None:
+def test_trace_distinguishes_replicas(program: Program, tmp_path: Path) -> None:
     path = tmp_path / "steps"
     process = passes(program, frame(MULTICAST), frame(MULTICAST), options=("--trace", str(path), "-L", "debug"))
     left = [(one["packet"], one["port"], one["egress_rid"]) for one in steps(path) if one["step"] == "dequeued"]
