@@ -1,9 +1,10 @@
 /* How the packets of a flow choose among equal paths: by the entropy in their UDP source port, of which a flow has several. No clock and no
  * socket, as in transport.h; no random number either: hosts/paths.py draws the ports.
  *
- * A packet takes the port of the one before, or, where a flowlet ends, the next one of the flow's. A port is left out once for each mark
- * of an acknowledgement that came back with it, and PATHS_NACK times for a trimmed packet: by a count a port, as Ultra Ethernet's
- * sender keeps a bit or more of each entropy (Specification 1.0, 3.6.16). */
+ * A packet takes the port of the one before, or, where a flowlet ends, the next one of the flow's. A port has a count of penalties, one for
+ * each mark of an acknowledgement that came back with it, PATHS_NACK for a trimmed packet, and is left out while it has any: of ports that
+ * are left out in a row, the first one's count falls by one. That is Ultra Ethernet's bitmap (Specification 1.0, 3.6.16) as uet-htsim
+ * has it; with a count of each one that is left out, packets crowd on too few paths. */
 #ifndef HOSTS_PATHS_H
 #define HOSTS_PATHS_H
 
@@ -38,10 +39,12 @@ static inline uint16_t paths_next(struct paths *paths, uint64_t now)
 {
     bool stays = paths->gap != 0 && now - paths->last <= paths->gap;
     paths->last = now;
+    bool first = true;
     for (uint32_t i = 0; !stays && i < paths->n; i++) {
         paths->at = paths->at + 1 == paths->n ? 0 : paths->at + 1;
         if (paths->skips[paths->at] == 0) break;
-        paths->skips[paths->at]--;
+        if (first) paths->skips[paths->at]--;
+        first = false;
     }
     return paths->ports[paths->at];
 }

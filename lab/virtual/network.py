@@ -46,7 +46,7 @@ class VirtualNetwork(TimedNetwork, Sources):
     `response_s`: from the arrival of a PFC frame to its effect. `pfc` False: no PFC outside the program, for those
     that do it themselves. `cpu_port`: of every switch, by which packets come from its controller and go there; 0: none.
     `reliability`: by class, what its flows do about lost packets; of other classes nothing is repeated.
-    `paths`: which of equal paths packets take; None: as the scheme's RP does, by flow if that has no choice.
+    `paths`: which of equal paths packets take; None: as the scheme's RP does, or by flow.
     No result depends on the rest: `queues` is how events wait for their turn, each node's by themselves or all in one
     queue; `inplace` False takes the program's general form; `prefetch` False doesn't fetch the state of coming events
     into the processor's caches; `threads` run it; `in_c` False runs RPs in Python even where the scheme has them in

@@ -73,7 +73,7 @@ class ProgramCountsTrimmedPacketsWhole(TrimmingTest):
 
 
 class DroppingTest(TrimmingTest):
-    """The program has admitted what a queue drops behind its ingress, and counts it until it ends."""
+    """The program has admitted what a queue drops behind its ingress, and counts it still."""
 
     def inside(self) -> dict[str, dict[int, int]]:
         return {}

@@ -12,9 +12,10 @@ from controller import marking, pfc
 from controller.configure import entries, plan
 from controller.constants import GENERATOR_PORT, MAX_QUANTA, RECIRCULATION_PORT
 from controller.errors import UnknownNameError
-from controller.marking import arrival_ecn, credit, qcn_in_cp
+from controller.marking import arrival_ecn, credit, qcn_in_cp, red_depth
 from controller.marking.arrival_ecn import ArrivalPort
 from controller.marking.qcn_cp import CNM_CLONE_SESSION, QcnPort
+from controller.marking.red_depth import RedDepthPort
 from controller.marking.red_ecn import RedPort
 from controller.marking.rest import LATE_US, RestPort
 from controller.marking_contract import PortEntries
@@ -128,6 +129,19 @@ def test_red_reaches_every_port_from_the_scheme_s_parameters() -> None:
     made = plan(topology, "s0", 400, scheme)
     assert made.marking == tuple(RedPort(port, 1000, 51000, 0.5) for port in topology.ports("s0"))
     assert plan(topology, "s0", 400).marking == ()
+
+
+def test_red_depth_reaches_every_port_as_shares_of_its_bdp() -> None:
+    """At 10 and at 40 Gb/s, 12 us and frames of 1,500 bytes: 10 and 40 packets."""
+    settings = {"network_rtt_s": 12e-6, "frame_bytes": 1500, "ecn_low": 0.5, "ecn_high": 2.0}
+    for rate_bps, bdp in ((10e9, 10), (40e9, 40)):
+        topology = dumbbell(rate_bps=rate_bps)
+        made = plan(topology, "s0", 400, schemes["nscc"].configure(settings))
+        assert made.marking == tuple(RedDepthPort(port, bdp // 2, 2 * bdp) for port in topology.ports("s0"))
+    arguments = {"k_min_packets": 5, "k_max_packets": 20, "slope_q48": 0}
+    assert red_depth.change(3, arguments, {"k_max": 30}) == RedDepthPort(3, 5, 30)
+    with pytest.raises(ValueError, match="K_min 6 and K_max 5"):
+        RedDepthPort(1, 6, 5)
 
 
 def test_arrival_ecn_reaches_every_port_from_the_scheme_s_parameters() -> None:

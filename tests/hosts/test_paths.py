@@ -44,7 +44,7 @@ def core() -> ctypes.CDLL:
 
 
 class Model:
-    """The rules of paths.h, a list a port."""
+    """What paths.h has, a count a port."""
 
     def __init__(self, ports: tuple[int, ...], gap: int, avoids: bool) -> None:
         self.ports, self.gap, self.avoids = ports, gap, avoids
@@ -55,11 +55,13 @@ class Model:
         stays = self.gap != 0 and now - self.last <= self.gap
         self.last = now
         if not stays:
+            first = True
             for _ in self.ports:
                 self.at = (self.at + 1) % len(self.ports)
                 if self.skips[self.ports[self.at]] == 0:
                     break
-                self.skips[self.ports[self.at]] -= 1
+                self.skips[self.ports[self.at]] -= first
+                first = False
         return self.ports[self.at]
 
     def avoid(self, port: int, penalty: int) -> None:

@@ -1,4 +1,4 @@
-"""Packet trimming, csrc/trim.h: what a cut frame reports of itself, whose turn is next, and the switch's option."""
+"""Packet trimming, csrc/trim.h: the lengths of a cut frame, whose turn is next, and the switch's option."""
 
 from __future__ import annotations
 

@@ -1,0 +1,284 @@
+"""NSCC with spraying and trimming against uet-htsim, the Ultra Ethernet Consortium's simulator, on the same flows.
+
+    compare.py FOLDER SCENARIO...    FOLDER: htsim/sim/datacenter of ultraethernet/uet-htsim, with htsim_uec built
+    compare.py --ours SCENARIO       one of ours alone, as JSON
+    compare.py --others SCENARIO     DCTCP, and NSCC on lossless and on lossy networks, beside it
+
+Both print when each flow's sender has its last acknowledgement. The settings are htsim's own: frames of 4,150 bytes,
+links of 1 us, queues of a bandwidth-delay product that trim to 64 bytes, marks from 0.2 of one on and all above 0.8,
+64 entropies, the network's empty round trip by its longest path. `permutation` and `incast` are this file's own, on a
+leaf-spine network with 4 hosts an uplink, which htsim reads from a file; the others are its connection matrices.
+Exit code 1: a mean differs by more than 4%, or a maximum by more than 7%.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, astuple, dataclass
+from pathlib import Path
+from random import Random
+from typing import Any
+
+HERE = Path(__file__).resolve().parent
+sys.path[:0] = [path for path in (str(HERE), str(HERE.parents[1])) if path not in sys.path]
+
+from experiments.traffic.flow_files import read_flows  # noqa: E402
+from hosts import wire  # noqa: E402
+from hosts.algorithms import Configured, find_scheme  # noqa: E402
+from hosts.paths import Paths  # noqa: E402
+from hosts.reliability import Reliability, Repeats  # noqa: E402
+from lab.virtual import VirtualNetwork  # noqa: E402
+from softswitch.trimming import Trimming  # noqa: E402
+from topologies.clos import clos  # noqa: E402
+from topologies.fat_tree import fat_tree  # noqa: E402
+from topologies.model import FlowSpec, Topology  # noqa: E402
+
+FRAME, ACK, DELAY_S = 4150, 64, 1e-6
+MEAN_BOUND, MAX_BOUND = 0.04, 0.07
+LOSSY, LOSSLESS = 1, 3
+"""Classes."""
+LEAVES, HOSTS, UPLINKS = 4, 8, 2
+LEAF_SPINE = f"""\
+Nodes {LEAVES * HOSTS}
+Tiers 2
+Podsize {LEAVES * HOSTS}
+Tier 0
+Downlink_speed_Gbps 100
+Radix_Down {HOSTS}
+Radix_Up {UPLINKS}
+Downlink_Latency_ns 1000
+Switch_Latency_ns 0
+Oversubscribed {HOSTS // UPLINKS}
+Tier 1
+Downlink_speed_Gbps 100
+Radix_Down {LEAVES}
+Downlink_Latency_ns 1000
+Switch_Latency_ns 0
+"""
+
+
+def leaf_spine() -> Topology:
+    return clos(1, LEAVES, UPLINKS, HOSTS, 100e9, 100e9, DELAY_S, strands=1, spines=0, mtu_bytes=FRAME)
+
+
+def permutation() -> str:
+    """Of the hosts: 2 MB from each, to another each."""
+    hosts = list(range(LEAVES * HOSTS))
+    Random(1).shuffle(hosts)
+    pairs = zip(hosts, [*hosts[1:], hosts[0]], strict=True)
+    return _matrix([f"{src}->{dst} start 0 size 2000000" for src, dst in pairs])
+
+
+def incast() -> str:
+    """300 KB from each host to the first."""
+    return _matrix([f"{src}->0 start 0 size 300000" for src in range(1, LEAVES * HOSTS)])
+
+
+def _matrix(lines: Sequence[str]) -> str:
+    return "\n".join([f"Nodes {LEAVES * HOSTS}", f"Connections {len(lines)}", *lines, ""])
+
+
+@dataclass(frozen=True)
+class Scenario:
+    """`flows`: the text of a connection matrix, or the name of htsim's. `hops`: links of the longest path."""
+
+    make: Callable[[], Topology]
+    flows: Callable[[], str] | str
+    hops: int
+    options: tuple[str, ...] = ()
+    leaf_spine: bool = False
+
+
+def _fat_tree(k: int, rate_bps: float = 100e9) -> Callable[[], Topology]:
+    return lambda: fat_tree(k, rate_bps, DELAY_S, mtu_bytes=FRAME)
+
+
+SCENARIOS = {
+    "permutation": Scenario(leaf_spine, permutation, 4, leaf_spine=True),
+    "incast": Scenario(leaf_spine, incast, 4, leaf_spine=True),
+    "perm-32": Scenario(leaf_spine, "perm_32n_32c_2MB.cm", 4, leaf_spine=True),
+    "incast-127": Scenario(_fat_tree(8), "incast_128.cm", 6),
+    "perm-1024-200G": Scenario(_fat_tree(16, 200e9), "perm_1024n_1024c_0u_2000000b.cm", 6, ("-linkspeed", "200000")),
+    "perm-1024": Scenario(_fat_tree(16), "perm_1024n_1024c_0u_2000000b.cm", 6),
+    "perm-8192": Scenario(_fat_tree(32), "perm_8192n_8192c_2MB.cm", 6),
+}
+
+
+@dataclass(frozen=True)
+class Result:
+    """`mean_us` and `max_us`: when senders have their last acknowledgement."""
+
+    mean_us: float
+    max_us: float
+    flows: int
+    trimmed: int
+    cpu_s: float
+    memory_gb: float
+    timeouts: int = 0
+
+
+def _scheme(name: str, rate_bps: float, rtt_s: float) -> Configured:
+    bdp = rate_bps * rtt_s / 8
+    if name == "nscc":
+        return find_scheme("nscc").configure({"network_rtt_s": rtt_s, "frame_bytes": FRAME})
+    windows = {"init_window_bytes": 1.5 * bdp, "max_window_bytes": 1.5 * bdp}
+    return find_scheme(name).configure({"k_bytes": 0.2 * bdp, "frame_bytes": FRAME, **windows})
+
+
+def network(scenario: Scenario, flows: Sequence[FlowSpec], seed: int, scheme: str, queues: str) -> VirtualNetwork:
+    """`queues`: "trim"; "drop", five bandwidth-delay products and no trimming; "lossless"."""
+    topology = scenario.make()
+    rate_bps = topology.links[0].rate_bps
+    rtt_s = scenario.hops * (2 * DELAY_S + (FRAME + ACK) * 8 / rate_bps)
+    depth = math.ceil(rate_bps * rtt_s / 8 / FRAME)
+    number = LOSSLESS if queues == "lossless" else LOSSY
+    reliability = {number: Reliability(Repeats.SELECTIVE, 200e-6 if number == LOSSY else 0.1, reordering_s=1)}
+    made = VirtualNetwork(
+        topology,
+        _scheme(scheme, rate_bps, rtt_s),
+        payload_bytes=FRAME - wire.DATA_OVERHEAD,
+        seed=seed,
+        reliability=reliability,
+        paths=Paths("packet"),
+    )
+    for switch in topology.switches:
+        for port in topology.ports(switch.name):
+            if queues == "drop":
+                made.set_queue(switch.name, port, LOSSY, depth=5 * depth)
+            elif queues == "trim":
+                made.set_queue(switch.name, port, LOSSY, depth=depth)
+                made.set_trimming(switch.name, port, [LOSSY], Trimming(weight=FRAME // 64), depth=8000)
+    for flow in flows:
+        made.add_flow(FlowSpec(flow.id, flow.src, flow.dst, size_bytes=flow.size_bytes, traffic_class=number))
+    return made
+
+
+def ours(name: str, folder: Path | None, seed: int = 1, scheme: str = "nscc", queues: str = "trim") -> Result:
+    """Runs a scenario in this process. Its memory is this process's."""
+    import resource
+
+    scenario = SCENARIOS[name]
+    with tempfile.TemporaryDirectory() as scratch:
+        flows = read_flows(_matrix_file(scenario, folder, Path(scratch)))
+    begun = time.process_time()
+    with network(scenario, flows, seed, scheme, queues) as made:
+        made.run(until_s=0.2, finish=True)
+        made.run(until_s=made.now_s + 1e-3)
+        stats = [flow.stats() for flow in made.flows.values()]
+        ended = [one.ended_s * 1e6 for one in stats if one.ended_s is not None]
+        repeated, timeouts = sum(one.repeated_packets for one in stats), sum(one.timeouts for one in stats)
+    memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
+    cpu = time.process_time() - begun
+    return Result(sum(ended) / len(ended), max(ended), len(ended), repeated, cpu, memory, timeouts)
+
+
+def _matrix_file(scenario: Scenario, folder: Path | None, scratch: Path) -> Path:
+    if isinstance(scenario.flows, str):
+        if folder is None:
+            raise SystemExit(f"{scenario.flows}: give the folder of htsim that has it")
+        return folder / "connection_matrices" / scenario.flows
+    file = scratch / "flows.cm"
+    file.write_text(scenario.flows())
+    return file
+
+
+def htsim(name: str, folder: Path, seed: int = 1) -> Result:
+    """Runs htsim_uec."""
+    scenario = SCENARIOS[name]
+    with tempfile.TemporaryDirectory() as scratch:
+        command = [str(folder / "htsim_uec"), "-tm", str(_matrix_file(scenario, folder, Path(scratch)))]
+        command += ["-end", "1000000", "-seed", str(seed), "-o", f"{scratch}/log", *scenario.options]
+        if scenario.leaf_spine:
+            file = Path(scratch) / "leaf_spine.topo"
+            file.write_text(LEAF_SPINE)
+            command += ["-topo", str(file)]
+        text, usage = _measured(command)
+    ended = [float(one) for one in re.findall(r" finished at ([\d.]+)", text)]
+    if not ended:
+        raise SystemExit(f"{command[0]} ended no flow:\n{text[-2000:]}")
+    trimmed = re.search(r"NACKs: (\d+)", text)
+    cpu = usage.ru_utime + usage.ru_stime
+    return Result(
+        sum(ended) / len(ended), max(ended), len(ended), int(trimmed[1]) if trimmed else 0, cpu, usage.ru_maxrss / 1e6
+    )
+
+
+def _measured(command: Sequence[str]) -> tuple[str, Any]:
+    """What a command prints, and what it used."""
+    with tempfile.TemporaryFile("w+") as output, tempfile.TemporaryDirectory() as folder:
+        child = subprocess.Popen(command, stdout=output, stderr=subprocess.STDOUT, cwd=folder)
+        _, status, usage = os.wait4(child.pid, 0)
+        child.returncode = os.waitstatus_to_exitcode(status)
+        output.seek(0)
+        text = output.read()
+    if child.returncode != 0:
+        raise SystemExit(f"{' '.join(command)} ended with {child.returncode}:\n{text[-2000:]}")
+    return text, usage
+
+
+def _mean(results: Sequence[Result]) -> Result:
+    means = [sum(values) / len(results) for values in zip(*(astuple(one) for one in results), strict=True)]
+    return Result(means[0], means[1], round(means[2]), round(means[3]), means[4], means[5], round(means[6]))
+
+
+def _row(label: str, one: Result) -> str:
+    return (
+        f"{label:16} {one.mean_us:10.1f} {one.max_us:10.1f} {one.flows:6d} {one.trimmed:8d} {one.timeouts:8d} "
+        f"{one.cpu_s:8.2f} {one.memory_gb:8.2f}"
+    )
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("words", nargs="+", metavar="[FOLDER] SCENARIO", help=", ".join(SCENARIOS))
+    parser.add_argument("--ours", action="store_true")
+    parser.add_argument("--others", action="store_true")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--seeds", type=int, default=1, metavar="N", help="means over N seeds (default: 1)")
+    given = parser.parse_args()
+    names = [word for word in given.words if word in SCENARIOS]
+    folder = next((Path(word) for word in given.words if word not in SCENARIOS), None)
+    if given.ours:
+        print(json.dumps(asdict(ours(names[0], folder, given.seed))))
+        return 0
+    print(f"{'':16} {'mean us':>10} {'max us':>10} {'flows':>6} {'repeated':>8} {'timeouts':>8} {'CPU s':>8} {'GB':>8}")
+    failed = False
+    for name in names:
+        print(name)
+        if given.others:
+            for scheme, queues in (
+                ("dctcp", "trim"),
+                ("nscc", "lossless"),
+                ("dctcp", "lossless"),
+                ("nscc", "drop"),
+                ("dctcp", "drop"),
+            ):
+                print(_row(f"  {scheme} {queues}", ours(name, folder, given.seed, scheme, queues)), flush=True)
+            continue
+        if folder is None:
+            parser.error("give htsim's folder, or --ours")
+        seeds = range(given.seed, given.seed + given.seeds)
+        theirs = _mean([htsim(name, folder, seed) for seed in seeds])
+        print(_row("  htsim", theirs), flush=True)
+        command = [sys.executable, str(Path(__file__)), "--ours", name, str(folder), "--seed"]
+        mine = _mean([Result(**json.loads(_measured([*command, str(seed)])[0])) for seed in seeds])
+        print(_row("  ours", mine), flush=True)
+        near = math.isclose(mine.mean_us, theirs.mean_us, rel_tol=MEAN_BOUND)
+        failed |= not (near and math.isclose(mine.max_us, theirs.max_us, rel_tol=MAX_BOUND))
+        print(
+            f"  mean {mine.mean_us / theirs.mean_us - 1:+.1%}, max {mine.max_us / theirs.max_us - 1:+.1%}", flush=True
+        )
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,30 @@
+"""The short form: our two scenarios against what uet-htsim had."""
+
+from __future__ import annotations
+
+from statistics import mean
+
+import pytest
+from htsim.compare import MAX_BOUND, MEAN_BOUND, Result, ours
+
+# Of uet-htsim 40ccb05, seeds 1 to 8, 2026-11-27: means of the means, and of the maxima.
+HTSIM = {"permutation": (416.1, 641.4), "incast": (660.5, 786.7)}
+
+
+def runs(name: str, scheme: str = "nscc", queues: str = "trim") -> list[Result]:
+    return [ours(name, None, seed, scheme, queues) for seed in (1, 2, 3)]
+
+
+@pytest.mark.parametrize(("name", "mean_bound"), [("permutation", MEAN_BOUND), ("incast", 0.06)])
+def test_nscc_takes_the_time_that_htsim_has(name: str, mean_bound: float) -> None:
+    made = runs(name)
+    assert mean(one.mean_us for one in made) == pytest.approx(HTSIM[name][0], rel=mean_bound)
+    assert mean(one.max_us for one in made) == pytest.approx(HTSIM[name][1], rel=MAX_BOUND)
+    assert all(one.trimmed > 500 and one.timeouts == 0 for one in made)
+
+
+def test_nscc_needs_trimming_for_it() -> None:
+    """Without, what a queue drops is found by the timer."""
+    dropped = runs("incast", queues="drop")
+    assert sum(one.timeouts for one in dropped) > 0
+    assert mean(one.max_us for one in dropped) > 1.1 * HTSIM["incast"][1]
