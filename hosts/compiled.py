@@ -97,6 +97,7 @@ class CompiledReactionPoint(ReactionPoint):
         self.segment_bytes = specification.segment_bytes
         self.exact_marks = specification.exact_marks
         self.paths = specification.paths
+        self.reliability = specification.reliability
         self.needs_rec_rate = specification.needs_rec_rate
         self._events = _Events.in_dll(library, "reaction_point")
         values = [getattr(configured.parameters, one.field) for one in describe(configured.scheme.parameters)]

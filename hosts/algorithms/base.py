@@ -14,6 +14,7 @@ from enum import IntEnum
 from typing import NamedTuple
 
 from hosts.paths import Paths
+from hosts.reliability import Reliability
 
 
 class Mark(IntEnum):
@@ -132,7 +133,8 @@ class ReactionPoint:
     an RP has neither a segment nor, at its start, a window, its flow's packets aren't acknowledged.
     `exact_marks`: what came before a change between packets marked CE and others is acknowledged before it, so that an
     acknowledgement's mark is that of each packet that it acknowledges (DCTCP's receiver). It doesn't change.
-    `paths`: which of equal paths its packets take, where the network has no setting; None: one. It doesn't change.
+    `paths`: which of equal paths its packets take, where the network has no setting; None: one. `reliability`: what
+    its host does about lost packets, where the flow's class has no setting; None: nothing. Neither changes.
     `needs_rec_rate`: CNPs without a rate (RecRate 0), as other schemes and RoCE NICs send them, are none of this
     scheme's. Hosts count and drop them.
     """
@@ -145,6 +147,7 @@ class ReactionPoint:
     segment_bytes: int | None = None
     exact_marks: bool = False
     paths: Paths | None = None
+    reliability: Reliability | None = None
     needs_rec_rate: bool = False
 
     def on_start(self, now_s: float) -> None:

@@ -15,12 +15,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from .base import CE, Ack, Loss, ReactionPoint
-from .parameters import Parameters, parameter
+from .parameters import parameter
 from .scheme import Scheme
+from .spraying import SprayingParameters, spray
 
 
 @dataclass(frozen=True)
-class DctcpParameters(Parameters):
+class DctcpParameters(SprayingParameters):
     """The paper's values for 10 Gbit/s: K = 65 packets, here of 1,058 bytes, and g = 1/16 (3.4, 3.5)."""
 
     k_bytes: float = parameter(
@@ -67,6 +68,7 @@ class DctcpReactionPoint(ReactionPoint):
         self.window_bytes = parameters.init_window_bytes
         self.segment_bytes = int(parameters.ack_bytes)
         self.exact_marks = parameters.exact != 0
+        spray(self, parameters)
         self.alpha = 1.0
         self._threshold_bytes = parameters.max_window_bytes  # of slow start
         self._acked_bytes = 0.0  # all

@@ -21,11 +21,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from hosts.paths import Paths
-
 from .base import CE, Ack, Loss, NetworkFacts, ReactionPoint
-from .parameters import Parameters, parameter
+from .parameters import parameter
 from .scheme import Scheme
+from .spraying import SprayingParameters, spray
 
 _REFERENCE_BDP = 12e-6 * 100e9 / 8
 _REFERENCE_RTT_S = 12e-6
@@ -36,7 +35,7 @@ _EMPTY_S = 1e-6
 
 
 @dataclass(frozen=True)
-class NsccParameters(Parameters):
+class NsccParameters(SprayingParameters):
     network_rtt_s: float = parameter(
         12e-6, "time", "NSCC: the network's largest empty round trip", name="network_rtt", least=1e-9, most=1
     )
@@ -80,7 +79,7 @@ class NsccReactionPoint(ReactionPoint):
     def __init__(self, line_rate_bps: float, parameters: NsccParameters) -> None:
         self._parameters = parameters
         self.rate_bps = self._line_rate_bps = line_rate_bps
-        self.paths = Paths("packet", int(parameters.paths))
+        spray(self, parameters)
         rtt_s = parameters.network_rtt_s
         segment_bytes = parameters.frame_bytes - _HEADERS
         scale = rtt_s * line_rate_bps / 8 / _REFERENCE_BDP

@@ -115,11 +115,12 @@ def configure(
     end_s: float | None = None,
     group: int = native.NO_GROUP,
     in_c: bool = True,
-    reliability: Reliability = LOSSLESS,
+    reliability: Reliability | None = None,
     paths: Paths | None = None,
 ) -> tuple[native.FlowConfig, ReactionPoint, NotificationPoint]:
     """What the engine needs of a flow, and the flow's two ends; `start_s` None: it waits for others; `end_s` None: its
-    bytes alone end it; `in_c`: the RP in C, if the scheme has one; `paths` None: the RP's. Raises VirtualError."""
+    bytes alone end it; `in_c`: the RP in C, if the scheme has one; `reliability`, `paths` None: the RP's. Raises
+    VirtualError."""
     if not 1 <= payload_bytes <= MAX_PAYLOAD:
         raise VirtualError(f"flow {spec.id}: a payload of {payload_bytes} bytes: 1 to {MAX_PAYLOAD} are possible")
     try:
@@ -135,6 +136,7 @@ def configure(
         check_window(first.window_bytes)
     except Exception as error:
         raise VirtualError(f"flow {spec.id}: its RP begins wrongly: {error_text(error)}") from error
+    reliability = reliability or rp.reliability or LOSSLESS
     repeats = reliability.repeats is not Repeats.NOTHING
     if rp.segment_bytes is not None:
         every = max(1, round(rp.segment_bytes / payload_bytes))

@@ -21,7 +21,7 @@ from controller.programs import Program
 from hosts import wire
 from hosts.algorithms import Ack, Cnm, Cnp, Configured, Loss, Mark, Window
 from hosts.paths import Paths
-from hosts.reliability import LOSSLESS, Reliability
+from hosts.reliability import Reliability
 from lab.virtual.flows import Nic, VirtualFlow, configure
 from lab.virtual.latency import BUCKETS, Latency
 from lab.virtual.native import NO_GROUP, RDMA, FlowStats
@@ -45,7 +45,8 @@ class VirtualNetwork(TimedNetwork, Sources):
 
     `response_s`: from the arrival of a PFC frame to its effect. `pfc` False: no PFC outside the program, for those
     that do it themselves. `cpu_port`: of every switch, by which packets come from its controller and go there; 0: none.
-    `reliability`: by class, what its flows do about lost packets; of other classes nothing is repeated.
+    `reliability`: by class, what its flows do about lost packets; those of other classes what the scheme's RP has,
+    which for most is nothing.
     `paths`: which of equal paths packets take; None: as the scheme's RP does, or by flow.
     No result depends on the rest: `queues` is how events wait for their turn, each node's by themselves or all in one
     queue; `inplace` False takes the program's general form; `prefetch` False doesn't fetch the state of coming events
@@ -156,7 +157,7 @@ class VirtualNetwork(TimedNetwork, Sources):
             if name not in self._nics:
                 self.topology.host(name)  # raises
         src, dst = self._nics[spec.src], self._nics[spec.dst]
-        reliability = self._reliability.get(spec.traffic_class, LOSSLESS)
+        reliability = self._reliability.get(spec.traffic_class)
         begin_s = None if spec.after else start_s
         group = self._groups.get(spec.group, len(self._groups)) if spec.group else NO_GROUP
         config, rp, np_ = configure(

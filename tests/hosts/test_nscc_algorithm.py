@@ -141,9 +141,8 @@ def test_largest_window_falls_with_the_least_round_trip() -> None:
 
 def test_flow_sprays_over_as_many_ports_as_the_parameter_has() -> None:
     assert rp().paths == Paths("packet", 64)
-    one = rp(paths=1)
-    assert one.paths is not None
-    assert not one.paths.sprays
+    assert rp(paths=8, flowlet_gap_s=1e-5).paths == Paths("flowlet", 8, 1e-5)
+    assert (rp(paths=1).paths, rp(paths=1).reliability) == (None, None)
 
 
 def test_network_s_round_trip_is_recommended() -> None:

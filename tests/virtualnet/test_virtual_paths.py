@@ -152,6 +152,17 @@ def test_setting_of_flow_counts_before_the_networks_and_that_before_the_rps() ->
     assert paths_of(Sprayed, network=Paths("packet", 4), paths=Paths()) == 1
 
 
+@pytest.mark.parametrize(("settings", "ports"), [({}, 1), ({"paths": 8}, 8), ({"paths": 8, "flowlet_gap_s": 1e-3}, 1)])
+def test_scheme_s_parameters_have_its_flows_spray(settings: dict[str, float], ports: int, tmp_path: Path) -> None:
+    """With the selective repeat that it needs, which the network needn't set."""
+    with VirtualNetwork(TREE, find_scheme("dctcp").configure({"init_window_bytes": 40e3, **settings})) as made:
+        made.capture("h0", 0, tmp_path / "sent")
+        flow = made.add_flow(FlowSpec(1, "h0", "h8", size_bytes=200_000))
+        made.run(until_s=2e-3)
+        assert flow.stats().received_packets == flow.stats().sent_packets == 200
+    assert len(set(ports_of(tmp_path / "sent"))) == ports
+
+
 def test_flow_of_several_paths_needs_selective_repeat() -> None:
     for reliability in ({}, {3: Reliability(Repeats.GO_BACK_N)}):
         with (
