@@ -23,7 +23,7 @@ class SprayingParameters(Parameters):
     flowlet_gap_s: float = parameter(
         0,
         "time",
-        "a port is another one after so long without a packet; 0: with each packet",
+        "the time without a packet after which the port changes; 0: with each packet",
         name="flowlet_gap",
         most=1,
     )

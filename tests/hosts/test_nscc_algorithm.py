@@ -29,7 +29,7 @@ def ack(delay: float, mark: Mark = Mark.NONE, acked: int = FRAME) -> Ack:
 
 
 def grown(made: NsccReactionPoint, one: Ack, packets: int, now_s: float = 1e-6) -> float:
-    """What a window gains by so many acknowledgements, within a round trip."""
+    """What a window gains by a number of acknowledgements, within a round trip."""
     before = made.window_bytes
     for _ in range(packets):
         made.on_ack(one, now_s)
