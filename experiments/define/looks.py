@@ -12,6 +12,8 @@ _LABELS = {
     "dcqcn": "DCQCN",
     "dctcp": "DCTCP",
     "swift": "Swift",
+    "nscc": "NSCC",
+    "pcn-w": "PCN-W",
     "timely": "TIMELY",
     "ibcc": "IB CC",
     "pfc": "PFC alone",

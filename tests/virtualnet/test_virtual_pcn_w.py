@@ -1,0 +1,77 @@
+"""PCN with a window: what it does to the first burst, and that RecRate is needed still."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import NamedTuple
+
+import pytest
+from networks import star, with_flows
+
+from hosts.algorithms import Configured, NetworkFacts, ReactionPoint, find_scheme
+from hosts.algorithms.check import check
+from lab.virtual import VirtualNetwork
+from topologies.model import FlowSpec
+
+LINE, DATA, ACK = 40e9, 1058, 62
+RTT = 8e-6 + 2 * (DATA + ACK) * 8 / LINE
+BDP = LINE * RTT / 8
+SENDERS = 16
+
+
+class Constant(ReactionPoint):
+    segment_bytes = 1
+    window_bytes = 2 * BDP
+
+    def __init__(self, line_bps: float, _: object) -> None:
+        self.rate_bps = line_bps
+
+
+class Seen(NamedTuple):
+    most: float
+    steady: float
+    utilisation: float
+
+
+def configured(name: str, **more: float) -> Configured:
+    scheme = find_scheme(name)
+    return scheme.configure({**scheme.recommended(NetworkFacts(SENDERS, RTT)), "period_s": 50e-6, **more})
+
+
+def queue(scheme: Configured, **more: bool) -> Seen:
+    """Of 16 to 1, in BDPs, and the line's use: the second half of 10 ms for what is steady."""
+    made = VirtualNetwork(star(SENDERS, LINE, delay_s=2e-6, xoff_bytes=5e6), scheme, **more)
+    flows = [FlowSpec(i + 1, f"h{i}", "r0") for i in range(SENDERS)]
+    with with_flows(made, flows):
+        end = ("s0", SENDERS + 1)
+        seen = made.sample(2e-6, [made.queue_bytes(*end), made.link_bytes(*end)])
+        made.run(until_s=10e-3)
+        waiting, sent = seen.values.T
+        half = len(waiting) // 2
+        used = (sent[-1] - sent[half]) * 8 / LINE / (seen.times_s[-1] - seen.times_s[half])
+        return Seen(waiting.max() / BDP, waiting[half:].mean() / BDP, used)
+
+
+def test_pcn_w_keeps_the_rules_in_python_and_in_c() -> None:
+    assert [finding for finding in check(find_scheme("pcn-w")) if not finding.kept] == []
+
+
+@pytest.mark.parametrize("rtts", [1, 2])
+def test_first_burst_is_the_flows_windows(rtts: float) -> None:
+    """Of N windows one BDP is on its way; PCN's is what comes in before CNPs do, here more than twice as much."""
+    made = queue(configured("pcn-w", window_rtts=rtts))
+    assert made.most == pytest.approx(SENDERS * rtts - 1, rel=0.1)
+    assert made.utilisation > (0.93 if rtts == 1 else 0.97)
+    usual = queue(configured("pcn"))
+    assert usual.most > 1.9 * made.most
+    assert made.steady < usual.steady
+
+
+def test_constant_window_leaves_its_queue_standing() -> None:
+    constant = queue(replace(find_scheme("pfc"), name="constant", reaction_point=Constant).configure())
+    assert constant.steady == pytest.approx(2 * SENDERS - 1, rel=0.1)
+    assert queue(configured("pcn-w")).steady < 0.05 * constant.steady
+
+
+def test_run_is_the_same_in_c_and_in_python() -> None:
+    assert queue(configured("pcn-w")) == queue(configured("pcn-w"), in_c=False)
