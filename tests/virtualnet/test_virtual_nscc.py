@@ -54,7 +54,7 @@ def test_incast_ends_without_a_timeout() -> None:
 
 def test_run_is_the_same_with_either_queue_and_form_and_in_c() -> None:
     digests = set()
-    for more in ({}, {"queues": "one"}, {"inplace": False}, {"in_c": False}):
+    for more in ({}, {"queues": "one"}, {"inplace": False}, {"in_c": False}, {"threads": 2}):
         with network(6, size=300_000, **more) as made:
             assert made.run(until_s=0.1, finish=True)
             digests.add((made.totals().digest, *(flow.stats() for flow in made.flows.values())))

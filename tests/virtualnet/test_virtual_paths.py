@@ -130,7 +130,7 @@ def test_marked_path_is_avoided() -> None:
 
 def test_run_is_the_same_with_either_queue_and_form() -> None:
     digests = set()
-    for more in ({}, {"queues": "one"}, {"inplace": False}, {"prefetch": False}):
+    for more in ({}, {"queues": "one"}, {"inplace": False}, {"prefetch": False}, {"threads": 2}):
         made = VirtualNetwork(TREE, windowed(of="dctcp"), reliability=SELECTIVE, paths=PACKET, **more)  # type: ignore[arg-type]
         with with_flows(made, permutation()):
             made.run(until_s=1e-3)

@@ -163,7 +163,7 @@ def test_lossless_class_is_not_trimmed() -> None:
 @pytest.mark.parametrize("kind", [Repeats.SELECTIVE, Repeats.GO_BACK_N])
 def test_run_is_the_same_with_either_queue_and_form(kind: Repeats) -> None:
     digests = set()
-    for more in ({}, {"queues": "one"}, {"inplace": False}):
+    for more in ({}, {"queues": "one"}, {"inplace": False}, {"threads": 2}):
         with network(kind, **more) as made:
             made.run(until_s=2e-3)
             digests.add((made.totals().digest, counts(made), *(flow.stats() for flow in made.flows.values())))

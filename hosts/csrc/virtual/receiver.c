@@ -107,7 +107,7 @@ static void on_data(struct vn_context *context, struct vn_node *node, const stru
     bool last = flow->missing != VN_NEVER && (frame[WIRE_BTH + 1] & WIRE_LAST);
     uint32_t payload = last ? flow->last_payload_bytes : flow->payload_bytes;
     if (__builtin_expect(packet->bytes < WIRE_PAYLOAD + payload, 0)) { /* it was trimmed */
-        context->pool.lost[number]++;
+        vn_count_lost(context, number);
         if (frame[WIRE_BTH] == WIRE_RC_SEND_ONLY) vn_repeat_trimmed(context, number, packet, frame);
         return;
     }

@@ -86,13 +86,18 @@ static inline void vn_packet_free(struct vn_context *context, uint32_t id)
     if (__builtin_expect(--context->packets.in_use == context->packets.full_at, 0)) vn_packets_full(context);
 }
 
+/* Counts a packet of this flow that goes no further. Nodes of several contexts may lose packets of one flow. */
+static inline void vn_count_lost(struct vn_context *context, uint32_t flow)
+{
+    VN_ASSERT(flow < context->pool.n_lost);
+    __atomic_fetch_add(&context->pool.lost[flow], 1, __ATOMIC_RELAXED);
+}
+
 /* Frees a packet that goes no further; its flow counts it. */
 static inline void vn_packet_lose(struct vn_context *context, uint32_t id)
 {
     const struct vn_packet *packet = vn_packet_at(context, id);
-    VN_ASSERT(!packet->data || packet->flow == VN_NONE || packet->flow < context->pool.n_lost);
-    /* Switches of several contexts may lose packets of one flow. */
-    if (packet->data && packet->flow != VN_NONE) __atomic_fetch_add(&context->pool.lost[packet->flow], 1, __ATOMIC_RELAXED);
+    if (packet->data && packet->flow != VN_NONE) vn_count_lost(context, packet->flow);
     vn_packet_free(context, id);
 }
 
