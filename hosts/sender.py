@@ -95,7 +95,7 @@ class SentFlow(NicFlow):
         if self.rp.paths is not None and self.rp.paths.sprays:
             raise SchemeError(
                 f"{configured.scheme.name}: its RP sends a flow's packets over several paths, and receivers here take "
-                "packets in order: use virtual time"
+                "packets in order: use one path (the parameter `paths`), or virtual time"
             )
         self._frames = [ctypes.create_string_buffer(one, len(one)) for one in (frame, last_frame)]
         self.frame, self.last_frame = map(ctypes.addressof, self._frames)

@@ -69,6 +69,16 @@ def test_sender_refuses_rp_with_exact_marks() -> None:
     assert bench.sender.stats() == ()
 
 
+def test_sender_refuses_scheme_that_sprays() -> None:
+    bench = Bench(find_scheme("nscc").configure())
+    with pytest.raises(SchemeError, match=r"nscc: its RP sends .* several paths, .*: use one path"):
+        bench.start()
+    assert bench.sender.stats() == ()
+    one = Bench(find_scheme("nscc").configure({"paths": 1}))
+    one.start()
+    assert len(one.sender.stats()) == 1
+
+
 def test_a_flow_of_a_size_sends_exactly_that() -> None:
     bench = Bench()
     bench.start(size_bytes=10_001)
