@@ -77,20 +77,25 @@ def _hop(hop: Hop, topology: Topology, steps: bool) -> Iterator[str]:
     yield f"  {hop.switch}:{hop.port} {_seconds(hop.received.time_ns)}, {fields['length']} bytes{instance}"
     text = Lines(trace=True)
     if steps:
-        yield from (f"    {line}" for step in hop.steps for _, line in text.of(step))
+        yield from _logged(text, hop.steps)
     else:
         yield from _program(hop.steps)
         if hop.steps[-1].kind == "decided" and hop.steps[-1].fields.get("dropped"):
             yield "    dropped by the program"
     for departure in hop.departures:
         if steps:
-            yield from (f"    {line}" for step in departure.steps for _, line in text.of(step))
+            yield from _logged(text, departure.steps)
         else:
             yield from _program(departure.steps)
         yield f"    {_left(hop, departure, topology)}"
     decided: dict[str, Any] = next((step.fields for step in reversed(hop.steps) if step.kind == "decided"), {})
     if not hop.departures and not decided.get("dropped") and not decided.get("resubmitted"):
         yield "    didn't come to egress: the queue was full, or it waits still"
+
+
+def _logged(text: Lines, steps: Sequence[Step]) -> Iterator[str]:
+    """As a switch's log has them."""
+    yield from (f"    {line}" for step in steps for _, lines in text.of(step) for line in lines.splitlines() if line)
 
 
 def _program(steps: Sequence[Step]) -> Iterator[str]:

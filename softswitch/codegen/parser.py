@@ -330,7 +330,7 @@ class ParserGenerator:
     def _select(self, index: int, state: ParseState) -> list[str]:
         self.e.source = state.source
         if not state.key or not state.transitions:
-            return [*self.trace.step("KEY", index, 1), self._goto(state.default)]
+            return [*self.trace.step("KEY", index, "pos"), self._goto(state.default)]
         lines: list[str] = []
         for i, part in enumerate(state.key):
             lines += self._checks(part.expression)
@@ -343,7 +343,7 @@ class ParserGenerator:
             lines.append(f"uint8_t key[{sum(sizes)}];")
             for i, part in enumerate(state.key):
                 lines += store_key(f"k{i}", modular_kind(part.width, self.e.limbs), sizes[i], sum(sizes[:i]))
-            lines += self.trace.step("KEY", index, 0, "key", sum(sizes))
+            lines += self.trace.step("KEY", index, "pos", "key", sum(sizes))
         for transition in state.transitions:
             lines.append(f"if ({self._test(state.key, transition)}) {self._goto(transition.next_state)}")
         return [*lines, self._goto(state.default)]

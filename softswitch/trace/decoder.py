@@ -17,7 +17,7 @@ _DECISION: Final = struct.Struct("=IIIiiii")
 _QUEUE: Final = struct.Struct("=IIIIIII")
 _NONE: Final = 2**32 - 1
 PIPELINES: Final = ("ingress", "egress")
-CHECKSUM_RESULTS: Final = ("skipped", "updated", "passed", "failed")
+CHECKSUM_RESULTS: Final = ("not updated", "updated", "passed", "failed", "not verified")
 INSTANCES: Final = ("normal", "ingress clone", "egress clone", "coalesced", "recirculated", "replica", "resubmitted")
 
 
@@ -95,7 +95,7 @@ def _fields(program: Program, header_type: int, data: bytes) -> dict[str, str]:
 
 
 def _key(program: Program, a: int, b: int, data: bytes) -> dict[str, Any]:
-    return {"state": program.parser.states[a].name, "key": None if b else data.hex()}
+    return {"state": program.parser.states[a].name, "key": data.hex() or None, "bytes": b}
 
 
 def _parsed(program: Program, a: int, b: int, _data: bytes) -> dict[str, Any]:

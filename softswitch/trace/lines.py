@@ -8,12 +8,14 @@ from typing import Any, Final
 
 from softswitch.trace.decoder import Step
 
+_SKIPPED: Final = {"not updated": "update", "not verified": "verification"}
 _COPIES: Final = 4096  # packets whose copies are numbered, at most
 
 
 class Lines:
-    """The lines of one switch. `trace`: all of them; else those of level debug alone. A copy of a packet has its
-    number, as in BMv2: 0, or from 1 on in the order in which replicas and clones come to egress."""
+    """The lines of one switch. `trace`: all of them; else those of level debug alone. Packets have BMv2's numbers, from
+    0 on, and so have copies: 0, or from 1 on in the order in which replicas and clones come to egress. A table's key
+    has a line for each field."""
 
     def __init__(self, trace: bool) -> None:
         self._trace = trace
@@ -30,7 +32,7 @@ class Lines:
             self._note(step)
         for level, text in _TEXTS[step.kind](step.fields):
             if level == "D" or self._trace:
-                yield level, f"[{step.packet}.{self._copy}] [cxt 0] {text}"
+                yield level, f"[{step.packet - 1}.{self._copy}] [cxt 0] {text}"
 
     def _note(self, step: Step) -> None:
         if step.fields.get("multicast_group") or "clone_session" in step.fields:
@@ -68,18 +70,18 @@ def _key(fields: dict[str, Any]) -> _Texts:
         yield "D", f"Parser state '{fields['state']}' has no switch, going to default next state"
     else:
         yield "D", f"Parser state '{fields['state']}': key is {fields['key']}"
+    yield "T", f"Bytes parsed: {fields['bytes']}"
 
 
 def _parsed(fields: dict[str, Any]) -> _Texts:
-    yield "T", f"Bytes parsed: {fields['bytes']}"
     if fields["error"] != "NoError":
         yield "D", f"Exception while parsing: {fields['error']}"
 
 
 def _checksum(fields: dict[str, Any]) -> _Texts:
     name, result = fields["checksum"], fields["result"]
-    if result == "skipped":
-        yield "T", f"Skipping checksum '{name}' because condition not met"
+    if result in _SKIPPED:
+        yield "T", f"Skipping checksum '{name}' {_SKIPPED[result]} because condition not met"
     elif result == "updated":
         yield "D", f"Updating checksum '{name}'"
     else:
@@ -97,7 +99,7 @@ def _condition(fields: dict[str, Any]) -> _Texts:
 
 def _table(fields: dict[str, Any]) -> _Texts:
     yield "T", f"Applying table '{fields['table']}'"
-    yield "D", "Looking up key:" + "".join(f" {name}: {value}" for name, value in fields["key"].items())
+    yield "D", "Looking up key:\n" + "".join(f"* {name:<20}: {value}\n" for name, value in fields["key"].items())
 
 
 def _entry(fields: dict[str, Any]) -> _Texts:

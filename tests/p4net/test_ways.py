@@ -89,8 +89,8 @@ def test_ways_are_chosen_by_number_place_and_header(capsys: pytest.CaptureFixtur
 def test_steps_are_those_of_a_switch_s_log(capsys: pytest.CaptureFixture[str]) -> None:
     assert run([*TRACE, "--send", "h1,h2", "--steps"]) == 0
     lines = [line.strip() for line in capsys.readouterr().out.splitlines()]
-    assert "[1.0] [cxt 0] Parser 'parser' entering state 'parse_ipv4'" in lines
-    assert "[1.0] [cxt 0] Transmitting packet of size 60 out of port 2" in lines
+    assert "[0.0] [cxt 0] Parser 'parser' entering state 'parse_ipv4'" in lines
+    assert "[0.0] [cxt 0] Transmitting packet of size 60 out of port 2" in lines
 
 
 def test_files_of_switches_are_ways_again(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -88,7 +88,7 @@ def test_trace_distinguishes_replicas(program: Program, tmp_path: Path) -> None:
     lines = [_BMV2_LINE.match(line) for line in process.lines]
     sent = [(line[2], line[3]) for line in lines if line is not None and line[3].startswith("Transmitting")]
     assert sent == [
-        (f"{packet}.{copy}", f"Transmitting packet of size 60 out of port {copy + 1}")
+        (f"{packet - 1}.{copy}", f"Transmitting packet of size 60 out of port {copy + 1}")
         for packet in (1, 2)
         for copy in (1, 2)
     ]

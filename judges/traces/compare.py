@@ -1,0 +1,169 @@
+"""A program's steps beside BMv2's: the same frames, one by one, through both switches, each with its trace in its log.
+
+    compare.py PROGRAM.json COMMANDS CAPTURE          needs simple_switch_grpc and simple_switch_CLI on PATH
+    compare.py --record FILE PROGRAM.json COMMANDS CAPTURE   keeps BMv2's lines
+
+COMMANDS: of simple_switch_CLI; CAPTURE: frames that come in by port 1. Exit code 1: the lines differ; they are shown.
+"""
+
+from __future__ import annotations
+
+import argparse
+import difflib
+import os
+import re
+import shutil
+import signal
+import struct
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterable
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+sys.path[:0] = [path for path in (str(HERE.parents[1]),) if path not in sys.path]
+
+from p4net.traffic import capture  # noqa: E402
+from softswitch.clock import ManualClock  # noqa: E402
+
+PORTS = (1, 2, 3)
+_LINE = re.compile(r"\[[\d:.]+\] \[bmv2\] \[.\] \[thread \d+\] \[(\d+\.\d+)\] \[cxt 0\] (.*)")
+_KEY = re.compile(r"\* (\S+)\s*: (\S+)$")
+# One of the two has these alone.
+_OWN = re.compile(r"Dumping entry|Left queue|Replicating packet|Match key|Action entry: |Cloning packet to egress port")
+LIMIT_S = 60.0
+
+
+def lines_of(text: str) -> list[str]:
+    """The lines of packets, in their order for each packet: number, text. Fields of keys follow their line."""
+    by_packet: dict[str, list[str]] = {}
+    packet, in_key = "", False
+    for line in text.splitlines():
+        if match := _LINE.match(line):
+            packet = match[1]
+            in_key = match[2].startswith("Looking up key")
+            if not _OWN.match(match[2]):
+                by_packet.setdefault(packet, []).append(re.sub(r"^\S*/(?=[^/ ]+\.p4\()", "", match[2]))
+        elif in_key and (match := _KEY.match(line)):
+            by_packet[packet].append(f"key {match[1]} {match[2]}")
+    return [f"{number} {line}" for number in sorted(by_packet, key=_order) for line in by_packet[number]]
+
+
+def _order(number: str) -> tuple[int, ...]:
+    return tuple(map(int, number.split(".")))
+
+
+def ours(program: Path, commands: Path, frames: Iterable[bytes], cli: list[str]) -> str:
+    """The embedded switch's log, on the manual clock."""
+    options = [word for port in PORTS for word in ("-i", str(port))]
+    with tempfile.TemporaryDirectory() as scratch:
+        log = Path(scratch) / "log"
+        process = subprocess.Popen(
+            [
+                *(sys.executable, "-m", "softswitch", str(program), "--clock", "manual", *options, "-L", "trace"),
+                *("--log-file", str(log), "--thrift-port", "0", "--grpc-server-addr", "127.0.0.1:0"),
+            ],
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        assert process.stderr is not None
+        thrift = grpc = ""
+        for line in process.stderr:
+            if "runtime interface" in line:
+                thrift = line.rpartition(":")[2].strip()
+            elif "listening on" in line:
+                grpc = line.split("listening on ")[1].split(",")[0]
+                break
+        try:
+            _configure(cli, thrift, commands)
+            with ManualClock(grpc) as clock:
+                for frame in frames:
+                    clock.send(1, frame)
+                    clock.received()
+        finally:
+            process.send_signal(signal.SIGTERM)
+            process.communicate(timeout=LIMIT_S)
+        return log.read_text()
+
+
+def bmv2(program: Path, commands: Path, frames: Iterable[bytes], cli: list[str]) -> str:
+    """BMv2's log. It reads frames from files, some seconds after its start: so long the commands may take."""
+    with tempfile.TemporaryDirectory() as scratch:
+        folder, kept = Path(scratch), list(frames)
+        for port in PORTS:
+            _write(folder / f"p{port}_in.pcap", kept if port == 1 else [])
+        thrift = str(19000 + os.getpid() % 1000)
+        ports = [word for port in PORTS for word in ("-i", f"{port}@p{port}")]
+        log = folder / "log"
+        with log.open("w") as output:
+            process = subprocess.Popen(
+                [
+                    *("simple_switch_grpc", str(program.resolve()), "--use-files", "5", *ports, "--log-console"),
+                    *("-L", "trace", "--thrift-port", thrift),
+                    *("--", "--grpc-server-addr", f"127.0.0.1:{int(thrift) + 1000}"),
+                ],
+                cwd=folder,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+            )
+        try:
+            _configure(cli, thrift, commands)
+            last = f"[{len(kept) - 1}.0]"
+            end_s = time.monotonic() + LIMIT_S
+            while last not in log.read_text() and process.poll() is None and time.monotonic() < end_s:
+                time.sleep(0.1)
+            time.sleep(1.0)  # what the last one does behind its first line
+        finally:
+            process.send_signal(signal.SIGTERM)
+            process.wait(timeout=LIMIT_S)
+        return log.read_text()
+
+
+def _configure(cli: list[str], port: str, commands: Path) -> None:
+    """Waits for the server, and carries out the commands."""
+    end_s = time.monotonic() + LIMIT_S
+    while True:
+        done = subprocess.run(
+            [*cli, "--thrift-port", port], stdin=commands.open(), capture_output=True, text=True, check=False
+        )
+        if "Could not connect" not in done.stdout + done.stderr:
+            break
+        if time.monotonic() > end_s:
+            raise SystemExit(f"no Thrift server at port {port}: {done.stdout}{done.stderr}")
+        time.sleep(0.1)
+    for word in ("Error", "Invalid", "Traceback"):
+        if word in done.stdout + done.stderr:
+            raise SystemExit(f"{commands}: {done.stdout}{done.stderr}")
+
+
+def _write(path: Path, frames: list[bytes]) -> None:
+    with path.open("wb") as file:
+        file.write(struct.pack("=IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, 65535, 1))
+        for number, frame in enumerate(frames):
+            file.write(struct.pack("=IIII", 0, number * 1000, len(frame), len(frame)) + frame)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("program", type=Path)
+    parser.add_argument("commands", type=Path)
+    parser.add_argument("capture", type=Path)
+    parser.add_argument("--record", type=Path, metavar="FILE")
+    given = parser.parse_args()
+    cli = shutil.which("simple_switch_CLI")
+    if cli is None or shutil.which("simple_switch_grpc") is None:
+        raise SystemExit("simple_switch_grpc and simple_switch_CLI must be on PATH")
+    frames = capture(given.capture).frames
+    theirs = lines_of(bmv2(given.program, given.commands, frames, [cli]))
+    if given.record:
+        given.record.write_text("\n".join(theirs) + "\n")
+    mine = lines_of(ours(given.program, given.commands, frames, [cli]))
+    different = list(difflib.unified_diff(theirs, mine, "BMv2", "softswitch", lineterm="", n=2))
+    print("\n".join(different) if different else f"{len(mine)} lines of {len(frames)} frames are equal")
+    return int(bool(different))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
