@@ -31,8 +31,11 @@ from softswitch.clock import ManualClock  # noqa: E402
 PORTS = (1, 2, 3)
 _LINE = re.compile(r"\[[\d:.]+\] \[bmv2\] \[.\] \[thread \d+\] \[(\d+\.\d+)\] \[cxt 0\] (.*)")
 _KEY = re.compile(r"\* (\S+)\s*: (\S+)$")
-# One of the two has these alone.
-_OWN = re.compile(r"Dumping entry|Left queue|Replicating packet|Match key|Action entry: |Cloning packet to egress port")
+# One of the two has these alone, or in other words: what parsers assign, elements of stacks.
+_OWN = re.compile(
+    r"Dumping entry|Left queue|Replicating packet|Match key|Action entry: |Cloning packet to egress port|Parser set|"
+    r"Executing method|hash\(|Read register|Wrote register|(Action|Primitive) (add_header|\(no source info\))|Extracting (to header stack|header '.*\[)"
+)
 LIMIT_S = 60.0
 
 

@@ -329,7 +329,7 @@ class ParserGenerator:
 
     def _select(self, index: int, state: ParseState) -> list[str]:
         self.e.source = state.source
-        if not state.key or not state.transitions:
+        if not state.key or (not state.transitions and not self.trace.enabled):
             return [*self.trace.step("KEY", index, "pos"), self._goto(state.default)]
         lines: list[str] = []
         for i, part in enumerate(state.key):
