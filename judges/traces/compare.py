@@ -34,7 +34,8 @@ _KEY = re.compile(r"\* (\S+)\s*: (\S+)$")
 # One of the two has these alone, or in other words: what parsers assign, elements of stacks.
 _OWN = re.compile(
     r"Dumping entry|Left queue|Replicating packet|Match key|Action entry: |Cloning packet to egress port|Parser set|"
-    r"Executing method|hash\(|Read register|Wrote register|(Action|Primitive) (add_header|\(no source info\))|Extracting (to header stack|header '.*\[)"
+    r"Executing method|hash\(|Read register|Wrote register|(Action|Primitive) (add_header|\(no source info\))|"
+    r"Extracting (to header stack|header '.*\[)"
 )
 LIMIT_S = 60.0
 
