@@ -1,7 +1,7 @@
-"""A program's steps beside BMv2's: the same frames, one by one, through both switches, each with its trace in its log.
+"""A program beside BMv2: the same frames, one by one, through both switches. The steps in their logs are compared, line
+by line, and the frames that leave, byte by byte.
 
     compare.py PROGRAM.json COMMANDS CAPTURE          needs simple_switch_grpc and simple_switch_CLI on PATH
-    compare.py --record FILE PROGRAM.json COMMANDS CAPTURE   keeps BMv2's lines
 
 COMMANDS: of simple_switch_CLI; CAPTURE: frames that come in by port 1. Exit code 1: the lines differ; they are shown.
 """
@@ -59,8 +59,12 @@ def _order(number: str) -> tuple[int, ...]:
     return tuple(map(int, number.split(".")))
 
 
-def ours(program: Path, commands: Path, frames: Iterable[bytes], cli: list[str]) -> str:
-    """The embedded switch's log, on the manual clock."""
+Found = tuple[str, dict[int, list[bytes]]]
+"""A log, and the frames that left, by port."""
+
+
+def ours(program: Path, commands: Path, frames: Iterable[bytes], cli: list[str]) -> Found:
+    """The embedded switch's, on the manual clock."""
     options = [word for port in PORTS for word in ("-i", str(port))]
     with tempfile.TemporaryDirectory() as scratch:
         log = Path(scratch) / "log"
@@ -74,6 +78,7 @@ def ours(program: Path, commands: Path, frames: Iterable[bytes], cli: list[str])
         )
         assert process.stderr is not None
         thrift = grpc = ""
+        left: dict[int, list[bytes]] = {port: [] for port in PORTS}
         for line in process.stderr:
             if "runtime interface" in line:
                 thrift = line.rpartition(":")[2].strip()
@@ -85,15 +90,16 @@ def ours(program: Path, commands: Path, frames: Iterable[bytes], cli: list[str])
             with ManualClock(grpc) as clock:
                 for frame in frames:
                     clock.send(1, frame)
-                    clock.received()
+                    for one in clock.received():
+                        left[one.port].append(one.data)
         finally:
             process.send_signal(signal.SIGTERM)
             process.communicate(timeout=LIMIT_S)
-        return log.read_text()
+        return log.read_text(), left
 
 
-def bmv2(program: Path, commands: Path, frames: Iterable[bytes], cli: list[str]) -> str:
-    """BMv2's log. It reads frames from files, some seconds after its start: so long the commands may take."""
+def bmv2(program: Path, commands: Path, frames: Iterable[bytes], cli: list[str]) -> Found:
+    """BMv2's. It reads frames from files, some seconds after its start: so long the commands may take."""
     with tempfile.TemporaryDirectory() as scratch:
         folder, kept = Path(scratch), list(frames)
         for port in PORTS:
@@ -122,7 +128,7 @@ def bmv2(program: Path, commands: Path, frames: Iterable[bytes], cli: list[str])
         finally:
             process.send_signal(signal.SIGTERM)
             process.wait(timeout=LIMIT_S)
-        return log.read_text()
+        return log.read_text(), {port: _read(folder / f"p{port}_out.pcap") for port in PORTS}
 
 
 def _configure(cli: list[str], port: str, commands: Path) -> None:
@@ -149,24 +155,39 @@ def _write(path: Path, frames: list[bytes]) -> None:
             file.write(struct.pack("=IIII", 0, number * 1000, len(frame), len(frame)) + frame)
 
 
+def _read(path: Path) -> list[bytes]:
+    """Frames of a file of BMv2, which gives it no link type."""
+    data, at, frames = path.read_bytes(), 24, []
+    while at < len(data):
+        (kept,) = struct.unpack_from("=I", data, at + 8)
+        frames.append(data[at + 16 : at + 16 + kept])
+        at += 16 + kept
+    return frames
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("program", type=Path)
     parser.add_argument("commands", type=Path)
     parser.add_argument("capture", type=Path)
-    parser.add_argument("--record", type=Path, metavar="FILE")
     given = parser.parse_args()
     cli = shutil.which("simple_switch_CLI")
     if cli is None or shutil.which("simple_switch_grpc") is None:
         raise SystemExit("simple_switch_grpc and simple_switch_CLI must be on PATH")
     frames = capture(given.capture).frames
-    theirs = lines_of(bmv2(given.program, given.commands, frames, [cli]))
-    if given.record:
-        given.record.write_text("\n".join(theirs) + "\n")
-    mine = lines_of(ours(given.program, given.commands, frames, [cli]))
-    different = list(difflib.unified_diff(theirs, mine, "BMv2", "softswitch", lineterm="", n=2))
-    print("\n".join(different) if different else f"{len(mine)} lines of {len(frames)} frames are equal")
-    return int(bool(different))
+    log, theirs = bmv2(given.program, given.commands, frames, [cli])
+    text, mine = ours(given.program, given.commands, frames, [cli])
+    pairs = [(lines_of(log), lines_of(text), "steps"), (_shown(theirs), _shown(mine), "frames that leave")]
+    wrong = 0
+    for a, b, what in pairs:
+        different = list(difflib.unified_diff(a, b, f"BMv2, {what}", f"softswitch, {what}", lineterm="", n=2))
+        print("\n".join(different) if different else f"{len(b)} {what} of {len(frames)} frames are equal")
+        wrong += bool(different)
+    return int(wrong > 0)
+
+
+def _shown(left: dict[int, list[bytes]]) -> list[str]:
+    return [f"port {port}: {frame.hex()}" for port, frames in left.items() for frame in frames]
 
 
 if __name__ == "__main__":
