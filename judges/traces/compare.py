@@ -99,7 +99,7 @@ def ours(program: Path, commands: Path, frames: Iterable[bytes], cli: list[str])
 
 
 def bmv2(program: Path, commands: Path, frames: Iterable[bytes], cli: list[str]) -> Found:
-    """BMv2's. It reads frames from files, some seconds after its start: so long the commands may take."""
+    """BMv2's. It reads frames from files, some seconds after its start: the time that the commands have."""
     with tempfile.TemporaryDirectory() as scratch:
         folder, kept = Path(scratch), list(frames)
         for port in PORTS:
