@@ -43,7 +43,8 @@ double vn_flow_group_sum(const struct vn_context *context, uint32_t number, enum
         uint32_t left = 0;
         for (uint32_t i = 0; i < group->n; i++) {
             const struct vn_flow *flow = &rdma->flows[group->flows[i]];
-            if (flow->complete != VN_NEVER && flow->ended != VN_NEVER) add(group->complete, flow); /* they stay so: nothing more is sent, or taken */
+            if (flow->complete != VN_NEVER && flow->ended != VN_NEVER)
+                add(group->complete, flow); /* they stay so: nothing more is sent, or taken */
             else group->flows[left++] = group->flows[i];
         }
         group->n = left;
