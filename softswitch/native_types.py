@@ -9,14 +9,20 @@ PRIORITIES: Final = 8
 
 
 class CounterCell(ctypes.Structure):
+    """struct sw_counter."""
+
     _fields_ = [("packets", ctypes.c_uint64), ("bytes", ctypes.c_uint64)]
 
 
 class MeterCell(ctypes.Structure):
+    """struct sw_meter_config."""
+
     _fields_ = [(name, ctypes.c_uint64) for name in ("cir", "cburst", "pir", "pburst")]
 
 
 class PortStatsRecord(ctypes.Structure):
+    """struct sw_port_stats."""
+
     _fields_ = [
         *(
             (name, ctypes.c_uint64)
@@ -49,10 +55,14 @@ class TrimmingRecord(ctypes.Structure):
 
 
 class ReplicaRecord(ctypes.Structure):
+    """struct sw_replica."""
+
     _fields_ = [("port", ctypes.c_uint16), ("instance", ctypes.c_uint16)]
 
 
 class EventHeader(ctypes.Structure):
+    """struct sw_event."""
+
     _fields_ = [
         ("kind", ctypes.c_uint32),
         ("id", ctypes.c_uint32),

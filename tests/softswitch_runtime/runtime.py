@@ -5,58 +5,21 @@ from __future__ import annotations
 import ctypes
 import time
 from collections.abc import Callable
-from ctypes import Structure, byref, c_char_p, c_int, c_int32, c_int64, c_uint8, c_uint16, c_uint32, c_uint64
+from ctypes import byref, c_char_p, c_int, c_int32, c_int64, c_uint16, c_uint32, c_uint64
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from softswitch.codegen.build import build_runtime, build_source
+from softswitch.native_types import CounterCell as Counter
+from softswitch.native_types import EventHeader as Event
+from softswitch.native_types import PortStatsRecord as PortStats
+from softswitch.native_types import ReplicaRecord as Replica
 
 PROGRAMS = Path(__file__).with_name("programs")
 DROP_PORT = 511
 HANG_S = 60  # only what never happens takes so long
 PACKET_IN, DIGEST, LOG, NOTICE = 1, 2, 3, 4
-
-
-class PortStats(Structure):
-    """struct sw_port_stats."""
-
-    _fields_ = (
-        ("rx_packets", c_uint64),
-        ("rx_bytes", c_uint64),
-        ("tx_packets", c_uint64),
-        ("tx_bytes", c_uint64),
-        ("rx_dropped", c_uint64),
-        ("tx_dropped", c_uint64),
-        ("queue_dropped", c_uint64),
-        ("queue_packets", c_uint32 * 8),
-        ("in_flight", c_uint32),
-        ("up", c_uint8),
-    )
-
-
-class Counter(Structure):
-    """struct sw_counter."""
-
-    _fields_ = (("packets", c_uint64), ("bytes", c_uint64))
-
-
-class MeterConfig(Structure):
-    """struct sw_meter_config."""
-
-    _fields_ = (("cir", c_uint64), ("cburst", c_uint64), ("pir", c_uint64), ("pburst", c_uint64))
-
-
-class Replica(Structure):
-    """struct sw_replica."""
-
-    _fields_ = (("port", c_uint16), ("instance", c_uint16))
-
-
-class Event(Structure):
-    """struct sw_event."""
-
-    _fields_ = (("kind", c_uint32), ("id", c_uint32), ("length", c_uint32), ("now_ns", c_uint64))
 
 
 @lru_cache(maxsize=1)

@@ -1,0 +1,54 @@
+"""Structures that Python and C share have one layout: where they differ, C writes beyond Python's memory."""
+
+from __future__ import annotations
+
+import ctypes
+import subprocess
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+import lab.virtual.native
+import softswitch.native_types
+import virtualnet.native
+from softswitch.cache.objects import compiler
+
+ROOT = Path(__file__).resolve().parents[1]
+MODULES = {
+    softswitch.native_types: ("switch.h", "trim.h"),
+    virtualnet.native: ("virtualnet.h", "trim.h"),
+    lab.virtual.native: ("virtual/api.h",),
+}
+"""Modules with structures, each named in its docstring, and the headers that have them."""
+
+
+def structures(module: ModuleType) -> list[type[ctypes.Structure]]:
+    return [
+        one
+        for one in vars(module).values()
+        if isinstance(one, type) and issubclass(one, ctypes.Structure) and one.__module__ == module.__name__
+    ]
+
+
+@pytest.mark.parametrize("module", MODULES, ids=lambda module: module.__name__)
+def test_structures_have_the_layout_of_c(module: ModuleType, tmp_path: Path) -> None:
+    found = structures(module)
+    assert found
+    lines = [f'#include "{header}"' for header in MODULES[module]]
+    for one in found:
+        name = (one.__doc__ or "").rstrip(".")
+        assert name.startswith("struct "), one
+        places = {field[0]: getattr(one, field[0]) for field in one._fields_}
+        lines.append(f'_Static_assert(sizeof({name}) == {ctypes.sizeof(one)}, "{name}");')
+        lines += [
+            f'_Static_assert(__builtin_offsetof({name}, {field}) == {place.offset}, "{name}.{field}");'
+            for field, place in places.items()
+        ]
+    source = tmp_path / "records.c"
+    source.write_text("\n".join(lines) + "\n")
+    folders = [f"-I{ROOT / folder / 'csrc'}" for folder in ("softswitch", "hosts", "virtualnet")]
+    done = subprocess.run(
+        [*compiler(), "-fsyntax-only", *folders, str(source)], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
