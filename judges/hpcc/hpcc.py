@@ -1,0 +1,303 @@
+"""HPCC's ns-3 simulation (SIGCOMM'19: alibaba-edu's repository) beside virtual time: the same flows on the same paths.
+
+    python judges/hpcc/hpcc.py draw mix/fat.txt flow.txt --workload FbHdp --load 0.3 --duration 1ms --incast 60
+    python judges/hpcc/hpcc.py run mix/fat.txt flow.txt OUT
+    PATHS=OUT/paths.txt build/scratch/third config.txt
+    python judges/hpcc/hpcc.py compare mix/fat.txt OUT/fct.txt fct.txt
+
+`run` has what run.py sets for NICs of 100 Gb/s: a buffer of 32 MiB by HPCC's rule, K by rate, DCQCN. It writes each
+flow's completion time at the receiver as HPCC's fct.txt has it at the sender, and the paths for ns-3: SRC DST SPORT
+SWITCH NEXT by numbers of nodes. README.md has the changes of ns-3 that read them.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+import resource
+import sys
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+ROOT = Path(__file__).resolve().parents[2]
+if str(ROOT) not in sys.path:
+    sys.path.insert(0, str(ROOT))
+
+from experiments.traffic.flow_files import read_flows  # noqa: E402
+from experiments.traffic.spec import draw, parse_spec  # noqa: E402
+from hosts.algorithms import find_scheme  # noqa: E402
+from lab.virtual import VirtualNetwork  # noqa: E402
+from lab.virtual.paths import write_paths  # noqa: E402
+from softswitch.units import quantity  # noqa: E402
+from topologies.buffers import hpcc_buffer  # noqa: E402
+from topologies.ecn import EcnThresholds  # noqa: E402
+from topologies.errors import LabError  # noqa: E402
+from topologies.formats.hpcc import numbered  # noqa: E402
+from topologies.found import find_topology  # noqa: E402
+from topologies.model import FlowSpec, Topology  # noqa: E402
+
+FIRST_PORT, NORMAL, INCAST = 10000, 100, 200
+START_S = 2.0
+"""Of ns-3's runs."""
+NS3_HEADERS, ACK_BYTES = 48, 60
+"""Bytes of ns-3's data packets beside 1,000 of payload; its ACKs."""
+K_BYTES_PER_GBPS, P_MAX = (4e3, 16e3), 0.2
+"""RED's K_min and K_max in run.py: 400 and 1,600 KB at 100 Gb/s."""
+PAYLOAD = 1000
+PERCENTILES = (50, 95, 99)
+SIZES = ((10e3, "<= 10K"), (100e3, "10K-100K"), (1e6, "100K-1M"), (10e6, "1M-10M"), (math.inf, "> 10M"))
+
+
+def network(file: Path, buffer_bytes: float = 32 * 2**20) -> Topology:
+    """HPCC's topology with its switches."""
+    topology = find_topology(str(file)).build({})
+    nic_bps = min(topology.link_at(host.name, 0).rate_bps for host in topology.hosts)
+    rates = sorted({link.rate_bps for link in topology.links})
+    ecn = tuple(EcnThresholds(*(k * rate / 1e9 for k in K_BYTES_PER_GBPS), P_MAX, rate) for rate in rates)
+    switches = []
+    for switch in topology.switches:
+        links = {port: topology.link_at(switch.name, port) for port in topology.ports(switch.name)}
+        ports = {port: (link.rate_bps, link.delay_s) for port, link in links.items()}
+        switches.append(replace(switch, buffer=hpcc_buffer(buffer_bytes, ports, nic_bps), ecn=ecn))
+    return replace(topology, switches=tuple(switches))
+
+
+def draw_flows(file: Path, out: Path, workload: str, load: float, duration_s: float, incast: int, seed: int) -> None:
+    """HPCC's flow.txt of Poisson arrivals until `duration_s`, with three in-casts of `incast` senders, 500 KB each."""
+    topology = find_topology(str(file)).build({})
+    spec = parse_spec(str(file), workload)
+    count = 1000
+    while (flows := draw(spec, topology, seed, load, count, PAYLOAD))[-1].start_s < duration_s:
+        count *= 2
+    flows = [flow for flow in flows if flow.start_s < duration_s]
+    if incast:
+        random = np.random.default_rng([seed, incast])
+        names = [host.name for host in topology.hosts]
+        for at in (0.25, 0.5, 0.75):
+            target, *senders = random.choice(names, incast + 1, replace=False).tolist()
+            flows += [FlowSpec(0, one, target, at * duration_s, 500_000, group="incast") for one in senders]
+    flows.sort(key=lambda flow: flow.start_s)
+    numbers = numbered(topology)
+    lines = [
+        f"{numbers[one.src]} {numbers[one.dst]} 3 {INCAST if one.group else NORMAL} {one.size_bytes} "
+        f"{START_S + one.start_s:.9f}"
+        for one in flows
+    ]
+    out.write_text("\n".join([str(len(lines)), *lines, ""]))
+
+
+def source_ports(flows: Sequence[FlowSpec]) -> list[int]:
+    """Of each flow, as ns-3 counts them by pairs of hosts."""
+    seen: Counter[tuple[str, str]] = Counter()
+    ports = []
+    for flow in flows:
+        ports.append(FIRST_PORT + seen[flow.src, flow.dst])
+        seen[flow.src, flow.dst] += 1
+    return ports
+
+
+class Written(NamedTuple):
+    """A line of flow.txt beside what `read_flows` has of it."""
+
+    kind: int
+    start_s: float
+
+
+def written(flows_file: Path) -> list[Written]:
+    rows = (line.split() for line in flows_file.read_text().splitlines()[1:])
+    return [Written(int(row[3]), float(row[5])) for row in rows if row]
+
+
+class Trail:
+    """The links between two hosts: rates and delays."""
+
+    def __init__(self, topology: Topology, src: str, dst: str) -> None:
+        self.links = [topology.link_at(end.node, end.port) for end in topology.path(src, dst)]
+
+    def back_s(self) -> float:
+        """How long an ACK takes in the empty network."""
+        return sum(link.delay_s + ACK_BYTES * 8 / link.rate_bps for link in self.links)
+
+    def ideal_s(self, size_bytes: int, header_bytes: int) -> float:
+        """The completion time at the receiver in the empty network, store and forward. No link is slower than the first
+        one, so that full packets wait nowhere; the last packet may wait for the one before it."""
+        packets = -(-size_bytes // PAYLOAD)
+        full, last = ((size + header_bytes) * 8 for size in (PAYLOAD, size_bytes - (packets - 1) * PAYLOAD))
+        first = self.links[0]
+        full_s = (packets - 2) * full / first.rate_bps  # when the last full packet, the last packet is there whole
+        last_s = (packets - 1) * full / first.rate_bps
+        for link in self.links:
+            full_s += full / link.rate_bps
+            last_s = max(last_s, full_s if packets > 1 else 0.0) + last / link.rate_bps
+            full_s, last_s = full_s + link.delay_s, last_s + link.delay_s
+        return last_s
+
+
+class Trails:
+    def __init__(self, topology: Topology) -> None:
+        self._topology = topology
+        self._found: dict[tuple[str, str], Trail] = {}
+
+    def between(self, src: str, dst: str) -> Trail:
+        if (src, dst) not in self._found:
+            self._found[src, dst] = Trail(self._topology, src, dst)
+        return self._found[src, dst]
+
+
+def run(file: Path, flows_file: Path, out: Path, scheme: str, settings: Mapping[str, float], seed: int) -> str:
+    """Writes fct.txt, paths.csv and paths.txt; returns what the run counted."""
+    topology, flows, rows = network(file), read_flows(flows_file), written(flows_file)
+    out.mkdir(parents=True, exist_ok=True)
+    with VirtualNetwork(topology, find_scheme(scheme).configure(settings), seed=seed) as net:
+        for flow in flows:
+            net.add_flow(flow)
+        net.log_paths()
+        before_s = resource.getrusage(resource.RUSAGE_SELF).ru_utime
+        net.run(until_s=1.0, finish=True)
+        cpu_s = resource.getrusage(resource.RUSAGE_SELF).ru_utime - before_s
+        paths = net.paths()
+        done = [net.flows[flow.id].stats().complete_s for flow in flows]
+        links = [net.link_stats(one.name, port) for one in topology.switches for port in topology.ports(one.name)]
+        buffers = [net.buffer_stats(one.name) for one in topology.switches]
+        totals = net.totals()
+    write_paths(out / "paths.csv", topology, paths)
+    numbers, trails = numbered(topology), Trails(topology)
+    hops, fcts = [], []
+    for flow, row, port, done_s in zip(flows, rows, source_ports(flows), done, strict=True):
+        src, dst = numbers[flow.src], numbers[flow.dst]
+        for end in paths[flow.id]:
+            next_hop = numbers[topology.peer(end.node, end.port).node]
+            hops.append(f"{src} {dst} {port} {numbers[end.node]} {next_hop}\n")
+        if done_s is not None:
+            fct_ns = round((done_s - flow.start_s + trails.between(flow.src, flow.dst).back_s()) * 1e9)
+            start_ns = round(row.start_s * 1e9)
+            ends = f"{_address(src):08x} {_address(dst):08x}"
+            fcts.append(f"{ends} {port} {row.kind} {flow.size_bytes} {start_ns} {fct_ns} 0\n")
+    (out / "paths.txt").write_text("".join(hops))
+    (out / "fct.txt").write_text("".join(fcts))
+    return (
+        f"{totals.unfinished} flows unfinished, PAUSE {sum(link.pause for link in links)}, RESUME "
+        f"{sum(link.resume for link in links)}, paused {1e3 * sum(link.paused_s for link in links):.2f} ms, most of "
+        f"pool {max(one.used_max_bytes for one in buffers)}, of headroom "
+        f"{max(one.headroom_max_bytes for one in buffers)}, CPU {cpu_s:.2f} s, digest {totals.digest:x}"
+    )
+
+
+def _address(node: int) -> int:
+    return 0x0B000001 + (node // 256 << 16) + (node % 256 << 8)
+
+
+class Flow(NamedTuple):
+    kind: int
+    size_bytes: int
+    slowdown: float
+
+
+def read_fct(file: Path, topology: Topology, header_bytes: int) -> dict[tuple[str, ...], Flow]:
+    """Slowdown at the receiver over the empty network, by pair of hosts, port and start."""
+    names = {number: name for name, number in numbered(topology).items()}
+    trails = Trails(topology)
+    found = {}
+    for line in file.read_text().splitlines():
+        src, dst, port, kind, size, start, fct, _ = line.split()
+        trail = trails.between(*(names[int(end, 16) >> 8 & 0xFFFF] for end in (src, dst)))
+        fct_s = int(fct) * 1e-9 - trail.back_s()
+        slowdown = fct_s / trail.ideal_s(int(size), header_bytes)
+        found[src, dst, port, start] = Flow(int(kind), int(size), slowdown)
+    return found
+
+
+def compare(file: Path, ours: Path, theirs: Path) -> list[str]:
+    """Rows of a Markdown table: percentiles of slowdown in ns-3, here, and the difference in %."""
+    topology = find_topology(str(file)).build({})
+    here, there = read_fct(ours, topology, 58), read_fct(theirs, topology, NS3_HEADERS)
+    both = [flow for flow in there if flow in here]
+    if len(both) < 2:
+        raise ValueError(f"{ours} and {theirs} have {len(both)} flows in common: give results of one flow.txt")
+    lines = ["| flows | number | ns-3 | here | difference, % |", "| --- | --- | --- | --- | --- |"]
+    least = 0.0
+    for most, name in (*((math.inf, "all"),), *SIZES):
+        chosen = [
+            one for one in both if (name == "all" or least < there[one].size_bytes <= most) and _normal(there, one)
+        ]
+        least = most if name != "all" else 0.0
+        lines += _row(name, chosen, there, here)
+    lines += _row("in-casts", [one for one in both if not _normal(there, one)], there, here)
+    ratios = np.array([here[one].slowdown / there[one].slowdown for one in both])
+    logs = [np.log([flows[one].slowdown for one in both]) for flows in (here, there)]
+    lines.append(
+        f"\n{len(both)} flows in both, {len(there) - len(both)} in ns-3 alone, {len(here) - len(both)} here alone; "
+        f"here / ns-3 of a flow p5, p50, p95: {', '.join(f'{x:.3f}' for x in np.percentile(ratios, (5, 50, 95)))}; "
+        f"correlation of their logarithms {np.corrcoef(*logs)[0, 1]:.3f}"
+    )
+    return lines
+
+
+def _normal(flows: Mapping[tuple[str, ...], Flow], one: tuple[str, ...]) -> bool:
+    return flows[one].kind == NORMAL
+
+
+def _row(
+    name: str,
+    chosen: Sequence[tuple[str, ...]],
+    there: Mapping[tuple[str, ...], Flow],
+    here: Mapping[tuple[str, ...], Flow],
+) -> list[str]:
+    if not chosen:
+        return []
+    a, b = (_percentiles([flows[one].slowdown for one in chosen]) for flows in (there, here))
+    texts = [" / ".join(f"{x:.3f}" for x in side) for side in (a, b)]
+    return [
+        f"| {name} | {len(chosen)} | {texts[0]} | {texts[1]} | {' / '.join(f'{x:+.1f}' for x in 100 * (b / a - 1))} |"
+    ]
+
+
+def _percentiles(values: Sequence[float]) -> NDArray[np.float64]:
+    return np.asarray(np.percentile(values, PERCENTILES))
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    commands = parser.add_subparsers(dest="command", required=True)
+    one = commands.add_parser("draw", help="a flow.txt")
+    one.add_argument("topology", type=Path)
+    one.add_argument("out", type=Path)
+    one.add_argument("--workload", default="FbHdp")
+    one.add_argument("--load", type=float, default=0.3)
+    one.add_argument("--duration", default="1ms")
+    one.add_argument("--incast", type=int, default=0, help="senders of each of three in-casts (default: none)")
+    one.add_argument("--seed", type=int, default=1)
+    one = commands.add_parser("run", help="the flows in virtual time")
+    one.add_argument("topology", type=Path)
+    one.add_argument("flows", type=Path)
+    one.add_argument("out", type=Path)
+    one.add_argument("--scheme", default="dcqcn-ns3")
+    one.add_argument("--param", action="append", default=[], help="NAME=NUMBER of the scheme, in SI units")
+    one.add_argument("--seed", type=int, default=1)
+    one = commands.add_parser("compare", help="a table")
+    one.add_argument("topology", type=Path)
+    one.add_argument("ours", type=Path)
+    one.add_argument("theirs", type=Path)
+    of = parser.parse_args(arguments)
+    try:
+        if of.command == "draw":
+            draw_flows(of.topology, of.out, of.workload, of.load, quantity("time", of.duration), of.incast, of.seed)
+        elif of.command == "run":
+            settings = {name: float(value) for name, _, value in (text.partition("=") for text in of.param)}
+            print(run(of.topology, of.flows, of.out, of.scheme, settings, of.seed))
+        else:
+            print("\n".join(compare(of.topology, of.ours, of.theirs)))
+    except (LabError, OSError, ValueError) as error:
+        print(error, file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

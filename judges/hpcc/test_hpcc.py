@@ -1,0 +1,87 @@
+"""The judge's own parts: a drawn run, its files as HPCC's simulation has them, and the table of two results."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+
+import hpcc
+
+from topologies.found import find_topology
+
+# Two ToRs of two hosts, 100 Gb/s, and two spines behind them, 400 Gb/s.
+NETWORK = """8 4 8
+4 5 6 7
+0 4 100Gbps 1000ns 0
+1 4 100Gbps 1000ns 0
+2 5 100Gbps 1000ns 0
+3 5 100Gbps 1000ns 0
+4 6 400Gbps 1000ns 0
+4 7 400Gbps 1000ns 0
+5 6 400Gbps 1000ns 0
+5 7 400Gbps 1000ns 0
+"""
+
+
+@pytest.fixture
+def network(tmp_path: Path) -> Path:
+    (tmp_path / "small.txt").write_text(NETWORK)
+    return tmp_path / "small.txt"
+
+
+def test_network_has_hpccs_buffers_and_thresholds(network: Path) -> None:
+    tor = hpcc.network(network).switch("s4")
+    assert tor.buffer is not None
+    assert [(one.alpha, one.headroom_bytes) for one in tor.buffer.shares[:4]] == [(1 / 8, 37_500)] * 2 + [
+        (0.5, 150_000)
+    ] * 2
+    assert [(one.k_min_bytes, one.k_max_bytes, one.rate_bps) for one in tor.ecn] == [
+        (400e3, 1600e3, 100e9),
+        (1600e3, 6400e3, 400e9),
+    ]
+
+
+def test_run_writes_each_flows_time_and_path(network: Path, tmp_path: Path) -> None:
+    flows, out = tmp_path / "flow.txt", tmp_path / "out"
+    assert hpcc.main(["draw", str(network), str(flows), "--duration", "200us", "--incast", "3"]) == 0
+    assert hpcc.main(["run", str(network), str(flows), str(out)]) == 0
+    count = int(flows.read_text().split()[0])
+    lines = (out / "fct.txt").read_text().splitlines()
+    assert len(lines) == count > 9
+    assert sum(line.split()[3] == "200" for line in lines) == 9
+    keys = {tuple(line.split()[:3]) for line in lines}
+    assert len(keys) == count
+    hops = [tuple(map(int, line.split())) for line in (out / "paths.txt").read_text().splitlines()]
+    between = [hop for hop in hops if hop[3] in (4, 5) and hop[4] in (6, 7)]
+    assert {hop[4] for hop in between} == {6, 7}
+    rows = hpcc.compare(network, out / "fct.txt", out / "fct.txt")
+    assert f"{count} flows in both, 0 in ns-3 alone" in rows[-1]
+
+
+def test_slowdown_in_the_empty_network_is_one(network: Path, tmp_path: Path) -> None:
+    """Of a line as ns-3 writes it, with an ACK's way back, and of a run here."""
+    flows, out = tmp_path / "flow.txt", tmp_path / "out"
+    flows.write_text("2\n0 3 3 100 2500 2.000000000\n1 0 3 100 700 2.001000000\n")
+    assert hpcc.main(["run", str(network), str(flows), str(out)]) == 0
+    topology = find_topology(str(network)).build({})
+    assert [one.slowdown for one in hpcc.read_fct(out / "fct.txt", topology, 58).values()] == pytest.approx(
+        [1, 1], abs=2e-3
+    )
+    # 748 bytes over two links of 100 Gb/s and 1 us, and an ACK of 60 bytes back.
+    fct_ns = round(2 * (1000 + 748 * 0.08) + 2 * (1000 + 60 * 0.08))
+    (tmp_path / "ns3.txt").write_text(f"0b000101 0b000001 10000 100 700 2001000000 {fct_ns} 4120\n")
+    found = hpcc.read_fct(tmp_path / "ns3.txt", topology, 48)
+    assert [one.slowdown for one in found.values()] == pytest.approx([1], abs=1e-3)
+    with pytest.raises(ValueError, match="1 flows in common"):
+        hpcc.compare(network, out / "fct.txt", tmp_path / "ns3.txt")
+
+
+def test_file_that_is_missing_is_reported_in_a_line(
+    network: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert hpcc.main(["run", str(network), str(tmp_path / "none.txt"), str(tmp_path / "out")]) == 1
+    assert capsys.readouterr().err.count("\n") == 1
