@@ -1,4 +1,4 @@
-"""A switch's shared buffer: what the classes of its ports have of it.
+"""A switch's buffers: one at each output, or one that the classes of all ports share.
 
 Python's standard library only: Mininet's own command loads topologies with the system's Python.
 """
@@ -11,6 +11,18 @@ from topologies.errors import TopologyError
 from topologies.lossless import CLASSES
 
 MOST_BYTES = 2**32 - 1
+
+
+@dataclass(frozen=True)
+class OutputBuffer:
+    """A buffer at each output, behind the switch's fabric. `size_bytes`: of a port and class. The fabric
+    carries `speed_up` times the rate to it that the port has at the start. `latency_s`: through the fabric. `reliable`:
+    the input keeps a packet's bytes until the output has begun to send it."""
+
+    size_bytes: float = 150e3
+    speed_up: float = 1.6
+    latency_s: float = 1e-6
+    reliable: bool = False
 
 
 @dataclass(frozen=True)

@@ -15,12 +15,14 @@ from functools import cached_property
 from types import MappingProxyType
 
 from topologies import lossless, naming
+from topologies.buffers import OutputBuffer as OutputBuffer
 from topologies.buffers import SharedBuffer
 from topologies.ecn import EcnThresholds
 from topologies.errors import TopologyError as TopologyError
 from topologies.flow_order import in_order
 from topologies.lossless import CREDITS, PFC
 from topologies.paths import Block, Paths, Ways, blocks
+from topologies.schedules import Schedule
 from topologies.trails import Trail, Trails
 
 Value = int | float | str
@@ -42,24 +44,13 @@ class Host:
 
 
 @dataclass(frozen=True)
-class OutputBuffer:
-    """A buffer at each output, behind the switch's fabric. `size_bytes`: of a port and class. `speed_up`: the fabric
-    carries so many times the rate to it that the port has at the start. `latency_s`: through the fabric. `reliable`:
-    the input keeps a packet's bytes until the output has begun to send it."""
-
-    size_bytes: float = 150e3
-    speed_up: float = 1.6
-    latency_s: float = 1e-6
-    reliable: bool = False
-
-
-@dataclass(frozen=True)
 class Switch:
     """`arbitration`: how packets of a class, from different inputs, share an output. "fifo": in the order of their
     arrival, an output-queued switch. "round robin": over input ports, a packet each, a switch with virtual output
     queues. `output`: None where packets leave as soon as their turn comes. `buffer`: None where each class of a port
     has PFC's thresholds of the topology for itself. All other than these: in virtual time alone. `ecn`: RED's
-    thresholds of ports to which one of them applies, instead of the scheme's; the first such one counts."""
+    thresholds of ports to which one of them applies, instead of the scheme's; the first such one counts. `schedules`:
+    likewise how ports serve classes, in virtual time alone; the others have strict priorities."""
 
     name: str
     device_id: int
@@ -67,6 +58,10 @@ class Switch:
     output: OutputBuffer | None = None
     buffer: SharedBuffer | None = None
     ecn: tuple[EcnThresholds, ...] = ()
+    schedules: tuple[Schedule, ...] = ()
+
+    def schedule(self, port: int) -> Schedule | None:
+        return next((one for one in self.schedules if one.port in (None, port)), None)
 
 
 @dataclass(frozen=True)
@@ -366,6 +361,8 @@ def _validate(topology: Topology) -> None:
                 f"{switch.name}: output buffers of {buffer.size_bytes:g} bytes hold no frame of mtu_bytes, "
                 f"{topology.number('mtu_bytes'):g}"
             )
+        if switch.schedules and switch.output is not None:
+            raise TopologyError(f"{switch.name}: output buffers serve classes by strict priority alone")
         if switch.buffer is not None and (switch.output is not None or topology.flow_control != PFC):
             raise TopologyError(f"{switch.name}: a shared buffer is there with PFC, and without output buffers")
     try:

@@ -8,6 +8,7 @@ from typing import Any
 from topologies.buffers import Share, SharedBuffer
 from topologies.ecn import EcnThresholds
 from topologies.model import Endpoint, FlowSpec, Host, Link, OutputBuffer, Switch, Topology
+from topologies.schedules import Schedule
 
 
 def to_dict(topology: Topology) -> dict[str, Any]:
@@ -43,4 +44,5 @@ def _switch(raw: dict[str, Any]) -> Switch:
         shares = tuple(Share(**share) for share in raw["buffer"]["shares"])
         made["buffer"] = SharedBuffer(raw["buffer"]["size_bytes"], shares)
     made["ecn"] = tuple(EcnThresholds(**one) for one in raw.get("ecn", ()))
+    made["schedules"] = tuple(Schedule(tuple(one["weights"]), one["port"]) for one in raw.get("schedules", ()))
     return Switch(**made)

@@ -191,6 +191,7 @@ _SIGNATURES: dict[str, tuple[Any, list[Any]]] = {
     "vn_store_whole": (_int, [_u32]),
     "vn_set_queue": (_int, [_u32, _u32, _u32, _u64]),
     "vn_set_trimming": (_int, [_u32, ctypes.POINTER(Trimming)]),
+    "vn_set_weights": (_int, [_u32, ctypes.c_uint16 * CLASSES]),
     "vn_now": (_u64, []),
     "vn_add_link": (_i64, [_u32, _u16, _u32, _u16, _u64, _u64]),
     "vn_set_link": (_int, [_u32, _u64, _bool]),

@@ -181,6 +181,11 @@ class TimedNetwork(LinkSources, Frames, SharedBuffers):
         raw = native.Trimming(trimming.size, trimming.dscp_value, trimming.queue_index, mask, trimming.weight)
         self._check(self._library.vn_set_trimming(self._changing(), self.link(switch, port), ctypes.byref(raw)))
         self.set_queue(switch, port, trimming.queue_index, depth=depth)
+    def set_weights(self, switch: str, port: int, weights: Sequence[int]) -> None:
+        """By class: a port serves those with a weight by deficit round robin, behind the others (0), which are strict.
+        When all else is set. Raises VirtualError."""
+        of = (ctypes.c_uint16 * native.CLASSES)(*weights)
+        self._check(self._library.vn_set_weights(self._changing(), self.link(switch, port), of))
 
     def link(self, node: str, port: int) -> int:
         """Returns the engine's number of the direction that leaves `node` by `port`, for `call`."""

@@ -200,16 +200,16 @@ class Flow(NamedTuple):
 
 
 def read_fct(file: Path, topology: Topology, header_bytes: int) -> dict[tuple[str, ...], Flow]:
-    """Slowdown at the receiver over the empty network, by pair of hosts, port and start."""
+    """Slowdown at the receiver over the empty network, by pair of hosts and port."""
     names = {number: name for name, number in numbered(topology).items()}
     trails = Trails(topology)
     found = {}
     for line in file.read_text().splitlines():
-        src, dst, port, kind, size, start, fct, _ = line.split()
+        src, dst, port, kind, size, _, fct, _ = line.split()
         trail = trails.between(*(names[int(end, 16) >> 8 & 0xFFFF] for end in (src, dst)))
         fct_s = int(fct) * 1e-9 - trail.back_s()
         slowdown = fct_s / trail.ideal_s(int(size), header_bytes)
-        found[src, dst, port, start] = Flow(int(kind), int(size), slowdown)
+        found[src, dst, port] = Flow(int(kind), int(size), slowdown)
     return found
 
 

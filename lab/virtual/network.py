@@ -290,3 +290,8 @@ class VirtualNetwork(TimedNetwork, Sources):
             shared = self.topology.switch(name).buffer
             if shared is not None:
                 self.share_buffer(name, shared, self.topology.lossless_classes)
+        for switch in self.topology.switches:  # behind all that is built
+            for number in self.topology.ports(switch.name):
+                schedule = switch.schedule(number)
+                if schedule is not None:
+                    self.set_weights(switch.name, number, schedule.weights)

@@ -26,6 +26,7 @@ TABLES: Mapping[str, Mapping[str, Field]] = {
     "buffer": pcn.BUFFER,
     "share": pcn.SHARE,
     "ecn": pcn.ECN,
+    "schedule": pcn.SCHEDULE,
     "defaults": pcn.DEFAULTS,
     "link": pcn.LINK,
     "flow": pcn.FLOW,
@@ -70,7 +71,8 @@ def allowed(schema: Mapping[str, Any]) -> st.SearchStrategy[Any]:
         case "string":
             return st.from_regex(schema.get("pattern", ""), fullmatch=True, alphabet=st.characters(codec="ascii"))
         case "array":
-            return st.lists(allowed(schema["items"]), min_size=schema.get("minItems", 0), max_size=3)
+            least = schema.get("minItems", 0)
+            return st.lists(allowed(schema["items"]), min_size=least, max_size=max(3, least))
         case "object":
             known = {key: allowed(one) for key, one in schema["properties"].items()}
             needed = {key: known.pop(key) for key in schema.get("required", ())}

@@ -26,6 +26,7 @@ from topologies.model import (
     Value,
     host_addresses,
 )
+from topologies.schedules import Schedule
 
 MOST_HOSTS, MOST_SWITCHES, MOST_LINKS = 2**16 - 2, 2**16, 2**20
 """Hosts have addresses in 10.0.0.0/16."""
@@ -53,6 +54,7 @@ class _Switch(NamedTuple):
     output: OutputBuffer | None
     buffer: SharedBuffer | None
     ecn: tuple[EcnThresholds, ...]
+    schedules: tuple[Schedule, ...]
 
 
 @dataclass(frozen=True)
@@ -92,9 +94,10 @@ class Draft:
         output: OutputBuffer | None = None,
         buffer: SharedBuffer | None = None,
         ecn: tuple[EcnThresholds, ...] = (),
+        schedules: tuple[Schedule, ...] = (),
     ) -> None:
         self._new(line, name)
-        self.switches[name] = _Switch(line, device_id, arbitration, output, buffer, ecn)
+        self.switches[name] = _Switch(line, device_id, arbitration, output, buffer, ecn, schedules)
         self._within(line, len(self.switches), MOST_SWITCHES, "switches")
 
     def link(self, line: int, a: End, b: End, rate_bps: float | None, delay_s: float | None) -> None:
@@ -155,6 +158,7 @@ class Draft:
                 one.output,
                 one.buffer,
                 one.ecn,
+                one.schedules,
             )
             for name, one in draft.switches.items()
         )

@@ -17,6 +17,7 @@ from topologies.formats.draft import Draft, End
 from topologies.formats.source import Format, FormatError, Source
 from topologies.lossless import CREDITS, DATA_CLASS, PFC
 from topologies.model import FIFO, ROUND_ROBIN, FlowSpec, OutputBuffer, Switch, Topology, TopologyError, Value
+from topologies.schedules import Schedule
 from topologies.tree import Field, ListOf, Node, needed, optional
 
 _MAC = re.compile(r"([0-9a-fA-F]{2}:){5}[0-9a-fA-F]{2}\Z")
@@ -105,6 +106,10 @@ ECN: dict[str, Field] = {
     "rate": optional(_quantity("rate")),
     "port": optional(_count),
 }
+SCHEDULE: dict[str, Field] = {
+    "weights": needed(lambda node: tuple(node.elements(_count))),
+    "port": optional(_count),
+}
 SWITCH: dict[str, Field] = {
     "name": needed(_text),
     "id": optional(_count),
@@ -112,6 +117,7 @@ SWITCH: dict[str, Field] = {
     "output": optional(lambda node: _output(node.fields(OUTPUT))),
     "buffer": optional(lambda node: _buffer(node)),
     "ecn": optional(lambda node: tuple(node.elements(_ecn)), ()),
+    "schedules": optional(lambda node: tuple(node.elements(_schedule)), ()),
 }
 LINK: dict[str, Field] = {
     "a": needed(lambda node: node.value(_end)),
@@ -175,6 +181,14 @@ def _ecn(node: Node) -> EcnThresholds:
         raise node.fail(str(error)) from None
 
 
+def _schedule(node: Node) -> Schedule:
+    found = node.fields(SCHEDULE)
+    try:
+        return Schedule(found["weights"], found["port"])
+    except TopologyError as error:
+        raise node.fail(str(error)) from None
+
+
 def _buffer(node: Node) -> SharedBuffer:
     found = node.fields(BUFFER)
     try:
@@ -217,7 +231,16 @@ def _topology(source: Source, node: Node, split_hosts: int) -> Topology:
     for at, one in found["hosts"]:
         draft.host(at.line, one["name"], one["ip"], one["mac"])
     for at, one in found["switches"]:
-        draft.switch(at.line, one["name"], one["id"], one["arbitration"], one["output"], one["buffer"], one["ecn"])
+        draft.switch(
+            at.line,
+            one["name"],
+            one["id"],
+            one["arbitration"],
+            one["output"],
+            one["buffer"],
+            one["ecn"],
+            one["schedules"],
+        )
     for at, one in found["links"]:
         both = {name: found["defaults"][name] if one[name] is None else one[name] for name in ("rate", "delay")}
         for name, value in both.items():
@@ -304,6 +327,11 @@ def _switch(one: Switch) -> dict[str, Any]:
         made["buffer"] = {"size": _exact("size", one.buffer.size_bytes), "shares": shares}
     if one.ecn:
         made["ecn"] = [_ecn_fields(thresholds) for thresholds in one.ecn]
+    if one.schedules:
+        made["schedules"] = [
+            {"weights": list(each.weights), **({} if each.port is None else {"port": each.port})}
+            for each in one.schedules
+        ]
     return made
 
 
@@ -376,7 +404,7 @@ def _recognises(source: Source) -> bool:
 
 _FIELDS = {
     "`hosts`": "each a name, or `{name, ip, mac}`; without an address the next one of 10.0.0.1 ...",
-    "`switches`": "each a name, or `{name, id, arbitration, output, buffer, ecn}`; without an id, its place",
+    "`switches`": "each a name, or `{name, id, arbitration, output, buffer, ecn, schedules}`; without an id, its place",
     "`links`": "`{a, b, rate, delay}`: ends are a node or `NODE:PORT`, without a port the next one; the rate is each "
     "way, the delay one way",
     "`defaults`": "`{rate, delay}` of links that give none",

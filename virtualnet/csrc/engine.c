@@ -24,6 +24,7 @@
 #include "switches/cpu.c"
 #include "switches/paths.c"
 #include "switches/trim.c"
+#include "switches/weights.c"
 #include "switches/port.c"
 #include "switches/fabric.c"
 #include "switches/round_robin.c"

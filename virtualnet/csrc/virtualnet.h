@@ -97,6 +97,8 @@ int vn_set_queue(struct vn_context *, uint32_t link, uint32_t class, uint32_t de
 
 /* Packets that a class's queue at the start of a link refuses are trimmed: see softswitch/csrc/trim.h. */
 int vn_set_trimming(struct vn_context *, uint32_t link, const struct sw_trimming *);
+/* Deficit round robin at the start of a link, among the classes that have a weight, behind all others. After all else is built. */
+int vn_set_weights(struct vn_context *, uint32_t link, const uint16_t weights[VN_CLASSES]);
 
 /* PFC at the switch where `link` ends. xoff, xon: thresholds in bytes on the link's ingress occupancy; quanta: pause time of a PAUSE,
  * which is sent again every refresh_ps; lossless: bit mask of the classes; mac: source address of the frames. */

@@ -8,6 +8,7 @@
 #include "links/pfc_log.h"
 #include "switches/paths.h"
 #include "time/crew.h"
+#include "switches/weights.h"
 
 enum { MOST_LINKS = 1 << 20 };
 
@@ -118,9 +119,19 @@ int vn_set_trimming(struct vn_context *context, uint32_t number, const struct sw
                          "packets are trimmed to 64 to 1024 bytes, with a DSCP of up to 63, into a queue that doesn't trim");
     }
     if (vn_port_of(link)->fabric) return vn_refuse(context, -EINVAL, "a queue before output buffers trims no packets");
+    if (vn_port_of(link)->weighted) return vn_refuse(context, -EINVAL, "a port whose classes have weights trims no packets");
     vn_port_more(link)->trimming = *trimming;
     vn_port_of(link)->trims = trimming->queues != 0;
     return 0;
+}
+
+int vn_set_weights(struct vn_context *context, uint32_t number, const uint16_t weights[VN_CLASSES])
+{
+    start(context);
+    if (context->failed) return -EINVAL;
+    struct vn_link *link = number < context->n_links ? vn_link_of(context, number) : NULL;
+    if (link == NULL || !vn_is_switch(vn_near(context, link))) return vn_refuse(context, -EINVAL, "no port of a switch");
+    return vn_weights_set(context, link, weights);
 }
 
 int vn_packet_out(struct vn_context *context, uint32_t node, const uint8_t *frame, uint32_t length)

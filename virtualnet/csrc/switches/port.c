@@ -4,6 +4,7 @@
  * A recirculated packet takes no time on the wire, but its class is blocked as long as if it did, as in the live switch. */
 #include "switches/paths.h"
 #include "switches/scheduler.h"
+#include "switches/weights.h"
 
 /* A packet that its class refuses goes to the queue of trimmed ones, if it is to be trimmed. False: it isn't queued. */
 static __attribute__((noinline)) bool trimmed(struct vn_context *context, struct vn_link *link, uint32_t class, uint32_t id)
@@ -86,8 +87,10 @@ static void serve(struct vn_context *context, struct vn_link *link, uint32_t num
             vn_link_await(context, link, next, number);
             return;
         }
-        uint32_t class =
-            vn_port_of(link)->trims ? sw_trim_turn(&vn_port_more(link)->trimming, classes) : 31u - (uint32_t)__builtin_clz(classes);
+        bool weighted = vn_port_of(link)->weighted;
+        uint32_t class = 31u - (uint32_t)__builtin_clz(classes);
+        if (__builtin_expect(weighted, 0)) class = vn_weights_choose(link, classes);
+        else if (__builtin_expect(vn_port_of(link)->trims, 0)) class = sw_trim_turn(&vn_port_more(link)->trimming, classes);
         vn_port_of(link)->last_class = (uint8_t)class;
         struct vn_departure departure = vn_scheduler_next(context, link, class);
         if (vn_port_of(link)->rated) rest(context, link, number, class);
@@ -99,6 +102,9 @@ static void serve(struct vn_context *context, struct vn_link *link, uint32_t num
             continue;
         }
         if (verdict == VN_SEND) {
+            if (__builtin_expect(weighted, 0)) {
+                vn_weights_charge(link, class, vn_packet_at(context, departure.packet)->bytes);
+            }
             vn_transmit(context, link, departure.packet);
             vn_gate_sent(context, link, class, departure.packet);
         }

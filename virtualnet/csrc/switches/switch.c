@@ -141,6 +141,7 @@ static void switch_free(struct vn_context *context, struct vn_node *node)
         if (more == NULL) continue;
         free(more->queues);
         free(more->output);
+        free(more->weights);
     }
     free(out);
     free(vn_switch_of(node)->lines.at);

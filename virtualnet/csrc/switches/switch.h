@@ -30,6 +30,7 @@ static inline struct vn_switch *vn_switch_of(struct vn_node *node) { return (str
 
 struct vn_scheduler;
 struct vn_output;
+struct vn_weights;
 
 /* What a switch keeps of a port: link.h's `own` ... */
 struct vn_port {
@@ -37,10 +38,11 @@ struct vn_port {
     uint8_t resting; /* likewise: see rests_until */
     uint8_t last_class; /* class of the latest departure */
     bool serving; /* vn_port_serve is running */
-    bool fabric; /* behind the scheduler there is a fabric and an `output` buffer */
-    bool scheduled; /* `scheduler` is set */
-    bool rated; /* a class has an `interval` */
-    bool trims; /* `trimming` is set */
+    bool fabric : 1; /* behind the scheduler there is a fabric and an `output` buffer */
+    bool scheduled : 1; /* `scheduler` is set */
+    bool rated : 1; /* a class has an `interval` */
+    bool trims : 1; /* `trimming` is set */
+    bool weighted : 1; /* `weights` is set */
 };
 _Static_assert(sizeof(struct vn_port) <= VN_PORT_OWN, "a link has room for it");
 
@@ -49,6 +51,7 @@ struct vn_port_more {
     const struct vn_scheduler *scheduler; /* NULL: a FIFO a class. Else of a class's `queue` only `packets` is used */
     void *queues; /* the scheduler's */
     struct vn_output *output; /* NULL: packets leave from the scheduler */
+    struct vn_weights *weights; /* NULL: all classes have strict priorities */
     uint64_t blocked_until[VN_CLASSES]; /* until then the class can't send: a packet of it was recirculated */
     uint64_t interval[VN_CLASSES]; /* a packet leaves the class's queue once in this time; 0: at any time ... */
     uint64_t rests_until[VN_CLASSES]; /* ... that is, not before then, when a VN_EV_READY comes */

@@ -1,0 +1,26 @@
+"""How a switch's port serves classes.
+
+Python's standard library only: Mininet's own command loads topologies with the system's Python.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from topologies.errors import TopologyError
+from topologies.lossless import CLASSES
+
+MOST_WEIGHT = 65535
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """By class a weight, or 0. Classes with weight 0 come first, by strict priority; those with a weight share the rest
+    by deficit round robin. Of all ports, or of one."""
+
+    weights: tuple[int, ...]
+    port: int | None = None
+
+    def __post_init__(self) -> None:
+        if len(self.weights) != CLASSES or not all(0 <= one <= MOST_WEIGHT for one in self.weights):
+            raise TopologyError(f"weights {self.weights}: {CLASSES} numbers from 0 to {MOST_WEIGHT}, one a class")
