@@ -90,8 +90,15 @@ def check(reference: str, options: tuple[str, ...], as_json: bool) -> None:
 @topology.command()
 @click.argument("reference", metavar="TOPOLOGY", shell_complete=complete_topology)
 @click.argument("out", metavar="[FORMAT:]OUT")
+@click.option(
+    "--sonic",
+    "sonic",
+    multiple=True,
+    metavar="[SWITCH=]FILE",
+    help="A SONiC switch's config_db.json, for SWITCH (default: for all): buffers, PFC, ECN, weights, rates.",
+)
 @set_option
-def convert(reference: str, out: str, options: tuple[str, ...]) -> None:
+def convert(reference: str, out: str, sonic: tuple[str, ...], options: tuple[str, ...]) -> None:
     """Write TOPOLOGY to the file OUT, in the format of its suffix or in FORMAT.
 
     \b
@@ -99,12 +106,20 @@ def convert(reference: str, out: str, options: tuple[str, ...]) -> None:
       pcn topology convert star net.yaml --set senders=8
       pcn topology convert topology.txt net.graphml
       pcn topology convert net.yaml hpcc:topology2.txt
+      pcn topology convert clos net.yaml --sonic config_db.json
     """
+    from topologies.formats import sonic as config_db
     from topologies.formats import writer
     from topologies.found import find_topology
 
     form, path = writer(out)
     built = find_topology(reference).build(assignments(options, "rate_bps=10G"))
+    configs: dict[str, config_db.SonicSwitch] = {}
+    for text in sonic:
+        name, given, file = text.rpartition("=")
+        found = config_db.read(Path(file))
+        configs |= dict.fromkeys([name] if given else [switch.name for switch in built.switches], found)
+    built = config_db.apply(built, configs)
     assert form.write is not None
     path.write_text(form.write(built), encoding="utf-8")
     click.echo(

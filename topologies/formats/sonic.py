@@ -1,0 +1,262 @@
+"""A SONiC switch's config_db.json, for a switch of any topology: buffers, PFC's classes, ECN, weights, rates.
+
+    BUFFER_POOL    ingress_lossless_pool: `size`, the pool of all shares
+    BUFFER_PROFILE `size`, `xoff`, `xon_offset`, `dynamic_th` or `static_th`: a share
+    BUFFER_PG      PORT|3-4: the profile of these classes of a port
+    PORT_QOS_MAP   `pfc_enable`: the classes that PFC protects
+    WRED_PROFILE   `green_...` with `ecn`: ECN thresholds;  SCHEDULER  DWRR `weight`, or STRICT
+    QUEUE          PORT|3: both of a class at a port
+    PORT           `speed` in Mb/s
+
+Ports in the order of their numbers (Ethernet0, Ethernet4, ...) are the switch's ports 1, 2, ...
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TypeVar
+
+from topologies.buffers import Share, SharedBuffer
+from topologies.ecn import EcnThresholds
+from topologies.errors import TopologyError
+from topologies.formats.source import Source
+from topologies.lossless import CLASSES, CONTROL_CLASS
+from topologies.model import Topology
+from topologies.schedules import Schedule
+from topologies.tree import Node
+
+_PORT = re.compile(r"Ethernet([0-9]{1,5})\Z")
+_RANGE = re.compile(r"([0-9])(?:-([0-9]))?\Z")
+_REFERENCE = re.compile(r"\[\w+\|(.+)\]\Z")
+T = TypeVar("T")
+POOL = "ingress_lossless_pool"
+MOST_EXPONENT = 15
+"""Of alpha."""
+
+
+@dataclass(frozen=True)
+class SonicSwitch:
+    """What a file has of a switch. By port, in order: rates in bit/s, and by class shares, ECN thresholds, weights."""
+
+    rates_bps: tuple[float | None, ...]
+    pool_bytes: float | None
+    shares: tuple[Mapping[int, Share], ...]
+    lossless: frozenset[int]
+    ecn: tuple[EcnThresholds | None, ...]
+    weights: tuple[Mapping[int, int], ...]
+
+
+def read(file: Path) -> SonicSwitch:
+    """Raises FormatError with all faults and their lines."""
+    return Source.of(file).read(_switch)
+
+
+def apply(topology: Topology, configs: Mapping[str, SonicSwitch]) -> Topology:
+    """The topology with these switches' settings. Raises TopologyError where they don't fit it, or each other."""
+    rates: dict[tuple[str, int], float] = {}
+    switches = {switch.name: switch for switch in topology.switches}
+    for name, config in configs.items():
+        ports = topology.ports(topology.switch(name).name)
+        if len(ports) > len(config.rates_bps) or max(ports) > len(config.rates_bps):
+            raise TopologyError(
+                f"{name} has the port {max(ports)}, and its config_db {len(config.rates_bps)} ports: EthernetN in order"
+            )
+        rates |= {(name, port): rate for port in ports if (rate := config.rates_bps[port - 1]) is not None}
+        switches[name] = replace(
+            switches[name],
+            buffer=_buffer(name, config, ports),
+            ecn=tuple(replace(one, port=port) for port in ports if (one := config.ecn[port - 1]) is not None),
+            schedules=tuple(
+                Schedule(tuple(config.weights[port - 1].get(number, 0) for number in range(CLASSES)), port)
+                for port in ports
+                if config.weights[port - 1]
+            ),
+        )
+    links = []
+    for link in topology.links:
+        ends = [rates[end.node, end.port] for end in (link.a, link.b) if (end.node, end.port) in rates]
+        if len(set(ends)) > 1:
+            raise TopologyError(f"link {link.a} - {link.b}: {ends[0]:g} bit/s at one end, {ends[1]:g} at the other")
+        links.append(replace(link, rate_bps=ends[0]) if ends else link)
+    parameters = dict(topology.parameters)
+    sets = {config.lossless for config in configs.values() if config.lossless}
+    if len(sets) > 1:
+        raise TopologyError(
+            f"{topology.name}: config_db files differ in pfc_enable; lossless classes are one set for all"
+        )
+    if sets:
+        parameters["lossless_classes"] = ",".join(map(str, sorted(next(iter(sets)))))
+    return replace(topology, switches=tuple(switches.values()), links=tuple(links), parameters=parameters)
+
+
+def _buffer(name: str, config: SonicSwitch, ports: tuple[int, ...]) -> SharedBuffer | None:
+    """A pool of `pool_bytes`, and beside it all reserves and headrooms."""
+    if config.pool_bytes is None:
+        return None
+    shares, size = [], config.pool_bytes
+    for port in ports:
+        for number, share in sorted(config.shares[port - 1].items()):
+            if number in config.lossless and share.headroom_bytes is None:
+                raise TopologyError(f"{name}:{port}: class {number} is lossless, and its BUFFER_PROFILE has no xoff")
+            if number == CONTROL_CLASS:
+                continue
+            shares.append(replace(share, port=port, traffic_class=number))
+            size += share.reserve_bytes + (share.headroom_bytes or 0 if number in config.lossless else 0)
+        missing = [number for number in sorted(config.lossless) if number not in config.shares[port - 1]]
+        if missing:
+            raise TopologyError(f"{name}:{port}: class {missing[0]} is lossless, and has no BUFFER_PG")
+    return SharedBuffer(size, (*shares, Share(alpha=1.0, reserve_bytes=0.0)))
+
+
+def _switch(node: Node) -> SonicSwitch:
+    tables = {name: _table(node, name) for name in ("PORT", "BUFFER_POOL", "BUFFER_PROFILE", "BUFFER_PG", "QUEUE")}
+    tables |= {name: _table(node, name) for name in ("PORT_QOS_MAP", "WRED_PROFILE", "SCHEDULER")}
+    ports = {name: at for name, at in tables["PORT"].items() if _PORT.match(name)}
+    names = sorted(ports, key=lambda name: int(name.removeprefix("Ethernet")))
+    if not names:
+        raise node.fail("no port: a config_db.json has PORT with Ethernet0 and so on")
+    pool = tables["BUFFER_POOL"].get(POOL)
+    profiles = {name: _share(one) for name, one in tables["BUFFER_PROFILE"].items()} if pool else {}
+    shares = (
+        _by_class(tables["BUFFER_PG"], names, lambda at: _named(at, "profile", profiles, "BUFFER_PROFILE"))
+        if pool
+        else {}
+    )
+    weights = {name: _weight(one) for name, one in tables["SCHEDULER"].items()}
+    wreds = {name: _wred(one) for name, one in tables["WRED_PROFILE"].items()}
+    scheduled = _by_class(tables["QUEUE"], names, lambda at: _named(at, "scheduler", weights, "SCHEDULER"))
+    marked = _by_class(tables["QUEUE"], names, lambda at: _named(at, "wred_profile", wreds, "WRED_PROFILE"))
+    lossless = _lossless(node, tables["PORT_QOS_MAP"], names)
+    return SonicSwitch(
+        tuple(_number(ports[name], "speed", 1e6) for name in names),
+        _number(pool, "size") if pool else None,
+        tuple(shares.get(name, {}) for name in names),
+        lossless,
+        tuple(_one_of(node, name, marked.get(name, {}), lossless) for name in names),
+        tuple({number: weight for number, weight in scheduled.get(name, {}).items() if weight} for name in names),
+    )
+
+
+def _table(node: Node, name: str) -> dict[str, Node]:
+    found = node.get(name)
+    return {} if found is None else {key.text(): value for key, value in found.pairs()}
+
+
+def _number(node: Node, field: str, unit: float = 1.0, least: float = 0.0) -> float | None:
+    """None: the field is missing."""
+    found = node.get(field)
+
+    def whole(text: str) -> float:
+        if not re.match(r"-?[0-9]{1,15}\Z", text) or int(text) < least:
+            raise ValueError(f"{text!r}: a whole number from {least:g} is wanted")
+        return int(text) * unit
+
+    return None if found is None else found.value(whole)
+
+
+def _share(node: Node) -> Share:
+    exponent, static = _number(node, "dynamic_th", least=-MOST_EXPONENT), _number(node, "static_th")
+    size, xoff = _number(node, "size") or 0.0, _number(node, "xoff")
+    if (exponent is None) == (static is None):
+        raise node.fail("a profile has either dynamic_th or static_th")
+    if exponent is not None and exponent > MOST_EXPONENT:
+        raise node.fail(f"dynamic_th {exponent:g}: -{MOST_EXPONENT} to {MOST_EXPONENT} are possible")
+    # Where `size` holds xoff, too, that is counted once.
+    reserve = size - xoff if xoff is not None and size >= xoff else size
+    try:
+        return Share(
+            alpha=0.0 if exponent is None else 2.0**exponent,
+            fixed_bytes=static or 0.0,
+            reserve_bytes=reserve,
+            headroom_bytes=xoff or None,
+            resume_bytes=_number(node, "xon_offset") or 0.0,
+        )
+    except TopologyError as error:
+        raise node.fail(str(error)) from None
+
+
+def _weight(node: Node) -> int:
+    kind = node.get("type")
+    name = "" if kind is None else kind.text()
+    if name == "STRICT":
+        return 0
+    if name != "DWRR":
+        raise node.fail(f"type {name!r}: there are DWRR and STRICT (WRR counts packets)")
+    weight = _number(node, "weight", least=1)
+    if weight is None or weight > 100:
+        raise node.fail("DWRR has a weight from 1 to 100")
+    return int(weight)
+
+
+def _wred(node: Node) -> EcnThresholds | None:
+    """None: it marks nothing."""
+    ecn = node.get("ecn")
+    if ecn is None or ecn.text() not in ("ecn_all", "ecn_green", "ecn_green_yellow", "ecn_green_red"):
+        return None
+    k_min, k_max = _number(node, "green_min_threshold"), _number(node, "green_max_threshold")
+    p_max = _number(node, "green_drop_probability", 0.01)
+    if k_min is None or k_max is None:
+        raise node.fail("a profile with ecn has green_min_threshold and green_max_threshold")
+    try:
+        return EcnThresholds(k_min, k_max, 1.0 if p_max is None else p_max)
+    except TopologyError as error:
+        raise node.fail(str(error)) from None
+
+
+def _by_class(table: Mapping[str, Node], names: list[str], read: Callable[[Node], T | None]) -> dict[str, dict[int, T]]:
+    """Rows PORT,PORT|CLASS-CLASS, by port and class; of other ports' none."""
+    known, found = set(names), dict[str, dict[int, T]]()
+    for key, node in table.items():
+        ports, _, classes = key.partition("|")
+        match = _RANGE.match(classes)
+        first, last = (int(match[1]), int(match[2] or match[1])) if match else (0, -1)
+        if match is None or not first <= last < CLASSES:
+            raise node.fail(f"{key!r}: a row is PORT|CLASS or PORT|FIRST-LAST, of classes 0 to {CLASSES - 1}")
+        value = read(node)
+        for port in ports.split(","):
+            if value is not None and port in known:
+                found.setdefault(port, {}).update(dict.fromkeys(range(first, last + 1), value))
+    return found
+
+
+def _named(node: Node, field: str, known: Mapping[str, T], table: str) -> T | None:
+    """What a field refers to, as NAME or [TABLE|NAME]; None: it is missing, or NULL."""
+    found = node.get(field)
+    if found is None or found.text() == "NULL":
+        return None
+    match = _REFERENCE.match(found.text())
+    name = match[1] if match else found.text()
+    if name not in known:
+        raise found.fail(f"{table} has no {name!r}")
+    return known[name]
+
+
+def _lossless(node: Node, table: Mapping[str, Node], names: list[str]) -> frozenset[int]:
+    """Of all ports: those of one switch have to agree."""
+    sets: dict[frozenset[int], str] = {}
+    for name, at in table.items():
+        found = at.get("pfc_enable")
+        if found is None or (name != "global" and name not in names):
+            continue
+        numbers = [] if not found.text() else found.text().split(",")
+        if not all(re.match(r"[0-6]\Z", number) for number in numbers):
+            raise found.fail(f"{found.text()!r}: classes from 0 to {CONTROL_CLASS - 1}, as 3,4")
+        sets[frozenset(map(int, numbers))] = name
+    if len(sets) > 1:
+        raise node.fail(
+            f"PORT_QOS_MAP: pfc_enable of {' and '.join(sets.values())} differ: all ports have one set here"
+        )
+    return next(iter(sets), frozenset())
+
+
+def _one_of(
+    node: Node, port: str, by_class: Mapping[int, EcnThresholds | None], lossless: frozenset[int]
+) -> EcnThresholds | None:
+    """Thresholds are a port's here: those of its lossless classes."""
+    found = {one for number, one in by_class.items() if number in lossless and one is not None}
+    if len(found) > 1:
+        raise node.fail(f"QUEUE: lossless classes of {port} differ in wred_profile: a port has one here")
+    return next(iter(found), None)
