@@ -106,7 +106,7 @@ def convert(reference: str, out: str, sonic: tuple[str, ...], options: tuple[str
       pcn topology convert star net.yaml --set senders=8
       pcn topology convert topology.txt net.graphml
       pcn topology convert net.yaml hpcc:topology2.txt
-      pcn topology convert clos net.yaml --sonic config_db.json
+      pcn topology convert star net.yaml --sonic config_db.json
     """
     from topologies.formats import sonic as config_db
     from topologies.formats import writer

@@ -37,7 +37,7 @@ def received(
     queues: Literal["nodes", "one"] = "nodes",
     inplace: bool = True,
 ) -> tuple[list[int], int]:
-    """Bytes of a flow of each class, each from a host of its own; the digest."""
+    """Bytes of a flow of each class, each from another host; the digest."""
     with VirtualNetwork(topology, PFC_ONLY, queues=queues, inplace=inplace) as network:
         for number, traffic_class in enumerate(classes):
             spec = FlowSpec(number, f"h{number}", "r0", traffic_class=traffic_class, rate_bps=rates[number])
