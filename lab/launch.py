@@ -62,6 +62,8 @@ def require_live(topology: Topology) -> None:
             raise NetworkError(f"{switch.name}: arbitration {switch.arbitration!r} is there in virtual time alone")
         if switch.output is not None:
             raise NetworkError(f"{switch.name}: output buffers behind a fabric are there in virtual time alone")
+        if switch.watchdog is not None:
+            raise NetworkError(f"{switch.name}: a PFC watchdog is there in virtual time alone")
         if switch.schedules:
             raise NetworkError(f"{switch.name}: weights of classes are there in virtual time alone")
         if switch.buffer is not None:

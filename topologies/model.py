@@ -24,6 +24,7 @@ from topologies.lossless import CREDITS, PFC
 from topologies.paths import Block, Paths, Ways, blocks
 from topologies.schedules import Schedule
 from topologies.trails import Trail, Trails
+from topologies.watchdog import Watchdog
 
 Value = int | float | str
 
@@ -50,7 +51,7 @@ class Switch:
     queues. `output`: None where packets leave as soon as their turn comes. `buffer`: None where each class of a port
     has PFC's thresholds of the topology for itself. All other than these: in virtual time alone. `ecn`: RED's
     thresholds of ports to which one of them applies, instead of the scheme's; the first such one counts. `schedules`:
-    likewise how ports serve classes, in virtual time alone; the others have strict priorities."""
+    likewise how ports serve classes, in virtual time alone, as `watchdog`; the others have strict priorities."""
 
     name: str
     device_id: int
@@ -59,6 +60,7 @@ class Switch:
     buffer: SharedBuffer | None = None
     ecn: tuple[EcnThresholds, ...] = ()
     schedules: tuple[Schedule, ...] = ()
+    watchdog: Watchdog | None = None
 
     def schedule(self, port: int) -> Schedule | None:
         return next((one for one in self.schedules if one.port in (None, port)), None)
@@ -361,8 +363,10 @@ def _validate(topology: Topology) -> None:
                 f"{switch.name}: output buffers of {buffer.size_bytes:g} bytes hold no frame of mtu_bytes, "
                 f"{topology.number('mtu_bytes'):g}"
             )
-        if switch.schedules and switch.output is not None:
-            raise TopologyError(f"{switch.name}: output buffers serve classes by strict priority alone")
+        if (switch.schedules or switch.watchdog) and switch.output is not None:
+            raise TopologyError(f"{switch.name}: output buffers have strict priorities, and no PFC watchdog")
+        if switch.watchdog is not None and topology.flow_control != PFC:
+            raise TopologyError(f"{switch.name}: a PFC watchdog is there with PFC")
         if switch.buffer is not None and (switch.output is not None or topology.flow_control != PFC):
             raise TopologyError(f"{switch.name}: a shared buffer is there with PFC, and without output buffers")
     try:

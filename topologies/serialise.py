@@ -9,6 +9,7 @@ from topologies.buffers import Share, SharedBuffer
 from topologies.ecn import EcnThresholds
 from topologies.model import Endpoint, FlowSpec, Host, Link, OutputBuffer, Switch, Topology
 from topologies.schedules import Schedule
+from topologies.watchdog import Watchdog
 
 
 def to_dict(topology: Topology) -> dict[str, Any]:
@@ -45,4 +46,6 @@ def _switch(raw: dict[str, Any]) -> Switch:
         made["buffer"] = SharedBuffer(raw["buffer"]["size_bytes"], shares)
     made["ecn"] = tuple(EcnThresholds(**one) for one in raw.get("ecn", ()))
     made["schedules"] = tuple(Schedule(tuple(one["weights"]), one["port"]) for one in raw.get("schedules", ()))
+    if raw.get("watchdog") is not None:
+        made["watchdog"] = Watchdog(**raw["watchdog"])
     return Switch(**made)

@@ -64,6 +64,15 @@ class BufferStats:
 
 
 @dataclass(frozen=True)
+class WatchdogStats:
+    """A port's PFC watchdog: storms of its classes, those that are over, and packets that it has dropped."""
+
+    storms: int
+    restored: int
+    dropped: int
+
+
+@dataclass(frozen=True)
 class Deadlock:
     """Classes of links that wait for each other and never send again: names of directions (Topology.link_name), and the
     class. `circle`: those that others of them wait for. `behind`: those that wait for these. `since_s`: when the last

@@ -62,6 +62,18 @@ class FabricConfig(ctypes.Structure):
     _fields_ = [("buffer_bytes", _u64), ("latency_ps", _u64), ("speed_up", _double), ("reliable", _bool)]
 
 
+class WatchdogConfig(ctypes.Structure):
+    """struct vn_watchdog_config."""
+
+    _fields_ = [*[(name, _u64) for name in ("poll_ps", "detect_ps", "restore_ps")], ("forward", _bool)]
+
+
+class WatchdogStats(ctypes.Structure):
+    """struct vn_watchdog_stats."""
+
+    _fields_ = [(name, _u64) for name in ("storms", "restored", "dropped")]
+
+
 class ShareConfig(ctypes.Structure):
     """struct vn_share_config."""
 
@@ -192,6 +204,8 @@ _SIGNATURES: dict[str, tuple[Any, list[Any]]] = {
     "vn_set_queue": (_int, [_u32, _u32, _u32, _u64]),
     "vn_set_trimming": (_int, [_u32, ctypes.POINTER(Trimming)]),
     "vn_set_weights": (_int, [_u32, ctypes.c_uint16 * CLASSES]),
+    "vn_set_watchdog": (_int, [_u32, ctypes.POINTER(WatchdogConfig)]),
+    "vn_watchdog_of": (_int, [_u32, ctypes.POINTER(WatchdogStats)]),
     "vn_now": (_u64, []),
     "vn_add_link": (_i64, [_u32, _u16, _u32, _u16, _u64, _u64]),
     "vn_set_link": (_int, [_u32, _u64, _bool]),

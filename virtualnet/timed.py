@@ -27,6 +27,7 @@ from virtualnet.errors import CallbackError, VirtualError
 from virtualnet.frames import Frames
 from virtualnet.native import NEVER
 from virtualnet.pfc_log import PfcLog
+from virtualnet.ports import Ports
 from virtualnet.samples import Samples, Source
 from virtualnet.shared_buffers import SharedBuffers
 from virtualnet.sources import LinkSources
@@ -63,7 +64,7 @@ class _Progress:
         self._function(now_s, left_s)
 
 
-class TimedNetwork(LinkSources, Frames, SharedBuffers):
+class TimedNetwork(LinkSources, Frames, SharedBuffers, Ports):
     """Nodes, links and credits of `topology`, PFC where `protect` sets it. `switches`: by name, one of the topology's
     each, with its program and entries; they must stay open as long as the network. `endpoints` of each host, or by
     the host's name: kinds of the engine, which offers what arrives in their order.
@@ -181,11 +182,6 @@ class TimedNetwork(LinkSources, Frames, SharedBuffers):
         raw = native.Trimming(trimming.size, trimming.dscp_value, trimming.queue_index, mask, trimming.weight)
         self._check(self._library.vn_set_trimming(self._changing(), self.link(switch, port), ctypes.byref(raw)))
         self.set_queue(switch, port, trimming.queue_index, depth=depth)
-    def set_weights(self, switch: str, port: int, weights: Sequence[int]) -> None:
-        """By class: a port serves those with a weight by deficit round robin, behind the others (0), which are strict.
-        When all else is set. Raises VirtualError."""
-        of = (ctypes.c_uint16 * native.CLASSES)(*weights)
-        self._check(self._library.vn_set_weights(self._changing(), self.link(switch, port), of))
 
     def link(self, node: str, port: int) -> int:
         """Returns the engine's number of the direction that leaves `node` by `port`, for `call`."""

@@ -97,8 +97,10 @@ class VirtualNetwork(TimedNetwork, Sources):
         for switch in topology.switches:
             if switch.output is not None and not pfc:
                 raise VirtualError(f"{switch.name}: output buffers need PFC by the switch itself, not by a program")
-            if switch.buffer is not None and not pfc:
-                raise VirtualError(f"{switch.name}: a shared buffer needs PFC by the switch itself, not by a program")
+            if (switch.buffer is not None or switch.watchdog is not None) and not pfc:
+                raise VirtualError(
+                    f"{switch.name}: its buffer and its watchdog need PFC by the switch itself, not by a program"
+                )
         try:
             if not isinstance(program, LoadedProgram):
                 found = Program.compiled(program) if program else Program.find(scheme.scheme.program, native=True)
@@ -295,3 +297,5 @@ class VirtualNetwork(TimedNetwork, Sources):
                 schedule = switch.schedule(number)
                 if schedule is not None:
                     self.set_weights(switch.name, number, schedule.weights)
+                if switch.watchdog is not None:
+                    self.set_watchdog(switch.name, number, switch.watchdog)

@@ -27,6 +27,7 @@ TABLES: Mapping[str, Mapping[str, Field]] = {
     "share": pcn.SHARE,
     "ecn": pcn.ECN,
     "schedule": pcn.SCHEDULE,
+    "watchdog": pcn.WATCHDOG,
     "defaults": pcn.DEFAULTS,
     "link": pcn.LINK,
     "flow": pcn.FLOW,

@@ -22,6 +22,7 @@ from topologies.formats import sonic
 from topologies.found import find_topology
 from topologies.model import FlowSpec, Topology
 from topologies.star import star
+from topologies.watchdog import Watchdog
 from virtualnet import VirtualError
 
 PORTS = [f"Ethernet{4 * number}" for number in range(5)]
@@ -52,6 +53,10 @@ CONFIG: dict[str, Any] = {
             "green_max_threshold": "1048576", "green_drop_probability": "5",
         },
         "LOSSY": {"ecn": "ecn_none", "green_min_threshold": "1", "green_max_threshold": "2"},
+    },
+    "PFC_WD": {
+        "GLOBAL": {"POLL_INTERVAL": "50"},
+        **{name: {"action": "forward", "detection_time": "200", "restoration_time": "300"} for name in PORTS},
     },
     "SCHEDULER": {
         "scheduler.0": {"type": "DWRR", "weight": "14"},
@@ -94,6 +99,7 @@ def test_switch_has_what_the_file_has(tmp_path: Path) -> None:
     assert [(one.weights, one.port) for one in switch.schedules] == [
         ((14, 0, 0, 15, 15, 0, 0, 0), port) for port in range(1, 6)
     ]
+    assert switch.watchdog == Watchdog("forward", 0.2, 0.3, 0.05)
     assert switch.buffer is not None
     lossless = switch.buffer.share(2, 100e9, 3, lossless=True)
     # `xoff` is the headroom behind the threshold, and `size` holds it.
@@ -134,6 +140,9 @@ def test_headroom_that_is_too_small_is_refused(tmp_path: Path) -> None:
         (("WRED_PROFILE", "AZURE_LOSSLESS", "green_drop_probability"), "101", "p_max 1.01"),
         (("SCHEDULER", "scheduler.0", "type"), "WRR", "there are DWRR and STRICT"),
         (("SCHEDULER", "scheduler.0", "weight"), "0", "from 1"),
+        (("PFC_WD", "Ethernet0", "action"), "alert", "there are drop and forward"),
+        (("PFC_WD", "Ethernet0"), {}, "detection_time"),
+        (("PFC_WD", "Ethernet0", "detection_time"), "5", "PFC_WD of .* differ"),
         (("QUEUE", "Ethernet0|3"), {"wred_profile": "LOSSIER"}, "WRED_PROFILE has no 'LOSSIER'"),
     ],
 )  # fmt: skip

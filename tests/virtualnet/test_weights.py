@@ -92,7 +92,7 @@ def test_weights_that_cannot_work_are_refused() -> None:
         with pytest.raises(TopologyError, match="8 numbers from 0 to 65535"):
             Schedule(weights)
     made = weighted(star(1), Schedule((1,) * 8))
-    with pytest.raises(TopologyError, match="s0: output buffers serve classes by strict priority alone"):
+    with pytest.raises(TopologyError, match="s0: output buffers have strict priorities, and no PFC watchdog"):
         replace(made, switches=(replace(made.switches[0], output=OutputBuffer()),))
     with pytest.raises(NetworkError, match="s0: weights of classes are there in virtual time alone"):
         require_live(made)

@@ -27,6 +27,7 @@ from topologies.model import (
     host_addresses,
 )
 from topologies.schedules import Schedule
+from topologies.watchdog import Watchdog
 
 MOST_HOSTS, MOST_SWITCHES, MOST_LINKS = 2**16 - 2, 2**16, 2**20
 """Hosts have addresses in 10.0.0.0/16."""
@@ -55,6 +56,7 @@ class _Switch(NamedTuple):
     buffer: SharedBuffer | None
     ecn: tuple[EcnThresholds, ...]
     schedules: tuple[Schedule, ...]
+    watchdog: Watchdog | None
 
 
 @dataclass(frozen=True)
@@ -95,9 +97,10 @@ class Draft:
         buffer: SharedBuffer | None = None,
         ecn: tuple[EcnThresholds, ...] = (),
         schedules: tuple[Schedule, ...] = (),
+        watchdog: Watchdog | None = None,
     ) -> None:
         self._new(line, name)
-        self.switches[name] = _Switch(line, device_id, arbitration, output, buffer, ecn, schedules)
+        self.switches[name] = _Switch(line, device_id, arbitration, output, buffer, ecn, schedules, watchdog)
         self._within(line, len(self.switches), MOST_SWITCHES, "switches")
 
     def link(self, line: int, a: End, b: End, rate_bps: float | None, delay_s: float | None) -> None:
@@ -159,6 +162,7 @@ class Draft:
                 one.buffer,
                 one.ecn,
                 one.schedules,
+                one.watchdog,
             )
             for name, one in draft.switches.items()
         )

@@ -19,6 +19,7 @@ from topologies.lossless import CREDITS, DATA_CLASS, PFC
 from topologies.model import FIFO, ROUND_ROBIN, FlowSpec, OutputBuffer, Switch, Topology, TopologyError, Value
 from topologies.schedules import Schedule
 from topologies.tree import Field, ListOf, Node, needed, optional
+from topologies.watchdog import ACTIONS, Watchdog
 
 _MAC = re.compile(r"([0-9a-fA-F]{2}:){5}[0-9a-fA-F]{2}\Z")
 _QUOTED = re.compile(r'"((?:[^"\\]|\\.)*)"')
@@ -110,6 +111,12 @@ SCHEDULE: dict[str, Field] = {
     "weights": needed(lambda node: tuple(node.elements(_count))),
     "port": optional(_count),
 }
+WATCHDOG: dict[str, Field] = {
+    "action": optional(_one_of(*ACTIONS), Watchdog.action),
+    "detection": optional(_quantity("time"), Watchdog.detection_s),
+    "restoration": optional(_quantity("time"), Watchdog.restoration_s),
+    "poll": optional(_quantity("time"), Watchdog.poll_s),
+}
 SWITCH: dict[str, Field] = {
     "name": needed(_text),
     "id": optional(_count),
@@ -118,6 +125,7 @@ SWITCH: dict[str, Field] = {
     "buffer": optional(lambda node: _buffer(node)),
     "ecn": optional(lambda node: tuple(node.elements(_ecn)), ()),
     "schedules": optional(lambda node: tuple(node.elements(_schedule)), ()),
+    "watchdog": optional(lambda node: _watchdog(node)),
 }
 LINK: dict[str, Field] = {
     "a": needed(lambda node: node.value(_end)),
@@ -189,6 +197,14 @@ def _schedule(node: Node) -> Schedule:
         raise node.fail(str(error)) from None
 
 
+def _watchdog(node: Node) -> Watchdog:
+    found = node.fields(WATCHDOG)
+    try:
+        return Watchdog(*(found[name] for name in WATCHDOG))
+    except TopologyError as error:
+        raise node.fail(str(error)) from None
+
+
 def _buffer(node: Node) -> SharedBuffer:
     found = node.fields(BUFFER)
     try:
@@ -240,6 +256,7 @@ def _topology(source: Source, node: Node, split_hosts: int) -> Topology:
             one["buffer"],
             one["ecn"],
             one["schedules"],
+            one["watchdog"],
         )
     for at, one in found["links"]:
         both = {name: found["defaults"][name] if one[name] is None else one[name] for name in ("rate", "delay")}
@@ -332,6 +349,10 @@ def _switch(one: Switch) -> dict[str, Any]:
             {"weights": list(each.weights), **({} if each.port is None else {"port": each.port})}
             for each in one.schedules
         ]
+    if one.watchdog is not None:
+        watch = one.watchdog
+        times = {"detection": watch.detection_s, "restoration": watch.restoration_s, "poll": watch.poll_s}
+        made["watchdog"] = {"action": watch.action, **{name: _exact("time", time) for name, time in times.items()}}
     return made
 
 
@@ -404,7 +425,8 @@ def _recognises(source: Source) -> bool:
 
 _FIELDS = {
     "`hosts`": "each a name, or `{name, ip, mac}`; without an address the next one of 10.0.0.1 ...",
-    "`switches`": "each a name, or `{name, id, arbitration, output, buffer, ecn, schedules}`; without an id, its place",
+    "`switches`": "each a name, or `{name, id, arbitration, output, buffer, ecn, schedules, watchdog}`; without an id, "
+    "its place",
     "`links`": "`{a, b, rate, delay}`: ends are a node or `NODE:PORT`, without a port the next one; the rate is each "
     "way, the delay one way",
     "`defaults`": "`{rate, delay}` of links that give none",

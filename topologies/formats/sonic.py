@@ -6,6 +6,7 @@
     PORT_QOS_MAP   `pfc_enable`: the classes that PFC protects
     WRED_PROFILE   `green_...` with `ecn`: ECN thresholds;  SCHEDULER  DWRR `weight`, or STRICT
     QUEUE          PORT|3: both of a class at a port
+    PFC_WD         the watchdog
     PORT           `speed` in Mb/s
 
 Ports in the order of their numbers (Ethernet0, Ethernet4, ...) are the switch's ports 1, 2, ...
@@ -27,6 +28,7 @@ from topologies.lossless import CLASSES, CONTROL_CLASS
 from topologies.model import Topology
 from topologies.schedules import Schedule
 from topologies.tree import Node
+from topologies.watchdog import Watchdog
 
 _PORT = re.compile(r"Ethernet([0-9]{1,5})\Z")
 _RANGE = re.compile(r"([0-9])(?:-([0-9]))?\Z")
@@ -47,6 +49,7 @@ class SonicSwitch:
     lossless: frozenset[int]
     ecn: tuple[EcnThresholds | None, ...]
     weights: tuple[Mapping[int, int], ...]
+    watchdog: Watchdog | None = None
 
 
 def read(file: Path) -> SonicSwitch:
@@ -74,6 +77,7 @@ def apply(topology: Topology, configs: Mapping[str, SonicSwitch]) -> Topology:
                 for port in ports
                 if config.weights[port - 1]
             ),
+            watchdog=config.watchdog,
         )
     links = []
     for link in topology.links:
@@ -113,7 +117,7 @@ def _buffer(name: str, config: SonicSwitch, ports: tuple[int, ...]) -> SharedBuf
 
 def _switch(node: Node) -> SonicSwitch:
     tables = {name: _table(node, name) for name in ("PORT", "BUFFER_POOL", "BUFFER_PROFILE", "BUFFER_PG", "QUEUE")}
-    tables |= {name: _table(node, name) for name in ("PORT_QOS_MAP", "WRED_PROFILE", "SCHEDULER")}
+    tables |= {name: _table(node, name) for name in ("PORT_QOS_MAP", "WRED_PROFILE", "SCHEDULER", "PFC_WD")}
     ports = {name: at for name, at in tables["PORT"].items() if _PORT.match(name)}
     names = sorted(ports, key=lambda name: int(name.removeprefix("Ethernet")))
     if not names:
@@ -137,7 +141,33 @@ def _switch(node: Node) -> SonicSwitch:
         lossless,
         tuple(_one_of(node, name, marked.get(name, {}), lossless) for name in names),
         tuple({number: weight for number, weight in scheduled.get(name, {}).items() if weight} for name in names),
+        _watchdog(node, tables["PFC_WD"], names),
     )
+
+
+def _watchdog(node: Node, table: Mapping[str, Node], names: list[str]) -> Watchdog | None:
+    found: dict[Watchdog, str] = {}
+    poll_s = (_number(table["GLOBAL"], "POLL_INTERVAL", 1e-3) if "GLOBAL" in table else None) or Watchdog.poll_s
+    for name, at in table.items():
+        if name not in names:
+            continue
+        action, detection_s = at.get("action"), _number(at, "detection_time", 1e-3)
+        restoration_s = _number(at, "restoration_time", 1e-3)
+        if detection_s is None:
+            raise at.fail("a watchdog has detection_time, in ms")
+        try:
+            made = Watchdog(
+                "drop" if action is None else action.text(),
+                detection_s,
+                2 * detection_s if restoration_s is None else restoration_s,
+                poll_s,
+            )
+        except TopologyError as error:
+            raise at.fail(str(error)) from None
+        found[made] = name
+    if len(found) > 1:
+        raise node.fail(f"PFC_WD of {' and '.join(found.values())} differ: all ports have one watchdog here")
+    return next(iter(found), None)
 
 
 def _table(node: Node, name: str) -> dict[str, Node]:

@@ -26,6 +26,7 @@
 #include "switches/trim.c"
 #include "switches/weights.c"
 #include "switches/port.c"
+#include "switches/watchdog.c"
 #include "switches/fabric.c"
 #include "switches/round_robin.c"
 #include "switches/switch.c"

@@ -22,7 +22,8 @@
     X(READY, vn_port_ready, vn_link_near, 0) /* id: link. The fabric, or a class's rate, lets the next packet go */                \
     X(CROSSED, vn_fabric_crossed, vn_link_near, 0) /* id: link. A packet has crossed the fabric */                                 \
     X(RETURN, vn_return_event, vn_no_node, 0) /* id: vn_return_at's number */                                                      \
-    X(SAMPLE, vn_sample, vn_no_node, 0) /* id: sampler */
+    X(SAMPLE, vn_sample, vn_no_node, 0) /* id: sampler */                                                                          \
+    X(WATCHDOG, vn_watchdog_poll, vn_link_near, 0) /* id: link. Is a class of the port in a PAUSE storm? */
 
 /* Kinds of endpoints: NAME stands for `const struct vn_endpoint_kind vn_endpoint_NAME` (hosts/endpoint.h). Those of other folders come
  * first: whoever builds the engine with them says which, as VN_MORE_... (virtualnet/native.py). */

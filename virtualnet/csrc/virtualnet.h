@@ -100,6 +100,19 @@ int vn_set_trimming(struct vn_context *, uint32_t link, const struct sw_trimming
 /* Deficit round robin at the start of a link, among the classes that have a weight, behind all others. After all else is built. */
 int vn_set_weights(struct vn_context *, uint32_t link, const uint16_t weights[VN_CLASSES]);
 
+/* A PFC watchdog of the port where a link starts, for its lossless classes: a class that was paused and sent none of its packets for
+ * detect_ps is in a storm until no PAUSE has held it for restore_ps. It looks every poll_ps. Meanwhile the port drops the class's
+ * packets or, with `forward`, ignores its PAUSE. After all else is built. */
+struct vn_watchdog_config {
+    uint64_t poll_ps, detect_ps, restore_ps;
+    bool forward;
+};
+struct vn_watchdog_stats {
+    uint64_t storms, restored, dropped; /* dropped: packets */
+};
+int vn_set_watchdog(struct vn_context *, uint32_t link, const struct vn_watchdog_config *);
+int vn_watchdog_of(const struct vn_context *, uint32_t link, struct vn_watchdog_stats *);
+
 /* PFC at the switch where `link` ends. xoff, xon: thresholds in bytes on the link's ingress occupancy; quanta: pause time of a PAUSE,
  * which is sent again every refresh_ps; lossless: bit mask of the classes; mac: source address of the frames. */
 int vn_set_pfc(struct vn_context *, uint32_t link, uint32_t xoff, uint32_t xon, uint16_t quanta, uint64_t refresh_ps,

@@ -2,6 +2,7 @@
 #include "door/net.h"
 #include "links/faults.h"
 #include "links/pfc.h"
+#include "switches/watchdog.h"
 
 #define VN_KIND(name, happen, node_of, replaced) [VN_EV_##name] = {happen, node_of, replaced},
 static const struct vn_event_kind vn_event_kinds[] = {VN_EVENT_KINDS(VN_KIND)};

@@ -8,6 +8,7 @@
 #include "links/pfc_log.h"
 #include "switches/paths.h"
 #include "time/crew.h"
+#include "switches/watchdog.h"
 #include "switches/weights.h"
 
 enum { MOST_LINKS = 1 << 20 };
@@ -103,8 +104,9 @@ int vn_set_queue(struct vn_context *context, uint32_t number, uint32_t class, ui
     if (rate != 0 && vn_port_of(link)->fabric) return vn_refuse(context, -EINVAL, "a queue before output buffers has no rate");
     link->classes[class].depth = (uint16_t)depth;
     vn_port_more(link)->interval[class] = rate == 0 ? 0 : 1000000000000u / rate;
-    vn_port_of(link)->rated = false;
-    for (uint32_t i = 0; i < VN_CLASSES; i++) vn_port_of(link)->rated |= vn_port_more(link)->interval[i] != 0;
+    bool rated = vn_port_more(link)->watchdog != NULL;
+    for (uint32_t i = 0; i < VN_CLASSES; i++) rated |= vn_port_more(link)->interval[i] != 0;
+    vn_port_of(link)->rated = rated;
     return 0;
 }
 
@@ -132,6 +134,24 @@ int vn_set_weights(struct vn_context *context, uint32_t number, const uint16_t w
     struct vn_link *link = number < context->n_links ? vn_link_of(context, number) : NULL;
     if (link == NULL || !vn_is_switch(vn_near(context, link))) return vn_refuse(context, -EINVAL, "no port of a switch");
     return vn_weights_set(context, link, weights);
+}
+
+int vn_set_watchdog(struct vn_context *context, uint32_t number, const struct vn_watchdog_config *config)
+{
+    start(context);
+    if (context->failed) return -EINVAL;
+    struct vn_link *link = number < context->n_links ? vn_link_of(context, number) : NULL;
+    if (link == NULL || !vn_is_switch(vn_near(context, link))) return vn_refuse(context, -EINVAL, "no port of a switch");
+    return vn_watchdog_set(context, link, config);
+}
+
+int vn_watchdog_of(const struct vn_context *context, uint32_t number, struct vn_watchdog_stats *out)
+{
+    if (context->pool.base == NULL || number >= context->n_links) return -ENOENT;
+    const struct vn_link *link = vn_link_of(context, number);
+    if (!vn_is_switch(vn_near(context, link))) return -ENOENT;
+    vn_watchdog_count(link, out);
+    return 0;
 }
 
 int vn_packet_out(struct vn_context *context, uint32_t node, const uint8_t *frame, uint32_t length)

@@ -132,14 +132,17 @@ static void pfc_refresh(struct vn_context *context, struct vn_link *end, uint32_
 /* Applies a PAUSE or RESUME to one class of the port. */
 static void pfc_apply(struct vn_context *context, struct vn_link *link, uint32_t class, uint32_t quanta)
 {
+    bool ignored = vn_pfc_of(link) != NULL && vn_pfc_of(link)->ignored >> class & 1;
     if (quanta == 0) {
         vn_gate_open(link, class);
+        if (ignored) vn_pfc_class(&link->classes[class])->paused_until = context->now;
         return;
     }
-    vn_gate_close(link, class);
+    if (!ignored) vn_gate_close(link, class);
     unsigned __int128 bit_times = (unsigned __int128)quanta * VN_QUANTUM_BITS * 1000000000000u;
     uint64_t until = context->now + (uint64_t)(bit_times / link->rate_bps);
     vn_pfc_class(&link->classes[class])->paused_until = until;
+    if (ignored) return;
     vn_at(context, link->node, until, VN_EV_EXPIRY, (uint32_t)(link - context->links) * VN_CLASSES + class);
 }
 

@@ -26,6 +26,7 @@ struct vn_pfc {
     uint16_t quanta;
     uint8_t mac[6];
     uint8_t lossless; /* bit mask of the classes that it protects */
+    uint8_t ignored; /* bit mask of the classes whose PAUSE it ignores; it keeps account of them */
 };
 
 static inline struct vn_pfc_class *vn_pfc_class(struct vn_class *class) { return (struct vn_pfc_class *)(void *)class->own; }

@@ -4,6 +4,7 @@
  * A recirculated packet takes no time on the wire, but its class is blocked as long as if it did, as in the live switch. */
 #include "switches/paths.h"
 #include "switches/scheduler.h"
+#include "switches/watchdog.h"
 #include "switches/weights.h"
 
 /* A packet that its class refuses goes to the queue of trimmed ones, if it is to be trimmed. False: it isn't queued. */
@@ -21,6 +22,7 @@ void vn_port_admit(struct vn_context *context, uint32_t number, uint32_t id, uin
     struct vn_link *link = vn_link_of(context, number);
     VN_ASSERT(class < VN_CLASSES && vn_is_switch(vn_near(context, link)));
     vn_packet_at(context, id)->enq_qdepth = vn_scheduler_waiting(link, class) & 0x7ffffu; /* bit<19> */
+    if (__builtin_expect(vn_port_of(link)->dropping >> class & 1, 0) && vn_watchdog_drops(context, link, id)) return;
     if (!vn_scheduler_admit(context, link, class, id) && !(vn_port_of(link)->trims && trimmed(context, link, class, id))) {
         vn_packet_lose(context, id);
         return;
@@ -48,6 +50,7 @@ static uint32_t without_blocked(struct vn_link *link, uint32_t classes, uint64_t
 static void rest(struct vn_context *context, struct vn_link *link, uint32_t number, uint32_t class)
 {
     struct vn_port_more *more = vn_port_more(link);
+    more->served[class]++;
     if (more->interval[class] == 0) return;
     vn_port_of(link)->resting |= (uint8_t)(1u << class);
     more->rests_until[class] = context->now + more->interval[class];

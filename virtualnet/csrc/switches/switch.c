@@ -142,6 +142,7 @@ static void switch_free(struct vn_context *context, struct vn_node *node)
         free(more->queues);
         free(more->output);
         free(more->weights);
+        free(more->watchdog);
     }
     free(out);
     free(vn_switch_of(node)->lines.at);

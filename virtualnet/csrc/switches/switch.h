@@ -31,6 +31,7 @@ static inline struct vn_switch *vn_switch_of(struct vn_node *node) { return (str
 struct vn_scheduler;
 struct vn_output;
 struct vn_weights;
+struct vn_watchdog;
 
 /* What a switch keeps of a port: link.h's `own` ... */
 struct vn_port {
@@ -40,9 +41,10 @@ struct vn_port {
     bool serving; /* vn_port_serve is running */
     bool fabric : 1; /* behind the scheduler there is a fabric and an `output` buffer */
     bool scheduled : 1; /* `scheduler` is set */
-    bool rated : 1; /* a class has an `interval` */
+    bool rated : 1; /* a class has an `interval`, or departures are counted in `served` */
     bool trims : 1; /* `trimming` is set */
     bool weighted : 1; /* `weights` is set */
+    uint8_t dropping; /* bit mask of classes in a PAUSE storm, whose packets its watchdog drops */
 };
 _Static_assert(sizeof(struct vn_port) <= VN_PORT_OWN, "a link has room for it");
 
@@ -52,6 +54,8 @@ struct vn_port_more {
     void *queues; /* the scheduler's */
     struct vn_output *output; /* NULL: packets leave from the scheduler */
     struct vn_weights *weights; /* NULL: all classes have strict priorities */
+    struct vn_watchdog *watchdog; /* NULL: none */
+    uint64_t served[VN_CLASSES]; /* packets that left the queue, where `rated` */
     uint64_t blocked_until[VN_CLASSES]; /* until then the class can't send: a packet of it was recirculated */
     uint64_t interval[VN_CLASSES]; /* a packet leaves the class's queue once in this time; 0: at any time ... */
     uint64_t rests_until[VN_CLASSES]; /* ... that is, not before then, when a VN_EV_READY comes */

@@ -1,0 +1,157 @@
+"""PFC watchdogs: a storm is detected, its packets are dropped or sent all the same, and its end restores the port."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from typing import Literal
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from networks import PFC_ONLY, chain, mesh, star
+
+from lab.launch import NetworkError, require_live
+from lab.virtual import VirtualNetwork
+from topologies import serialise
+from topologies.errors import TopologyError
+from topologies.model import FlowSpec, OutputBuffer, Topology
+from topologies.watchdog import DROP, FORWARD, Watchdog
+from virtualnet import VirtualError
+
+QUICK = Watchdog(DROP, detection_s=200e-6, restoration_s=300e-6, poll_s=50e-6)
+SWITCHES, REACH = 7, 3
+
+
+def guarded(topology: Topology, watchdog: Watchdog | None) -> Topology:
+    return replace(topology, switches=tuple(replace(one, watchdog=watchdog) for one in topology.switches))
+
+
+def storm(watchdog: Watchdog | None, queues: Literal["nodes", "one"] = "nodes", inplace: bool = True) -> VirtualNetwork:
+    """Behind s1 the line is down from the start, until 2 ms: s1 pauses s0 that long."""
+    network = VirtualNetwork(guarded(chain(xoff_bytes=20e3), watchdog), PFC_ONLY, queues=queues, inplace=inplace)
+    network.set_link("s1", 2, up=False)
+    network.at(2e-3, lambda: network.set_link("s1", 2, up=True))
+    network.add_flow(FlowSpec(1, "h0", "r0", size_bytes=4_000_000))
+    return network
+
+
+def test_storm_is_detected_dropped_and_over() -> None:
+    with storm(QUICK) as network:
+        network.run(until_s=250e-6)
+        assert network.watchdog_stats("s0", 2).storms == 0
+        network.run(until_s=400e-6)
+        found = network.watchdog_stats("s0", 2)
+        assert (found.storms, found.restored) == (1, 0)
+        assert found.dropped > 10
+        network.run(until_s=2.2e-3)
+        assert network.watchdog_stats("s0", 2).restored == 0
+        network.run(until_s=10e-3)
+        found = network.watchdog_stats("s0", 2)
+        assert (found.storms, found.restored) == (1, 1)
+        stats = network.flows[1].stats()
+        assert stats.lost_packets == found.dropped
+        assert stats.received_packets + stats.lost_packets == stats.sent_packets == 4000
+        assert network.totals().packets == 0
+
+
+def test_without_a_watchdog_the_storm_holds_all() -> None:
+    with storm(None) as network:
+        network.run(until_s=1.9e-3)
+        assert network.flows[1].stats().sent_packets < 100
+        assert network.watchdog_stats("s0", 2).storms == 0
+        network.run(until_s=10e-3)
+        assert network.flows[1].stats().received_packets == 4000
+
+
+def test_forwarding_watchdog_ignores_pauses_and_the_far_end_has_no_room() -> None:
+    """What s0 sends all the same overruns s1's headroom, and is counted there."""
+    with storm(replace(QUICK, action=FORWARD)) as network:
+        network.run(until_s=10e-3)
+        found = network.watchdog_stats("s0", 2)
+        assert (found.storms, found.restored, found.dropped) == (1, 1, 0)
+        stats = network.flows[1].stats()
+        assert stats.lost_packets == network.link_stats("s0", 2).overrun > 100
+        assert stats.received_packets + stats.lost_packets == stats.sent_packets == 4000
+        assert network.totals().packets == 0
+
+
+def ring() -> Topology:
+    """As test_virtual_deadlock.py's: flows clockwise over three switches each, with small thresholds."""
+    topology = mesh(SWITCHES, [(n, (n + 1) % SWITCHES) for n in range(SWITCHES)], [1e-6])
+    return replace(topology, parameters={**topology.parameters, "xoff_bytes": 20e3, "xon_bytes": 18e3})
+
+
+@pytest.mark.parametrize(("queues", "inplace"), [("nodes", True), ("one", True), ("nodes", False)])
+def test_deadlock_dissolves_with_a_watchdog(queues: Literal["nodes", "one"], inplace: bool) -> None:
+    def play(watchdog: Watchdog | None) -> tuple[bool, int, int, int]:
+        with VirtualNetwork(guarded(ring(), watchdog), PFC_ONLY, queues=queues, inplace=inplace) as network:
+            for n in range(SWITCHES):
+                spec = FlowSpec(n, f"h{n}", f"h{(n + REACH) % SWITCHES}", 3e-6 * (3 * n % SWITCHES), size_bytes=500_000)
+                network.add_flow(spec)
+            network.run(until_s=20e-3)
+            stuck = network.deadlock() is not None
+            ports = [(one.name, port) for one in network.topology.switches for port in network.topology.ports(one.name)]
+            found = [network.watchdog_stats(*port) for port in ports]
+            lost = sum(flow.stats().lost_packets for flow in network.flows.values())
+            assert lost == sum(one.dropped for one in found)
+            return stuck, network.totals().packets, lost, sum(one.storms - one.restored for one in found)
+
+    assert play(None)[0]
+    stuck, inside, lost, open_storms = play(QUICK)
+    assert (stuck, inside, open_storms) == (False, 0, 0)
+    assert lost > 0
+
+
+def test_run_with_storms_depends_on_neither_queues_nor_form() -> None:
+    def digest(queues: Literal["nodes", "one"], inplace: bool) -> int:
+        with storm(QUICK, queues, inplace) as network:
+            network.run(until_s=5e-3)
+            return network.totals().digest
+
+    assert digest("nodes", True) == digest("one", True) == digest("nodes", False)
+
+
+@given(
+    poll_us=st.integers(1, 80),
+    detection_us=st.integers(0, 300),
+    restoration_us=st.integers(0, 300),
+    up_us=st.integers(100, 2500),
+    lossy=st.booleans(),
+)
+def test_every_packet_is_accounted_for(
+    poll_us: int, detection_us: int, restoration_us: int, up_us: int, lossy: bool
+) -> None:
+    watchdog = Watchdog(DROP, detection_us * 1e-6, restoration_us * 1e-6, poll_us * 1e-6)
+    with VirtualNetwork(guarded(chain(xoff_bytes=20e3), watchdog), PFC_ONLY) as network:
+        network.set_link("s1", 2, up=False)
+        network.at(up_us * 1e-6, lambda: network.set_link("s1", 2, up=True))
+        network.add_flow(FlowSpec(1, "h0", "r0", size_bytes=1_000_000))
+        if lossy:
+            network.add_flow(FlowSpec(2, "h0", "r0", size_bytes=100_000, traffic_class=1))
+        network.run(until_s=8e-3)
+        found = network.watchdog_stats("s0", 2)
+        assert network.flows[1].stats().lost_packets == found.dropped
+        assert all(
+            one.stats().sent_packets == one.stats().received_packets + one.stats().lost_packets
+            for one in network.flows.values()
+        )
+        assert found.storms == found.restored
+        assert network.totals().packets == 0
+
+
+def test_watchdog_that_cannot_work_is_refused() -> None:
+    with pytest.raises(TopologyError, match="there are drop and forward"):
+        Watchdog("wait")
+    with pytest.raises(TopologyError, match="a period above 0"):
+        Watchdog(poll_s=0)
+    made = guarded(star(1), QUICK)
+    with pytest.raises(TopologyError, match="s0: output buffers have strict priorities, and no PFC watchdog"):
+        replace(made, switches=(replace(made.switches[0], output=OutputBuffer()),))
+    with pytest.raises(TopologyError, match="s0: a PFC watchdog is there with PFC"):
+        replace(made, flow_control="credits")
+    with pytest.raises(NetworkError, match="s0: a PFC watchdog is there in virtual time alone"):
+        require_live(made)
+    with pytest.raises(VirtualError, match="s0: its buffer and its watchdog need PFC"):
+        VirtualNetwork(made, PFC_ONLY, pfc=False)
+    assert serialise.from_dict(json.loads(json.dumps(serialise.to_dict(made)))) == made

@@ -1,0 +1,43 @@
+"""How switches' ports serve classes, and what watches them: set when all else is."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable, Sequence
+
+from topologies.model import Endpoint
+from topologies.watchdog import FORWARD, Watchdog
+from virtualnet import native
+from virtualnet.counts import WatchdogStats
+from virtualnet.errors import VirtualError
+from virtualnet.times import picoseconds
+
+
+class Ports:
+    """The part of a TimedNetwork that sets ports."""
+
+    _library: ctypes.CDLL
+    _links: dict[Endpoint, int]
+    _alive: Callable[[], int]
+    _changing: Callable[[], int]
+    _check: Callable[[int], int]
+
+    def set_weights(self, switch: str, port: int, weights: Sequence[int]) -> None:
+        """By class: a port serves those with a weight by deficit round robin, behind the others (0), which are strict.
+        When all else is set. Raises VirtualError."""
+        of = (ctypes.c_uint16 * native.CLASSES)(*weights)
+        self._check(self._library.vn_set_weights(self._changing(), self._links[Endpoint(switch, port)], of))
+
+    def set_watchdog(self, switch: str, port: int, watchdog: Watchdog) -> None:
+        """Gives a port a PFC watchdog. Raises VirtualError."""
+        times = map(picoseconds, (watchdog.poll_s, watchdog.detection_s, watchdog.restoration_s))
+        config = native.WatchdogConfig(*times, watchdog.action == FORWARD)
+        link = self._links[Endpoint(switch, port)]
+        self._check(self._library.vn_set_watchdog(self._changing(), link, ctypes.byref(config)))
+
+    def watchdog_stats(self, switch: str, port: int) -> WatchdogStats:
+        """What a port's PFC watchdog has counted; zeros where it has none. Raises VirtualError before the run."""
+        raw = native.WatchdogStats()
+        if self._library.vn_watchdog_of(self._alive(), self._links[Endpoint(switch, port)], ctypes.byref(raw)) < 0:
+            raise VirtualError(f"{switch}:{port}: no port of a switch, or the network hasn't run yet")
+        return WatchdogStats(raw.storms, raw.restored, raw.dropped)
