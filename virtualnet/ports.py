@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
+from softswitch.trimming import DEFAULT, Trimming
 from topologies.model import Endpoint
 from topologies.watchdog import FORWARD, Watchdog
 from virtualnet import native
@@ -21,6 +22,30 @@ class Ports:
     _alive: Callable[[], int]
     _changing: Callable[[], int]
     _check: Callable[[int], int]
+
+    def set_queue(self, switch: str, port: int, traffic_class: int, *, depth: int = 0, rate_pps: int = 0) -> None:
+        """How many packets a class's output queue holds, of those that no flow control protects, and how many leave it
+        in a second, beside the link's rate; 0: unlimited. Depth `native.NO_QUEUE`: all are refused."""
+        self._check(
+            self._library.vn_set_queue(
+                self._changing(), self._links[Endpoint(switch, port)], traffic_class, depth, rate_pps
+            )
+        )
+
+    def set_trimming(
+        self, switch: str, port: int, classes: Iterable[int], trimming: Trimming = DEFAULT, depth: int = 2048
+    ) -> None:
+        """Packets that the queues of these classes refuse (`set_queue`) are trimmed, if flow control doesn't protect
+        them. `depth`: trimmed packets that wait; more are lost."""
+        numbers = set(classes)
+        if not numbers <= set(range(native.CLASSES)):
+            raise VirtualError(f"classes {sorted(numbers)}: there are 0 to {native.CLASSES - 1}")
+        mask = sum(1 << one for one in numbers)
+        raw = native.Trimming(trimming.size, trimming.dscp_value, trimming.queue_index, mask, trimming.weight)
+        self._check(
+            self._library.vn_set_trimming(self._changing(), self._links[Endpoint(switch, port)], ctypes.byref(raw))
+        )
+        self.set_queue(switch, port, trimming.queue_index, depth=depth)
 
     def set_weights(self, switch: str, port: int, weights: Sequence[int]) -> None:
         """By class: a port serves those with a weight by deficit round robin, behind the others (0), which are strict.

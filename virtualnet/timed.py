@@ -11,14 +11,13 @@ import ctypes
 import math
 import os
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType, TracebackType
 from typing import Literal, TypeVar
 
 from softswitch.cache.objects import BuildError
 from softswitch.embed.switch import NativeSwitch
-from softswitch.trimming import DEFAULT, Trimming
 from topologies.lossless import CREDITS
 from topologies.model import ROUND_ROBIN, Endpoint, Switch, Topology
 from virtualnet import native
@@ -162,26 +161,6 @@ class TimedNetwork(LinkSources, Frames, SharedBuffers, Ports):
     def set_scheduler(self, switch: str, name: str) -> None:
         """Before the run: how packets of a class share an output of the switch, by a name of the engine."""
         self._check(self._library.vn_set_scheduler(self._changing(), self._nodes[switch], name.encode()))
-
-    def set_queue(self, switch: str, port: int, traffic_class: int, *, depth: int = 0, rate_pps: int = 0) -> None:
-        """How many packets a class's output queue holds, of those that no flow control protects, and how many leave it
-        in a second, beside the link's rate; 0: unlimited. Depth `native.NO_QUEUE`: all are refused."""
-        self._check(
-            self._library.vn_set_queue(self._changing(), self.link(switch, port), traffic_class, depth, rate_pps)
-        )
-
-    def set_trimming(
-        self, switch: str, port: int, classes: Iterable[int], trimming: Trimming = DEFAULT, depth: int = 2048
-    ) -> None:
-        """Packets that the queues of these classes refuse (`set_queue`) are trimmed, if flow control doesn't protect
-        them. `depth`: trimmed packets that wait; more are lost."""
-        numbers = set(classes)
-        if not numbers <= set(range(native.CLASSES)):
-            raise VirtualError(f"classes {sorted(numbers)}: there are 0 to {native.CLASSES - 1}")
-        mask = sum(1 << one for one in numbers)
-        raw = native.Trimming(trimming.size, trimming.dscp_value, trimming.queue_index, mask, trimming.weight)
-        self._check(self._library.vn_set_trimming(self._changing(), self.link(switch, port), ctypes.byref(raw)))
-        self.set_queue(switch, port, trimming.queue_index, depth=depth)
 
     def link(self, node: str, port: int) -> int:
         """Returns the engine's number of the direction that leaves `node` by `port`, for `call`."""

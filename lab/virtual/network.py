@@ -217,13 +217,19 @@ class VirtualNetwork(TimedNetwork, Sources):
                     raise VirtualError(f"a path of flow {number} by {end}: {error}") from None
 
     def paths(self) -> dict[int, tuple[Endpoint, ...]]:
-        """Of all flows what is logged and what is given: ports of switches, in the order in which they came to be."""
+        """Of all flows what is logged and what is given: ports of switches, from the sender on; behind them those of
+        switches that aren't on the way, by their names."""
         ends = tuple(self._links)  # in the order of their numbers
         links = ctypes.POINTER(ctypes.c_uint32)()
         found = {}
         for number, flow in self.flows.items():
             n = self._library.vn_path(self._alive(), flow.index, ctypes.byref(links))
-            found[number] = tuple(ends[links[hop]] for hop in range(n))
+            hops = {end.node: end for end in sorted((ends[links[hop]] for hop in range(n)), key=str)}
+            way, node = [], self.topology.peer(flow.spec.src, 0).node
+            while node in hops:
+                way.append(hops.pop(node))
+                node = self.topology.peer(node, way[-1].port).node
+            found[number] = (*way, *hops.values())
         return found
 
     def measure_latency(self) -> None:

@@ -76,7 +76,7 @@ def test_parameters_are_listed_with_unit_default_and_meaning(capsys: pytest.Capt
     assert pcn(["run", "dumbbell", "--scheme", "dcqcn", "--list", "--json"]) == 0
     rows = {row["name"]: row for row in json.loads(capsys.readouterr().out)}
     assert rows["rate"]["default"] == 10e9
-    assert rows["K_max"]["schemes"] == ["dcqcn", "dcqcn-ns3", "dcqcn-tcd", "red", "tcd", "tcd-time", "timely-tcd"]
+    assert rows["K_max"]["schemes"] == ["dcqcn", "dcqcn-tcd", "red", "tcd", "tcd-time", "timely-tcd"]
     assert rows["xon"]["derived"] == "xoff less two frames"
     assert "pairs" in rows
     assert "k" not in rows

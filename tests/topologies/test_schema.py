@@ -13,7 +13,7 @@ from file_networks import connected_topologies
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from topologies.formats import FORMATS, FormatError, Source, pcn
+from topologies.formats import FORMATS, FormatError, Source, pcn, pcn_switch
 from topologies.model import Topology
 from topologies.tree import Field
 
@@ -21,13 +21,13 @@ SCHEMA = json.loads((Path(pcn.__file__).parent / "topology.schema.json").read_te
 SAMPLE = Path(__file__).parent / "files" / "racks.yaml"
 TABLES: Mapping[str, Mapping[str, Field]] = {
     "host": pcn.HOST,
-    "switch": pcn.SWITCH,
-    "output": pcn.OUTPUT,
-    "buffer": pcn.BUFFER,
-    "share": pcn.SHARE,
-    "ecn": pcn.ECN,
-    "schedule": pcn.SCHEDULE,
-    "watchdog": pcn.WATCHDOG,
+    "switch": pcn_switch.SWITCH,
+    "output": pcn_switch.OUTPUT,
+    "buffer": pcn_switch.BUFFER,
+    "share": pcn_switch.SHARE,
+    "ecn": pcn_switch.ECN,
+    "schedule": pcn_switch.SCHEDULE,
+    "watchdog": pcn_switch.WATCHDOG,
     "defaults": pcn.DEFAULTS,
     "link": pcn.LINK,
     "flow": pcn.FLOW,

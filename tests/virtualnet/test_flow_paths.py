@@ -29,8 +29,9 @@ def paths_and_digest(
     log: bool = True,
     queues: Literal["nodes", "one"] = "nodes",
     inplace: bool = True,
+    threads: int = 1,
 ) -> tuple[dict[int, tuple[Endpoint, ...]], int]:
-    with VirtualNetwork(tree(), PFC_ONLY, queues=queues, inplace=inplace) as network:
+    with VirtualNetwork(tree(), PFC_ONLY, queues=queues, inplace=inplace, threads=threads) as network:
         for flow in FLOWS:
             network.add_flow(flow)
         if log:
@@ -56,6 +57,17 @@ def test_logged_path_leads_to_the_receiver_and_changes_nothing() -> None:
 def test_given_path_that_the_program_chooses_anyway_changes_nothing() -> None:
     paths, digest = paths_and_digest()
     assert paths_and_digest(paths) == (paths, digest)
+
+
+def test_paths_are_logged_and_taken_alike_on_two_threads() -> None:
+    paths, digest = paths_and_digest()
+    assert paths_and_digest(threads=2) == (paths, digest)
+    end = next(one for one in paths[0] if len(tree().next_hops(one.node, FLOWS[0].dst)) > 1)
+    other = next(port for port in tree().next_hops(end.node, FLOWS[0].dst) if port != end.port)
+    given_path = {0: (Endpoint(end.node, other),)}
+    one, two = paths_and_digest(given_path), paths_and_digest(given_path, threads=2)
+    assert one == two
+    assert two[1] != digest
 
 
 @pytest.mark.parametrize("inplace", [True, False])

@@ -20,6 +20,7 @@ from lab.virtual import VirtualNetwork
 from topologies import serialise
 from topologies.buffers import Share, SharedBuffer, hpcc_buffer
 from topologies.errors import TopologyError
+from topologies.fat_tree import fat_tree
 from topologies.formats import FORMATS
 from topologies.found import find_topology
 from topologies.model import Endpoint, FlowSpec, Link, OutputBuffer, Topology, make_hosts
@@ -95,6 +96,21 @@ def test_run_with_pauses_depends_on_neither_queues_nor_form() -> None:
     found = digest(topology, 6)
     assert found[1] > 10
     assert found == digest(topology, 6, queues="one") == digest(topology, 6, queues="one", inplace=False)
+
+
+def test_two_threads_give_the_run_of_one() -> None:
+    topology = with_buffer(fat_tree(k=4), SharedBuffer(600_000))
+
+    def seen(threads: int) -> tuple[int, list[object]]:
+        with VirtualNetwork(topology, PFC_ONLY, threads=threads) as network:
+            for number in range(8):
+                network.add_flow(FlowSpec(number, f"h{number}", "h15", size_bytes=300_000))
+            assert network.run(until_s=0.1, finish=True)
+            return network.totals().digest, [network.buffer_stats(one.name) for one in topology.switches]
+
+    one = seen(1)
+    assert one == seen(2)
+    assert sum(stats.headroom_max_bytes > 0 for stats in one[1]) > 1  # type: ignore[attr-defined]
 
 
 def two_outputs() -> Topology:

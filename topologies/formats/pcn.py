@@ -2,31 +2,27 @@
 
 from __future__ import annotations
 
-import contextlib
 import ipaddress
 import json
 import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from softswitch.units import Kind, quantity, quantity_text
+from softswitch.units import Kind, quantity
 from topologies import lossless
-from topologies.buffers import Share, SharedBuffer
-from topologies.ecn import EcnThresholds
 from topologies.formats.draft import Draft, End
-from topologies.formats.source import Format, FormatError, Source
+from topologies.formats.pcn_switch import SWITCH, switch_fields
+from topologies.formats.pcn_values import count, exact, one_of, quantity_of, size, text
+from topologies.formats.source import Format, Source
 from topologies.lossless import CREDITS, DATA_CLASS, PFC
-from topologies.model import FIFO, ROUND_ROBIN, FlowSpec, OutputBuffer, Switch, Topology, TopologyError, Value
-from topologies.schedules import Schedule
+from topologies.model import FlowSpec, Topology, Value
 from topologies.tree import Field, ListOf, Node, needed, optional
-from topologies.watchdog import ACTIONS, Watchdog
 
 _MAC = re.compile(r"([0-9a-fA-F]{2}:){5}[0-9a-fA-F]{2}\Z")
 _QUOTED = re.compile(r'"((?:[^"\\]|\\.)*)"')
 _PLAIN = re.compile(
     r"(?!(?:true|false|null|yes|no|on|off|y|n)\Z)(?:[A-Za-z][\w./-]*(?::[0-9]+)?|[0-9][0-9.]*[A-Za-z/]+)\Z"
 )
-_SI: Mapping[Kind, str] = {"rate": "bit/s", "time": "s", "size": "B"}
 _END = re.compile(r"([^:]+)(?::([0-9]{1,3}))?\Z")
 PARAMETERS: Mapping[str, Kind] = {
     "xoff_bytes": "size",
@@ -40,31 +36,6 @@ PARAMETERS: Mapping[str, Kind] = {
 """Others are the topology's own: numbers in SI units, or text."""
 
 
-def _quantity(kind: Kind) -> Callable[[Node], float]:
-    return lambda node: node.value(lambda text: quantity(kind, text))
-
-
-def _count(node: Node) -> int:
-    return int(_quantity("count")(node))
-
-
-def _size(node: Node) -> int:
-    return int(_quantity("size")(node))
-
-
-def _text(node: Node) -> str:
-    return node.text()
-
-
-def _one_of(*known: str) -> Callable[[Node], str]:
-    def read(text: str) -> str:
-        if text not in known:
-            raise ValueError(f"{text!r}: there are {', '.join(known)}")
-        return text
-
-    return lambda node: node.value(read)
-
-
 def _ip(text: str) -> str:
     return str(ipaddress.IPv4Address(text))
 
@@ -76,84 +47,37 @@ def _mac(text: str) -> str:
 
 
 HOST: dict[str, Field] = {
-    "name": needed(_text),
+    "name": needed(text),
     "ip": optional(lambda node: node.value(_ip), ""),
     "mac": optional(lambda node: node.value(_mac), ""),
-}
-OUTPUT: dict[str, Field] = {
-    "size": optional(_quantity("size"), OutputBuffer.size_bytes),
-    "speed_up": optional(_quantity("number"), OutputBuffer.speed_up),
-    "latency": optional(_quantity("time"), OutputBuffer.latency_s),
-    "reliable": optional(lambda node: _one_of("true", "false")(node) == "true", False),
-}
-SHARE: dict[str, Field] = {
-    "alpha": optional(_quantity("number"), Share.alpha),
-    "fixed": optional(_quantity("size"), Share.fixed_bytes),
-    "reserve": optional(_quantity("size"), Share.reserve_bytes),
-    "headroom": optional(_quantity("size")),
-    "resume": optional(_quantity("size"), Share.resume_bytes),
-    "rate": optional(_quantity("rate")),
-    "class": optional(_count),
-    "port": optional(_count),
-}
-BUFFER: dict[str, Field] = {
-    "size": needed(_quantity("size")),
-    "shares": optional(lambda node: tuple(node.elements(_share)), (Share(),)),
-}
-ECN: dict[str, Field] = {
-    "k_min": needed(_quantity("size")),
-    "k_max": needed(_quantity("size")),
-    "p_max": needed(_quantity("number")),
-    "rate": optional(_quantity("rate")),
-    "port": optional(_count),
-}
-SCHEDULE: dict[str, Field] = {
-    "weights": needed(lambda node: tuple(node.elements(_count))),
-    "port": optional(_count),
-}
-WATCHDOG: dict[str, Field] = {
-    "action": optional(_one_of(*ACTIONS), Watchdog.action),
-    "detection": optional(_quantity("time"), Watchdog.detection_s),
-    "restoration": optional(_quantity("time"), Watchdog.restoration_s),
-    "poll": optional(_quantity("time"), Watchdog.poll_s),
-}
-SWITCH: dict[str, Field] = {
-    "name": needed(_text),
-    "id": optional(_count),
-    "arbitration": optional(_one_of(FIFO, ROUND_ROBIN), FIFO),
-    "output": optional(lambda node: _output(node.fields(OUTPUT))),
-    "buffer": optional(lambda node: _buffer(node)),
-    "ecn": optional(lambda node: tuple(node.elements(_ecn)), ()),
-    "schedules": optional(lambda node: tuple(node.elements(_schedule)), ()),
-    "watchdog": optional(lambda node: _watchdog(node)),
 }
 LINK: dict[str, Field] = {
     "a": needed(lambda node: node.value(_end)),
     "b": needed(lambda node: node.value(_end)),
-    "rate": optional(_quantity("rate")),
-    "delay": optional(_quantity("time")),
+    "rate": optional(quantity_of("rate")),
+    "delay": optional(quantity_of("time")),
 }
 FLOW: dict[str, Field] = {
-    "id": optional(_count),
-    "src": needed(_text),
-    "dst": needed(_text),
+    "id": optional(count),
+    "src": needed(text),
+    "dst": needed(text),
     "start": optional(lambda node: node.value(_start), 0.0),
-    "size": optional(_size),
-    "rate": optional(_quantity("rate")),
-    "duration": optional(_quantity("time")),
-    "group": optional(_text, ""),
-    "class": optional(_count, DATA_CLASS),
-    "after": optional(lambda node: tuple(node.elements(_count)), ()),
+    "size": optional(size),
+    "rate": optional(quantity_of("rate")),
+    "duration": optional(quantity_of("time")),
+    "group": optional(text, ""),
+    "class": optional(count, DATA_CLASS),
+    "after": optional(lambda node: tuple(node.elements(count)), ()),
 }
 DEFAULTS: dict[str, Field] = {name: LINK[name] for name in ("rate", "delay")}
 TOPOLOGY: dict[str, Field] = {
-    "name": optional(_text, ""),
+    "name": optional(text, ""),
     "defaults": optional(lambda node: node.fields(DEFAULTS), {"rate": None, "delay": None}),
     "hosts": needed(lambda node: node.elements(_part(HOST))),
     "switches": optional(lambda node: node.elements(_part(SWITCH), least=0), ()),
     "links": needed(lambda node: node.elements(_part(LINK))),
     "flows": optional(lambda node: node.elements(_part(FLOW), least=0), ()),
-    "flow_control": optional(_one_of(PFC, CREDITS), PFC),
+    "flow_control": optional(one_of(PFC, CREDITS), PFC),
     "parameters": optional(lambda node: _parameters(node), {}),
 }
 
@@ -167,50 +91,6 @@ def _part(known: Mapping[str, Field]) -> Callable[[Node], tuple[Node, dict[str, 
         return node, node.fields(known)
 
     return read
-
-
-def _output(found: Mapping[str, Any]) -> OutputBuffer:
-    return OutputBuffer(found["size"], found["speed_up"], found["latency"], found["reliable"])
-
-
-def _share(node: Node) -> Share:
-    found = node.fields(SHARE)
-    try:
-        return Share(*(found[name] for name in SHARE))
-    except TopologyError as error:
-        raise node.fail(str(error)) from None
-
-
-def _ecn(node: Node) -> EcnThresholds:
-    found = node.fields(ECN)
-    try:
-        return EcnThresholds(*(found[name] for name in ECN))
-    except TopologyError as error:
-        raise node.fail(str(error)) from None
-
-
-def _schedule(node: Node) -> Schedule:
-    found = node.fields(SCHEDULE)
-    try:
-        return Schedule(found["weights"], found["port"])
-    except TopologyError as error:
-        raise node.fail(str(error)) from None
-
-
-def _watchdog(node: Node) -> Watchdog:
-    found = node.fields(WATCHDOG)
-    try:
-        return Watchdog(*(found[name] for name in WATCHDOG))
-    except TopologyError as error:
-        raise node.fail(str(error)) from None
-
-
-def _buffer(node: Node) -> SharedBuffer:
-    found = node.fields(BUFFER)
-    try:
-        return SharedBuffer(found["size"], found["shares"])
-    except TopologyError as error:
-        raise node.fail(str(error)) from None
 
 
 def _end(text: str) -> End:
@@ -313,13 +193,13 @@ def _document(topology: Topology) -> dict[str, Any]:
         "flow_control": topology.flow_control,
         "parameters": {name: _parameter(name, value) for name, value in own.items()},
         "hosts": [{"name": one.name, "ip": one.ip, "mac": one.mac} for one in topology.hosts],
-        "switches": [_switch(one) for one in topology.switches],
+        "switches": [switch_fields(one) for one in topology.switches],
         "links": [
             {
                 "a": str(one.a),
                 "b": str(one.b),
-                "rate": _exact("rate", one.rate_bps),
-                "delay": _exact("time", one.delay_s),
+                "rate": exact("rate", one.rate_bps),
+                "delay": exact("time", one.delay_s),
             }
             for one in topology.links
         ],
@@ -328,68 +208,16 @@ def _document(topology: Topology) -> dict[str, Any]:
     return {key: value for key, value in document.items() if value != [] and value != {} and value != PFC}
 
 
-def _switch(one: Switch) -> dict[str, Any]:
-    made: dict[str, Any] = {"name": one.name, "id": one.device_id}
-    if one.arbitration != FIFO:
-        made["arbitration"] = one.arbitration
-    if one.output is not None:
-        made["output"] = {
-            "size": _exact("size", one.output.size_bytes),
-            "speed_up": one.output.speed_up,
-            "latency": _exact("time", one.output.latency_s),
-            "reliable": one.output.reliable,
-        }
-    if one.buffer is not None:
-        shares = [_share_fields(share) for share in one.buffer.shares]
-        made["buffer"] = {"size": _exact("size", one.buffer.size_bytes), "shares": shares}
-    if one.ecn:
-        made["ecn"] = [_ecn_fields(thresholds) for thresholds in one.ecn]
-    if one.schedules:
-        made["schedules"] = [
-            {"weights": list(each.weights), **({} if each.port is None else {"port": each.port})}
-            for each in one.schedules
-        ]
-    if one.watchdog is not None:
-        watch = one.watchdog
-        times = {"detection": watch.detection_s, "restoration": watch.restoration_s, "poll": watch.poll_s}
-        made["watchdog"] = {"action": watch.action, **{name: _exact("time", time) for name, time in times.items()}}
-    return made
-
-
-def _ecn_fields(one: EcnThresholds) -> dict[str, Any]:
-    made = {
-        "k_min": _exact("size", one.k_min_bytes),
-        "k_max": _exact("size", one.k_max_bytes),
-        "p_max": one.p_max,
-        "rate": None if one.rate_bps is None else _exact("rate", one.rate_bps),
-        "port": one.port,
-    }
-    return {key: value for key, value in made.items() if value is not None}
-
-
-def _share_fields(one: Share) -> dict[str, Any]:
-    sizes = {"fixed": one.fixed_bytes, "reserve": one.reserve_bytes, "resume": one.resume_bytes}
-    made = {
-        "alpha": one.alpha,
-        **{name: _exact("size", value) for name, value in sizes.items()},
-        "headroom": None if one.headroom_bytes is None else _exact("size", one.headroom_bytes),
-        "rate": None if one.rate_bps is None else _exact("rate", one.rate_bps),
-        "class": one.traffic_class,
-        "port": one.port,
-    }
-    return {key: value for key, value in made.items() if value is not None}
-
-
 def _flow_fields(one: FlowSpec) -> dict[str, Any]:
-    start = _exact("time", abs(one.start_s))
+    start = exact("time", abs(one.start_s))
     made = {
         "id": one.id,
         "src": one.src,
         "dst": one.dst,
         "start": f"-{start}" if one.start_s < 0 else start,
-        "size": None if one.size_bytes is None else _exact("size", one.size_bytes),
-        "rate": None if one.rate_bps is None else _exact("rate", one.rate_bps),
-        "duration": None if one.duration_s is None else _exact("time", one.duration_s),
+        "size": None if one.size_bytes is None else exact("size", one.size_bytes),
+        "rate": None if one.rate_bps is None else exact("rate", one.rate_bps),
+        "duration": None if one.duration_s is None else exact("time", one.duration_s),
         "group": one.group or None,
         "class": one.traffic_class,
         "after": list(one.after) or None,
@@ -399,17 +227,7 @@ def _flow_fields(one: FlowSpec) -> dict[str, Any]:
 
 def _parameter(name: str, value: Value) -> Value:
     kind = PARAMETERS.get(name)
-    return value if kind in (None, "count") or isinstance(value, str) else _exact(kind, value)
-
-
-def _exact(kind: Kind, value: float) -> str:
-    """A text that `quantity` reads again, to the bit. Raises FormatError."""
-    text = quantity_text(kind, value).replace(" ", "")
-    for one in (text, f"{value!r}{_SI[kind]}"):
-        with contextlib.suppress(ValueError):
-            if quantity(kind, one) == value:
-                return one
-    raise FormatError(f"{value!r} is no {kind} that a file can hold")
+    return value if kind in (None, "count") or isinstance(value, str) else exact(kind, value)
 
 
 def _flow(value: Any) -> str:

@@ -42,6 +42,7 @@ struct vn_context {
     const struct vn_endpoint_kind *const *endpoint_kinds; /* by number, VN_ENDPOINT_KINDS */
     void *endpoints[VN_ENDPOINT_KINDS]; /* what each of them keeps of the whole network */
     struct vn_order order;
+    struct vn_paths *paths; /* NULL: programs choose them, and nothing logs them */
 
     /* Its own. */
     uint64_t now __attribute__((aligned(64)));
@@ -54,7 +55,6 @@ struct vn_context {
     struct vn_counts totals;
     uint64_t events_done;
     struct vn_pfc_log *pfc_log; /* NULL: none was requested */
-    struct vn_paths *paths; /* NULL: programs choose them, and nothing logs them */
     char error[256];
 
     /* The first one's. */

@@ -165,6 +165,7 @@ enum vn_reason vn_run(struct vn_net *net)
     struct vn_context *context = &net->context;
     if (context->raised) snprintf(context->error, sizeof context->error, "an algorithm raised an error: the run can't go on");
     start(context);
+    if (!vn_paths_room(context)) vn_fail(context, "out of memory for paths");
     enum vn_reason reason = context->failed ? VN_FAILED : vn_run_events(context);
     if (context->raised) return VN_FAILED; /* exchange says which flow's algorithm raised */
     context->exchange.now_s = vn_seconds(context->now);

@@ -1,4 +1,5 @@
-/* Flows' paths. A flow's switches are few, so they are searched one after another. */
+/* Flows' paths. A flow's switches are few, so they are searched one after another. Threads that have turns of its switches at once add
+ * hops to one path: each takes a place of its own, and only that switch's thread reads it. */
 #include "switches/paths.h"
 
 #include <errno.h>
@@ -8,9 +9,9 @@ enum { HOPS = 15 };
 
 /* A flow's, in one cache line. */
 struct vn_path {
-    uint32_t links[HOPS];
+    uint32_t links[HOPS]; /* VN_NONE: taken, and not written yet, or free */
     uint16_t given; /* bit mask */
-    uint8_t n;
+    uint16_t n; /* places taken; more than HOPS: there were too many */
 } __attribute__((aligned(64)));
 
 struct vn_paths {
@@ -32,48 +33,58 @@ static struct vn_paths *paths_of(struct vn_context *context)
     return context->paths;
 }
 
-/* NULL: out of memory. */
-static struct vn_path *path_of(struct vn_paths *paths, uint32_t flow)
+bool vn_paths_room(struct vn_context *context)
 {
-    if (flow < paths->n) return &paths->of[flow];
-    uint32_t n = 2 * flow + 1;
+    struct vn_paths *paths = context->paths;
+    uint32_t n = context->pool.n_lost; /* at least one a flow */
+    if (paths == NULL || n <= paths->n) return true;
     struct vn_path *larger = aligned_alloc(64, n * sizeof *larger);
-    if (larger == NULL) return NULL;
-    memset(larger, 0, n * sizeof *larger);
+    if (larger == NULL) return false;
     if (paths->n != 0) memcpy(larger, paths->of, paths->n * sizeof *larger);
+    for (uint32_t i = paths->n; i < n; i++) {
+        memset(larger[i].links, 0xff, sizeof larger[i].links); /* VN_NONE */
+        larger[i].given = larger[i].n = 0;
+    }
     free(paths->of);
     paths->of = larger;
     paths->n = n;
-    return &larger[flow];
+    return true;
+}
+
+static uint32_t hops(const struct vn_path *path)
+{
+    uint32_t n = __atomic_load_n(&path->n, __ATOMIC_RELAXED);
+    return n < HOPS ? n : HOPS;
 }
 
 /* The hop at the switch where the link starts; HOPS: there is none. */
 static uint32_t hop_at(const struct vn_context *context, const struct vn_path *path, uint32_t node)
 {
-    for (uint32_t i = 0; i < path->n; i++) {
-        if (context->links[path->links[i]].node == node) return i;
+    for (uint32_t i = 0; i < hops(path); i++) {
+        uint32_t link = __atomic_load_n(&path->links[i], __ATOMIC_RELAXED);
+        if (link != VN_NONE && context->links[link].node == node) return i;
     }
     return HOPS;
 }
 
 static bool hop_add(struct vn_path *path, uint32_t link, bool given)
 {
-    if (path->n == HOPS) return false;
-    path->given |= (uint16_t)(given << path->n);
-    path->links[path->n++] = link;
+    uint32_t place = hops(path) == HOPS ? HOPS : __atomic_fetch_add(&path->n, 1, __ATOMIC_RELAXED);
+    if (place >= HOPS) return false;
+    if (given) path->given |= (uint16_t)(1u << place); /* between runs */
+    __atomic_store_n(&path->links[place], link, __ATOMIC_RELAXED);
     return true;
 }
 
 uint32_t vn_path_taken(struct vn_context *context, uint32_t link, const struct vn_packet *packet)
 {
     struct vn_paths *paths = context->paths;
-    if (!packet->data || packet->flow == VN_NONE || (packet->flow >= paths->n && !paths->logged)) return link;
-    struct vn_path *path = path_of(paths, packet->flow);
-    uint32_t hop = path != NULL ? hop_at(context, path, context->links[link].node) : HOPS;
+    if (!packet->data || packet->flow == VN_NONE || packet->flow >= paths->n) return link;
+    struct vn_path *path = &paths->of[packet->flow];
+    uint32_t hop = hop_at(context, path, context->links[link].node);
     if (hop != HOPS) return path->given >> hop & 1 ? path->links[hop] : link;
-    if (paths->logged && (path == NULL || !hop_add(path, link, false))) {
-        vn_fail(context, "flow number %u goes through more than %u switches, or no memory is left for its path", packet->flow,
-                HOPS);
+    if (paths->logged && !hop_add(path, link, false)) {
+        vn_fail(context, "flow number %u goes through more than %u switches", packet->flow, HOPS);
     }
     return link;
 }
@@ -91,8 +102,8 @@ int vn_set_path(struct vn_context *context, uint32_t flow, uint32_t link)
         return vn_refuse(context, -EINVAL, "no link that starts at a switch");
     }
     if (flow >= context->pool.n_lost) return vn_refuse(context, -EINVAL, "no such flow");
-    struct vn_path *path = paths_of(context) != NULL ? path_of(context->paths, flow) : NULL;
-    if (path == NULL) return vn_refuse(context, -ENOMEM, "out of memory for paths");
+    if (paths_of(context) == NULL || !vn_paths_room(context)) return vn_refuse(context, -ENOMEM, "out of memory for paths");
+    struct vn_path *path = &context->paths->of[flow];
     if (hop_at(context, path, context->links[link].node) != HOPS)
         return vn_refuse(context, -EEXIST, "the flow has a path there already");
     return hop_add(path, link, true) ? 0 : vn_refuse(context, -ENOSPC, "a path through more than 15 switches");
@@ -102,5 +113,5 @@ uint32_t vn_path(const struct vn_context *context, uint32_t flow, const uint32_t
 {
     if (context->paths == NULL || flow >= context->paths->n) return 0;
     *links = context->paths->of[flow].links;
-    return context->paths->of[flow].n;
+    return hops(&context->paths->of[flow]);
 }

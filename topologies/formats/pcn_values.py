@@ -1,0 +1,47 @@
+"""Values of this project's own format: what a text stands for, and the text of a value."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Mapping
+
+from softswitch.units import Kind, quantity, quantity_text
+from topologies.formats.source import FormatError
+from topologies.tree import Node
+
+_SI: Mapping[Kind, str] = {"rate": "bit/s", "time": "s", "size": "B"}
+
+
+def quantity_of(kind: Kind) -> Callable[[Node], float]:
+    return lambda node: node.value(lambda text: quantity(kind, text))
+
+
+def count(node: Node) -> int:
+    return int(quantity_of("count")(node))
+
+
+def size(node: Node) -> int:
+    return int(quantity_of("size")(node))
+
+
+def text(node: Node) -> str:
+    return node.text()
+
+
+def one_of(*known: str) -> Callable[[Node], str]:
+    def read(text: str) -> str:
+        if text not in known:
+            raise ValueError(f"{text!r}: there are {', '.join(known)}")
+        return text
+
+    return lambda node: node.value(read)
+
+
+def exact(kind: Kind, value: float) -> str:
+    """A text that `quantity` reads again, to the bit. Raises FormatError."""
+    text = quantity_text(kind, value).replace(" ", "")
+    for one in (text, f"{value!r}{_SI[kind]}"):
+        with contextlib.suppress(ValueError):
+            if quantity(kind, one) == value:
+                return one
+    raise FormatError(f"{value!r} is no {kind} that a file can hold")
