@@ -15,6 +15,7 @@ from hosts.paths import BY_FLOW, Paths
 from hosts.reliability import LOSSLESS, Reliability, Repeats
 from lab.virtual import native
 from topologies.errors import error_text
+from topologies.lossless import CONTROL_CLASS
 from topologies.model import FlowSpec
 from virtualnet.errors import VirtualError
 from virtualnet.native import NEVER
@@ -117,10 +118,11 @@ def configure(
     in_c: bool = True,
     reliability: Reliability | None = None,
     paths: Paths | None = None,
+    notification_class: int | None = CONTROL_CLASS,
 ) -> tuple[native.FlowConfig, ReactionPoint, NotificationPoint]:
     """What the engine needs of a flow, and the flow's two ends; `start_s` None: it waits for others; `end_s` None: its
-    bytes alone end it; `in_c`: the RP in C, if the scheme has one; `reliability`, `paths` None: the RP's. Raises
-    VirtualError."""
+    bytes alone end it; `in_c`: the RP in C, if the scheme has one; `reliability`, `paths` None: the RP's;
+    `notification_class`: of CNPs and ACKs, None: the flow's. Raises VirtualError."""
     if not 1 <= payload_bytes <= MAX_PAYLOAD:
         raise VirtualError(f"flow {spec.id}: a payload of {payload_bytes} bytes: 1 to {MAX_PAYLOAD} are possible")
     try:
@@ -157,6 +159,9 @@ def configure(
     paths = paths or rp.paths or BY_FLOW
     src_ip = int.from_bytes(src.ip, "big")
     ports = paths.ports_of(seed, src_ip, spec.id) if paths.sprays else ()
+    # Among data they are Not-ECT unless they echo a mark: a switch would mark them for a queue that isn't their flow's.
+    own = spec.traffic_class if notification_class is None else notification_class
+    marking = (wire.ECN_ECT0, wire.DSCP_CNP) if own == CONTROL_CLASS else (wire.ECN_NOT_ECT, wire.data_dscp(own))
     period_ps = 0 if np.period_s is None else picoseconds(np.period_s)
     config = native.FlowConfig(
         src=src.node,
@@ -193,8 +198,8 @@ def configure(
         wants_marked=type(np).on_marked is not NotificationPoint.on_marked,
         data=_template(data),
         last=_template(last),
-        cnp=_template(wire.cnp_start(back, spec.id)),
-        ack=_template(wire.ack_start(back, spec.id) if first.wants_acks or repeats else b""),
+        cnp=_template(wire.cnp_start(back, spec.id, *marking)),
+        ack=_template(wire.ack_start(back, spec.id, *marking) if first.wants_acks or repeats else b""),
     )
     return config, rp, np
 

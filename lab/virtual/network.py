@@ -28,7 +28,7 @@ from lab.virtual.native import NO_GROUP, RDMA, FlowStats
 from lab.virtual.paths import FlowPaths
 from lab.virtual.sources import Sources
 from softswitch import signals
-from topologies.lossless import CREDITS
+from topologies.lossless import CONTROL_CLASS, CREDITS
 from topologies.model import Endpoint, FlowSpec, Topology
 from virtualnet import native
 from virtualnet.errors import VirtualError
@@ -45,6 +45,7 @@ class VirtualNetwork(TimedNetwork, Sources):
 
     `response_s`: from the arrival of a PFC frame to its effect. `pfc` False: no PFC outside the program, for those
     that do it themselves. `cpu_port`: of every switch, by which packets come from its controller and go there; 0: none.
+    `notification_class`: of CNPs and ACKs; None: their flow's, where they are Not-ECT unless they echo a mark.
     `reliability`: by class, what its flows do about lost packets; those of other classes what the scheme's RP has,
     which for most is nothing.
     `paths`: which of equal paths packets take; None: as the scheme's RP does, or by flow.
@@ -73,6 +74,7 @@ class VirtualNetwork(TimedNetwork, Sources):
         cpu_port: int = 0,
         reliability: Mapping[int, Reliability] = MappingProxyType({}),
         paths: Paths | None = None,
+        notification_class: int | None = CONTROL_CLASS,
     ) -> None:
         self.topology = topology
         self.scheme = scheme
@@ -86,6 +88,7 @@ class VirtualNetwork(TimedNetwork, Sources):
         self._seed = seed
         self._payload_bytes = payload_bytes
         self._in_c = in_c
+        self._notification_class = notification_class
         self._reliability = reliability
         self._paths = paths
         self._nics: dict[str, Nic] = {}
@@ -175,6 +178,7 @@ class VirtualNetwork(TimedNetwork, Sources):
             self._in_c,
             reliability,
             paths or self._paths,
+            self._notification_class,
         )
         index = self._check(self._library.vn_add_flow(self._changing(), ctypes.byref(config), rp, np_))
         for other in spec.after:
