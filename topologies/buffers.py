@@ -11,6 +11,7 @@ from topologies.errors import TopologyError
 from topologies.lossless import CLASSES
 
 MOST_BYTES = 2**32 - 1
+MOST_ALPHA = 2**15
 
 
 @dataclass(frozen=True)
@@ -44,8 +45,8 @@ class Share:
     port: int | None = None
 
     def __post_init__(self) -> None:
-        if not 0 <= self.alpha < 2**16:
-            raise TopologyError(f"a share with alpha {self.alpha:g}: 0 <= alpha < 65536 must hold")
+        if not 0 <= self.alpha <= MOST_ALPHA:
+            raise TopologyError(f"a share with alpha {self.alpha:g}: 0 to {MOST_ALPHA} are possible")
         for name in ("fixed_bytes", "reserve_bytes", "resume_bytes", "headroom_bytes"):
             value = getattr(self, name)
             if value is not None and not 0 <= value <= MOST_BYTES:

@@ -214,6 +214,7 @@ def test_buffer_without_room_for_headroom_is_refused(size_bytes: int, why: str) 
     ("made", "why"),
     [
         (lambda: Share(alpha=-1), "alpha -1"),
+        (lambda: Share(alpha=2**15 + 1), "alpha 32769"),
         (lambda: Share(reserve_bytes=2**32), "reserve_bytes"),
         (lambda: Share(headroom_bytes=0), "without headroom"),
         (lambda: Share(traffic_class=8), "class 8"),
