@@ -1,5 +1,6 @@
-"""NSCC, Ultra Ethernet's network signalled congestion control (Specification 1.0, 3.6.13), with its sender's spraying:
-a window by the delay and the mark of each acknowledgement. nscc.c is the same RP in C, which virtual time runs.
+"""NSCC, Ultra Ethernet's network signal-based congestion control (Specification 1.0, 3.6.13), with its sender's
+spraying: a window by the delay and the mark of each acknowledgement. nscc.c is the same RP in C, which virtual time
+runs.
 
 | mark | delay | |
 | --- | --- | --- |
@@ -31,7 +32,7 @@ _REFERENCE_RTT_S = 12e-6
 _HEADERS = 58
 """Of a frame: what isn't payload."""
 _EMPTY_S = 1e-6
-"""A delay below which a queue counts as empty."""
+"""A delay below which a queue counts as empty: the specification has "near 0"; this is uet-htsim's."""
 
 
 @dataclass(frozen=True)

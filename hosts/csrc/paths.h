@@ -3,7 +3,7 @@
  *
  * A packet takes the port of the one before, or, where a flowlet ends, the next one of the flow's. A port has a count of penalties, one for
  * each mark of an acknowledgement that came back with it, PATHS_NACK for a trimmed packet, and is left out while it has any: of ports that
- * are left out in a row, the first one's count falls by one. That is Ultra Ethernet's bitmap (Specification 1.0, 3.6.16) as uet-htsim
+ * are left out in a row, the first one's count falls by one. That is Ultra Ethernet's bitmap as uet-htsim
  * has it; with a count of each one that is left out, packets crowd on too few paths. */
 #ifndef HOSTS_PATHS_H
 #define HOSTS_PATHS_H

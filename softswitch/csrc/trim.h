@@ -1,6 +1,6 @@
 /* Packet trimming, a property of a switch's queues beside the program, as v1model has no hook where a queue refuses a packet: one that
  * finds its queue full is cut to its headers, and goes to another queue of its port with another DSCP, so that its receiver can request it
- * at once (NDP, SIGCOMM'17; Ultra Ethernet Specification 1.0, 4.1). The live switch (run.c) and virtual time share this.
+ * at once (NDP, SIGCOMM'17; Ultra Ethernet 1.0). The live switch (run.c) and virtual time share this.
  *
  * The program's egress sees the packet as its ingress left it, with its whole length, so that what the program counts stays right: the
  * frame is cut behind it. */
