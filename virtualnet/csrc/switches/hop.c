@@ -28,17 +28,17 @@ void vn_hop_ingress(struct vn_context *context, struct vn_node *node, uint16_t p
     vn_port_admit(context, link, id, in_place.priority);
 }
 
-enum vn_verdict vn_hop_egress(struct vn_context *context, struct vn_node *node, uint16_t port, uint32_t id, uint32_t queue,
-                              uint32_t deq_qdepth)
+/* By a program in place, of a packet that counts so many bytes there. */
+VN_ALWAYS enum vn_verdict egress_in_place(struct vn_context *context, struct vn_node *node, uint16_t port, uint32_t id,
+                                          uint32_t queue, uint32_t deq_qdepth, uint32_t bytes)
 {
-    if (!context->pool.inplace) return vn_phv_egress(context, node, port, id, queue, deq_qdepth, 0);
     struct vn_packet *packet = vn_packet_at(context, id);
     struct sw_instance *instance = vn_switch_of(node)->instance;
     instance->now_us = context->now / 1000000;
     struct sw_inplace_packet in_place = {
         .frame = vn_frame(context, packet),
         .bridged = packet->bridged,
-        .length = __builtin_expect(packet->data == VN_TRIMMED, 0) ? vn_trim_whole(vn_frame(context, packet)) : packet->bytes,
+        .length = bytes,
         .port = port,
         .priority = (uint8_t)queue,
         .enq_timestamp = packet->enq_timestamp,
@@ -46,11 +46,26 @@ enum vn_verdict vn_hop_egress(struct vn_context *context, struct vn_node *node, 
         .deq_qdepth = deq_qdepth,
     };
     instance->program->inplace->egress(instance, &in_place);
-    if (__builtin_expect(packet->data == VN_TRIMMED && in_place.egress_spec != instance->drop_port, 0)) {
-        return vn_trim_finish(context, vn_link_of(context, vn_switch_of(node)->out[port]), id);
-    }
     if (in_place.egress_spec != instance->drop_port) return VN_SEND;
     context->totals.dropped++;
     vn_packet_lose(context, id);
     return VN_DROPPED;
+}
+
+static __attribute__((noinline)) enum vn_verdict egress_trimmed(struct vn_context *context, struct vn_node *node, uint16_t port,
+                                                                uint32_t id, uint32_t queue, uint32_t deq_qdepth)
+{
+    uint32_t whole = vn_trim_whole(vn_frame(context, vn_packet_at(context, id)));
+    enum vn_verdict verdict = egress_in_place(context, node, port, id, queue, deq_qdepth, whole);
+    if (verdict != VN_SEND) return verdict;
+    return vn_trim_finish(context, vn_link_of(context, vn_switch_of(node)->out[port]), id);
+}
+
+enum vn_verdict vn_hop_egress(struct vn_context *context, struct vn_node *node, uint16_t port, uint32_t id, uint32_t queue,
+                              uint32_t deq_qdepth)
+{
+    if (!context->pool.inplace) return vn_phv_egress(context, node, port, id, queue, deq_qdepth, 0);
+    const struct vn_packet *packet = vn_packet_at(context, id);
+    if (__builtin_expect(packet->data == VN_TRIMMED, 0)) return egress_trimmed(context, node, port, id, queue, deq_qdepth);
+    return egress_in_place(context, node, port, id, queue, deq_qdepth, packet->bytes);
 }
