@@ -175,7 +175,7 @@ class Threads(ctypes.Structure):
     """struct vn_threads."""
 
     _fields_ = [
-        *[(name, _u64) for name in ("n", "wall_ns", "answering_ns", "questions", "passes")],
+        *[(name, _u64) for name in ("n", "wall_ns", "answering_ns", "questions", "passes", "longest_ns")],
         ("busy_ns", _u64 * MOST_THREADS),
     ]
 

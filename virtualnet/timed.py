@@ -30,6 +30,7 @@ from virtualnet.ports import Ports
 from virtualnet.samples import Samples, Source
 from virtualnet.shared_buffers import SharedBuffers
 from virtualnet.sources import LinkSources
+from virtualnet.threads import ThreadStats
 from virtualnet.times import picoseconds
 
 _Network = TypeVar("_Network", bound="TimedNetwork")
@@ -313,6 +314,16 @@ class TimedNetwork(LinkSources, Frames, SharedBuffers, Ports):
             raw.packets_most, raw.dropped, raw.bad_frames, raw.stray_frames,
             raw.unusable_cnps, raw.unfinished,
         )  # fmt: skip
+
+    def threads(self) -> ThreadStats:
+        """What threads have done so far."""
+        raw = native.Threads()
+        self._library.vn_threads(self._alive(), ctypes.byref(raw))
+        busy_s = tuple(one / 1e9 for one in raw.busy_ns[: raw.n])
+        rounds = self._library.vn_rounds(self._alive())
+        return ThreadStats(
+            raw.wall_ns / 1e9, busy_s, raw.answering_ns / 1e9, raw.questions, rounds, raw.passes, raw.longest_ns / 1e9
+        )
 
     def link_stats(self, node: str, port: int) -> LinkStats:
         """Of the direction that leaves `node` by `port`."""

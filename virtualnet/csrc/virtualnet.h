@@ -274,6 +274,7 @@ struct vn_threads {
     uint64_t wall_ns; /* in rounds */
     uint64_t answering_ns, questions; /* of that, answers to questions of algorithms in Python, while all threads but one wait */
     uint64_t passes; /* of all rounds: one a phase, and more where nodes ask */
+    uint64_t longest_ns; /* of each pass the longest of the threads' shares, summed: no number of cores makes it shorter */
     uint64_t busy_ns[VN_MOST_THREADS]; /* by thread: in turns */
 };
 void vn_threads(const struct vn_context *, struct vn_threads *);

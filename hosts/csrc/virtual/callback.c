@@ -4,6 +4,7 @@
  * An exception in a method ends vn_run. */
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "time/crew.h"
 #include "virtual/flow.h"
@@ -385,6 +386,41 @@ static void call_python(struct vn_context *context, const struct vn_callback *ca
     Py_DecRef(now);
     if (!ok) context->failed = context->raised = true;
     call_about_loss(context, callback);
+}
+
+/* Python's error, and whose it is. */
+struct held {
+    PyObject *type, *value, *traceback;
+    struct vn_exchange exchange;
+};
+
+void *vn_python_hold(struct vn_context *context)
+{
+    struct held *held = malloc(sizeof *held);
+    if (held == NULL) {
+        PyErr_Restore(NULL, NULL, NULL);
+        return NULL;
+    }
+    PyErr_Fetch(&held->type, &held->value, &held->traceback);
+    held->exchange = vn_crew_context(context, 0)->exchange;
+    return held;
+}
+
+void vn_python_release(struct vn_context *context, void *of, bool raise)
+{
+    struct held *held = of;
+    if (raise) {
+        struct vn_exchange *exchange = &vn_crew_context(context, 0)->exchange;
+        exchange->flow = held->exchange.flow;
+        exchange->np = held->exchange.np;
+        exchange->now_s = held->exchange.now_s;
+        PyErr_Restore(held->type, held->value, held->traceback);
+    } else {
+        Py_DecRef(held->type);
+        Py_DecRef(held->value);
+        Py_DecRef(held->traceback);
+    }
+    free(held);
 }
 
 void vn_answer(struct vn_context *context, const void *about) { call_python(context, about); }

@@ -202,6 +202,8 @@ static bool vn_python_init(struct vn_python *);
 static void vn_python_end(struct vn_python *);
 /* The last step of an event: calls the method, and applies the algorithm's decision. */
 static void vn_call_back(struct vn_context *, const struct vn_callback *);
+static void *vn_python_hold(struct vn_context *);
+static void vn_python_release(struct vn_context *, void *held, bool raise);
 static void vn_answer(struct vn_context *, const void *callback); /* of an event that had to wait for Python */
 
 #endif

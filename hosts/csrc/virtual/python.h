@@ -20,6 +20,8 @@ int PyObject_IsInstance(PyObject *, PyObject *);
 double PyFloat_AsDouble(PyObject *);
 unsigned long long PyLong_AsUnsignedLongLong(PyObject *);
 PyObject *PyErr_Occurred(void);
+void PyErr_Fetch(PyObject **, PyObject **, PyObject **),
+    PyErr_Restore(PyObject *, PyObject *, PyObject *); /* type, value, traceback */
 void PyErr_SetString(PyObject *, const char *);
 
 PyObject *PyList_GetItem(PyObject *, ptrdiff_t), *PyTuple_GetItem(PyObject *, ptrdiff_t); /* borrowed reference */

@@ -52,6 +52,7 @@ void vn_rdma_calls(struct vn_context *context, PyObject *flows, PyObject *on_win
     python->flows = flows;
     python->on_window = on_window;
     python->on_rate = on_rate;
+    context->order.watched = on_window != &_Py_NoneStruct || on_rate != &_Py_NoneStruct;
 }
 
 int64_t vn_add_flow(struct vn_context *context, const struct vn_flow_config *config, PyObject *rp, PyObject *np)
@@ -421,6 +422,8 @@ static const struct vn_endpoint_kind vn_endpoint_rdma = {
     .window = vn_window_event,
     .timer = rdma_timer,
     .answer = vn_answer,
+    .hold = vn_python_hold,
+    .release = vn_python_release,
     .node_of = rdma_node_of,
     .has = rdma_has,
     .value = rdma_value,

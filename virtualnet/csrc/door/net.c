@@ -26,6 +26,8 @@ struct vn_net *vn_create(bool by_node, bool prefetch, uint32_t threads, uint64_t
     context->order.cannot_finish_yet = vn_endpoints_cannot_finish;
     context->order.cannot_wake_yet = vn_endpoints_cannot_wake;
     context->order.answer = vn_endpoints_answer;
+    context->order.hold = vn_endpoints_hold;
+    context->order.release = vn_endpoints_release;
     context->order.shared = !by_node;
     context->prefetch.enabled = prefetch;
     context->most_links = MOST_LINKS;

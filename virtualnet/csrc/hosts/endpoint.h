@@ -25,6 +25,9 @@ struct vn_endpoint_kind {
     uint32_t (*node_of)(const struct vn_context *, enum vn_kind, uint32_t number);
     /* What one of its events has asked (vn_ask of time/crew.h), in the first thread; the last step of the event. NULL: none asks. */
     void (*answer)(struct vn_context *, const void *about);
+    /* Of the one kind that calls Python: see struct vn_order. */
+    void *(*hold)(struct vn_context *);
+    void (*release)(struct vn_context *, void *held, bool raise);
     /* Samples: whether there is such a value (enum vn_source), and what it is now. NULL: it has none. */
     bool (*has)(const struct vn_context *, const struct vn_source_spec *);
     double (*value)(const struct vn_context *, const struct vn_source_spec *);

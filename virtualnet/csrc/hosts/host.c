@@ -158,6 +158,18 @@ void vn_endpoints_answer(struct vn_context *context, const struct vn_question *q
     context->endpoint_kinds[question->endpoint]->answer(context, question->about);
 }
 
+/* The kind that calls Python: there is one, where anything raises. */
+static const struct vn_endpoint_kind *python_of(const struct vn_context *context)
+{
+    uint32_t i = 0;
+    while (context->endpoint_kinds[i]->hold == NULL) i++;
+    return context->endpoint_kinds[i];
+}
+
+void *vn_endpoints_hold(struct vn_context *context) { return python_of(context)->hold(context); }
+
+void vn_endpoints_release(struct vn_context *context, void *held, bool raise) { python_of(context)->release(context, held, raise); }
+
 /* ---- the kind ---- */
 
 static bool host_attach(struct vn_context *context, struct vn_node *node, uint16_t port, uint32_t link)

@@ -60,5 +60,7 @@ static uint32_t vn_endpoint_timer_node(const struct vn_context *, uint32_t id);
 static bool vn_endpoints_cannot_finish(struct vn_context *, uint64_t within);
 static bool vn_endpoints_cannot_wake(struct vn_context *, uint64_t within);
 static void vn_endpoints_answer(struct vn_context *, const struct vn_question *);
+static void *vn_endpoints_hold(struct vn_context *);
+static void vn_endpoints_release(struct vn_context *, void *held, bool raise);
 
 #endif

@@ -15,26 +15,30 @@
 
 enum { SPINS = 4000 }; /* how often a thread looks before it sleeps, if there is a processor for each */
 
-/* What a thread has done, in nanoseconds of the wall's clock. */
-struct load {
-    uint64_t busy __attribute__((aligned(64)));
+/* Of a thread, and of the context with its number. */
+struct part {
+    uint32_t claimed __attribute__((aligned(64))); /* the last pass in which somebody has taken the context */
+    uint64_t busy; /* the thread, in nanoseconds of the wall's clock ... */
+    uint64_t took; /* ... and the context's turns in this pass */
 };
 
 struct vn_crew {
     struct vn_context *contexts[VN_MOST_THREADS]; /* the first one is the network's */
     uint32_t n;
     pthread_t threads[VN_MOST_THREADS]; /* of all but the first context */
-    uint32_t meeting; /* how many meet: contexts, once all threads have started */
     pid_t process; /* whose threads they are; 0: none have started */
     uint32_t spins;
-    bool stop; /* threads end */
-    bool over; /* the run has failed */
     struct vn_threads stats;
-    struct load loads[VN_MOST_THREADS];
-    /* Where all meet: how many are there, and how often all were. */
-    uint32_t arrived __attribute__((aligned(64)));
-    uint32_t meetings __attribute__((aligned(64)));
-    uint32_t halted[2] __attribute__((aligned(64))); /* by pass, in turn: contexts with nodes that have stopped */
+    /* What the others wait for: a pass, of this number. */
+    uint32_t pass __attribute__((aligned(64)));
+    uint32_t sleepers;
+    uint32_t phase;
+    bool first; /* of the phase */
+    bool stop; /* threads end */
+    /* What the first thread waits for: so many contexts' turns of the pass are over. */
+    uint32_t done __attribute__((aligned(64)));
+    uint32_t awaited;
+    struct part parts[VN_MOST_THREADS];
 };
 
 static uint64_t wall_ns(void)
@@ -44,28 +48,28 @@ static uint64_t wall_ns(void)
     return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
-/* Goes on when all threads are here. */
-static void meet(struct vn_crew *crew)
+/* Returns when *word isn't `old` any more. It says in `sleepers` that it has to be woken. */
+static uint32_t wait_for(const struct vn_crew *crew, uint32_t *word, uint32_t old, uint32_t *sleepers)
 {
-    if (crew->n == 1) return;
-    uint32_t meetings = __atomic_load_n(&crew->meetings, __ATOMIC_ACQUIRE);
-    if (__atomic_add_fetch(&crew->arrived, 1, __ATOMIC_ACQ_REL) == __atomic_load_n(&crew->meeting, __ATOMIC_RELAXED)) {
-        __atomic_store_n(&crew->arrived, 0, __ATOMIC_RELAXED);
-        __atomic_store_n(&crew->meetings, meetings + 1, __ATOMIC_RELEASE);
-        syscall(SYS_futex, &crew->meetings, FUTEX_WAKE_PRIVATE, INT32_MAX, NULL, NULL, 0);
-        return;
-    }
-    for (uint32_t i = 0; i < crew->spins; i++) {
-        if (__atomic_load_n(&crew->meetings, __ATOMIC_ACQUIRE) != meetings) return;
-#ifdef __x86_64__
+    uint32_t now = __atomic_load_n(word, __ATOMIC_ACQUIRE);
+    for (uint32_t i = 0; now == old && i < crew->spins; i++) {
 #ifdef __x86_64__
         __builtin_ia32_pause();
 #endif
-#endif
+        now = __atomic_load_n(word, __ATOMIC_ACQUIRE);
     }
-    while (__atomic_load_n(&crew->meetings, __ATOMIC_ACQUIRE) == meetings) {
-        syscall(SYS_futex, &crew->meetings, FUTEX_WAIT_PRIVATE, meetings, NULL, NULL, 0);
+    if (now != old) return now;
+    __atomic_add_fetch(sleepers, 1, __ATOMIC_SEQ_CST);
+    while ((now = __atomic_load_n(word, __ATOMIC_SEQ_CST)) == old) {
+        syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, old, NULL, NULL, 0);
     }
+    __atomic_sub_fetch(sleepers, 1, __ATOMIC_SEQ_CST);
+    return now;
+}
+
+static void wake(uint32_t *word, const uint32_t *sleepers)
+{
+    if (__atomic_load_n(sleepers, __ATOMIC_SEQ_CST) != 0) syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, INT32_MAX, NULL, NULL, 0);
 }
 
 /* ---- a round ---- */
@@ -107,6 +111,7 @@ static void begin_pass(struct vn_context *context, uint32_t phase, bool first)
         turns->turn = turns->n = 0;
         for (uint32_t i = 0; i < turns->n_questions; i++) {
             uint32_t node = turns->questions[i].node;
+            if (turns->questions[i].failed) continue;
             if (turns->n == 0 || turns->again[turns->n - 1] != node) turns->again[turns->n++] = node;
         }
         turns->ahead = turns->n;
@@ -116,14 +121,46 @@ static void begin_pass(struct vn_context *context, uint32_t phase, bool first)
     if (!alone || !first) context->prefetch.cursor = context->prefetch.total = 0;
 }
 
-static void run_pass(struct vn_context *context, uint32_t phase, bool first)
+/* What Python is asked in a pass waits for its end, where others run turns, or Python sees the order of the answers. */
+static void run_pass(struct vn_crew *crew, struct vn_context *context)
 {
-    uint64_t began = wall_ns();
-    begin_pass(context, phase, first);
-    context->turns.defers = true;
+    begin_pass(context, crew->phase, crew->first);
+    context->turns.defers = crew->n > 1 || context->order.watched;
     vn_run_turns(context);
     context->turns.defers = false;
-    context->order.crew->loads[context->number].busy += wall_ns() - began;
+}
+
+/* Runs what nobody has taken yet, from the thread's own context on: a thread that is late keeps nobody waiting. */
+static void take_part(struct vn_crew *crew, uint32_t thread, uint32_t pass)
+{
+    for (uint32_t i = 0; i < crew->n; i++) {
+        uint32_t number = (thread + i) % crew->n, before = pass - 1;
+        uint32_t *claimed = &crew->parts[number].claimed;
+        if (!__atomic_compare_exchange_n(claimed, &before, pass, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)) continue;
+        uint64_t began = wall_ns();
+        run_pass(crew, crew->contexts[number]);
+        crew->parts[number].took = wall_ns() - began;
+        crew->parts[thread].busy += crew->parts[number].took;
+        if (__atomic_add_fetch(&crew->done, 1, __ATOMIC_SEQ_CST) == crew->n) wake(&crew->done, &crew->awaited);
+    }
+}
+
+/* A pass of all contexts. */
+static void run_passes(struct vn_crew *crew, uint32_t phase, bool first)
+{
+    crew->phase = phase;
+    crew->first = first;
+    crew->stats.passes++;
+    __atomic_store_n(&crew->done, 0, __ATOMIC_RELAXED);
+    uint32_t pass = __atomic_add_fetch(&crew->pass, 1, __ATOMIC_SEQ_CST);
+    wake(&crew->pass, &crew->sleepers);
+    take_part(crew, 0, pass);
+    for (uint32_t done = __atomic_load_n(&crew->done, __ATOMIC_ACQUIRE); done != crew->n;) {
+        done = wait_for(crew, &crew->done, done, &crew->awaited);
+    }
+    uint64_t longest = 0;
+    for (uint32_t i = 0; i < crew->n; i++) longest = crew->parts[i].took > longest ? crew->parts[i].took : longest;
+    crew->stats.longest_ns += longest;
 }
 
 /* The context whose next question is the first of all, by their nodes; NULL: all are answered. */
@@ -140,83 +177,57 @@ static struct vn_context *first_to_ask(const struct vn_crew *crew, const uint32_
     return first;
 }
 
-static void answer_all(struct vn_crew *crew)
+/* True: there were questions. */
+static bool answer_all(struct vn_crew *crew)
 {
     uint32_t answered[VN_MOST_THREADS] = {0};
-    uint64_t began = wall_ns();
     struct vn_context *asks, *network = crew->contexts[0];
-    while (!crew->over && (asks = first_to_ask(crew, answered)) != NULL) {
-        const struct vn_question *question = &asks->turns.questions[answered[asks->number]++];
+    if (first_to_ask(crew, answered) == NULL) return false;
+    uint64_t began = wall_ns();
+    while ((asks = first_to_ask(crew, answered)) != NULL) {
+        struct vn_question *question = &asks->turns.questions[answered[asks->number]++];
+        crew->stats.questions++;
+        question->failed = question > asks->turns.questions && question[-1].failed && question[-1].node == question->node;
+        if (question->failed) continue;
         asks->now = question->now;
         network->order.answer(asks, question);
-        crew->stats.questions++;
         if (!asks->failed) continue;
-        crew->over = true;
-        network->failed = true;
-        network->raised = asks->raised;
-        network->now = asks->now;
-        if (asks != network) memcpy(network->error, asks->error, sizeof network->error);
+        question->failed = true;
+        vn_turn_failed(asks, question->node);
     }
     crew->stats.answering_ns += wall_ns() - began;
-}
-
-/* All turns of the pass are over: the first of the nodes whose turns have failed is the run's. */
-static bool take_faults(struct vn_crew *crew)
-{
-    const struct vn_fault *first = NULL;
-    for (uint32_t i = 0; i < crew->n; i++) {
-        const struct vn_fault *fault = &crew->contexts[i]->turns.fault;
-        if (fault->node != VN_NONE && (first == NULL || fault->node < first->node)) first = fault;
-    }
-    if (first == NULL) return false;
-    struct vn_context *network = crew->contexts[0];
-    network->failed = true;
-    network->now = first->now;
-    memcpy(network->error, first->error, sizeof network->error);
     return true;
 }
 
-/* Waits until all have done their pass. True: no node has stopped. Otherwise the first thread does what they have stopped for. */
-static bool settled(struct vn_crew *crew, const struct vn_context *context, uint32_t pass)
+/* All turns of the phase are over: the error of the first of the nodes whose turns have failed is the run's. */
+static bool take_faults(const struct vn_crew *crew)
 {
-    uint32_t *halted = &crew->halted[pass & 1];
-    if (context->turns.n_questions != 0 || context->turns.fault.node != VN_NONE) __atomic_add_fetch(halted, 1, __ATOMIC_RELAXED);
-    meet(crew);
-    if (__atomic_load_n(halted, __ATOMIC_RELAXED) == 0) return true;
-    if (context->number == 0) {
-        crew->over = take_faults(crew);
-        answer_all(crew);
+    struct vn_context *network = crew->contexts[0], *first = NULL;
+    for (uint32_t i = 0; i < crew->n; i++) {
+        struct vn_context *context = crew->contexts[i];
+        if (context->turns.fault.node == VN_NONE) continue;
+        if (first == NULL || context->turns.fault.node < first->turns.fault.node) first = context;
     }
-    meet(crew);
-    if (context->number == 0) __atomic_store_n(halted, 0, __ATOMIC_RELAXED); /* it is counted again in the pass after the next */
-    return false;
-}
-
-/* Its part of a round. */
-static void take_part(struct vn_crew *crew, struct vn_context *context)
-{
-    const struct vn_context *network = crew->contexts[0];
-    uint32_t pass = 0;
-    context->turns.barrier = network->turns.barrier;
-    context->prefetch.active = network->prefetch.active;
-    for (uint32_t phase = 0; phase < context->order.n_phases; phase++) {
-        for (bool first = true, over = false; !over; first = false) {
-            run_pass(context, phase, first);
-            over = settled(crew, context, pass++);
-            if (crew->over) return;
-        }
-    }
-    if (context->number == 0) crew->stats.passes += pass;
+    if (first == NULL) return false;
+    struct vn_fault *fault = &first->turns.fault;
+    network->failed = true;
+    network->raised = fault->held != NULL;
+    network->now = fault->now;
+    memcpy(network->error, fault->error, sizeof network->error);
+    if (fault->held != NULL) network->order.release(network, fault->held, true);
+    fault->held = NULL;
+    return true;
 }
 
 static void *work(void *of)
 {
-    struct vn_context *context = of;
+    const struct vn_context *context = of;
     struct vn_crew *crew = context->order.crew;
+    uint32_t pass = __atomic_load_n(&crew->parts[context->number].claimed, __ATOMIC_ACQUIRE);
     while (true) {
-        meet(crew); /* a round begins */
-        if (crew->stop) return NULL;
-        take_part(crew, context);
+        pass = wait_for(crew, &crew->pass, pass, &crew->sleepers);
+        if (__atomic_load_n(&crew->stop, __ATOMIC_RELAXED)) return NULL;
+        take_part(crew, context->number, pass);
     }
 }
 
@@ -242,25 +253,37 @@ bool vn_crew_round(struct vn_context *network)
 {
     struct vn_crew *crew = network->order.crew;
     uint64_t began = wall_ns();
+    bool failed = false;
     network->order.rounds++;
-    meet(crew);
-    take_part(crew, network);
+    for (uint32_t i = 1; i < crew->n; i++) {
+        crew->contexts[i]->turns.barrier = network->turns.barrier;
+        crew->contexts[i]->prefetch.active = network->prefetch.active;
+    }
+    for (uint32_t phase = 0; phase < network->order.n_phases && !failed; phase++) {
+        bool first = true;
+        do {
+            run_passes(crew, phase, first);
+            first = false;
+        } while (answer_all(crew));
+        failed = take_faults(crew);
+    }
     for (uint32_t i = 1; i < crew->n; i++) merge(network, crew->contexts[i]);
     crew->stats.wall_ns += wall_ns() - began;
-    return !network->failed;
+    return !failed;
 }
 
 /* ---- threads ---- */
 
-static void end_threads(struct vn_crew *crew)
+/* Of the first `n` contexts. */
+static void end_threads(struct vn_crew *crew, uint32_t n)
 {
     bool ours = crew->process == getpid();
     crew->process = 0;
     if (!ours) return;
-    crew->stop = true;
-    meet(crew);
-    for (uint32_t i = 1; i < crew->meeting; i++) pthread_join(crew->threads[i], NULL);
-    crew->stop = false;
+    __atomic_store_n(&crew->stop, true, __ATOMIC_RELAXED);
+    __atomic_add_fetch(&crew->pass, 1, __ATOMIC_SEQ_CST);
+    wake(&crew->pass, &crew->sleepers);
+    for (uint32_t i = 1; i < n; i++) pthread_join(crew->threads[i], NULL);
 }
 
 /* Signals are the first thread's. */
@@ -270,18 +293,15 @@ static void start_threads(struct vn_context *network)
     sigset_t all, before;
     int code = 0;
     crew->spins = (long)crew->n <= sysconf(_SC_NPROCESSORS_ONLN) ? SPINS : 0;
-    crew->arrived = 0;
-    crew->meeting = crew->n;
+    crew->sleepers = crew->awaited = 0;
     crew->process = getpid();
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    for (uint32_t i = 1; i < crew->meeting; i++) {
-        code = pthread_create(&crew->threads[i], NULL, work, crew->contexts[i]);
-        if (code != 0) __atomic_store_n(&crew->meeting, i, __ATOMIC_RELAXED);
-    }
+    uint32_t i = 1;
+    for (; i < crew->n && code == 0; i += code == 0) code = pthread_create(&crew->threads[i], NULL, work, crew->contexts[i]);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     if (code == 0) return;
-    end_threads(crew);
+    end_threads(crew, i);
     vn_fail(network, "no thread can start: %s; run with fewer (threads)", strerror(code));
 }
 
@@ -347,7 +367,7 @@ void vn_crew_free(struct vn_context *network)
     struct vn_crew *crew = network->order.crew;
     vn_turns_free(&network->turns);
     if (crew == NULL) return;
-    end_threads(crew);
+    end_threads(crew, crew->n);
     for (uint32_t i = 1; i < crew->n; i++) {
         vn_turns_free(&crew->contexts[i]->turns);
         free(crew->contexts[i]);
@@ -359,6 +379,6 @@ void vn_threads(const struct vn_context *network, struct vn_threads *out)
 {
     const struct vn_crew *crew = network->order.crew;
     *out = crew != NULL ? crew->stats : (struct vn_threads){.n = 1};
-    for (uint32_t i = 0; crew != NULL && i < crew->n; i++) out->busy_ns[i] = crew->loads[i].busy;
+    for (uint32_t i = 0; crew != NULL && i < crew->n; i++) out->busy_ns[i] = crew->parts[i].busy;
     if (crew != NULL) out->n = crew->n;
 }

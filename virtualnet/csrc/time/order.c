@@ -144,15 +144,18 @@ static bool run_turn(struct vn_context *context, uint32_t number)
     return false;
 }
 
-/* The node's turn has failed. Those of others go on as if it hadn't: then the same has happened with any number of contexts. */
-static void note_fault(struct vn_context *context, uint32_t number)
+void vn_turn_failed(struct vn_context *context, uint32_t number)
 {
     struct vn_fault *fault = &context->turns.fault;
-    context->failed = false;
-    if (fault->node != VN_NONE) return;
-    fault->node = number;
-    fault->now = context->now;
-    memcpy(fault->error, context->error, sizeof fault->error);
+    void *held = context->raised ? context->order.hold(context) : NULL;
+    bool lost = context->raised && held == NULL, first = number < fault->node; /* VN_NONE is the last */
+    context->failed = context->raised = false;
+    void *other = first ? fault->held : held;
+    if (other != NULL) context->order.release(context, other, false);
+    if (!first) return;
+    *fault = (struct vn_fault){.node = number, .now = context->now, .held = held};
+    if (lost) snprintf(fault->error, sizeof fault->error, "out of memory for an error that an algorithm raised");
+    else memcpy(fault->error, context->error, sizeof fault->error);
 }
 
 void vn_run_turns(struct vn_context *context)
@@ -165,7 +168,7 @@ void vn_run_turns(struct vn_context *context)
         VN_ASSERT(turns->end >= context->order.clock[number] && turns->end <= turns->barrier);
         if (context->order.next_event[number] < turns->end &&
             !(group != NULL ? vn_group_turn(context, group) : run_turn(context, number))) {
-            if (context->failed) note_fault(context, number);
+            if (context->failed) vn_turn_failed(context, number);
             turns->asked = false;
         } else if (turns->end > context->order.clock[number]) {
             context->order.clock[number] = turns->end;

@@ -32,7 +32,11 @@ struct vn_order {
     bool (*cannot_finish_yet)(struct vn_context *, uint64_t within);
     /* Whether no event can happen in the next `within` that starts something at another node (`waiting`). */
     bool (*cannot_wake_yet)(struct vn_context *, uint64_t within);
+    bool watched; /* Python sees in which order questions are answered */
     void (*answer)(struct vn_context *, const struct vn_question *);
+    /* Takes Python's error away, to raise it later or never. NULL: no memory. */
+    void *(*hold)(struct vn_context *);
+    void (*release)(struct vn_context *, void *held, bool raise);
 };
 
 /* Before the first event. False: the run has failed. */

@@ -14,14 +14,16 @@ struct vn_question {
     uint64_t now;
     uint32_t node; /* whose turn it is: of a group its first one */
     uint32_t endpoint; /* its kind's number */
+    bool failed; /* the answer is an error */
     uint8_t about[VN_QUESTION_BYTES] __attribute__((aligned(8)));
 };
 
-/* How a node's turn has failed: the run ends when all others of the pass are over. */
+/* How a node's turn has failed: the run ends when all others of the phase are over. */
 struct vn_fault {
     uint32_t node; /* VN_NONE: none has */
     uint64_t now;
     char error[256];
+    void *held; /* Python's error (`hold` of struct vn_order); NULL: none */
 };
 
 struct vn_turns {

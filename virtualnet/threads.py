@@ -1,0 +1,74 @@
+"""How many threads a run has where its caller leaves that open, and where their time went."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from topologies.model import Topology
+from virtualnet.errors import VirtualError
+from virtualnet.native import MOST_THREADS
+
+VARIABLE: Final = "PCN_THREADS"
+"""In the environment: N, auto, or auto:N (at most N); default: auto."""
+AUTO: Final = "auto"
+_HOSTS = 32
+"""For each thread of several: with fewer, threads wait for each other as long as they work."""
+
+
+def cores() -> int:
+    """That this process may use."""
+    return len(os.sched_getaffinity(0))
+
+
+def commanded() -> int | None:
+    """The environment's number; None: auto. Raises VirtualError."""
+    text = os.environ.get(VARIABLE, AUTO).partition(":")[0]
+    if text == AUTO:
+        return None
+    if not text.isdecimal() or not 1 <= int(text) <= MOST_THREADS:
+        raise VirtualError(f"{VARIABLE}={text}: a number from 1 to {MOST_THREADS}, or {AUTO}")
+    return int(text)
+
+
+def threads_for(topology: Topology) -> int:
+    """The environment's number; else one a core, and one for 32 hosts at most."""
+    most = os.environ.get(VARIABLE, AUTO).partition(":")[2]
+    number = commanded()
+    if number is not None:
+        return number
+    return max(1, min(int(most or cores()), len(topology.hosts) // _HOSTS, MOST_THREADS))
+
+
+def shared(jobs: int) -> Mapping[str, str]:
+    """The environment of each of so many processes: what they leave each other of the cores."""
+    return {VARIABLE: str(commanded() or f"{AUTO}:{max(1, cores() // jobs)}")}
+
+
+@dataclass(frozen=True)
+class ThreadStats:
+    """Where the time of a network's rounds went, by the wall's clock; no result. `busy_s`: by thread, in turns of
+    nodes. `answering_s`: of the first thread, answers of algorithms in Python to `questions`, while the others wait. A
+    round has `passes / rounds` passes: one a phase, and one more each time that nodes wait for answers. `longest_s`:
+    the longest share of each pass, summed, which no number of cores makes shorter."""
+
+    wall_s: float
+    busy_s: tuple[float, ...]
+    answering_s: float
+    questions: int
+    rounds: int
+    passes: int
+    longest_s: float
+
+    def __str__(self) -> str:
+        if not self.wall_s:
+            return f"{len(self.busy_s)} threads, which had nothing to do."
+        shares = ", ".join(f"{busy_s / self.wall_s:.0%}" for busy_s in self.busy_s)
+        return (
+            f"{len(self.busy_s)} threads, busy {shares} of {self.wall_s:.3g} s, else waiting; longest shares "
+            f"{self.longest_s / self.wall_s:.0%}; {self.rounds:,} rounds "
+            f"of {self.passes / max(1, self.rounds):.1f} passes; {self.questions:,} questions to algorithms in Python "
+            f"took {self.answering_s / self.wall_s:.0%}."
+        )
