@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -28,6 +28,7 @@ from topologies.flow_order import in_order
 from topologies.model import Endpoint, FlowSpec
 from virtualnet import Deadlock, Samples, Source
 from virtualnet.native import NEVER
+from virtualnet.threads import threads_for
 
 _DRAIN_S, _DRAIN_STEP_S = 1.0, 1e-3
 """How long the network may take to empty after the run, and how often that is looked at; simulated time."""
@@ -52,6 +53,7 @@ def run_virtual(
         program=variant.program,
         seed=plan.seed,
         payload_bytes=plan.payload_bytes,
+        threads=threads_for(plan.topology),
     ) as network:
         run = _Run(plan, network, folder)
         progress.stage(f"Run: {(plan.duration_s - plan.start_s) * 1e3:g} ms of simulated time")
@@ -71,7 +73,7 @@ def run_virtual(
             duration_s=run.end_s,
             wall_s=time.monotonic() - started,
             versions=versions(scheme.scheme),
-            notes=(_note(network), *([] if run.deadlock is None else [str(run.deadlock)])),
+            notes=(*_notes(network), *([] if run.deadlock is None else [str(run.deadlock)])),
             deadlock=run.deadlock,
             recorded=run.recorded,
         )
@@ -306,9 +308,11 @@ class _Run:
         self.series.add(time_s, entity, "window_marked_ue", window.marked_ue)
 
 
-def _note(network: VirtualNetwork) -> str:
-    totals = network.totals()
-    return (
+def _notes(network: VirtualNetwork) -> Iterator[str]:
+    totals, threads = network.totals(), network.threads()
+    yield (
         f"Virtual time: {totals.events:,} events, {totals.traversals:,} packets through a switch's program; at most "
         f"{totals.packets_most:,} frames were in memory at once."
     )
+    if len(threads.busy_s) > 1:
+        yield str(threads)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import itertools
 import logging
+import os
 import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -17,6 +18,7 @@ from experiments.data.errors import ExperimentError
 from experiments.sweep import store
 from experiments.sweep.task import Done, Ends, Task, execute
 from softswitch import signals
+from virtualnet import threads
 
 _LOOK_S = 0.05  # how often it is looked whether a task has ended, or a signal came
 _ANSWER_S = 30.0  # of a scheduler
@@ -42,11 +44,17 @@ def carry_out(tasks: Sequence[Task], scheduler: str, tls: Tls | None) -> Ends:
         yield from _by(client, tasks)
 
 
+def _execute(task: Task) -> Done:
+    """In a worker: it has a core, unless its environment says more."""
+    os.environ.setdefault(threads.VARIABLE, "1")
+    return execute(task)
+
+
 def _by(client: Any, tasks: Sequence[Task]) -> Ends:
     from dask.distributed import as_completed
 
     with signals.deferred() as interrupt:
-        futures = {client.submit(execute, task, key=f"task-{task.identity}", pure=False): task for task in tasks}
+        futures = {client.submit(_execute, task, key=f"task-{task.identity}", pure=False): task for task in tasks}
         ended, number = as_completed(futures), itertools.count(1)
         while futures:
             interrupt.check()
@@ -60,7 +68,7 @@ def _by(client: Any, tasks: Sequence[Task]) -> Ends:
                 if done is not None:
                     yield task, done
                     continue
-                again = client.submit(execute, task, key=f"task-{task.identity}-{next(number)}", pure=False)
+                again = client.submit(_execute, task, key=f"task-{task.identity}-{next(number)}", pure=False)
                 futures[again] = task
                 ended.add(again)
 

@@ -20,6 +20,7 @@ from experiments.data.errors import ExperimentError
 from experiments.sweep.task import Done, Ends, Task, execute
 from softswitch import signals
 from softswitch.python_process import python_command
+from virtualnet.threads import shared
 
 _LOOK_S = 0.1  # how often signals and the workers' memory are looked at
 _TRIES = 2  # of a task whose worker ends: runs are deterministic, machines aren't
@@ -51,7 +52,7 @@ class _Pool:
         """What has ended since, after a while at most."""
         free = sum(worker.task is None for worker in self._workers)
         if len(self._workers) < self._jobs and free < len(self._waiting):
-            self._workers.append(_Worker())
+            self._workers.append(_Worker(self._jobs))
             return []
         heard = wait([worker.pipe for worker in self._workers], _LOOK_S)
         for worker in self._workers:
@@ -94,7 +95,8 @@ class _Pool:
 class _Worker:
     """A process, and the task that it has."""
 
-    def __init__(self) -> None:
+    def __init__(self, jobs: int) -> None:
+        """`jobs`: among so many it shares the machine."""
         self.task: Task | None = None
         self.pipe, theirs = Pipe()
         self._above_bytes = 0
@@ -105,7 +107,7 @@ class _Worker:
                 self._process = subprocess.Popen(
                     ["setpriv", "--pdeathsig", "KILL", *python_command(__name__, str(theirs.fileno()))],
                     stdin=subprocess.DEVNULL,
-                    env={**os.environ, **paths},
+                    env={**os.environ, **paths, **shared(jobs)},
                     pass_fds=[theirs.fileno()],
                     start_new_session=True,  # Ctrl-C is for the process that started it
                 )

@@ -112,6 +112,40 @@ def named_network(name: str | None, network: str | None) -> str | None:
     return name or network
 
 
+class _Threads(click.ParamType):  # type: ignore[type-arg]  # generic in newer releases alone
+    """N, or auto."""
+
+    name = "threads"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        from virtualnet.native import MOST_THREADS
+        from virtualnet.threads import AUTO
+
+        text = str(value)
+        if text != AUTO and not (text.isdecimal() and 1 <= int(text) <= MOST_THREADS):
+            self.fail(f"{text!r}: a number from 1 to {MOST_THREADS}, or {AUTO}", param, ctx)
+        return text
+
+
+def _command_threads(context: click.Context, parameter: click.Parameter, value: str | None) -> None:
+    from virtualnet.threads import VARIABLE
+
+    if value is not None:
+        os.environ[VARIABLE] = value  # of processes that this one starts, too
+
+
+def threads_option(function: _F) -> _F:
+    """For commands that run networks in virtual time: `virtualnet.threads` has the number."""
+    return click.option(
+        "--threads",
+        type=_Threads(),
+        metavar="N|auto",
+        expose_value=False,
+        callback=_command_threads,
+        help="Threads of a run in virtual time (default: auto, what parallel runs leave of the cores).",
+    )(function)
+
+
 def json_option(function: _F) -> _F:
     return click.option("--json", "as_json", is_flag=True, help="JSON instead of a table.")(function)
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from pcn.commands.common import Quantity, refuse
+from pcn.commands.common import Quantity, refuse, threads_option
 
 if TYPE_CHECKING:
     from experiments.sweep.run_task import Execution
@@ -82,7 +82,7 @@ def execution_options(function: Callable[..., Any]) -> Callable[..., Any]:
         click.option("--fresh", is_flag=True, help="Discard finished runs of an interrupted command."),
     )
     made: Callable[..., Any] = command
-    for option in reversed(options):
+    for option in (threads_option, *reversed(options)):
         made = option(made)
     return made
 
@@ -95,7 +95,7 @@ def _execution(
     limit: float | None,
 ) -> Execution:
     if scheduler is not None:
-        refuse("for processes of this machine; give them to the workers of --scheduler", "jobs", "memory")
+        refuse("for processes of this machine; give them to the workers of --scheduler", "jobs", "memory", "threads")
     from experiments.data.errors import ExperimentError
     from experiments.sweep.cluster import Tls
     from experiments.sweep.executor import Means
@@ -104,8 +104,15 @@ def _execution(
     files = [Path(one) for one in tls if one is not None]
     if len(files) not in (0, len(tls)):
         raise ExperimentError("--tls-ca, --tls-cert and --tls-key go together: give all three")
+    from virtualnet.threads import commanded, cores
+
+    threads = commanded() or 1
+    if threads > 1 and (jobs or 1) * threads > cores():
+        raise ExperimentError(
+            f"{jobs or 1} parallel runs of {threads} threads: there are {cores()} cores; fewer --jobs or --threads"
+        )
     means = Means(
-        jobs or os.cpu_count() or 1,
+        jobs or max(1, (os.cpu_count() or 1) // threads),
         scheduler,
         None if memory is None else round(memory),
         Tls(*files) if files else None,

@@ -19,6 +19,7 @@ from pcn.commands.common import (
     print_table,
     program_option,
     refuse,
+    threads_option,
     with_program,
 )
 from pcn.commands.recording import Recording, recording_options
@@ -100,6 +101,7 @@ def _scenarios() -> Iterator[tuple[str, str]]:
 @click.option("--check", is_flag=True, help=f"Exit code {UNMET} if a check is not met.")
 @click.option("--quiet", "-q", is_flag=True, help="Print errors only.")
 @click.option("--no-pictures", is_flag=True, help="Skip PNG and SVG, which take most of a short run's time.")
+@threads_option
 @traffic_options
 @recording_options
 @json_option

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Callable
 from dataclasses import replace
@@ -9,15 +10,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import CliRunner, Result
 from networks import mesh, tree, with_flows
 from test_virtual_callbacks import PERIOD_S, Np, Rp, own
 from waiting import wait_until
 
 from hosts.algorithms import Cnp, Mark, find_scheme
 from lab.virtual import VirtualNetwork
+from pcn import cli
 from topologies.fat_tree import fat_tree
 from topologies.model import FlowSpec, Topology
-from virtualnet import CallbackError, VirtualError
+from virtualnet import CallbackError, VirtualError, threads
 
 THREADS = (2, 3, 8)
 
@@ -44,19 +47,20 @@ NETWORKS: dict[str, Callable[[], Topology]] = {
 }
 
 
-def everything(topology: Topology, scheme: str, threads: int, folder: Path) -> dict[str, Any]:
+def everything(topology: Topology, scheme: str, number: int, folder: Path) -> dict[str, Any]:
     """All that can be seen of a run, in the order in which it was."""
     configured = find_scheme(scheme)
     names = [host.name for host in topology.hosts]
     calls: list[tuple[Any, ...]] = []
     link = topology.links[-1]
-    with VirtualNetwork(topology, configured.configure(), threads=threads) as network:
+    with VirtualNetwork(topology, configured.configure(), threads=number) as network:
         log = network.log_pfc()
+        network.log_paths()
         network.measure_latency()
         network.on_rate = lambda flow, now_s: calls.append((flow.spec.id, now_s, flow.rp.rate_bps))
         network.on_window = lambda flow, now_s, window, cnp: calls.append((flow.spec.id, now_s, window, cnp))
         for end in (link.a, link.b):
-            network.capture(end.node, end.port, folder / f"{threads}.{end.node}.pcap")
+            network.capture(end.node, end.port, folder / f"{number}.{end.node}.pcap")
         flows = [FlowSpec(i, name, names[0], size_bytes=300_000, group="all") for i, name in enumerate(names) if i]
         flows.append(FlowSpec(99, names[0], names[-1], after=(1, 2), start_s=1e-6, size_bytes=20_000, group="all"))
         with_flows(network, flows)
@@ -73,9 +77,10 @@ def everything(topology: Topology, scheme: str, threads: int, folder: Path) -> d
             "samples": (samples.times_s.tolist(), samples.values.tolist()),
             "calls": calls,
             "pfc": (pfc.times_s.tolist(), pfc.which.tolist(), pfc.classes.tolist(), pfc.kinds.tolist()),
+            "paths": network.paths(),
             "latency": network.latency(0).counts.tolist(),
         }
-    seen["captures"] = [(folder / f"{threads}.{end.node}.pcap").read_bytes() for end in (link.a, link.b)]
+    seen["captures"] = [(folder / f"{number}.{end.node}.pcap").read_bytes() for end in (link.a, link.b)]
     return seen
 
 
@@ -85,8 +90,8 @@ def test_threads_give_the_run_of_one(name: str, scheme: str, tmp_path: Path) -> 
     topology = NETWORKS[name]()
     reference = everything(topology, scheme, 1, tmp_path)
     assert reference["calls"]
-    for threads in THREADS:
-        assert everything(topology, scheme, threads, tmp_path) == reference
+    for number in THREADS:
+        assert everything(topology, scheme, number, tmp_path) == reference
 
 
 def test_threads_end_with_the_network() -> None:
@@ -114,14 +119,14 @@ def test_threads_report_the_error_of_one() -> None:
     """Several NPs raise in one pass: that of the first host is the run's, and all threads end."""
     before = tasks()
     seen = []
-    for threads in (1, *THREADS):
+    for number in (1, *THREADS):
         made: list[_Raises] = []
 
         def np(made: list[_Raises] = made) -> _Raises:
             made.append(_Raises(3))
             return made[-1]
 
-        with VirtualNetwork(fat_tree(4), own(Rp, np), threads=threads) as network:
+        with VirtualNetwork(fat_tree(4), own(Rp, np), threads=number) as network:
             with_flows(network, [FlowSpec(i, f"h{i}", f"h{15 - i}") for i in range(8)])
             with pytest.raises(CallbackError) as raised:
                 network.run(until_s=20 * PERIOD_S)
@@ -135,9 +140,9 @@ def test_threads_report_the_error_of_one() -> None:
 def test_threads_report_the_engine_s_error_of_one() -> None:
     """Limits are exceeded at several switches: the first one's is the run's."""
     seen = []
-    for threads in (1, *THREADS):
+    for number in (1, *THREADS):
         topology = fat_tree(4)
-        with VirtualNetwork(topology, find_scheme("pfc").configure(), threads=threads) as network:
+        with VirtualNetwork(topology, find_scheme("pfc").configure(), threads=number) as network:
             with_flows(network, [FlowSpec(i, f"h{i}", "h0") for i in range(1, 16)])
             for switch in topology.switches:
                 for port in topology.ports(switch.name):
@@ -168,9 +173,57 @@ def test_threads_of_a_forked_process_are_its_own() -> None:
         assert os.waitstatus_to_exitcode(status) == network.totals().digest % 251
 
 
+def test_auto_takes_one_thread_for_sixteen_hosts(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(threads, "cores", lambda: 8)
+    monkeypatch.delenv(threads.VARIABLE, raising=False)
+    assert [threads.threads_for(fat_tree(k)) for k in (4, 8, 12)] == [1, 4, 8]
+    monkeypatch.setenv(threads.VARIABLE, threads.shared(3)[threads.VARIABLE])
+    assert [threads.threads_for(fat_tree(k)) for k in (4, 8, 12)] == [1, 2, 2]
+    monkeypatch.setenv(threads.VARIABLE, "5")
+    assert threads.threads_for(fat_tree(4)) == 5
+    assert threads.shared(3) == {threads.VARIABLE: "5"}
+
+
+@pytest.mark.parametrize("text", ["0", "65", "many", "-1", ""])
+def test_environment_of_no_number_is_refused(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(threads.VARIABLE, text)
+    with pytest.raises(VirtualError, match="a number from 1 to 64, or auto"):
+        threads.threads_for(fat_tree(4))
+
+
+def pcn(*words: str | Path) -> Result:
+    return CliRunner().invoke(cli.pcn, [str(word) for word in words])
+
+
+def test_command_gives_the_same_files_with_any_number_of_threads(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """But for what says how it ran."""
+    monkeypatch.setenv(threads.VARIABLE, "auto")  # what the command sets ends with the test
+    seen = []
+    for number in (1, 2):
+        out = tmp_path / str(number)
+        words = ["run", "dumbbell", "--clock", "virtual", "--set", "duration=3ms", "--no-pictures", "-q"]
+        assert pcn(*words, "--threads", str(number), "--out", out).exit_code == 0
+        summary = json.loads((out / "summary.json").read_text())
+        assert len([note for note in summary.pop("notes") if "threads" in note]) == number - 1
+        del summary["wall_s"], summary["provenance"]["command"]
+        seen.append((summary, {path.name: path.read_bytes() for path in out.glob("*.parquet")}))
+    assert seen[0] == seen[1]
+    assert seen[0][1]
+
+
+def test_sweep_refuses_more_threads_than_cores(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(threads.VARIABLE, "auto")
+    monkeypatch.setattr(threads, "cores", lambda: 4)
+    refused = pcn("sweep", "fig5", "--jobs", "3", "--threads", "2")
+    assert refused.exit_code != 0
+    assert "3 parallel runs of 2 threads: there are 4 cores" in str(refused.exception)
+
+
 def test_more_threads_than_nodes_are_one_a_node() -> None:
-    def run(threads: int) -> int:
-        with VirtualNetwork(tree(1), find_scheme("pfc").configure(), threads=threads) as network:
+    def run(number: int) -> int:
+        with VirtualNetwork(tree(1), find_scheme("pfc").configure(), threads=number) as network:
             with_flows(network, [FlowSpec(1, "h0", "r0")])
             network.run(until_s=50e-6)
             return network.totals().digest
