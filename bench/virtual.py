@@ -10,7 +10,9 @@ CPU time is given, too, of what comes before a run: making the network, and addi
              random, sizes Pareto with a mean of 50 KB
     few      the same network and load in 512 flows, one a host, each to the host half the network away
     short    clos, but one host's link has a delay of 1 ns instead of 5 us
+    tenth    clos, but every tenth host's link has
     shorter  clos, but all hosts' links have
+    near     clos, but all links have a delay of 1 us
     pods     4,096 hosts, the same Clos with 64 pods; flows as in clos
     wide     8,192 hosts, the same with 128 pods
     large    8,192 hosts, k=32 fat-tree, 10 Gb/s; flows as in clos
@@ -70,12 +72,18 @@ def spread(topology: Topology, seed: int, each: int) -> tuple[Topology, Flows]:
     return topology, flows
 
 
-def with_short_links(traffic: tuple[Topology, Flows], hosts: int) -> tuple[Topology, Flows]:
-    """The same with a delay of 1 ns at so many hosts."""
+def with_short_links(traffic: tuple[Topology, Flows], hosts: int, step: int = 1) -> tuple[Topology, Flows]:
+    """The same with a delay of 1 ns at so many hosts, of which each is `step` after the one before."""
     topology, flows = traffic
-    near = {host.name for host in topology.hosts[:hosts]}
+    near = {host.name for host in topology.hosts[: hosts * step : step]}
     links = [replace(link, delay_s=1e-9) if {link.a.node, link.b.node} & near else link for link in topology.links]
     return replace(topology, links=tuple(links)), flows
+
+
+def with_delay(traffic: tuple[Topology, Flows], delay_s: float) -> tuple[Topology, Flows]:
+    """The same with this delay of all links."""
+    topology, flows = traffic
+    return replace(topology, links=tuple(replace(link, delay_s=delay_s) for link in topology.links)), flows
 
 
 def few(seed: int) -> tuple[Topology, Flows]:
@@ -103,6 +111,8 @@ SCENARIOS = {
     "few": Scenario(few, 2e-3),
     "short": Scenario(lambda seed: with_short_links(spread(clos(), seed, 100), 1), 2e-3),
     "shorter": Scenario(lambda seed: with_short_links(spread(clos(), seed, 100), 512), 2e-3),
+    "tenth": Scenario(lambda seed: with_short_links(spread(clos(), seed, 100), 51, 10), 2e-3),
+    "near": Scenario(lambda seed: with_delay(spread(clos(), seed, 100), 1e-6), 2e-3),
     "pods": Scenario(lambda seed: spread(clos(pods=64), seed, 50), 1e-3, repetitions=1),
     "wide": Scenario(lambda seed: spread(clos(pods=128), seed, 50), 1e-3, repetitions=1),
     "large": Scenario(lambda seed: spread(fat_tree(32, rate_bps=HOST_BPS), seed, 50), 1e-3, repetitions=1),
@@ -149,45 +159,73 @@ def floor() -> LoadedProgram:
 @dataclass(frozen=True)
 class Result:
     """Of one repetition. `start_s`: CPU time until there is a network, without flows; `flow_us`: to add one; `rate`:
-    traversals of data packets a CPU second of the run, `cpu_s`; `most`: frames at once; `memory_mb`: the largest that
-    the whole process was."""
+    traversals of data packets a CPU second of the run, `cpu_s`; `wall_s`: that run by the wall's clock; `threads`:
+    where that went; `most`: frames at once; `memory_mb`: the largest that the whole process was."""
 
     start_s: float
     flow_us: float
     rate: float
     cpu_s: float
+    wall_s: float
+    threads: str
     events: int
     most: int
     memory_mb: float
 
 
-def measure(name: str, duration_s: float, empty: bool = False, prefetch: bool = True, seed: int = 1) -> Result:
+def measure(
+    name: str,
+    duration_s: float,
+    empty: bool = False,
+    prefetch: bool = True,
+    threads: int = 1,
+    scheme_name: str = "pcn",
+    seed: int = 1,
+) -> Result:
     """One repetition; `empty` with the floor's program."""
     topology, flows = SCENARIOS[name].make(seed)
-    scheme = find_scheme("pcn").configure({"period_s": 50e-6, "w_min": 1 / 128})
+    scheme = find_scheme(scheme_name).configure({"period_s": 50e-6, "w_min": 1 / 128} if scheme_name == "pcn" else {})
     program = floor() if empty else None
     clock = [time.process_time()]
-    with VirtualNetwork(topology, scheme, seed=seed, program=program, prefetch=prefetch) as network:
+    with VirtualNetwork(topology, scheme, seed=seed, program=program, prefetch=prefetch, threads=threads) as network:
         clock.append(time.process_time())
         for flow in flows:
             network.add_flow(flow)
         clock.append(time.process_time())
+        began = time.perf_counter()
         network.run(until_s=duration_s)
+        wall_s = time.perf_counter() - began
         clock.append(time.process_time())
-        totals = network.totals()
+        totals, account = network.totals(), str(network.threads())
     start_s, adding_s, took = (later - sooner for sooner, later in pairwise(clock))
     memory_mb = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     return Result(
-        start_s, adding_s / len(flows) * 1e6, totals.data_traversals / took, took, totals.events, totals.packets_most,
-        memory_mb,
+        start_s, adding_s / len(flows) * 1e6, totals.data_traversals / took, took, wall_s, account, totals.events,
+        totals.packets_most, memory_mb,
     )  # fmt: skip
 
 
-def measure_alone(name: str, duration_s: float, empty: bool, prefetch: bool) -> Result:
+def measure_alone(
+    name: str, duration_s: float, empty: bool, prefetch: bool, threads: int = 1, scheme: str = "pcn"
+) -> Result:
     """In a separate process: memory is that of one run alone."""
-    words = ["--alone", json.dumps([name, duration_s, empty, prefetch])]
+    words = ["--alone", json.dumps([name, duration_s, empty, prefetch, threads, scheme])]
     done = subprocess.run([sys.executable, __file__, *words], stdout=subprocess.PIPE, check=True)
     return Result(**json.loads(done.stdout))
+
+
+def compare_threads(name: str, duration_s: float, repetitions: int, threads: int, scheme: str) -> None:
+    """Prints the wall's time of one thread over that of several, in turn."""
+    ratios, last = [], ""
+    for i in range(repetitions):
+        pair = {n: measure_alone(name, duration_s, False, True, n, scheme) for n in ((1, threads), (threads, 1))[i % 2]}
+        ratios.append(pair[1].wall_s / pair[threads].wall_s)
+        last = pair[threads].threads
+    print(
+        f"{name}, {scheme}: {threads} threads x {min(ratios):.2f} / {statistics.median(ratios):.2f} / "
+        f"{max(ratios):.2f} (smallest, median, largest of {len(ratios)}); {last}",
+        flush=True,
+    )
 
 
 def main() -> None:
@@ -198,6 +236,8 @@ def main() -> None:
     )
     parser.add_argument("--duration", type=float, help="simulated seconds")
     parser.add_argument("--floor", action="store_true", help="with an empty pipeline that has only the routes")
+    parser.add_argument("--threads", type=int, help="compares so many threads with one, and prints nothing else")
+    parser.add_argument("--scheme", default="pcn", help="of --threads")
     parser.add_argument("--alone", metavar="JSON", help="the arguments of one repetition; its result, as JSON")
     arguments = parser.parse_args()
     if arguments.alone:
@@ -206,6 +246,12 @@ def main() -> None:
     measure("incast", 1e-5, arguments.floor)  # compiles what isn't in the cache
     for name in arguments.scenarios or SCENARIOS:
         duration_s = arguments.duration or SCENARIOS[name].duration_s
+        if arguments.threads:
+            compare_threads(
+                name, duration_s, arguments.repetitions or SCENARIOS[name].repetitions, arguments.threads,
+                arguments.scheme,
+            )  # fmt: skip
+            continue
         load = os.getloadavg()[0]
         seen, ratios = [], []
         for _ in range(arguments.repetitions or SCENARIOS[name].repetitions):

@@ -1,7 +1,9 @@
-"""All C of this project under gcc's address and undefined-behaviour sanitizers: what follows is as for `python`.
+"""All C of this project under gcc's address and undefined-behaviour sanitizers, or with --threads under that of
+threads: what follows is as for `python`.
 
     python judges/sanitizers.py judges/swarm/swarm.py --seeds 1:500
     python judges/sanitizers.py -m pytest -s tests/virtualnet    # -s: else pytest keeps their output
+    python judges/sanitizers.py --threads -m pytest -s tests/virtualnet/test_virtual_threads.py
 
 A finding ends the process, and names its place. Objects are compiled anew, into the same cache; all is some five times
 slower.
@@ -23,6 +25,7 @@ if str(ROOT) not in sys.path:
 from softswitch.cache.objects import compiler  # noqa: E402
 
 FLAGS = ("-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=all")
+THREAD_FLAGS = ("-g", "-fsanitize=thread")
 
 
 def preloaded(libraries: str, command: Sequence[str]) -> dict[str, str]:
@@ -37,8 +40,13 @@ def preloaded(libraries: str, command: Sequence[str]) -> dict[str, str]:
     }
 
 
-def environment() -> Mapping[str, str] | None:
+def environment(threads: bool = False) -> Mapping[str, str] | None:
     """None: the compiler has no shared library of them."""
+    if threads:
+        library = _library("libtsan.so")
+        # Python isn't instrumented.
+        options = {"TSAN_OPTIONS": "halt_on_error=1 ignore_noninstrumented_modules=1 die_after_fork=0"}
+        return {**preloaded(library, [*compiler(), *THREAD_FLAGS]), **options} if library else None
     # Without the second, C++'s, the first ends a process in which an exception is thrown.
     libraries = [_library("libasan.so"), _library("libstdc++.so.6")]
     if not libraries[0]:
@@ -60,9 +68,11 @@ def main(arguments: list[str]) -> None:
     if not arguments or arguments[0] == "--help":
         print(__doc__)
         sys.exit(0 if arguments else 2)
-    found = environment()
+    threads = arguments[0] == "--threads"
+    arguments = arguments[threads:]
+    found = environment(threads)
     if found is None:
-        sys.exit(f"sanitizers: {compiler()[0]} has no shared address sanitizer; CC=gcc has")
+        sys.exit(f"sanitizers: {compiler()[0]} has no shared sanitizer of this kind; CC=gcc has")
     os.execve(sys.executable, [sys.executable, *arguments], found)
 
 

@@ -1,4 +1,4 @@
-"""A swarm of faults in virtual time: scenarios drawn from seeds, each played twice, and what of them can't be.
+"""A swarm of faults in virtual time: scenarios drawn from seeds, each played three times, and what of them can't be.
 
     swarm.py --seeds 1:100000 --jobs 2 --out results/swarm    a sweep: it goes on where it was interrupted
     swarm.py --seed 4711                                      that scenario in words, and its violations
@@ -85,7 +85,7 @@ def report(seeds: int, done: Sequence[Done]) -> bool:
     events = facts.pop("events in all", 0)
     facts.pop("events", None)
     print(
-        f"{seeds:,} scenarios, each twice, {events / 1e6:,.0f} million events once; with "
+        f"{seeds:,} scenarios, each three times, {events / 1e6:,.0f} million events once; with "
         + ", ".join(f"{name}: {number:,}" for name, number in sorted(facts.items()))
         + f". {wrong} violations."
     )
