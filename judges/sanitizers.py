@@ -45,7 +45,7 @@ def environment(threads: bool = False) -> Mapping[str, str] | None:
     if threads:
         library = _library("libtsan.so")
         # Python isn't instrumented.
-        options = {"TSAN_OPTIONS": "halt_on_error=1 ignore_noninstrumented_modules=1 die_after_fork=0"}
+        options = {"TSAN_OPTIONS": "halt_on_error=1 ignore_noninstrumented_modules=1"}
         return {**preloaded(library, [*compiler(), *THREAD_FLAGS]), **options} if library else None
     # Without the second, C++'s, the first ends a process in which an exception is thrown.
     libraries = [_library("libasan.so"), _library("libstdc++.so.6")]

@@ -46,9 +46,8 @@ def test_what_fuzzing_kept_under_the_sanitizers(sanitized: Mapping[str, str], sc
 
 
 def test_threads_of_virtual_time_under_the_sanitizer_of_threads() -> None:
-    """But for the test that forks: the sanitizer can't follow threads that a forked process starts."""
     found = sanitizers.environment(threads=True) or needs.missing(needs.SANITIZERS)
-    options = ["-x", "-s", "-p", "no:cacheprovider", "-k", "not forked"]
+    options = ["-x", "-s", "-p", "no:cacheprovider"]
     output(found, "-m", "pytest", *options, HERE.parent / "tests/virtualnet/test_virtual_threads.py")
 
 

@@ -157,7 +157,7 @@ def test_threads_report_the_engine_s_error_of_one() -> None:
     assert seen == [seen[0]] * len(seen)
 
 
-def test_threads_of_a_forked_process_are_its_own() -> None:
+def test_forked_process_goes_on_without_the_threads() -> None:
     """The network goes on there and is closed, and goes on here."""
     with VirtualNetwork(tree(3), find_scheme("pcn").configure(), threads=2) as network:
         with_flows(network, [FlowSpec(i, f"h{i}", "r0", size_bytes=100_000) for i in range(3)])

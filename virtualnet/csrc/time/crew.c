@@ -1,4 +1,5 @@
-/* Threads, and what they wait for. Between runs they wait for the next round; a process that was forked off has none, and starts its own. */
+/* Threads, and what they wait for. Between runs they wait for the next round. A process that was forked off has none of them: its only thread
+ * does what they would. */
 #include "time/crew.h"
 
 #include <linux/futex.h>
@@ -293,7 +294,6 @@ static void start_threads(struct vn_context *network)
     sigset_t all, before;
     int code = 0;
     crew->spins = (long)crew->n <= sysconf(_SC_NPROCESSORS_ONLN) ? SPINS : 0;
-    crew->sleepers = crew->awaited = 0;
     crew->process = getpid();
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
@@ -310,7 +310,7 @@ void vn_crew_share(struct vn_context *network)
     struct vn_crew *crew = network->order.crew;
     if (crew == NULL || crew->n == 1) return;
     for (uint32_t i = 1; i < crew->n; i++) vn_context_share(crew->contexts[i], network);
-    if (crew->process != getpid()) start_threads(network);
+    if (crew->process == 0) start_threads(network);
 }
 
 bool vn_crew_packets(struct vn_context *network)
