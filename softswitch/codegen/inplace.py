@@ -40,7 +40,8 @@ from softswitch.program.statements import (
     Verify,
 )
 
-DEPTH = 64  # SW_INPLACE_DEPTH: the most bytes that a program may parse
+DEPTH = 128  # SW_INPLACE_DEPTH: the most bytes that a program may parse
+_LINE = 64  # of a cache
 BRIDGED_BYTES = 32  # SW_BRIDGED_BYTES: the most bridged metadata
 _CONTROL = (
     Assign, Count, RegisterRead, RegisterWrite, MeterExecute, Hash, Random, MarkToDrop, LogMessage, Assert, Exit, Jump,
@@ -77,7 +78,7 @@ class InPlace:
             and all(isinstance(s.operation, _PARSER) for state in program.parser.states for s in state.statements)
             and not any(c.payload for c in program.calculations)
             and not any(program.std_fields.get(ref) in ("mcast_grp", "egress_rid") for ref in self.ingress_writes)
-            and self._in_order()
+            and self._depth() is not None
             and sum(bits for bits, _ in self._bridged()) <= 8 * BRIDGED_BYTES
         )
 
@@ -108,12 +109,13 @@ class InPlace:
                 if result is not None:
                     yield result
 
-    def _in_order(self) -> bool:
-        """Whether every parser path extracts headers in the deparser's order, each once, DEPTH bytes at most. Then a
-        header's offset in the frame follows from which headers are valid."""
+    def _depth(self) -> int | None:
+        """The most bytes that a parser path extracts. None: not every one extracts headers in the deparser's order,
+        each once, DEPTH bytes at most. Then a header's offset in the frame follows from which headers are valid."""
         program = self.program
         if program.parser.loops:
-            return False
+            return None
+        deepest = 0
         place = {header: i for i, header in enumerate(program.deparser.order)}
         todo: list[tuple[int | None, int, int]] = [(program.parser.start, -1, 0)]
         seen: set[tuple[int | None, int, int]] = set()  # paths that meet here go on as one
@@ -127,13 +129,14 @@ class InPlace:
                 if isinstance(statement.operation, Extract):
                     header = statement.operation.header
                     if place.get(header, -1) <= last:
-                        return False
+                        return None
                     last = place[header]
                     size += program.header_types[program.headers[header].type].fixed_bits // 8
             if size > DEPTH:
-                return False
+                return None
+            deepest = max(deepest, size)
             todo += [(target, last, size) for target in {*(t.next_state for t in state.transitions), state.default}]
-        return True
+        return deepest
 
     def _headers(self) -> list[int]:
         """The headers that the parser extracts, in order."""
@@ -324,10 +327,11 @@ class InPlace:
         return self.program.header_types[self._type(header)].fixed_bits // 8
 
     def _struct(self) -> str:
+        lines = -(-(self._depth() or 1) // _LINE)
         return "\n".join(
             [
                 '_Static_assert(sizeof(struct bridged) <= SW_BRIDGED_BYTES, "bridged metadata");',
-                "static const struct sw_inplace inplace = {inplace_ingress, inplace_egress};",
+                f"static const struct sw_inplace inplace = {{inplace_ingress, inplace_egress, {_LINE * lines}}};",
                 "",
             ]
         )

@@ -230,11 +230,11 @@ static inline void sw_before_egress(const struct sw_instance *s, struct sw_packe
 
 /* ---- the in-place form of a program: optional and faster; headers stay in the frame, there is no PHV ---- */
 
-enum { SW_INPLACE_DEPTH = 64 /* bytes that the parser may extract */, SW_BRIDGED_BYTES = 32 };
+enum { SW_INPLACE_DEPTH = 128 /* most bytes that the parser may extract */, SW_BRIDGED_BYTES = 32 };
 
 /* A packet as the in-place form takes it. The caller keeps the frame and `bridged` from ingress to egress. */
 struct sw_inplace_packet {
-    uint8_t *frame;       /* at least SW_INPLACE_DEPTH readable bytes, whatever `length` says; the rest is payload */
+    uint8_t *frame;       /* at least `depth` readable bytes, whatever `length` says; the rest is payload */
     uint8_t *bridged;     /* bridged metadata: SW_BRIDGED_BYTES bytes, 8-byte aligned */
     uint32_t length;      /* of the frame; it doesn't change */
     uint16_t port;        /* in ingress the ingress port, in egress the egress port */
@@ -248,6 +248,7 @@ struct sw_inplace {
     void (*ingress)(struct sw_instance *, struct sw_inplace_packet *);
     /* Egress control, checksum update, deparser. Unless it drops, `frame` is then the frame to send. */
     void (*egress)(struct sw_instance *, struct sw_inplace_packet *);
+    uint32_t depth; /* bytes that the parser may extract, in whole cache lines */
 };
 
 struct sw_program {

@@ -36,6 +36,7 @@ struct vn_net *vn_create(bool by_node, bool prefetch, uint32_t threads, uint64_t
     context->response = response_ps;
     context->longest_frame = VN_STORED; /* until an endpoint has longer frames */
     context->pool.inplace = true;
+    context->pool.depth = VN_TEMPLATE_BYTES;
     return net;
 }
 

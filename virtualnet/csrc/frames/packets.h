@@ -25,6 +25,8 @@ static void vn_packets_full(struct vn_context *);
 static bool vn_packets_init(struct vn_context *, uint32_t n);
 /* Adds what a context has counted to the network's. */
 static void vn_packets_merge(struct vn_packets *network, struct vn_packets *own);
+/* An endpoint needs the first `bytes` of frames: so many are stored. 0, or a negative errno. */
+VN_OFFERED int vn_pool_store(struct vn_context *, uint32_t bytes);
 /* Reserves address space for `*most` items, or for as many as there is room for; see pool.c. NULL: the run has failed. */
 static void *vn_reserve(struct vn_context *, const char *what, size_t item_bytes, uint32_t *most);
 static inline size_t vn_aligned(size_t size) { return (size + 63) / 64 * 64; }
@@ -67,6 +69,7 @@ static inline void vn_prefetch_packet(const struct vn_context *context, uint32_t
     const struct vn_packet *packet = vn_packet_at(context, id);
     vn_prefetch(packet);
     vn_prefetch(packet + 1);
+    if (context->pool.lines > 2) vn_prefetch(packet + 2);
 }
 
 /* Fills the frame: the template, then zeros. */
@@ -74,7 +77,7 @@ static inline uint8_t *vn_fill(const struct vn_context *context, struct vn_packe
 {
     uint8_t *frame = vn_frame(context, packet);
     memcpy(frame, template, VN_TEMPLATE_BYTES);
-    if (!context->pool.inplace) memset(frame + VN_TEMPLATE_BYTES, 0, context->pool.stored - VN_TEMPLATE_BYTES);
+    if (context->pool.stored > VN_TEMPLATE_BYTES) memset(frame + VN_TEMPLATE_BYTES, 0, context->pool.stored - VN_TEMPLATE_BYTES);
     return frame;
 }
 

@@ -39,7 +39,7 @@ bool vn_pool_init(struct vn_context *context, uint32_t between)
 {
     struct vn_pool *pool = &context->pool;
     pool->frame_at = (uint32_t)sizeof(struct vn_packet) + between;
-    pool->stored = pool->whole != 0 ? pool->whole : pool->inplace ? SW_INPLACE_DEPTH : VN_STORED;
+    pool->stored = pool->whole != 0 ? pool->whole : pool->inplace ? pool->depth : VN_STORED;
     pool->lines = (pool->frame_at + pool->stored + 63) / 64;
     pool->most_packets = MOST_PACKETS;
     pool->base = vn_reserve(context, "packets", (size_t)pool->lines * 64, &pool->most_packets);
@@ -67,6 +67,17 @@ void vn_packets_merge(struct vn_packets *network, struct vn_packets *own)
     if (network->in_use > network->most_in_use) network->most_in_use = network->in_use;
     own->full_at -= own->in_use;
     own->in_use = own->most_in_use = own->flow_control = 0;
+}
+
+int vn_pool_store(struct vn_context *context, uint32_t bytes)
+{
+    struct vn_pool *pool = &context->pool;
+    uint32_t depth = (uint32_t)vn_aligned(bytes);
+    if (pool->base != NULL && pool->stored < depth) {
+        return vn_refuse(context, -EBUSY, "the network runs already, and stores less of its frames: add such a flow before");
+    }
+    if (pool->base == NULL && pool->depth < depth) pool->depth = depth;
+    return 0;
 }
 
 void vn_pool_free(struct vn_pool *pool)

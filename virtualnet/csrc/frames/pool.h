@@ -13,8 +13,8 @@ enum {
 /* Of a packet: whether it is its flow's data, which counts there, if it is lost; and whether it was trimmed where it waits. */
 enum vn_data { VN_NOT_DATA, VN_WHOLE, VN_TRIMMED };
 
-/* A frame: two cache lines where programs run in place. Only its first bytes are stored, at vn_frame; the rest is payload, zeros
- * and the ICRC. */
+/* A frame: two cache lines where programs run in place, three where it has telemetry. Only its first bytes are stored, at vn_frame; the
+ * rest is payload, zeros and the ICRC. */
 struct vn_packet {
     uint32_t next;
     uint32_t flow; /* whose it is, or was cloned from; VN_NONE: nobody's */
@@ -40,6 +40,7 @@ struct vn_pool {
     uint8_t *base;
     uint32_t lines; /* cache lines of a packet */
     uint32_t frame_at, stored; /* in a packet: the frame's offset, and how many of its bytes are stored */
+    uint32_t depth; /* of a frame, at least so many bytes are stored: those that a program or an endpoint may need */
     uint32_t whole; /* frames are stored whole, and have at most so many bytes; 0: they aren't */
     bool inplace; /* all programs have the form that leaves the frame in place (softswitch/codegen/inplace.py) */
     uint32_t phv_size, headroom; /* where they haven't: of the largest program */

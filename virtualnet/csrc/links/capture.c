@@ -11,7 +11,11 @@ enum {
     SNAP_LENGTH = 16384,
     IP = 14,
     DST_PORT = 36,
+    BTH = 42,
     BTH_END = 54, /* of IPv4, UDP, BTH */
+    TELEMETRY_BYTES = 44, /* behind it, in data (UC's or RC's SEND Only) with the lowest bit of FECN's and BECN's byte */
+    UC_SEND_ONLY = 0x24,
+    RC_SEND_ONLY = 0x04,
     ICRC_BYTES = 4,
     TYPE_IPV4 = 0x0800,
     ROCE_PORT = 4791,
@@ -39,6 +43,10 @@ static uint32_t icrc(const uint8_t *frame, uint32_t length)
     memset(masked, 0xff, 8);
     memcpy(masked + 8, frame + IP, covered);
     masked[8 + 1] = masked[8 + 8] = masked[8 + 10] = masked[8 + 11] = masked[8 + 26] = masked[8 + 27] = masked[8 + 32] = 0xff;
+    bool data = frame[BTH] == UC_SEND_ONLY || frame[BTH] == RC_SEND_ONLY;
+    if (data && frame[BTH + 4] & 1 && length >= BTH_END + TELEMETRY_BYTES + ICRC_BYTES) {
+        memset(masked + 8 + BTH_END - IP, 0xff, TELEMETRY_BYTES);
+    }
     return (uint32_t)sw_hash_crc32(masked, 8 + covered);
 }
 

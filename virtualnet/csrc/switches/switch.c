@@ -178,6 +178,7 @@ int64_t vn_add_switch(struct vn_context *context, struct sw_switch *sw)
     if (program->phv_size > pool->phv_size) pool->phv_size = (uint32_t)vn_aligned(program->phv_size);
     if (program->headroom > pool->headroom) pool->headroom = (uint32_t)vn_aligned(program->headroom);
     if (program->inplace == NULL || sw->cpu_port != 0) pool->inplace = false;
+    else if (program->inplace->depth > pool->depth) pool->depth = program->inplace->depth;
     struct vn_node *node = vn_node_new(context, &vn_switch_kind);
     if (node == NULL) {
         free(out);
