@@ -8,6 +8,10 @@ RECIRCULATION_PORT = 510  # internal, where clones become PFC frames
 GENERATOR_PORT = 508  # internal, where what a switch's packet generator makes comes in (p4src/v1model/generated.p4)
 PFC_BYTES = 60  # of a PFC frame, without FCS
 MAX_QUANTA = 0xFFFF  # of a PFC frame, whose field has 16 bits
+# Of links, bit/s, by the type that telemetry has of a rate (p4src/v1model/telemetry.p4); type 0: none.
+TELEMETRY_RATES_BPS = (
+    0.0, 100e6, 1e9, 2.5e9, 5e9, 10e9, 20e9, 25e9, 40e9, 50e9, 56e9, 100e9, 200e9, 400e9, 800e9, 1600e9,
+)  # fmt: skip
 
 
 def index(port: int, traffic_class: int = ROCE_CLASS) -> int:

@@ -14,13 +14,13 @@ from typing import Any
 
 from softswitch.cache.objects import BuildError, build, digest
 
-from .algorithms.base import Ack, Cnm, Cnp, Loss, ReactionPoint
+from .algorithms.base import Ack, Cnm, Cnp, Loss, ReactionPoint, Telemetry
 from .algorithms.parameters import describe
 from .algorithms.scheme import Configured, SchemeError
 from .native import CSRC, FLAGS
 
 NEVER = 2**64 - 1
-_OWN_DOUBLES, _LOGGED = 24, 8
+_OWN_DOUBLES, _LOGGED, _MOST_HOPS = 24, 8, 5
 _OURS = Path(__file__).parent / "algorithms"
 
 
@@ -40,6 +40,23 @@ class _Raw(ctypes.Structure):
     )
 
 
+class _RawHop(ctypes.Structure):
+    """struct rp_hop"""
+
+    _fields_ = (("rate_bps", c_double), ("ticks", c_uint32), ("sent_bytes", c_uint32), ("queue_bytes", c_uint32))
+
+
+class _RawTelemetry(ctypes.Structure):
+    """struct rp_telemetry"""
+
+    _fields_ = (
+        ("tick_s", c_double),
+        ("path_id", c_uint16),
+        ("n_hops", c_uint8),
+        ("hops", _RawHop * _MOST_HOPS),
+    )
+
+
 class _RawAck(ctypes.Structure):
     """struct rp_ack"""
 
@@ -49,7 +66,7 @@ class _RawAck(ctypes.Structure):
         ("psn", c_uint32),
         ("path", c_uint16),
         ("mark", c_uint8),
-        ("telemetry", c_void_p),
+        ("telemetry", ctypes.POINTER(_RawTelemetry)),
     )
 
 
@@ -84,7 +101,7 @@ class _Events(ctypes.Structure):
     )
 
 
-_MIRRORED = (_Raw, _RawAck, _RawLoss, _Events)
+_MIRRORED = (_Raw, _RawHop, _RawTelemetry, _RawAck, _RawLoss, _Events)
 
 
 class CompiledReactionPoint(ReactionPoint):
@@ -98,6 +115,7 @@ class CompiledReactionPoint(ReactionPoint):
         self.exact_marks = specification.exact_marks
         self.paths = specification.paths
         self.reliability = specification.reliability
+        self.wants_telemetry = specification.wants_telemetry
         self.needs_rec_rate = specification.needs_rec_rate
         self._events = _Events.in_dll(library, "reaction_point")
         values = [getattr(configured.parameters, one.field) for one in describe(configured.scheme.parameters)]
@@ -151,7 +169,8 @@ class CompiledReactionPoint(ReactionPoint):
         self._call("on_cnm", cnm.feedback, now_s)
 
     def on_ack(self, ack: Ack, now_s: float) -> None:
-        raw = _RawAck(ack.rtt_s, ack.acked_bytes, ack.psn, ack.path, ack.mark)
+        telemetry = None if ack.telemetry is None else ctypes.pointer(_raw_telemetry(ack.telemetry))
+        raw = _RawAck(ack.rtt_s, ack.acked_bytes, ack.psn, ack.path, ack.mark, telemetry)
         self._call("on_ack", raw, now_s)
 
     def on_loss(self, loss: Loss, now_s: float) -> None:
@@ -175,6 +194,11 @@ class CompiledReactionPoint(ReactionPoint):
         function = getattr(self._events, event)
         if function:  # NULL is false
             function(self._raw, *arguments)
+
+
+def _raw_telemetry(telemetry: Telemetry) -> _RawTelemetry:
+    hops = (_RawHop * _MOST_HOPS)(*(_RawHop(*hop) for hop in telemetry.hops))
+    return _RawTelemetry(telemetry.tick_s, telemetry.path_id, len(telemetry.hops), hops)
 
 
 def new_rp(configured: Configured, line_rate_bps: float) -> ReactionPoint:

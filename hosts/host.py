@@ -194,7 +194,8 @@ class Agent:
             self._sender.on_cnm(packet.flow, packet.src_ip, Cnm(packet.feedback), event.at_s)
             return
         if isinstance(packet, wire.AckPacket):
-            self._sender.on_ack(packet.flow, packet.src_ip, packet.psn, Mark(packet.ecn), event.at_s)
+            mark = Mark(packet.ecn)
+            self._sender.on_ack(packet.flow, packet.src_ip, packet.psn, mark, event.at_s, packet.telemetry)
             return
         assert isinstance(packet, wire.CnpPacket)
         cnp = Cnp(Mark(packet.ecn), packet.rec_rate_mbps * wire.REC_RATE_UNIT_BPS)
@@ -235,7 +236,7 @@ class Agent:
             if given[name] is None:
                 raise CommandError(f"start needs {name}")
         request = FlowRequest(start_s=start_s, **{name: value for name, value in given.items() if value is not None})
-        room = self._port.max_frame - wire.DATA_OVERHEAD
+        room = self._sender.room_bytes(self._port.max_frame)
         if -(-request.payload_bytes // 4) * 4 > room:
             raise CommandError(
                 f"payload_bytes is {request.payload_bytes}: {self._port.interface} carries {room} at most; "

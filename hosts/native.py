@@ -15,6 +15,8 @@ from typing import Any
 
 from softswitch.cache.objects import COMMON_FLAGS, build, digest
 
+from .wire import TELEMETRY_BYTES
+
 CSRC = Path(__file__).resolve().parent / "csrc"
 SWITCH = CSRC.parents[1] / "softswitch" / "csrc"
 # Times are compared with a Python model's: no fused operations, which round differently
@@ -43,8 +45,14 @@ class CountedWindow(ctypes.Structure):
     )
 
 
+class _AckRequest(ctypes.Structure):
+    """struct ack_request"""
+
+    _fields_ = (("mark", c_int32), ("has_telemetry", c_bool), ("telemetry", c_uint8 * TELEMETRY_BYTES))
+
+
 class _Content(ctypes.Union):
-    _fields_ = (("window", CountedWindow), ("frame", c_uint8 * EVENT_FRAME_BYTES), ("mark", c_int32))
+    _fields_ = (("window", CountedWindow), ("frame", c_uint8 * EVENT_FRAME_BYTES), ("request", _AckRequest))
 
 
 class Event(ctypes.Structure):
@@ -72,7 +80,12 @@ class Event(ctypes.Structure):
 
     @property
     def mark(self) -> int:
-        return int(self.content.mark)
+        return int(self.content.request.mark)
+
+    @property
+    def telemetry(self) -> bytes | None:
+        request = self.content.request
+        return bytes(request.telemetry) if request.has_telemetry else None
 
     @property
     def frame(self) -> bytes:

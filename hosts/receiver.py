@@ -202,8 +202,9 @@ class Receiver:
         flow = self._flows.get(event.flow)
         if flow is not None:
             packet = wire.AckPacket(
-                self._mac, flow.reply_mac, self._ip, flow.src_ip, flow.flow, event.count, event.mark
-            )
+                self._mac, flow.reply_mac, self._ip, flow.src_ip, flow.flow, event.count, event.mark,
+                telemetry=event.telemetry,
+            )  # fmt: skip
             self._send(wire.encode_ack(packet), event.at_s)
 
     def _notify(self, flow: ReceivedFlow, cnp: Cnp, now_s: float) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 
 from topologies.errors import error_text
 
-from . import stats, wire
+from . import stats, telemetry, wire
 from .algorithms import Ack, Cnm, Cnp, Configured, Mark, ReactionPoint, SchemeError
 from .algorithms.base import check_rate, check_timer, check_window
 from .clock import DilatedClock
@@ -22,6 +22,8 @@ _PSN_MASK = 0xFFFFFF
 _BYTES_BOUND = 1 << 60
 _MOST_ASKED = 4096
 """Acknowledgements that a flow waits for: a receiver that sends none costs no more memory."""
+_SWITCH_TICK_S = 1e-6
+"""Of a switch's clock, in real time."""
 _MOST_NUMBERS = 16 * stats.MOST_FLOWS
 """Flow numbers whose next PSN is kept."""
 
@@ -66,6 +68,8 @@ class SentFlow(NicFlow):
         self.rp_rate_bps = line_bps
         self.rp_state: dict[str, float] = {}
         self.error: str | None = None
+        if self.rp.wants_telemetry:
+            packet = replace(packet, telemetry=bytes(wire.TELEMETRY_BYTES))
         frame = last_frame = wire.encode_data(packet)
         packets = None
         if request.size_bytes is not None:
@@ -172,6 +176,10 @@ class Sender:
         nic.events.listen(SENT, self._on_sent)
         nic.events.listen(ASKED, self._on_asked)
 
+    def room_bytes(self, max_frame: int) -> int:
+        """For a packet's payload, in a frame of that length. Raises SchemeError."""
+        return max_frame - wire.DATA_OVERHEAD - wire.TELEMETRY_BYTES * self._configured.wants_telemetry
+
     def start(self, request: FlowRequest, now_s: float) -> None:
         """Raises FlowError, SchemeError or WireError."""
         request.check()
@@ -245,15 +253,20 @@ class Sender:
         if flow is not None:
             self._react(flow, now_s, lambda rp: rp.on_cnm(cnm, now_s))
 
-    def on_ack(self, number: int, src_ip: bytes, psn: int, mark: Mark, now_s: float) -> None:
-        """A packet that asked for it was acknowledged; `mark` is the worst since the one before."""
+    def on_ack(
+        self, number: int, src_ip: bytes, psn: int, mark: Mark, now_s: float, brought: bytes | None = None
+    ) -> None:
+        """A packet that asked for it was acknowledged; `mark` is the worst since the one before, `brought` its
+        telemetry as it arrived."""
         flow = self._find(number)
         left_s = flow.asked.pop(psn, INFINITY) if flow is not None and flow.dst_ip == src_ip else INFINITY
         if flow is None or left_s > now_s:
             self.unknown_cnps += 1
         else:
             acked_bytes = self._nic.acknowledge(flow, psn, now_s)
-            ack = Ack(now_s - left_s, mark, acked_bytes, psn, wire.source_port(number))
+            tick_s = _SWITCH_TICK_S / self._clock.dilation
+            hops = None if brought is None else telemetry.decode(brought, tick_s)
+            ack = Ack(now_s - left_s, mark, acked_bytes, psn, wire.source_port(number), hops)
             self._react(flow, now_s, lambda rp: rp.on_ack(ack, now_s))
 
     def on_timer(self, now_s: float) -> None:

@@ -10,6 +10,10 @@ of the packet that was sampled. PFC is IEEE 802.1Qbb's frame (802.3 Annex 31D). 
 them.
 
 Bytes of a data packet:  0 Ethernet 14 | 14 IPv4 20 | 34 UDP 8 | 42 BTH 12 | 54 payload | ICRC 4.
+
+Where the lowest bit of BTH's FECN/BECN byte is set, room for in-band telemetry stands before the payload
+(hosts/telemetry.py has its format). Switches write there, so the ICRC takes it as ones, as it does that byte. An
+acknowledgement may have the telemetry of a packet behind its AETH.
 """
 
 from __future__ import annotations
@@ -49,6 +53,7 @@ DATA_OVERHEAD = PAYLOAD_OFFSET + ICRC_LENGTH
 CNP_RESERVED = 16
 MAX_FRAME = 9216
 
+TELEMETRY_BYTES = 44
 CNP_BYTES = PAYLOAD_OFFSET + CNP_RESERVED + ICRC_LENGTH
 ACK_BYTES = PAYLOAD_OFFSET + 4 + ICRC_LENGTH
 
@@ -65,7 +70,7 @@ _PFC_HEAD = struct.Struct("!HH8H")
 _DONT_FRAGMENT = 0x4000
 _TTL = 64
 _PKEY = 0xFFFF
-_BECN = 0x40 << 24
+_BECN, _TELEMETRY = 0x40 << 24, 0x01 << 24
 _ACK_REQUEST = 0x80 << 24
 _AETH_ACK, _AETH_NAK = 0x1F, 0x60  # the syndromes: ACK without credits; PSN sequence error
 _SOLICITED = 0x80
@@ -114,7 +119,7 @@ def format_ip(ip: bytes) -> str:
 class DataPacket:
     """A packet of a flow. `flow` and `psn` have 24 bits; MACs and IPs are bytes; `last` is BTH's solicited event bit,
     which the last packet of a flow of known size carries; `asks` its AckReq. `reliable`: SEND Only of a reliable
-    connection."""
+    connection. `telemetry`: its 44 bytes, if it has room for that."""
 
     src_mac: bytes
     dst_mac: bytes
@@ -128,13 +133,14 @@ class DataPacket:
     last: bool = False
     asks: bool = False
     reliable: bool = False
+    telemetry: bytes | None = None
 
 
 @dataclass(frozen=True)
 class AckPacket:
     """The acknowledgement of packet `psn` of `flow` (24 bits each), to its source. `ecn`: the worst mark of what it
     acknowledges, in the IP header. `in_order`: AETH's MSN, how many packets a reliable connection has received in
-    order, modulo 2^24. `nak`: instead, that the packet is missing."""
+    order, modulo 2^24. `nak`: instead, that the packet is missing. `telemetry`: a packet's, as it arrived."""
 
     src_mac: bytes
     dst_mac: bytes
@@ -146,6 +152,7 @@ class AckPacket:
     dscp: int = DSCP_CNP
     in_order: int = 0
     nak: bool = False
+    telemetry: bytes | None = None
 
 
 @dataclass(frozen=True)
@@ -212,9 +219,10 @@ def _checksum(total: int) -> int:
 def icrc(frame: Buffer) -> int:
     """Invariant CRC of a RoCEv2 frame from Ethernet to the ICRC, which is not read (Annex A17.3.3).
 
-    Eight bytes of ones stand for the local route header; what switches may change (TOS, TTL, both checksums and BTH's
-    FECN/BECN byte) counts as ones.
+    Eight bytes of ones stand for the local route header; what switches may change (TOS, TTL, both checksums, BTH's
+    FECN/BECN byte, telemetry in data) counts as ones.
     """
+    varies = TELEMETRY_BYTES if _has_telemetry(frame) else 0
     masked = bytearray(b"\xff" * 8)
     masked += frame[_IP_OFFSET:PAYLOAD_OFFSET]
     masked[8 + 1] = 0xFF
@@ -222,7 +230,17 @@ def icrc(frame: Buffer) -> int:
     masked[8 + 10 : 8 + 12] = b"\xff\xff"
     masked[8 + 26 : 8 + 28] = b"\xff\xff"
     masked[8 + 32] = 0xFF
-    return zlib.crc32(frame[PAYLOAD_OFFSET:-ICRC_LENGTH], zlib.crc32(masked))
+    masked += b"\xff" * varies
+    return zlib.crc32(frame[PAYLOAD_OFFSET + varies : -ICRC_LENGTH], zlib.crc32(masked))
+
+
+def _has_telemetry(frame: Buffer) -> bool:
+    """Whether a RoCEv2 frame is data with room for telemetry. One that is too short for it has none."""
+    return (
+        frame[_BTH_OFFSET] in (OPCODE_UC_SEND_ONLY, OPCODE_RC_SEND_ONLY)
+        and bool(frame[_PSN_OFFSET - 4] & _TELEMETRY >> 24)
+        and len(frame) >= DATA_OVERHEAD + TELEMETRY_BYTES
+    )
 
 
 def _check(name: str, value: int, bits: int) -> None:
@@ -276,9 +294,14 @@ def _with_icrc(frame: bytes) -> bytes:
     return frame + _U32_LE.pack(icrc(frame + bytes(ICRC_LENGTH)))
 
 
-def data_bytes(payload_bytes: int) -> int:
-    """Of the frame of a data packet: 58 more than its payload, plus padding to four bytes."""
-    return DATA_OVERHEAD + payload_bytes + -payload_bytes % 4
+def data_bytes(payload_bytes: int, telemetry: bool = False) -> int:
+    """Of the frame of a data packet: 58 more than its payload, plus padding to four bytes, and 44 for telemetry."""
+    return DATA_OVERHEAD + TELEMETRY_BYTES * telemetry + payload_bytes + -payload_bytes % 4
+
+
+def ack_bytes(telemetry: bool = False) -> int:
+    """Of the frame of an acknowledgement."""
+    return ACK_BYTES + TELEMETRY_BYTES * telemetry
 
 
 def data_headers(
@@ -290,14 +313,19 @@ def data_headers(
     dscp: int = DSCP_DATA,
     psn: int = 0,
     reliable: bool = False,
+    telemetry: bytes = b"",
 ) -> bytes:
-    """What stands before the payload of a data packet: 54 bytes. Raises WireError."""
+    """What stands before the payload of a data packet: 54 bytes, and telemetry, 44 or none. Raises WireError."""
+    if len(telemetry) not in (0, TELEMETRY_BYTES):
+        raise WireError(f"telemetry of {len(telemetry)} bytes: it has {TELEMETRY_BYTES}")
     if payload_bytes < 1:
         raise WireError("a data packet needs at least one byte of payload")
     padding = -payload_bytes % 4
     flags = (_SOLICITED if last else 0) | padding << 4
     opcode = OPCODE_RC_SEND_ONLY if reliable else OPCODE_UC_SEND_ONLY
-    return _roce_headers(ends, flow, opcode, dscp, ecn, payload_bytes + padding, flags, psn=psn)
+    body = len(telemetry) + payload_bytes + padding
+    room = _TELEMETRY if telemetry else 0
+    return _roce_headers(ends, flow, opcode, dscp, ecn, body, flags, room, psn) + telemetry
 
 
 def cnp_start(ends: Ends, flow: int, ecn: int = ECN_ECT0, dscp: int = DSCP_CNP, rec_rate_mbps: int = 0) -> bytes:
@@ -308,12 +336,21 @@ def cnp_start(ends: Ends, flow: int, ecn: int = ECN_ECT0, dscp: int = DSCP_CNP, 
 
 
 def ack_start(
-    ends: Ends, flow: int, ecn: int = ECN_ECT0, dscp: int = DSCP_CNP, psn: int = 0, in_order: int = 0, nak: bool = False
+    ends: Ends,
+    flow: int,
+    ecn: int = ECN_ECT0,
+    dscp: int = DSCP_CNP,
+    psn: int = 0,
+    in_order: int = 0,
+    nak: bool = False,
+    telemetry: bytes = b"",
 ) -> bytes:
     """What of an acknowledgement stands before the ICRC. Raises WireError."""
     _check("psn", psn, 24)
     _check("in_order", in_order, 24)
-    body = _U32_BE.pack((_AETH_NAK if nak else _AETH_ACK) << 24 | in_order)
+    if len(telemetry) not in (0, TELEMETRY_BYTES):
+        raise WireError(f"telemetry of {len(telemetry)} bytes: it has {TELEMETRY_BYTES}")
+    body = _U32_BE.pack((_AETH_NAK if nak else _AETH_ACK) << 24 | in_order) + telemetry
     return _roce_headers(ends, flow, OPCODE_ACKNOWLEDGE, dscp, ecn, len(body), psn=psn) + body
 
 
@@ -322,13 +359,14 @@ def encode_data(packet: DataPacket) -> bytes:
     _check("psn", packet.psn, 24)
     size = len(packet.payload)
     psn = packet.psn | (_ACK_REQUEST if packet.asks else 0)
-    headers = data_headers(_ends(packet), packet.flow, size, packet.last, packet.ecn, packet.dscp, psn, packet.reliable)
+    flags = packet.reliable, packet.telemetry or b""
+    headers = data_headers(_ends(packet), packet.flow, size, packet.last, packet.ecn, packet.dscp, psn, *flags)
     return _with_icrc(headers + packet.payload + bytes(-size % 4))
 
 
 def encode_ack(packet: AckPacket) -> bytes:
-    """Frame of an acknowledgement: 62 bytes. Raises WireError."""
-    numbers = packet.psn, packet.in_order, packet.nak
+    """Frame of an acknowledgement: `ack_bytes` long. Raises WireError."""
+    numbers = packet.psn, packet.in_order, packet.nak, packet.telemetry or b""
     return _with_icrc(ack_start(_ends(packet), packet.flow, packet.ecn, packet.dscp, *numbers))
 
 
@@ -440,15 +478,23 @@ def _decode_udp(frame: bytes, dst_mac: bytes, src_mac: bytes) -> DataPacket | Ac
         rate: int = _U32_BE.unpack_from(body)[0]
         return CnpPacket(*parties, ecn, rate, dscp)
     if opcode == OPCODE_ACKNOWLEDGE:
-        if len(body) != _U32_BE.size or body[0] not in (_AETH_ACK, _AETH_NAK):
-            raise WireError(f"acknowledgement with an AETH of {body.hex()}")
-        in_order, nak = int.from_bytes(body[1:], "big"), body[0] == _AETH_NAK
-        return AckPacket(*parties, psn & _U24, ecn, dscp, in_order, nak)
+        aeth, brought = body[: _U32_BE.size], body[_U32_BE.size :]
+        if len(aeth) != _U32_BE.size or aeth[0] not in (_AETH_ACK, _AETH_NAK):
+            raise WireError(f"acknowledgement with an AETH of {aeth.hex()}")
+        if len(brought) not in (0, TELEMETRY_BYTES):
+            raise WireError(f"acknowledgement with {len(brought)} bytes behind its AETH: telemetry has 44")
+        in_order, nak = int.from_bytes(aeth[1:], "big"), aeth[0] == _AETH_NAK
+        return AckPacket(*parties, psn & _U24, ecn, dscp, in_order, nak, brought or None)
     if opcode not in (OPCODE_UC_SEND_ONLY, OPCODE_RC_SEND_ONLY):
         raise WireError(f"BTH opcode {opcode:#04x} is neither SEND Only of UC or RC, Acknowledge nor CNP")
+    room = flow & _TELEMETRY
+    if room and not _has_telemetry(frame):
+        raise WireError("data packet that is too short for its telemetry")
+    telemetry = body[:TELEMETRY_BYTES] if room else None
+    body = body[TELEMETRY_BYTES if room else 0 :]
     padding = flags >> 4 & 3
     if len(body) <= padding:
         raise WireError("data packet without payload")
     payload = body[: len(body) - padding]
     flags = (bool(flags & _SOLICITED), bool(psn & _ACK_REQUEST), opcode == OPCODE_RC_SEND_ONLY)
-    return DataPacket(*parties, psn & _U24, payload, ecn, dscp, *flags)
+    return DataPacket(*parties, psn & _U24, payload, ecn, dscp, *flags, telemetry)

@@ -22,6 +22,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING
 
+from hosts import wire
 from lab import journal as records
 from lab import pace
 from lab.launch import NetworkError, inner_links, launch_spec, require_live, share_process, slack
@@ -222,7 +223,8 @@ class Network:
         return self.target.mtu(self._frame_bytes() - ETHERNET_HEADER_BYTES)
 
     def _frame_bytes(self) -> int:
-        return int(self.topology.number("mtu_bytes"))
+        """Of the longest data packet: the topology's, and room for telemetry."""
+        return int(self.topology.number("mtu_bytes")) + wire.TELEMETRY_BYTES * self.configured.wants_telemetry
 
     def _spec(self, name: str) -> LaunchSpec:
         from controller.configure import packet_generator

@@ -3,7 +3,20 @@ docs/schemes.md describes how to add one in a user's file."""
 
 from __future__ import annotations
 
-from .base import Ack, Cnm, Cnp, Loss, Mark, NetworkFacts, NotificationPoint, ReactionPoint, Window, window_phase
+from .base import (
+    Ack,
+    Cnm,
+    Cnp,
+    Hop,
+    Loss,
+    Mark,
+    NetworkFacts,
+    NotificationPoint,
+    ReactionPoint,
+    Telemetry,
+    Window,
+    window_phase,
+)
 from .discovery import find_scheme, names, schemes
 from .scheme import Configured, Scheme, SchemeError
 
@@ -12,6 +25,7 @@ __all__ = [
     "Cnm",
     "Cnp",
     "Configured",
+    "Hop",
     "Loss",
     "Mark",
     "NetworkFacts",
@@ -19,6 +33,7 @@ __all__ = [
     "ReactionPoint",
     "Scheme",
     "SchemeError",
+    "Telemetry",
     "Window",
     "find_scheme",
     "names",

@@ -53,13 +53,37 @@ class Cnm(NamedTuple):
     feedback: int
 
 
+class Hop(NamedTuple):
+    """What a hop wrote into a packet when that left it: the rate of its link (0: it is unknown), the time on the
+    switch's clock, the bytes that the port had sent until then, and those that wait behind it in its class. Time and
+    bytes sent start again after 2^24 ticks and 2^27 bytes: what lies between two packets counts."""
+
+    rate_bps: float
+    ticks: int
+    sent_bytes: int
+    queue_bytes: int
+
+    def since(self, before: Hop) -> tuple[int, int]:
+        """Ticks and bytes sent between the two."""
+        return (self.ticks - before.ticks) % 2**24, (self.sent_bytes - before.sent_bytes) % 2**27
+
+
+class Telemetry(NamedTuple):
+    """What the hops of a packet's path wrote into it, five at most, in order. `path_id`: of the ports that it left by,
+    16 bits; records of another path aren't to be compared. `tick_s`: how long a tick of the switches' clocks is."""
+
+    path_id: int
+    tick_s: float
+    hops: tuple[Hop, ...]
+
+
 class Ack(NamedTuple):
     """A packet that requested it was acknowledged, and with it all before. `rtt_s`: from when it had left the NIC to
     when that arrived; `mark`: the worst of the packets since the acknowledgement before.
 
     `acked_bytes`: frames' bytes that no acknowledgement acknowledged before (0: this one came twice). `psn`: the
     packet's sequence number, 24 bits. `path`: the entropy by which switches chose its path, its UDP source port.
-    `telemetry`: the place of what switches write into packets; None, as no program here writes any.
+    `telemetry`: what switches wrote into the packet, where the RP `wants_telemetry`; None if it has none.
     """
 
     rtt_s: float
@@ -67,7 +91,7 @@ class Ack(NamedTuple):
     acked_bytes: int = 0
     psn: int = 0
     path: int = 0
-    telemetry: object = None
+    telemetry: Telemetry | None = None
 
 
 class Loss(NamedTuple):
@@ -93,11 +117,14 @@ class Window(NamedTuple):
 
 
 class NetworkFacts(NamedTuple):
-    """What recommendations for a scheme's parameters go by: the most flows that share a link (0: unknown), and the
-    largest RTT, without queues."""
+    """What recommendations for a scheme's parameters go by: the most flows that share a link (0: unknown); the largest
+    RTT, without queues, of delays alone, and with a frame's time on each link (0: unknown); the fastest host's rate (0:
+    unknown)."""
 
     flows: int
     rtt_s: float
+    frame_rtt_s: float = 0.0
+    rate_bps: float = 0.0
 
 
 def check_rate(rate_bps: float) -> None:
@@ -135,6 +162,7 @@ class ReactionPoint:
     acknowledgement's mark is that of each packet that it acknowledges (DCTCP's receiver). It doesn't change.
     `paths`: which of equal paths its packets take, where the network has no setting; None: one. `reliability`: what
     its host does about lost packets, where the flow's class has no setting; None: nothing. Neither changes.
+    `wants_telemetry`: packets have room for telemetry, and acknowledgements bring it back. It doesn't change.
     `needs_rec_rate`: CNPs without a rate (RecRate 0), as other schemes and RoCE NICs send them, are none of this
     scheme's. Hosts count and drop them.
     """
@@ -148,6 +176,7 @@ class ReactionPoint:
     exact_marks: bool = False
     paths: Paths | None = None
     reliability: Reliability | None = None
+    wants_telemetry: bool = False
     needs_rec_rate: bool = False
 
     def on_start(self, now_s: float) -> None:

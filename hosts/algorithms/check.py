@@ -18,7 +18,7 @@ from typing import Any
 from softswitch.units import KINDS
 from topologies.errors import nearest
 
-from .base import Ack, Cnm, Cnp, Loss, Mark, NetworkFacts, NotificationPoint, ReactionPoint, Window
+from .base import Ack, Cnm, Cnp, Hop, Loss, Mark, NetworkFacts, NotificationPoint, ReactionPoint, Telemetry, Window
 from .discovery import find_scheme
 from .parameters import describe
 from .scheme import Configured, Scheme
@@ -324,7 +324,24 @@ def _events(rp: ReactionPoint, np: NotificationPoint, seed: int) -> Iterator[Eve
         else:
             rtt_s = rng.choice((0.0, 1e-12, 5e-6, rng.uniform(5e-6, 2e-3), 0.1, 1e4))
             acked = rng.choice((0, 62, 1058, rng.randint(62, 10**9)))
-            yield "on_ack", Ack(rtt_s, rng.choice(list(Mark)), acked, rng.randrange(1 << 24), 0xC001), now_s
+            telemetry = _telemetry(rng, now_s) if rp.wants_telemetry else None
+            yield "on_ack", Ack(rtt_s, rng.choice(list(Mark)), acked, rng.randrange(1 << 24), 0xC001, telemetry), now_s
+
+
+def _telemetry(rng: random.Random, now_s: float) -> Telemetry | None:
+    """Of one path most of the time, whose clocks and counters go on; else all that the wire can carry."""
+    if rng.random() < 0.1:
+        return None
+    if rng.random() < 0.8:
+        tick = int(now_s * 1e6)
+        hops = [(rate, tick % 2**24, tick * rng.randrange(100, 2000) // 128 * 128 % 2**27) for rate in (10e9, 100e9)]
+        return Telemetry(7, 1e-6, tuple(Hop(*hop, rng.choice((0, 64 * rng.randrange(2**10)))) for hop in hops))
+    rates = (0.0, 1e8, 1e9, 100e9, 1600e9)
+    any_hops = (
+        Hop(rng.choice(rates), rng.randrange(2**24), rng.randrange(2**20) * 128, rng.randrange(2**16) * 64)
+        for _ in range(rng.randrange(6))
+    )
+    return Telemetry(rng.choice((7, rng.randrange(2**16))), rng.choice((1e-6, 1e-9)), tuple(any_hops))
 
 
 def _any_cnp(rp: ReactionPoint, rng: random.Random) -> Cnp:

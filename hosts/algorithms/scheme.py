@@ -74,6 +74,11 @@ class Configured:
     scheme: Scheme
     parameters: Any
 
+    @property
+    def wants_telemetry(self) -> bool:
+        """Whether its RPs do. Raises SchemeError."""
+        return self.new_rp(1e9).wants_telemetry
+
     def new_rp(self, line_rate_bps: float) -> ReactionPoint:
         """The RP of a flow that starts now on a NIC of this rate. Raises SchemeError."""
         return self._new("RP", lambda: self.scheme.reaction_point(line_rate_bps, self.parameters))

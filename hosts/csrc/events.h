@@ -7,6 +7,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "wire.h"
+
 enum { EVENT_FRAME_BYTES = 256 };
 
 /* hosts/native.py has the same names and numbers. */
@@ -24,12 +26,18 @@ enum event_kind {
     EVENT_MARKED, /* flow: a packet marked CE arrived, if the flow has `wants_marked`. Urgent */
     EVENT_LAST, /* flow: the packet flagged as its last arrived */
     EVENT_ASKED, /* flow, count: its packet number `count`, which has AckReq set, has left the NIC */
-    EVENT_ACK_REQUEST, /* flow, count, mark: the packet with PSN `count` has AckReq set. Urgent */
+    EVENT_ACK_REQUEST, /* flow, count, request: the packet with PSN `count` has AckReq set. Urgent */
 };
 
 struct window {
     uint64_t packets, marked_ce, marked_ue, bytes;
     double first_s, last_s;
+};
+
+struct ack_request {
+    int32_t mark; /* value of the ECN field */
+    bool has_telemetry;
+    uint8_t telemetry[WIRE_TELEMETRY_BYTES];
 };
 
 struct event {
@@ -41,7 +49,7 @@ struct event {
     union {
         struct window window;
         uint8_t frame[EVENT_FRAME_BYTES];
-        int32_t mark; /* value of the ECN field */
+        struct ack_request request;
     };
 };
 

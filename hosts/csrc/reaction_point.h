@@ -15,6 +15,21 @@
 
 enum rp_mark { RP_UE = 1, RP_NONE = 2, RP_CE = 3 };
 
+/* base.py's Hop. */
+struct rp_hop {
+    double rate_bps;
+    uint32_t ticks, sent_bytes, queue_bytes;
+};
+
+/* base.py's Telemetry. */
+enum { RP_MOST_HOPS = 5, RP_TICKS = 1 << 24, RP_SENT_BYTES = 1 << 27 };
+struct rp_telemetry {
+    double tick_s;
+    uint16_t path_id;
+    uint8_t n_hops;
+    struct rp_hop hops[RP_MOST_HOPS];
+};
+
 /* base.py's Ack. */
 struct rp_ack {
     double rtt_s;
@@ -22,7 +37,7 @@ struct rp_ack {
     uint32_t psn;
     uint16_t path;
     uint8_t mark; /* enum rp_mark */
-    const void *telemetry; /* NULL: none */
+    const struct rp_telemetry *telemetry; /* NULL: none */
 };
 
 /* base.py's Loss. */

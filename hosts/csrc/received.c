@@ -257,7 +257,9 @@ bool received_packet(struct received *received, const struct wire_data *data, do
         struct event *event = events_add(received->events, EVENT_ACK_REQUEST, true, now_s);
         event->flow = flow;
         event->count = data->psn;
-        event->mark = transport_echo(&flow->mark);
+        event->request.mark = transport_echo(&flow->mark);
+        event->request.has_telemetry = data->telemetry != NULL;
+        if (data->telemetry != NULL) memcpy(event->request.telemetry, data->telemetry, WIRE_TELEMETRY_BYTES);
     }
     if (data->last) {
         flow->complete_s = now_s;

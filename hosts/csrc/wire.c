@@ -36,12 +36,21 @@ static uint32_t crc32(uint32_t crc, const uint8_t *data, uint32_t length)
     return crc;
 }
 
+/* Of data, where it says so; none, where it is too short. */
+static uint32_t telemetry_bytes(const uint8_t *frame, uint32_t length)
+{
+    bool data = frame[BTH] == WIRE_UC_SEND_ONLY || frame[BTH] == WIRE_RC_SEND_ONLY;
+    bool has = data && frame[WIRE_BECN] & WIRE_HAS_TELEMETRY && length >= PAYLOAD + WIRE_TELEMETRY_BYTES + ICRC;
+    return has ? WIRE_TELEMETRY_BYTES : 0;
+}
+
 /* The invariant CRC (RoCEv2, Annex A17.3.3): over eight bytes of ones, for the local route header, then the packet from
  * IPv4 on, with ones in the fields that switches may change. */
 static uint32_t icrc(const uint8_t *frame, uint32_t length)
 {
     enum { START = IP - 8 };
-    uint8_t masked[PAYLOAD]; /* offsets as in the frame */
+    uint32_t start = PAYLOAD + telemetry_bytes(frame, length);
+    uint8_t masked[PAYLOAD + WIRE_TELEMETRY_BYTES]; /* offsets as in the frame */
     memset(masked + START, 0xff, 8);
     memcpy(masked + IP, frame + IP, PAYLOAD - IP);
     masked[IP + 1] = 0xff;             /* TOS */
@@ -49,8 +58,9 @@ static uint32_t icrc(const uint8_t *frame, uint32_t length)
     memset(masked + IP + 10, 0xff, 2); /* IPv4 checksum */
     memset(masked + UDP + 6, 0xff, 2); /* UDP checksum */
     masked[BTH + 4] = 0xff;            /* FECN, BECN */
-    uint32_t crc = crc32(0xffffffffu, masked + START, PAYLOAD - START);
-    return ~crc32(crc, frame + PAYLOAD, length - PAYLOAD - ICRC);
+    memset(masked + PAYLOAD, 0xff, start - PAYLOAD);
+    uint32_t crc = crc32(0xffffffffu, masked + START, start - START);
+    return ~crc32(crc, frame + start, length - start - ICRC);
 }
 
 static bool checksum_right(const uint8_t *header)
@@ -79,7 +89,9 @@ static enum wire_kind read_data(const uint8_t *frame, uint32_t length, struct wi
     bool fragment = (wire_load16(frame + IP + 6) & 0x3fff) != 0;
     if (whole > length || whole < PAYLOAD + ICRC || fragment || !checksum_right(frame + IP)) return WIRE_BAD;
     if (wire_load16(frame + UDP + 4) != whole - UDP || (bth[1] & 0xf) != 0) return WIRE_BAD;
-    if (whole <= PAYLOAD + ICRC + padding) return WIRE_BAD;
+    uint32_t telemetry = telemetry_bytes(frame, whole);
+    if ((frame[WIRE_BECN] & WIRE_HAS_TELEMETRY) != 0 && telemetry == 0) return WIRE_BAD;
+    if (whole <= PAYLOAD + telemetry + ICRC + padding) return WIRE_BAD;
     const uint8_t *end = frame + whole - ICRC;
     uint32_t crc = (uint32_t)end[0] | (uint32_t)end[1] << 8 | (uint32_t)end[2] << 16 | (uint32_t)end[3] << 24;
     if (crc != icrc(frame, whole)) return WIRE_BAD;
@@ -88,11 +100,12 @@ static enum wire_kind read_data(const uint8_t *frame, uint32_t length, struct wi
         .flow = wire_load24(frame + WIRE_QP),
         .psn = wire_load24(bth + 9),
         .length = whole,
-        .payload = whole - PAYLOAD - ICRC - padding,
+        .payload = whole - PAYLOAD - telemetry - ICRC - padding,
         .ecn = frame[WIRE_TOS] & 3,
         .last = (bth[1] & WIRE_LAST) != 0,
         .ack_request = (bth[8] & WIRE_ACKREQ) != 0,
         .src_mac = frame + 6,
+        .telemetry = telemetry != 0 ? frame + WIRE_TELEMETRY : NULL,
     };
     return WIRE_DATA;
 }

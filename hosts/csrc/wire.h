@@ -19,11 +19,15 @@ enum {
     WIRE_UDP = 34,
     WIRE_DST_PORT = WIRE_UDP + 2,
     WIRE_BTH = 42,
+    WIRE_BECN = WIRE_BTH + 4,
     WIRE_QP = WIRE_BTH + 5,  /* 24 bits: the flow */
     WIRE_PSN = WIRE_BTH + 8, /* AckReq's byte, then 24 bits */
     WIRE_PAYLOAD = 54,
     WIRE_REC_RATE = WIRE_PAYLOAD,
     WIRE_AETH = WIRE_PAYLOAD, /* syndrome, then 24 bits: the packets received in order so far */
+    WIRE_TELEMETRY = WIRE_PAYLOAD, /* before the payload, of data that has WIRE_HAS_TELEMETRY */
+    WIRE_ACK_TELEMETRY = WIRE_AETH + 4, /* of an ACK that is so much longer */
+    WIRE_TELEMETRY_BYTES = 44, /* see telemetry.h */
     WIRE_ICRC_BYTES = 4,
     WIRE_CNM_FEEDBACK = WIRE_BTH,
     WIRE_CNM_QP = WIRE_CNM_FEEDBACK + 11,
@@ -47,6 +51,7 @@ enum {
     WIRE_ACKNOWLEDGE = 0x11,
     WIRE_NAK = 0x60,         /* AETH's syndrome: a packet is missing, the one of the PSN */
     WIRE_ACKREQ = 0x80,      /* in the byte at WIRE_PSN */
+    WIRE_HAS_TELEMETRY = 1,  /* in the byte at WIRE_BECN, whose other low bits are reserved */
     WIRE_LAST = 0x80,        /* in BTH's second byte, the solicited event bit: a flow's last packet */
     WIRE_MAX_FEEDBACK = 63,  /* of a CNM: six bits */
     WIRE_QUANTUM_BITS = 512, /* PFC counts pauses in so many bit times */
@@ -87,6 +92,7 @@ struct wire_data {
     uint8_t ecn;
     bool last;
     bool ack_request; /* AckReq */
+    const uint8_t *telemetry; /* NULL: it has no room for it */
     const uint8_t *src_mac;
 };
 

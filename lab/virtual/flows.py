@@ -150,10 +150,12 @@ def configure(
     try:
         dscp = wire.data_dscp(spec.traffic_class)
         reliable = repeats or rp.exact_marks
-        data = wire.data_headers(ends, spec.id, payload_bytes, dscp=dscp, reliable=reliable)
+        room = bytes(wire.TELEMETRY_BYTES * rp.wants_telemetry)
+        headers = partial(wire.data_headers, ends, spec.id, dscp=dscp, reliable=reliable, telemetry=room)
+        data = headers(payload_bytes)
         last = data
         if spec.size_bytes is not None:
-            last = wire.data_headers(ends, spec.id, last_bytes, last=True, dscp=dscp, reliable=reliable)
+            last = headers(last_bytes, last=True)
     except wire.WireError as error:
         raise VirtualError(f"flow {spec.id}: {error}") from None
     paths = paths or rp.paths or BY_FLOW
@@ -169,9 +171,9 @@ def configure(
         group=group,
         priority=spec.traffic_class,
         cnp_bytes=wire.CNP_BYTES,
-        ack_bytes=wire.ACK_BYTES,
-        frame_bytes=wire.data_bytes(payload_bytes),
-        last_frame_bytes=wire.data_bytes(last_bytes),
+        ack_bytes=wire.ack_bytes(rp.wants_telemetry),
+        frame_bytes=wire.data_bytes(payload_bytes, rp.wants_telemetry),
+        last_frame_bytes=wire.data_bytes(last_bytes, rp.wants_telemetry),
         payload_bytes=payload_bytes,
         last_payload_bytes=last_bytes,
         packets=packets,
@@ -199,13 +201,14 @@ def configure(
         data=_template(data),
         last=_template(last),
         cnp=_template(wire.cnp_start(back, spec.id, *marking)),
-        ack=_template(wire.ack_start(back, spec.id, *marking) if first.wants_acks or repeats else b""),
+        ack=_template(wire.ack_start(back, spec.id, *marking, telemetry=room) if first.wants_acks or repeats else b""),
     )
     return config, rp, np
 
 
 def _template(start: bytes) -> ctypes.Array[ctypes.c_uint8]:
-    return native.Template.from_buffer_copy(start.ljust(ctypes.sizeof(native.Template), b"\0"))
+    size = ctypes.sizeof(native.Template)
+    return native.Template.from_buffer_copy(start[:size].ljust(size, b"\0"))
 
 
 def _seconds(time_ps: int) -> float | None:

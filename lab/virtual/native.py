@@ -79,7 +79,7 @@ RDMA = native.Part(
     endpoints=("rdma",),
     includes=(HOST_CSRC,),
     signatures={
-        "vn_rdma": (_int, [_object] * 6),
+        "vn_rdma": (_int, [_object] * 2),
         "vn_rdma_calls": (None, [_object] * 3),
         "vn_add_flow": (_i64, [ctypes.POINTER(FlowConfig), _object, _object]),
         "vn_flow_after": (_int, [_u32, _u32, _u64]),

@@ -19,7 +19,7 @@ from controller.configure import packet_generator, plan, program_switch, require
 from controller.in_process import InProcessSwitch
 from controller.programs import Program
 from hosts import wire
-from hosts.algorithms import Ack, Cnm, Cnp, Configured, Loss, Mark, Window
+from hosts.algorithms import Ack, Cnm, Cnp, Configured, Hop, Loss, Mark, Telemetry, Window
 from hosts.paths import Paths
 from hosts.reliability import Reliability
 from lab.virtual.flows import Nic, VirtualFlow, configure
@@ -36,6 +36,7 @@ from virtualnet.switch import LoadedProgram, VirtualSwitch, load
 from virtualnet.timed import TimedNetwork
 from virtualnet.times import picoseconds
 
+_CLASSES = (Window, Cnp, Cnm, Ack, Loss, Telemetry, Hop)
 _MARKS = tuple(map(Mark, range(4)))
 _PORT_MAC = 0x02_50_43_4E_00_00
 
@@ -263,7 +264,7 @@ class VirtualNetwork(TimedNetwork, Sources):
                 raise VirtualError(f"flow {spec.id} waits for flow {other}, which has arrived, or never does whole")
 
     def _prepare(self) -> None:
-        self._check(self._library.vn_rdma(self._handle, Window, Cnp, Cnm, Ack, Loss, _MARKS))
+        self._check(self._library.vn_rdma(self._handle, _CLASSES, _MARKS))
 
     def _before_events(self) -> object:
         calls = self._by_index, self.on_window, self.on_rate  # the engine holds no reference

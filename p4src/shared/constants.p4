@@ -38,6 +38,10 @@ const bit<16> ETHERTYPE_MAC_CONTROL = 0x8808;
 const bit<8>  IP_PROTOCOL_UDP = 17;
 const bit<16> UDP_PORT_ROCE = 4791;
 const bit<4>  BTH_VERSION = 0;
+#ifdef CARRIES_TELEMETRY
+const bit<6>  BTH_TELEMETRY = 1;  // in BTH's reserved bits beside FECN and BECN, which the ICRC takes as ones
+const bit<16> TELEMETRY_BYTES = 44;
+#endif
 
 // Congestion notification messages: the port is the ethertype that they have in IEEE 802.1Qau.
 const bit<16> UDP_PORT_CNM = 0x22E7;

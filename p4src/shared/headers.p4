@@ -54,6 +54,23 @@ header bth_t {
     bit<24> psn;
 }
 
+#ifdef CARRIES_TELEMETRY
+// In-band telemetry (INT), behind a BTH that says so by BTH_TELEMETRY: room for five hops, which the sender makes, so no
+// frame grows. HPCC's (SIGCOMM'19, Fig. 7), with a path id of 16 bits and 16 bits before it, so that payload stays
+// aligned. A record: 4 bits the type of the link's rate, 24 a time stamp, 20 bytes sent by the port / 128, 16 bytes that
+// wait / 64.
+header telemetry_t {
+    bit<8>  hops;      // that have pushed, the records of the first five are here
+    bit<8>  reserved;
+    bit<16> path_id;   // of the hops' ids, exclusive or
+    bit<64> hop0;
+    bit<64> hop1;
+    bit<64> hop2;
+    bit<64> hop3;
+    bit<64> hop4;
+}
+#endif
+
 // IEEE 802.1Qbb after the Ethernet header. A quantum is 512 bit times; 0 quanta resume the class.
 header pfc_t {
     bit<16> opcode;
@@ -93,6 +110,9 @@ struct headers_t {
     udp_t      udp;
     cnm_t      cnm;
     bth_t      bth;
+#ifdef CARRIES_TELEMETRY
+    telemetry_t telemetry;
+#endif
 }
 
 #endif

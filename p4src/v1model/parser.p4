@@ -62,8 +62,22 @@ parser SwitchParser(packet_in packet,
 
     state parse_bth {
         packet.extract(hdr.bth);
+#ifdef CARRIES_TELEMETRY
+        transition select(hdr.bth.reserved) {
+            BTH_TELEMETRY: parse_telemetry;
+            default: accept;
+        }
+#else
+        transition accept;
+#endif
+    }
+
+#ifdef CARRIES_TELEMETRY
+    state parse_telemetry {
+        packet.extract(hdr.telemetry);
         transition accept;
     }
+#endif
 }
 
 // Sets meta.discard and meta.reason.
@@ -101,6 +115,11 @@ control Validate(in headers_t hdr, inout metadata_t meta, in standard_metadata_t
                            || hdr.udp.length < ROCE_MIN_UDP_BYTES
                            || hdr.udp.length > hdr.ipv4.total_len - IPV4_BYTES)) {
                 discard(drop_reason_t.ROCE_MALFORMED);
+#ifdef CARRIES_TELEMETRY
+            } else if (hdr.udp.dst_port == UDP_PORT_ROCE && hdr.bth.reserved == BTH_TELEMETRY
+                       && (!hdr.telemetry.isValid() || hdr.udp.length < ROCE_MIN_UDP_BYTES + TELEMETRY_BYTES)) {
+                discard(drop_reason_t.ROCE_MALFORMED);
+#endif
             }
         }
     }
@@ -115,6 +134,9 @@ control SwitchDeparser(packet_out packet, in headers_t hdr) {
         packet.emit(hdr.udp);
         packet.emit(hdr.cnm);
         packet.emit(hdr.bth);
+#ifdef CARRIES_TELEMETRY
+        packet.emit(hdr.telemetry);
+#endif
     }
 }
 

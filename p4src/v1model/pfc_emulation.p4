@@ -74,6 +74,9 @@ control PfcFrame(inout headers_t hdr, in metadata_t meta) {
         hdr.ipv4.setInvalid();
         hdr.udp.setInvalid();
         hdr.bth.setInvalid();
+#ifdef CARRIES_TELEMETRY
+        hdr.telemetry.setInvalid();
+#endif
         hdr.ethernet.dst_addr = PFC_DST_MAC;
         hdr.ethernet.src_addr = PORT_MAC_BASE | (mac_t) meta.ingress_port;
         hdr.ethernet.ether_type = ETHERTYPE_MAC_CONTROL;

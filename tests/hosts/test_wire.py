@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import math
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -34,6 +35,7 @@ data_packets = st.builds(
     st.binary(min_size=1, max_size=1500),
     st.integers(0, 3),
     reliable=st.booleans(),
+    telemetry=st.none() | st.binary(min_size=44, max_size=44),
 )
 
 
@@ -65,7 +67,10 @@ def scapy_data(packet: DataPacket) -> bytes:
     )
 
 
-@given(data_packets)
+plain_packets = data_packets.map(lambda packet: replace(packet, telemetry=None))
+
+
+@given(plain_packets)
 def test_data_is_what_scapy_builds_with_its_icrc(packet: DataPacket) -> None:
     assert wire.encode_data(packet) == scapy_data(packet)
 
@@ -95,7 +100,19 @@ def test_cnp_is_what_scapy_builds(flow: int, ecn: int, rate: int) -> None:
     assert wire.decode(frame) == CnpPacket(*MACS, *IPS, flow=flow, ecn=ecn, rec_rate_mbps=rate)
 
 
-ack_packets = st.builds(AckPacket, macs, macs, ips, ips, u24, u24, st.integers(0, 3), in_order=u24, nak=st.booleans())
+ack_packets = st.builds(
+    AckPacket,
+    macs,
+    macs,
+    ips,
+    ips,
+    u24,
+    u24,
+    st.integers(0, 3),
+    in_order=u24,
+    nak=st.booleans(),
+    telemetry=st.none() | st.binary(min_size=44, max_size=44),
+)
 
 
 @given(ack_packets)
@@ -113,6 +130,7 @@ def test_an_acknowledgement_is_what_scapy_builds_with_its_icrc(packet: AckPacket
         / UDP(sport=wire.source_port(packet.flow), dport=4791, chksum=0)
         / BTH(opcode="RC_ACKNOWLEDGE", dqpn=packet.flow, psn=packet.psn)
         / AETH(syndrome=0x60 if packet.nak else 0x1F, msn=packet.in_order)
+        / Raw(packet.telemetry or b"")
     )
     assert wire.encode_ack(packet) == bytes(expected)
     assert wire.decode(wire.encode_ack(packet)) == packet
@@ -218,6 +236,33 @@ def test_switches_may_change_ecn_ttl_and_checksum_only(packet: DataPacket, ecn: 
     frame[24:26] = bytes(2)
     frame[24:26] = wire.ip_checksum(frame[14:34]).to_bytes(2, "big")
     assert wire.decode(frame) == DataPacket(**{**vars(packet), "ecn": ecn})
+
+
+@given(data_packets, st.binary(min_size=44, max_size=44))
+def test_switches_may_write_telemetry_where_there_is_room(packet: DataPacket, written: bytes) -> None:
+    """Room makes a frame 44 bytes longer, and no other byte different but BTH's bit, lengths and checksums."""
+    frame = bytearray(wire.encode_data(replace(packet, telemetry=bytes(44))))
+    assert len(frame) == wire.data_bytes(len(packet.payload), telemetry=True)
+    frame[54:98] = written
+    assert wire.decode(frame) == replace(packet, telemetry=written)
+    without = wire.encode_data(replace(packet, telemetry=None))
+    assert (frame[98:-4], frame[46] & ~1) == (without[54:-4], without[46])
+
+
+@given(st.integers(1, 43), st.booleans())
+def test_data_too_short_for_its_telemetry_is_refused(payload_bytes: int, reliable: bool) -> None:
+    frame = bytearray(wire.encode_data(replace(data(bytes(payload_bytes)), reliable=reliable)))
+    frame[46] |= 1  # FECN's and BECN's byte isn't in the ICRC
+    with pytest.raises(WireError, match=r"too short for its telemetry|wrong ICRC|without payload"):
+        wire.decode(frame)
+
+
+@given(st.binary(min_size=1, max_size=43) | st.binary(min_size=45, max_size=60))
+def test_telemetry_of_another_length_is_refused(written: bytes) -> None:
+    with pytest.raises(WireError, match="telemetry of"):
+        wire.encode_data(replace(data(), telemetry=written))
+    with pytest.raises(WireError, match="telemetry of"):
+        wire.encode_ack(AckPacket(*MACS, *IPS, 7, 9, telemetry=written))
 
 
 @given(st.integers(0, 8 * 1058 - 1))

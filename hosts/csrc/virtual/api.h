@@ -8,8 +8,9 @@
 
 struct vn_context;
 
-/* Classes of hosts/algorithms/base.py, and a tuple of its Marks by ECN value; they must outlive the network. 0, or a negative errno. */
-int vn_rdma(struct vn_context *, PyObject *window, PyObject *cnp, PyObject *cnm, PyObject *ack, PyObject *loss, PyObject *marks);
+/* Tuples of hosts/algorithms/base.py: its classes Window, Cnp, Cnm, Ack, Loss, Telemetry, Hop, and its Marks by ECN value; they must
+ * outlive the network. 0, or a negative errno. */
+int vn_rdma(struct vn_context *, PyObject *classes, PyObject *marks);
 
 /* For the next vn_run. on_window, if not None, is called after each NP's on_window, with (flow, now_s, window, cnp); on_rate after each
  * method of an RP, with (flow, now_s). `flow` is the item of the list `flows` at the flow's index. */
@@ -26,7 +27,7 @@ struct vn_flow_config {
     uint8_t reliability; /* enum reliability of reliable.h */
     uint8_t avoids; /* paths.h: ports of marked packets */
     uint8_t exact_marks; /* an acknowledgement goes at each change between CE and no CE */
-    uint16_t cnp_bytes, ack_bytes, n_ports;
+    uint16_t cnp_bytes, ack_bytes, n_ports; /* where `data` has room for telemetry, acknowledgements have it, too */
     uint32_t frame_bytes, last_frame_bytes, payload_bytes, last_payload_bytes;
     uint32_t every; /* packets from AckReq to AckReq; 0: no packet has it, but those that fill the window */
     uint64_t packets;   /* 0: no end */

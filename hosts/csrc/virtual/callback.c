@@ -9,6 +9,8 @@
 #include "time/crew.h"
 #include "virtual/flow.h"
 
+_Static_assert(sizeof(struct vn_callback) <= VN_QUESTION_BYTES, "a question has room for it");
+
 static const char *const NAMES[VN_NAMES] = {
     [VN_ON_WINDOW] = "on_window",
     [VN_ON_MARKED] = "on_marked",
@@ -175,6 +177,37 @@ static PyObject *cnp_of(const struct vn_context *context, const struct vn_callba
     return cnp;
 }
 
+static const double SWITCH_TICK_S = 1e-6; /* v1model's clock */
+
+static PyObject *hop_of(const struct vn_python *python, const struct rp_hop *hop)
+{
+    PyObject *fields[] = {
+        PyFloat_FromDouble(hop->rate_bps),
+        PyLong_FromUnsignedLongLong(hop->ticks),
+        PyLong_FromUnsignedLongLong(hop->sent_bytes),
+        PyLong_FromUnsignedLongLong(hop->queue_bytes),
+    };
+    return new_tuple(python->hop, 4, fields);
+}
+
+static PyObject *telemetry_of(const struct vn_python *python, const struct vn_callback *callback)
+{
+    if (!callback->has_telemetry) {
+        Py_IncRef(&_Py_NoneStruct);
+        return &_Py_NoneStruct;
+    }
+    struct rp_telemetry telemetry;
+    telemetry_read(callback->telemetry, SWITCH_TICK_S, &telemetry);
+    PyObject *hops[RP_MOST_HOPS];
+    for (uint32_t i = 0; i < telemetry.n_hops; i++) hops[i] = hop_of(python, &telemetry.hops[i]);
+    PyObject *fields[] = {
+        PyLong_FromUnsignedLongLong(telemetry.path_id),
+        PyFloat_FromDouble(telemetry.tick_s),
+        new_tuple((PyObject *)&PyTuple_Type, telemetry.n_hops, hops),
+    };
+    return new_tuple(python->telemetry, 3, fields);
+}
+
 /* Calls a method with feedback (steals the reference) and the time. */
 static bool call_with(PyObject *rp, PyObject *method, PyObject *feedback, PyObject *now)
 {
@@ -198,10 +231,9 @@ static bool call_rp(const struct vn_context *context, const struct vn_callback *
         PyObject *fields[] = {
             PyFloat_FromDouble(callback->feedback),       python->marks[callback->mark],
             PyLong_FromUnsignedLongLong(callback->bytes), PyLong_FromUnsignedLongLong(callback->psn),
-            PyLong_FromUnsignedLongLong(callback->path),  &_Py_NoneStruct, /* telemetry */
+            PyLong_FromUnsignedLongLong(callback->path),  telemetry_of(python, callback),
         };
         Py_IncRef(fields[1]);
-        Py_IncRef(fields[5]);
         return call_with(rp, method, new_tuple(python->ack, 6, fields), now);
     }
     case VN_ON_LOSS: {
@@ -300,6 +332,11 @@ static void decide_in_c(const struct vn_flow *flow, const struct vn_callback *ca
             .path = callback->path,
             .mark = mark,
         };
+        struct rp_telemetry telemetry;
+        if (callback->has_telemetry) {
+            telemetry_read(callback->telemetry, SWITCH_TICK_S, &telemetry);
+            ack.telemetry = &telemetry;
+        }
         events->on_ack(rp, &ack, now_s);
     } else if (callback->method == VN_ON_CNP && events->on_cnp != NULL) {
         events->on_cnp(rp, mark, callback->feedback, now_s);

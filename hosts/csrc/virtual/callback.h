@@ -3,6 +3,7 @@
 #define VN_CALLBACK_H
 
 #include "base.h"
+#include "telemetry.h"
 #include "virtual/python.h"
 
 /* Methods and fields of hosts/algorithms/base.py, by name. */
@@ -28,7 +29,7 @@ enum vn_name {
     VN_NO_METHOD = VN_NAMES, /* of a vn_callback */
 };
 struct vn_python {
-    PyObject *window, *cnp, *cnm, *ack, *loss, *names[VN_NAMES]; /* classes; the names as Python strings */
+    PyObject *window, *cnp, *cnm, *ack, *loss, *telemetry, *hop, *names[VN_NAMES]; /* classes; the names as Python strings */
     PyObject *marks[4]; /* of base.py's Mark, by the ECN field's value */
     PyObject *flows, *on_window, *on_rate; /* vn_run's arguments */
 };
@@ -46,7 +47,8 @@ struct vn_callback {
     uint32_t psn; /* on_ack */
     uint16_t path;
     uint8_t mark;    /* on_cnp, on_ack: the ECN field's value */
+    bool has_telemetry; /* on_ack */
+    uint8_t telemetry[WIRE_TELEMETRY_BYTES]; /* on_ack, as it arrived */
     double feedback; /* on_cnp: RecRate; on_cnm: quantised feedback; on_ack: the round trip, in seconds */
 };
-
 #endif

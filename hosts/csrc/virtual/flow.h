@@ -176,6 +176,7 @@ struct vn_answered { /* a packet: its PSN, stamp, and UDP source port */
     uint32_t psn;
     uint16_t path;
     uint64_t stamp;
+    const uint8_t *frame; /* whose telemetry goes back, if it has any; NULL: none does */
 };
 static void vn_send_answer(struct vn_context *, uint32_t flow, const struct vn_answered *, enum reliable_answer);
 static bool vn_rdma_take(struct vn_context *, struct vn_node *, uint32_t packet);

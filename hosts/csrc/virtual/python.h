@@ -9,6 +9,7 @@ typedef struct _object PyObject;
 
 extern PyObject _Py_NoneStruct;
 extern PyObject _Py_TrueStruct, _Py_FalseStruct;
+extern struct _typeobject PyTuple_Type;
 extern PyObject *PyExc_OverflowError, *PyExc_TypeError, *PyExc_ValueError;
 
 void Py_IncRef(PyObject *), Py_DecRef(PyObject *); /* NULL: no effect */

@@ -31,8 +31,7 @@ static bool map_flow(struct vn_rdma *rdma, uint32_t qp, uint32_t flow)
 
 /* ---- the API ---- */
 
-int vn_rdma(struct vn_context *context, PyObject *window, PyObject *cnp, PyObject *cnm, PyObject *ack, PyObject *loss,
-            PyObject *marks)
+int vn_rdma(struct vn_context *context, PyObject *classes, PyObject *marks)
 {
     if (vn_rdma_of(context) != NULL) return vn_refuse(context, -EEXIST, "the network has RDMA already");
     struct vn_rdma *rdma = context->endpoints[VN_ENDPOINT_rdma] = calloc(1, sizeof *rdma);
@@ -40,7 +39,9 @@ int vn_rdma(struct vn_context *context, PyObject *window, PyObject *cnp, PyObjec
     pthread_mutex_init(&rdma->starting, NULL);
     rdma->most_flows = MOST_FLOWS;
     rdma->flows = vn_reserve(context, "flows", sizeof *rdma->flows, &rdma->most_flows);
-    rdma->python = (struct vn_python){.window = window, .cnp = cnp, .cnm = cnm, .ack = ack, .loss = loss};
+    struct vn_python *python = &rdma->python;
+    PyObject **of[] = {&python->window, &python->cnp, &python->cnm, &python->ack, &python->loss, &python->telemetry, &python->hop};
+    for (uint32_t i = 0; i < sizeof of / sizeof *of; i++) *of[i] = PyTuple_GetItem(classes, i);
     for (uint32_t i = 0; i < 4; i++) rdma->python.marks[i] = PyTuple_GetItem(marks, i);
     if (rdma->flows == NULL || !vn_python_init(&rdma->python)) return -ENOMEM;
     return 0;
@@ -79,6 +80,8 @@ int64_t vn_add_flow(struct vn_context *context, const struct vn_flow_config *con
     if (!(config->window_bytes > 0)) return vn_refuse(context, -EINVAL, "a window of no bytes");
     if (config->start_ps < context->now) return vn_refuse(context, -EINVAL, "the flow's start is over");
     int code = vn_allow_frame(context, config->frame_bytes);
+    bool telemetry = config->data[WIRE_BECN] & WIRE_HAS_TELEMETRY;
+    if (code == 0 && telemetry) code = vn_pool_store(context, WIRE_ACK_TELEMETRY + WIRE_TELEMETRY_BYTES);
     if (code != 0) return code;
     if (rdma->n_flows == rdma->most_flows) {
         return vn_refuse(context, -ENOSPC, "too many flows, or too little address space for them (ulimit -v)");

@@ -66,6 +66,10 @@ void vn_send_answer(struct vn_context *context, uint32_t number, const struct vn
         uint32_t syndrome = answer == RELIABLE_NAK ? WIRE_NAK : frame[WIRE_AETH];
         wire_store32(frame + WIRE_AETH, syndrome << 24 | (uint32_t)(flow->receiver->next % WIRE_PSN_RANGE));
     }
+    bool telemetry = of->frame != NULL && of->frame[WIRE_BECN] & WIRE_HAS_TELEMETRY;
+    if (telemetry && flow->ack_bytes > WIRE_ACK_TELEMETRY + WIRE_ICRC_BYTES) {
+        memcpy(frame + WIRE_ACK_TELEMETRY, of->frame + WIRE_TELEMETRY, WIRE_TELEMETRY_BYTES);
+    }
     if (flow->mark != 0 && answer == RELIABLE_ACK) set_mark(frame, transport_echo(&flow->mark));
     packet->bytes = flow->ack_bytes;
     packet->stamp = of->stamp;
@@ -142,7 +146,7 @@ static void on_data(struct vn_context *context, struct vn_node *node, const stru
         if (flow->followers != VN_NONE) vn_wait_arrived(context, number);
     }
     if (acks) {
-        struct vn_answered of = {psn, (uint16_t)wire_load16(frame + WIRE_UDP), packet->stamp};
+        struct vn_answered of = {psn, (uint16_t)wire_load16(frame + WIRE_UDP), packet->stamp, frame};
         vn_send_answer(context, number, &of, RELIABLE_ACK);
     }
     if (__builtin_expect(vn_rdma_of(context)->latency != NULL, 0)) note_latency(context, flow, packet);
@@ -190,6 +194,8 @@ static void on_notification(struct vn_context *context, const struct vn_node *no
         callback->feedback = vn_seconds(context->now - packet->stamp);
         callback->psn = wire_load24(frame + WIRE_PSN + 1);
         callback->path = (uint16_t)wire_load16(frame + WIRE_UDP);
+        callback->has_telemetry = packet->bytes >= WIRE_ACK_TELEMETRY + WIRE_TELEMETRY_BYTES + WIRE_ICRC_BYTES;
+        if (callback->has_telemetry) memcpy(callback->telemetry, frame + WIRE_ACK_TELEMETRY, WIRE_TELEMETRY_BYTES);
         if (flow->sprays && refused) paths_avoid(flow->paths, callback->path, PATHS_NACK);
         else if (flow->sprays && callback->mark == WIRE_CE) paths_avoid(flow->paths, callback->path, PATHS_MARK);
         if (refused && callback->bytes == 0) { /* it acknowledges nothing */

@@ -108,7 +108,7 @@ bool vn_repeat_take(struct vn_context *context, uint32_t number, const struct vn
     bool ce = (frame[WIRE_TOS] & 3u) == WIRE_CE, fresh;
     if (receiver->exact && receiver->waits && ce != receiver->ce) {
         receiver->waits = false;
-        struct vn_answered before = {receiver->psn, receiver->path, receiver->left};
+        struct vn_answered before = {receiver->psn, receiver->path, receiver->left, frame};
         vn_send_answer(context, number, &before, RELIABLE_ACK);
     }
     enum reliable_answer answer = reliable_take(receiver, psn, *acks, &fresh);
@@ -121,7 +121,8 @@ bool vn_repeat_take(struct vn_context *context, uint32_t number, const struct vn
         receiver->path = path;
         return true;
     }
-    struct vn_answered of = {answer == RELIABLE_NAK ? (uint32_t)(receiver->next % WIRE_PSN_RANGE) : psn, path, packet->stamp};
+    struct vn_answered of = {answer == RELIABLE_NAK ? (uint32_t)(receiver->next % WIRE_PSN_RANGE) : psn, path, packet->stamp,
+                             frame};
     if (answer != RELIABLE_SILENT) vn_send_answer(context, number, &of, answer);
     return false;
 }
@@ -129,7 +130,7 @@ bool vn_repeat_take(struct vn_context *context, uint32_t number, const struct vn
 void vn_repeat_trimmed(struct vn_context *context, uint32_t number, const struct vn_packet *packet, const uint8_t *frame)
 {
     struct reliable_receiver *receiver = vn_flow_at(context, number)->receiver;
-    struct vn_answered of = {wire_load24(frame + WIRE_PSN + 1), (uint16_t)wire_load16(frame + WIRE_UDP), packet->stamp};
+    struct vn_answered of = {wire_load24(frame + WIRE_PSN + 1), (uint16_t)wire_load16(frame + WIRE_UDP), packet->stamp, NULL};
     enum reliable_answer answer = reliable_trimmed(receiver, of.psn);
     if (answer == RELIABLE_NAK && receiver->kind == GO_BACK_N) of.psn = (uint32_t)(receiver->next % WIRE_PSN_RANGE);
     if (answer != RELIABLE_SILENT) vn_send_answer(context, number, &of, answer);
