@@ -253,9 +253,10 @@ class Topology:
             self.link_at(end.node, end.port).delay_s for pair in ((src, dst), (dst, src)) for end in self.path(*pair)
         )
 
-    def max_rtt_s(self) -> float:
-        """The largest base RTT between any two hosts: PCN's T, unless a scenario says otherwise."""
-        return self._trails.max_rtt_s()
+    def max_rtt_s(self, frame_bytes: float = 0.0) -> float:
+        """The largest base RTT between any two hosts: PCN's T, unless a scenario says otherwise. `frame_bytes`: of a
+        frame that each link takes its time for."""
+        return self._trails.max_rtt_s(frame_bytes)
 
     def trail(self, src: str, dst: str) -> Trail:
         """Rate and delay of the links of `path`, in order. Raises TopologyError if there is no way."""

@@ -49,12 +49,17 @@ class Trails:
             self._whole[key] = (first.hop, *self._hops(key[1]), last.hop)
         return self._whole[key]
 
-    def max_rtt_s(self) -> float:
-        """The largest base RTT between any two hosts."""
+    def max_rtt_s(self, frame_bytes: float = 0.0) -> float:
+        """The largest base RTT between any two hosts. `frame_bytes`: of a frame that each link takes its time for."""
+
+        def hop_s(hop: tuple[float, float]) -> float:
+            rate_bps, delay_s = hop
+            return delay_s + 8 * frame_bytes / rate_bps
+
         # Hosts at one node, with links of one length, are alike: one of them will do, and two for the way between them.
         alike: dict[tuple[str, float], list[str]] = {}
         for host, end in self._ends.items():
-            alike.setdefault((end.place, end.hop[1]), []).append(host)
+            alike.setdefault((end.place, hop_s(end.hop)), []).append(host)
         pairs = [*combinations([hosts[0] for hosts in alike.values()], 2)]
         pairs += [(hosts[0], hosts[1]) for hosts in alike.values() if len(hosts) > 1]
         later: dict[tuple[int, float], float] = {}
@@ -62,14 +67,14 @@ class Trails:
         def delay(src: str, dst: str) -> float:
             first, last = self._ends[src], self._ends[dst]
             if first.link is last.link:
-                return first.hop[1]
-            key = (self._number(src, dst), last.hop[1])
+                return hop_s(first.hop)
+            key = (self._number(src, dst), hop_s(last.hop))
             if key not in later:
-                total = last.hop[1]
-                for _, delay_s in reversed(self._hops(key[0])):
-                    total = delay_s + total
+                total = hop_s(last.hop)
+                for hop in reversed(self._hops(key[0])):
+                    total = hop_s(hop) + total
                 later[key] = total
-            return first.hop[1] + later[key]
+            return hop_s(first.hop) + later[key]
 
         return max((delay(a, b) + delay(b, a) for a, b in pairs), default=0.0)
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from hosts import wire
-from hosts.algorithms import Configured, Mark, find_scheme
+from hosts import telemetry, wire
+from hosts.algorithms import Configured, Hop, Mark, Telemetry, find_scheme
 from hosts.clock import DilatedClock
 from hosts.log import EventLog
 from hosts.loop import Loop
@@ -26,8 +29,8 @@ PACKETS = (1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 20, 30, 50, 10
 class Host:
     """A host, and the frames that have left it."""
 
-    def __init__(self, number: int, configured: Configured) -> None:
-        clock = DilatedClock(1, origin=0.0)
+    def __init__(self, number: int, configured: Configured, stretch: float) -> None:
+        clock = DilatedClock(stretch, origin=0.0)
         log = EventLog(None, clock)
         self.mac, self.ip = wire.parse_mac(f"00:00:00:00:00:0{number}"), wire.parse_ip(f"10.0.0.{number}")
         events = Events()
@@ -42,7 +45,7 @@ class Host:
         packet = wire.decode(event.frame)
         assert isinstance(packet, wire.AckPacket)
         mark, self.marks = (Mark.CE, self.marks - 1) if self.marks else (Mark(packet.ecn), 0)
-        self.sender.on_ack(packet.flow, packet.src_ip, packet.psn, mark, event.at_s)
+        self.sender.on_ack(packet.flow, packet.src_ip, packet.psn, mark, event.at_s, packet.telemetry)
 
     def leave(self, now: float) -> list[bytes]:
         self.nic.advance(now)
@@ -55,10 +58,11 @@ class Host:
 class Pair:
     """Two hosts at the ends of a link."""
 
-    def __init__(self, configured: Configured) -> None:
-        self.hosts = [Host(number, configured) for number in (1, 2)]
+    def __init__(self, configured: Configured, stretch: float = 1) -> None:
+        self.hosts = [Host(number, configured, stretch) for number in (1, 2)]
         self.now = 0.0
         self.largest = 0
+        self.on_the_way: Callable[[bytes, float], bytes] = lambda frame, now: frame  # what a switch does with it
 
     def start(self, **limits: float) -> SentFlow:
         to = self.hosts[1]
@@ -75,7 +79,7 @@ class Pair:
             for host, other in ((here, there), (there, here)):
                 for frame in host.leave(self.now):
                     other.nic.advance(self.now)
-                    other.loop.frame(frame, self.now)
+                    other.loop.frame(self.on_the_way(frame, self.now), self.now)
             for flow in here.nic.flows:
                 self.largest = max(self.largest, (flow.transport.sent - flow.transport.acked) * DATA)
         self.now = until
@@ -143,3 +147,51 @@ def test_live_acknowledgements_that_never_come_stop_a_flow_at_its_window_and_it_
     assert (flow.started, host.sender.unknown_cnps) == (3, 1)
     host.sender.stop(1, 12 * RTT)
     assert flow.state == "stopped"
+
+
+def test_live_hosts_bring_back_telemetry() -> None:
+    """What is written into packets, in nominal time: U is the load of a link, twice its rate or half of it, by which
+    HPCC's window falls and rises."""
+    rtt_s, stretch = 15e-6, 50
+    pair = Pair(find_scheme("hpcc").configure({"base_rtt_s": rtt_s, "w_ai_bytes": 100}), stretch)
+    load, sent_bytes, before = 2.0, 0.0, 0.0
+
+    def write(frame: bytes, now: float) -> bytes:
+        nonlocal sent_bytes, before
+        packet = wire.decode(frame)
+        if not isinstance(packet, wire.DataPacket):
+            return frame
+        sent_bytes, before = sent_bytes + load * LINE / 8 * (now - before), now
+        assert packet.telemetry == bytes(wire.TELEMETRY_BYTES)
+        ticks = round(now * stretch * 1e6)
+        hop = Hop(LINE, ticks % 2**24, round(sent_bytes) // 128 * 128 % 2**27, 0)
+        written = telemetry.encode(Telemetry(3, 0, (hop,)))
+        return frame[: wire.PAYLOAD_OFFSET] + written + frame[wire.PAYLOAD_OFFSET + len(written) :]
+
+    pair.on_the_way = write
+    flow = pair.start()
+    pair.run(20 * rtt_s)
+    assert flow.rp.state()["u"] == pytest.approx(2, rel=0.05)
+    assert flow.window_bytes < 0.02 * LINE * rtt_s / 8
+    load = 0.5
+    pair.run(400 * rtt_s)
+    assert flow.rp.state()["u"] == pytest.approx(0.5, rel=0.05)
+    assert flow.window_bytes == LINE * rtt_s / 8
+    (received,) = pair.hosts[1].receiver.stats()
+    assert received.packets > 1000
+    assert received.payload_bytes == 1000 * received.packets
+
+
+@given(st.binary(min_size=44, max_size=44))
+def test_receiver_takes_telemetry_as_it_is(written: bytes) -> None:
+    """Any bytes, and the packet counts as one without."""
+    pair = Pair(find_scheme("hpcc").configure())
+    here, there = pair.hosts
+    packet = wire.DataPacket(here.mac, there.mac, here.ip, there.ip, 1, 0, bytes(8), asks=True, telemetry=written)
+    there.loop.frame(wire.encode_data(packet), 0.0)
+    (answer,) = there.leave(1.0)
+    echo = wire.decode(answer)
+    assert isinstance(echo, wire.AckPacket)
+    assert echo.telemetry == written
+    here.loop.frame(answer, 1.0)
+    assert [flow.payload_bytes for flow in there.receiver.stats()] == [8]

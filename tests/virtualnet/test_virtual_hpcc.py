@@ -1,0 +1,134 @@
+"""HPCC in virtual time (SIGCOMM'19), with the telemetry that its program writes."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from networks import read_pcap, star, with_flows
+
+from hosts import telemetry, wire
+from hosts.algorithms import Ack, find_scheme
+from hosts.algorithms.hpcc import HpccReactionPoint
+from hosts.recommended import recommended
+from hosts.reliability import Reliability, Repeats
+from lab.virtual import VirtualNetwork
+from topologies.model import FlowSpec
+
+LINE, DELAY, FRAME, ACK = 100e9, 3e-6, 1102, 106
+HPCC = find_scheme("hpcc")
+
+
+def network(
+    senders: int, line_bps: float = LINE, delay_s: float = DELAY, scheme: Any = HPCC, **more: Any
+) -> VirtualNetwork:
+    topology = star(senders, line_bps, delay_s=delay_s, xoff_bytes=50e6)
+    made = VirtualNetwork(topology, scheme.configure(recommended(topology, scheme)), **more)
+    return with_flows(made, [FlowSpec(i + 1, f"h{i}", "r0") for i in range(senders)])
+
+
+@pytest.mark.parametrize("flows", [1, 2, 4, 8, 16, 17])
+@pytest.mark.parametrize(("line_bps", "delay_s", "within"), [(1e9, 100e-6, 0.01), (LINE, DELAY, 0.02)])
+def test_bottleneck_carries_eta(line_bps: float, delay_s: float, within: float, flows: int) -> None:
+    """Whatever the number of flows, and without a queue: U = eta, from which W_AI takes little (3.3). Where a round
+    trip has 12 ticks of v1model's clock, U is known to a twelfth, and one that is too high takes more than one that is
+    too low gives."""
+    with network(flows, line_bps, delay_s) as made:
+        round_s, end = made.scheme.parameters.base_rtt_s, ("s0", flows + 1)
+        seen = made.sample(round_s / 8, [made.queue_bytes(*end), made.link_bytes(*end)], from_s=200 * round_s)
+        made.run(until_s=600 * round_s)
+        queue, sent = seen.values.T
+    assert (sent[-1] - sent[0]) * 8 / line_bps / (seen.times_s[-1] - seen.times_s[0]) == pytest.approx(0.95, abs=within)
+    assert queue.mean() < 2e3
+
+
+def test_first_windows_of_an_incast_drain_in_the_time_they_take() -> None:
+    """16 windows of a BDP meet, and the queue is gone 5 round trips after it could have been. On a line of 1 Gb/s
+    v1model's us are short beside a round trip, as the paper's ns are."""
+    flows, line_bps = 16, 1e9
+    with network(flows, line_bps, 100e-6) as made:
+        base_rtt_s = made.scheme.parameters.base_rtt_s
+        seen = made.sample(base_rtt_s / 20, [made.queue_bytes("s0", flows + 1)])
+        made.run(until_s=100 * base_rtt_s)
+        queue = seen.values[:, 0]
+    highest = int(queue.argmax())
+    drained = highest + int(np.argmax(queue[highest:] <= flows * FRAME))
+    assert queue.max() > 14 * line_bps * base_rtt_s / 8
+    assert seen.times_s[drained] <= queue.max() * 8 / line_bps + 5 * base_rtt_s
+    assert queue[drained:].mean() <= 2e3
+
+
+def test_run_is_the_same_with_either_queue_and_form_and_in_c() -> None:
+    digests = set()
+    for more in ({}, {"queues": "one"}, {"inplace": False}, {"in_c": False}, {"prefetch": False}):
+        with network(4, **more) as made:
+            made.run(until_s=2e-4)
+            digests.add((made.totals().digest, *(flow.stats().window_bytes for flow in made.flows.values())))
+    assert len(digests) == 1
+
+
+class Recording(HpccReactionPoint):
+    """Keeps what acknowledgements bring."""
+
+    def __init__(self, line_rate_bps: float, parameters: Any) -> None:
+        super().__init__(line_rate_bps, parameters)
+        self.brought: list[Ack] = []
+
+    def on_ack(self, ack: Ack, now_s: float) -> None:
+        self.brought.append(ack)
+        super().on_ack(ack, now_s)
+
+
+@pytest.mark.parametrize("inplace", [True, False])
+def test_acknowledgements_bring_back_what_the_switch_wrote(tmp_path: Path, inplace: bool) -> None:
+    """Frames on either side of the switch fit their ICRC; the one that leaves has the record that its ACK brings."""
+    scheme = replace(HPCC, reaction_point=Recording, reaction_point_c="")
+    names = {"in": ("h0", 0), "out": ("s0", 2), "acks": ("s0", 1)}
+    with network(1, scheme=scheme, inplace=inplace) as made:
+        for name, end in names.items():
+            made.capture(*end, tmp_path / name)
+        made.run(until_s=5e-5)
+        rp = made.flows[1].rp
+    frames = {name: [wire.decode(frame) for _, frame in read_pcap(tmp_path / name)] for name in names}
+    assert {packet.telemetry for packet in frames["in"]} == {bytes(wire.TELEMETRY_BYTES)}
+    left = {packet.psn: telemetry.decode(packet.telemetry, 1e-6) for packet in frames["out"]}
+    assert isinstance(rp, Recording)
+    assert len(rp.brought) > 100
+    for ack in rp.brought:
+        assert ack.telemetry == left[ack.psn]
+        assert len(left[ack.psn].hops) == 1
+    assert {packet.telemetry for packet in frames["acks"]} <= {packet.telemetry for packet in frames["out"]}
+    sent = [left[psn].hops[0].sent_bytes for psn in range(100)]
+    assert sent == [psn * FRAME // 128 * 128 for psn in range(100)]
+
+
+def test_telemetry_costs_its_bytes() -> None:
+    """Data of 1,102 bytes for 1,058, and acknowledgements of 106 for 62."""
+    with network(1) as made:
+        made.run(until_s=1e-4)
+        stats, back = made.flows[1].stats(), made.link_stats("s0", 1)
+    assert stats.received_bytes == FRAME * stats.received_packets
+    assert back.bytes == ACK * back.packets
+
+
+def test_hpcc_goes_on_after_losses() -> None:
+    lossy = {3: Reliability(Repeats.GO_BACK_N, 1e-3)}
+    topology = star(1, LINE, delay_s=DELAY)
+    made = VirtualNetwork(topology, HPCC.configure(recommended(topology, HPCC)), reliability=lossy)
+    with with_flows(made, [FlowSpec(1, "h0", "r0", size_bytes=5_000_000)]):
+        made.disturb("s0", 2, "data", p_lose=1e-3)
+        assert made.run(until_s=1, finish=True)
+        stats = made.flows[1].stats()
+    assert stats.received_packets == 5000
+    assert stats.repeated_packets > 0
+
+
+def test_program_without_telemetry_brings_back_none() -> None:
+    """The room stays empty, and the window as it was."""
+    with network(1, scheme=replace(HPCC, program="plain", marking=())) as made:
+        made.run(until_s=1e-4)
+        assert made.flows[1].stats().window_bytes == made.scheme.parameters.base_rtt_s * LINE / 8
+        assert made.flows[1].stats().received_packets > 500
