@@ -27,7 +27,7 @@ class TelemetryPort:
         if self.rate_bps not in TELEMETRY_RATES_BPS[1:]:
             known = ", ".join(f"{rate / 1e9:g}" for rate in TELEMETRY_RATES_BPS[1:])
             raise ValueError(
-                f"port {self.port}: a link of {self.rate_bps / 1e9:g} Gbit/s: telemetry has types for {known} Gbit/s: "
+                f"a link of {self.rate_bps / 1e9:g} Gbit/s: telemetry has types for {known} Gbit/s: "
                 "choose one of these rates"
             )
         if not 0 <= self.hop_id < 2**16:

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from controller.constants import TELEMETRY_RATES_BPS
 from hosts import wire
 from hosts.algorithms import Configured, SchemeError
 from hosts.algorithms.discovery import schemes
@@ -75,10 +76,13 @@ def draw(seed: int) -> Scenario:
     flow_control = CREDITS if scheme.scheme.name in CREDITS_ALONE or rng.random() < 0.15 else PFC
     payload = rng.choice((1, 200, 1000, 1000, 1000, 1000, 4096, MAX_PAYLOAD))
     rate_bps = rng.choice((1e9, 10e9, 10e9, 100e9))
-    frame_s = wire.data_bytes(payload) * 8 / rate_bps
+    frame_bytes = wire.data_bytes(payload, scheme.wants_telemetry)
+    frame_s = frame_bytes * 8 / rate_bps
     length_s = frame_s * rng.randint(200, 1200)
     ring = rng.random() < 0.15
-    topology = _topology(rng, rate_bps, length_s, wire.data_bytes(payload), flow_control, ring)
+    topology = _topology(rng, rate_bps, length_s, frame_bytes, flow_control, ring)
+    if scheme.wants_telemetry:
+        topology = _with_known_rates(topology)
     flows = tuple(_flows(rng, topology, length_s, rate_bps))
     if ring and rng.random() < 0.5:
         flows = tuple(_around(topology))
@@ -175,6 +179,15 @@ def _topology(
         room = _log_uniform(rng, mtu + 64, 200 * mtu)
         parameters |= lossless.credit_parameters(room, rng.choice((0.1e-6, 2e-6, 20e-6)))
     return Topology("swarm", hosts, switches, tuple(links), parameters=parameters, flow_control=flow_control)
+
+
+def _with_known_rates(topology: Topology) -> Topology:
+    """Of telemetry, which has types for some alone: the nearest ones."""
+
+    def nearest(rate_bps: float) -> float:
+        return min(TELEMETRY_RATES_BPS[1:], key=lambda known: abs(known - rate_bps))
+
+    return replace(topology, links=tuple(replace(link, rate_bps=nearest(link.rate_bps)) for link in topology.links))
 
 
 def _around(topology: Topology) -> Iterator[FlowSpec]:
