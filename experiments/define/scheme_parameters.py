@@ -13,6 +13,8 @@ from experiments.data.errors import ExperimentError
 from experiments.data.parameters import Parameter, Value
 from hosts.algorithms import Scheme, SchemeError, find_scheme, schemes
 from hosts.algorithms.parameters import Description, describe
+from hosts.recommended import recommended
+from topologies.model import Topology
 
 Default = tuple[Value, str]
 """A scenario's own default of a scheme's parameter: the value, or None and what it follows from."""
@@ -46,9 +48,10 @@ def _described(found_so_far: tuple[Scheme, ...]) -> Mapping[str, Mapping[str, De
 def parameters(**defaults: Default) -> tuple[Parameter, ...]:
     """Of all schemes, each name once, with a scenario's own defaults."""
     made: dict[str, Parameter] = {}
-    for theirs in _offered().values():
+    for scheme, theirs in _offered().items():
         for name, one in theirs.items():
-            value, derived = defaults.get(name, (one.default, ""))
+            follows = schemes[scheme].by_network.get(one.field)
+            value, derived = defaults.get(name, (None, follows) if follows else (one.default, ""))
             if one.kind in ("size", "count") and value is not None:
                 value = round(value)
             made[name] = Parameter(name, one.kind, value, one.what, one.least, one.most, derived)
@@ -58,6 +61,15 @@ def parameters(**defaults: Default) -> tuple[Parameter, ...]:
 def fields(scheme: str, values: Mapping[str, Value]) -> dict[str, float]:
     """What the algorithm is given, from a plan's values."""
     return {one.field: float(values[name] or 0) for name, one in _of(scheme).items()}
+
+
+def with_network(scheme: str, values: Mapping[str, Value], topology: Topology) -> dict[str, Value]:
+    """The values, and those of the scheme's parameters that follow from the network where none is given."""
+    found = find_scheme(scheme)
+    names = {one.field: name for name, one in _of(scheme).items()}
+    missing = [field for field in found.by_network if values.get(names[field]) is None]
+    usual = recommended(topology, found) if missing else {}
+    return {**values, **{names[field]: usual[field] for field in missing}}
 
 
 def own(scheme: str, offered: Iterable[Parameter]) -> tuple[Parameter, ...]:

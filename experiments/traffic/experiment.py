@@ -110,6 +110,7 @@ class Traffic(Experiment):
         busiest = _busiest(drawn, topology)
         shortest_s = min(_least_s(drawn, topology, payload), duration_s)
         every_s = min(max(duration_s / _SAMPLES, _EVERY_S), shortest_s / _FEWEST)
+        filled = scheme_parameters.with_network(scheme, filled, topology)
         return Plan(
             scenario=self.name,
             scheme=scheme,

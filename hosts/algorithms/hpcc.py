@@ -126,5 +126,6 @@ HPCC = Scheme(
     HpccReactionPoint,
     marking=("telemetry",),
     recommended=recommended,
+    by_network={"base_rtt_s": "a round trip with frames, and 2%", "w_ai_bytes": "T W_init (1 - eta) / N, N from 100"},
     reaction_point_c="hpcc.c",
 )

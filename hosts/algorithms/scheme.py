@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from softswitch.units import quantity
@@ -28,7 +28,8 @@ class Scheme:
     dataclass whose fields are the scheme's settings (`hosts.algorithms.parameters`). `marking` are the marking points
     of the program that take some of these: names of modules in `controller.marking`, or files. Files are found from
     where the scheme's own file is. `recommended` says what the scheme's paper recommends for a network; `pcn up` goes
-    by it. `reaction_point_c` is a C file with the same RP (hosts/csrc/reaction_point.h), which virtual time runs in its
+    by it. `by_network`: those of these fields that follow from the network in runs, too, unless they are set, and from
+    what. `reaction_point_c` is a C file with the same RP (hosts/csrc/reaction_point.h), which virtual time runs in its
     place. `reference` is what another process finds the scheme by.
     """
 
@@ -40,6 +41,7 @@ class Scheme:
     notification_point: Callable[[Any], NotificationPoint] = lambda _parameters: NotificationPoint()
     marking: tuple[str, ...] = ()
     recommended: Callable[[NetworkFacts], Mapping[str, float]] = lambda _network: {}
+    by_network: Mapping[str, str] = field(default_factory=dict, hash=False)
     reaction_point_c: str = ""
     reference: str = ""
 

@@ -121,5 +121,6 @@ SWIFT = Scheme(
     SwiftParameters,
     SwiftReactionPoint,
     recommended=recommended,
+    by_network={"base_target_s": "two empty round trips"},
     reaction_point_c="swift.c",
 )

@@ -222,6 +222,7 @@ class Undetermined(Experiment):
             topology = network(rate, delay, duration, payload)
         except TopologyError as error:
             raise ExperimentError(str(error)) from error
+        filled = scheme_parameters.with_network(scheme, filled, topology)
         return Plan(
             scenario=self.name,
             scheme=scheme,

@@ -155,13 +155,15 @@ class Innocent(Experiment):
             FlowSpec(6, "h0", "r1", rate_bps=_SHARES[6] * rate),
         )
         bottleneck = Endpoint("s0", _SENDERS + 1)
+        topology = replace(topology, flows=flows)
+        filled = scheme_parameters.with_network(scheme, filled, topology)
         return Plan(
             scenario=self.name,
             scheme=scheme,
             seed=seed,
             values=filled,
             scheme_parameters=scheme_parameters.fields(scheme, filled),
-            topology=replace(topology, flows=flows),
+            topology=topology,
             bottleneck=bottleneck,
             duration_s=duration,
             payload_bytes=payload,

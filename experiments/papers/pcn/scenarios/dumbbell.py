@@ -124,6 +124,7 @@ class Dumbbell(Experiment):
         except TopologyError as error:
             raise ExperimentError(str(error)) from error
         bottleneck = Endpoint("s0", pairs + 1)
+        filled = scheme_parameters.with_network(scheme, filled, topology)
         return Plan(
             scenario=self.name,
             scheme=scheme,

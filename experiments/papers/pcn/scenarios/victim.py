@@ -104,13 +104,15 @@ class Victim(Experiment):
         except TopologyError as error:
             raise ExperimentError(str(error)) from error
         before = float(filled["before"] or 0)
+        topology = _with_flows(topology, -before, limit if limit < rate else None, filled)
+        filled = scheme_parameters.with_network(scheme, filled, topology)
         return Plan(
             scenario=self.name,
             scheme=scheme,
             seed=seed,
             values=filled,
             scheme_parameters=scheme_parameters.fields(scheme, filled),
-            topology=_with_flows(topology, -before, limit if limit < rate else None, filled),
+            topology=topology,
             bottleneck=P0_S0,
             start_s=-before,
             duration_s=float(filled["duration"] or 0),
