@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ctypes
 import math
+from collections.abc import Sequence
 from ctypes import c_bool, c_char_p, c_double, c_size_t, c_uint8, c_uint16, c_uint32, c_uint64, c_void_p
 from functools import lru_cache
 from pathlib import Path
@@ -108,9 +109,10 @@ class CompiledReactionPoint(ReactionPoint):
     """A flow's RP that runs in C. `specification` is its Python text's RP, which has what never changes. `address` is
     that of its struct reaction_point, which lives as long as this object."""
 
-    def __init__(self, configured: Configured, line_rate_bps: float, specification: ReactionPoint) -> None:
-        """Raises SchemeError: the file can't be compiled, or has no RP."""
-        library = _library(configured)
+    def __init__(
+        self, library: ctypes.CDLL, parameters: Sequence[float], line_rate_bps: float, specification: ReactionPoint
+    ) -> None:
+        """`parameters`: those of the file's struct, in its order."""
         self.segment_bytes = specification.segment_bytes
         self.exact_marks = specification.exact_marks
         self.paths = specification.paths
@@ -118,8 +120,7 @@ class CompiledReactionPoint(ReactionPoint):
         self.wants_telemetry = specification.wants_telemetry
         self.needs_rec_rate = specification.needs_rec_rate
         self._events = _Events.in_dll(library, "reaction_point")
-        values = [getattr(configured.parameters, one.field) for one in describe(configured.scheme.parameters)]
-        self._parameters = (c_double * max(1, len(values)))(*values)
+        self._parameters = (c_double * max(1, len(parameters)))(*parameters)
         self._raw = _Raw(
             events=ctypes.addressof(self._events),
             parameters=ctypes.addressof(self._parameters),
@@ -206,21 +207,29 @@ def new_rp(configured: Configured, line_rate_bps: float) -> ReactionPoint:
     specification = configured.new_rp(line_rate_bps)
     if not configured.scheme.reaction_point_c:
         return specification
-    return CompiledReactionPoint(configured, line_rate_bps, specification)
+    return in_c(configured, line_rate_bps, specification)
+
+
+def in_c(configured: Configured, line_rate_bps: float, specification: ReactionPoint) -> CompiledReactionPoint:
+    """The RP of the scheme's C file. Raises SchemeError: that can't be compiled, or has no RP."""
+    values = [getattr(configured.parameters, one.field) for one in describe(configured.scheme.parameters)]
+    return CompiledReactionPoint(_library(configured), values, line_rate_bps, specification)
 
 
 def _library(configured: Configured) -> ctypes.CDLL:
     scheme = configured.scheme
     fields = " ".join(f"double {one.field};" for one in describe(scheme.parameters)) or "double none;"
-    return _load(scheme.name, _OURS / scheme.reaction_point_c, fields)
+    return load(scheme.name, _OURS / scheme.reaction_point_c, f"struct parameters {{ {fields} }};")
 
 
 @lru_cache(maxsize=64)
-def _load(scheme: str, file: Path, fields: str) -> ctypes.CDLL:
+def load(scheme: str, file: Path, parameters: str = "") -> ctypes.CDLL:
+    """The shared object of a scheme's C file; `parameters`: its struct parameters, unless it has that itself. Raises
+    SchemeError."""
     where = f"{scheme}: its RP in C, {file}"
     sizes = ", ".join(f"sizeof({one.__doc__})" for one in _MIRRORED)
     lines = (
-        f"struct parameters {{ {fields} }};",
+        parameters,
         f'#include "{file}"',
         '#include "reaction_point.h"',
         f"const uint64_t reaction_point_sizes[] = {{ {sizes} }};\n",

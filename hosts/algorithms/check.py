@@ -199,20 +199,20 @@ def _deterministic(scheme: Scheme, seed: int) -> str:
 
 
 def _in_c(scheme: Scheme, seed: int) -> str:
-    from hosts.compiled import CompiledReactionPoint
+    from hosts.compiled import in_c
 
     for line_bps in LINE_RATES_BPS:
         configured = scheme.configure()
         python, rp = configured.new_rp(line_bps), configured.new_rp(line_bps)
-        in_c = CompiledReactionPoint(configured, line_bps, rp)
+        compiled = in_c(configured, line_bps, rp)
         for number, event in enumerate(_events(python, configured.new_np(), seed)):
-            in_c.sent_bytes = python.sent_bytes
+            compiled.sent_bytes = python.sent_bytes
             _bring(python, event)
-            _bring(in_c, event)
-            if decided(python) != decided(in_c):
+            _bring(compiled, event)
+            if decided(python) != decided(compiled):
                 raise _BrokenError(
                     f"after event {number + 1}, {_said(event)}, on a line of {line_bps / 1e9:g} Gbit/s, it has "
-                    f"{decided(in_c)}, and in Python {decided(python)}"
+                    f"{decided(compiled)}, and in Python {decided(python)}"
                 )
     return f"{len(LINE_RATES_BPS)} line rates, {_EVENTS:,} events each"
 

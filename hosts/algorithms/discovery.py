@@ -2,6 +2,7 @@
 
     pcn                        one of ours, or of an installed package (entry points of the group `pcn_lab.schemes`)
     path/to/file.py:NAME       a `Scheme` in a Python file
+    path/to/file.c             a scheme in C alone, called file (hosts/c_scheme.py)
     pcn@path/to/x.json         one of these with another program in the switches: called pcn@x, as it is another scheme
 
 A scheme that was found has a name, which results, tables and pictures use. Other processes get `Scheme.reference`,
@@ -55,6 +56,11 @@ def find_scheme(text: str) -> Scheme:
     path, colon, name = text.rpartition(":")
     if colon and path.endswith(".py"):
         return _register(_from_file(Path(path).absolute(), name))
+    if text.endswith(".c"):
+        from ..c_scheme import scheme_in  # makes a Scheme, and needs this module's package
+
+        file = Path(text).absolute()
+        return _register(_located(scheme_in(file), file.parent, str(file)))
     if path or text.endswith(".py"):
         raise SchemeError(f"{text!r}: write the file and the scheme in it, as in aimd.py:AIMD")
     for point in _installed():

@@ -86,6 +86,39 @@ struct reaction_point_events {
 
 extern const struct reaction_point_events reaction_point;
 
+/* A scheme that is a C file alone: RP_SCHEME, behind a macro PARAMETERS of its parameters (none: an empty one), makes `struct
+ * parameters` and what `--scheme FILE.c` needs. As in
+ *
+ *     #define PARAMETERS(P) P(w_bytes, "size", 100e3, 1, 1e9, "the window")
+ *     RP_SCHEME(.summary = "a constant window", .program = "plain", .segment_bytes = 1)
+ *
+ * P: the field, its unit (softswitch/units.py), default, least, most, and its meaning. */
+struct rp_parameter {
+    const char *field, *kind;
+    double usual, least, most;
+    const char *what;
+};
+
+/* scheme.py's Scheme, and what of base.py's ReactionPoint doesn't change. Its NP sends nothing. */
+struct rp_scheme {
+    const char *summary, *program;
+    const char *marking; /* names, with commas between; NULL: none */
+    uint32_t segment_bytes; /* 0: None */
+    bool exact_marks, wants_telemetry, needs_rec_rate;
+    const struct rp_parameter *parameters; /* the last one has no field */
+};
+
+#define RP_FIELD(field, ...) double field;
+#define RP_ROW(field, ...) {#field, __VA_ARGS__},
+#define RP_SCHEME(...)                                                                                                             \
+    struct parameters {                                                                                                            \
+        PARAMETERS(RP_FIELD)                                                                                                       \
+        double none;                                                                                                               \
+    };                                                                                                                             \
+    static const struct rp_parameter rp_parameters[] = {PARAMETERS(RP_ROW){.field = NULL}};                                        \
+    extern const struct rp_scheme reaction_point_scheme;                                                                           \
+    const struct rp_scheme reaction_point_scheme = {.parameters = rp_parameters, __VA_ARGS__};
+
 /* Defines own(rp): the RP's state, of this type. */
 #define RP_OWN(type)                                                                                                               \
     _Static_assert(sizeof(type) <= RP_OWN_DOUBLES * sizeof(double), "an RP's state is larger than it can be");                     \

@@ -1,0 +1,84 @@
+"""Schemes that are a C file alone, `--scheme FILE.c`: RP, parameters, and what the hosts and switches need to be told.
+
+The file states them by RP_SCHEME (csrc/reaction_point.h). Live hosts and virtual time run the same C.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import dataclasses
+from ctypes import POINTER, c_bool, c_char_p, c_double, c_uint32
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from .algorithms.base import ReactionPoint
+from .algorithms.parameters import Parameters, describe, parameter
+from .algorithms.scheme import Scheme, SchemeError
+from .compiled import CompiledReactionPoint, load
+
+
+class _Parameter(ctypes.Structure):
+    """struct rp_parameter"""
+
+    _fields_ = (
+        *((name, c_char_p) for name in ("field", "kind")),
+        *((name, c_double) for name in ("usual", "least", "most")),
+        ("what", c_char_p),
+    )
+
+
+class _Scheme(ctypes.Structure):
+    """struct rp_scheme"""
+
+    _fields_ = (
+        *((name, c_char_p) for name in ("summary", "program", "marking")),
+        ("segment_bytes", c_uint32),
+        *((name, c_bool) for name in ("exact_marks", "wants_telemetry", "needs_rec_rate")),
+        ("parameters", POINTER(_Parameter)),
+    )
+
+
+def scheme_in(file: Path) -> Scheme:
+    """The scheme of a C file. Raises SchemeError."""
+    if not file.is_file():
+        raise SchemeError(f"there is no file {file}")
+    library = load(file.stem, file)
+    try:
+        found = _Scheme.in_dll(library, "reaction_point_scheme")
+    except ValueError:
+        raise SchemeError(f"{file}: it has no RP_SCHEME(...), which a scheme in C alone needs") from None
+    if not found.summary or not found.program:
+        raise SchemeError(f"{file}: RP_SCHEME needs .summary and .program")
+    marking = (found.marking or b"").decode()
+    return Scheme(
+        file.stem,
+        found.summary.decode(),
+        found.program.decode(),
+        _parameters(found),
+        partial(_new, library, _never_changes(found)),
+        marking=tuple(name.strip() for name in marking.split(",") if name.strip()),
+    )
+
+
+def _parameters(found: _Scheme) -> type[Parameters]:
+    """The dataclass of the file's parameters."""
+    fields: list[tuple[str, Any, Any]] = []
+    while (row := found.parameters[len(fields)]).field:
+        text = row.field.decode(), row.kind.decode(), row.what.decode()
+        made = parameter(row.usual, text[1], text[2], least=row.least, most=row.most)
+        fields.append((text[0], float, made))
+    return dataclasses.make_dataclass("CParameters", fields, bases=(Parameters,), frozen=True)
+
+
+def _never_changes(found: _Scheme) -> ReactionPoint:
+    rp = ReactionPoint()
+    rp.segment_bytes = found.segment_bytes or None
+    rp.exact_marks, rp.wants_telemetry = found.exact_marks, found.wants_telemetry
+    rp.needs_rec_rate = found.needs_rec_rate
+    return rp
+
+
+def _new(library: ctypes.CDLL, constant: ReactionPoint, line_rate_bps: float, parameters: Any) -> ReactionPoint:
+    values = [getattr(parameters, one.field) for one in describe(type(parameters))]
+    return CompiledReactionPoint(library, values, line_rate_bps, constant)

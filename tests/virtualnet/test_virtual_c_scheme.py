@@ -1,0 +1,93 @@
+"""A scheme that is a C file alone: the same run as one of ours, by the commands' names; bad files."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from networks import star, with_flows
+
+from hosts import compiled
+from hosts.algorithms import Scheme, SchemeError, find_scheme
+from hosts.algorithms.check import check
+from hosts.algorithms.parameters import describe
+from lab.virtual import VirtualNetwork
+from topologies.model import FlowSpec
+
+OURS = Path(compiled.__file__).parent / "algorithms"
+CONSTANT = """#include "reaction_point.h"
+#define PARAMETERS(P) P(w_bytes, "size", 40e3, 1, 1e9, "the window")
+RP_SCHEME(.summary = "a constant window", .program = "plain", .segment_bytes = 1)
+static void begin(struct reaction_point *rp) { rp->window_bytes = rp->parameters->w_bytes; }
+const struct reaction_point_events reaction_point = {.begin = begin};
+"""
+
+
+def somebody_s(name: str, tmp_path: Path) -> Scheme:
+    """One of ours as the file of somebody else."""
+    ours = find_scheme(name)
+    rows = " ".join(
+        f'P({one.field}, "{one.kind}", {one.default!r}, {one.least!r}, {one.most!r}, "{one.what}")'
+        for one in describe(ours.parameters)
+    ).replace("inf,", "__builtin_inf(),")
+    rp = ours.configure().new_rp(1e9)
+    marking = f'"{",".join(ours.marking)}"' if ours.marking else "NULL"
+    facts = f".segment_bytes = {rp.segment_bytes}, .wants_telemetry = {int(rp.wants_telemetry)}, .marking = {marking}"
+    text = (OURS / ours.reaction_point_c).read_text()
+    head = f'#include "reaction_point.h"\n#define PARAMETERS(P) {rows}\n'
+    head += f'RP_SCHEME(.summary = "{ours.summary}", .program = "{ours.program}", {facts})\n'
+    file = tmp_path / f"my_{name}.c"
+    file.write_text(head + text)
+    return find_scheme(str(file))
+
+
+def outcome(scheme: Scheme, **more: Any) -> tuple[object, ...]:
+    with VirtualNetwork(star(3, 40e9, delay_s=2e-6), scheme.configure(), **more) as network:
+        with_flows(network, [FlowSpec(i + 1, f"h{i}", "r0", start_s=i * 3e-6) for i in range(3)])
+        network.run(until_s=5e-4)
+        return network.totals(), *(flow.stats() for flow in network.flows.values())
+
+
+@pytest.mark.parametrize("name", ["dctcp", "swift", "hpcc"])
+def test_c_file_gives_the_run_of_the_scheme_that_is_built_in(name: str, tmp_path: Path) -> None:
+    mine = somebody_s(name, tmp_path)
+    assert mine.name == f"my_{name}"
+    assert outcome(mine) == outcome(find_scheme(name))
+    assert [finding for finding in check(mine) if not finding.kept] == []
+
+
+def test_c_file_has_its_parameters(tmp_path: Path) -> None:
+    file = tmp_path / "constant.c"
+    file.write_text(CONSTANT)
+    scheme = find_scheme(str(file))
+    assert scheme is find_scheme(scheme.reference)
+    assert (scheme.name, scheme.summary, scheme.marking) == ("constant", "a constant window", ())
+    assert scheme.configure().new_rp(1e9).window_bytes == 40e3
+    assert scheme.configure({"w_bytes": "7KB"}).new_rp(1e9).window_bytes == 7e3
+    with pytest.raises(SchemeError, match="w_bytes = 2e\\+09: it must be from 1 to 1e\\+09"):
+        scheme.configure({"w_bytes": 2e9})
+    assert not scheme.configure().new_np().period_s
+
+
+@pytest.mark.parametrize(
+    ("change", "match"),
+    [
+        (("RP_SCHEME", "// RP_SCHEME"), "parameters"),
+        (('.summary = "a constant window", ', ""), "RP_SCHEME needs .summary and .program"),
+        (("reaction_point = {", "another = {"), "undeclared|no struct reaction_point_events"),
+        (("#define PARAMETERS(P)", "//"), "PARAMETERS"),
+        (("begin(struct", "begin(strut"), "strut"),
+    ],
+)
+def test_c_file_that_is_no_scheme_is_refused(change: tuple[str, str], match: str, tmp_path: Path) -> None:
+    file = tmp_path / "wrong.c"
+    file.write_text(CONSTANT.replace(*change))
+    with pytest.raises(SchemeError, match=match) as raised:
+        find_scheme(str(file))
+    assert str(file) in str(raised.value)
+
+
+def test_c_file_that_is_not_there_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(SchemeError, match=r"there is no file .*none\.c"):
+        find_scheme(str(tmp_path / "none.c"))
