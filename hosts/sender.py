@@ -139,6 +139,13 @@ class SentFlow(NicFlow):
         self.due_bytes = NEVER if rp.due_bytes is None else rp.due_bytes
         self.rp_state = {name: float(value) for name, value in rp.state().items()}
 
+    def in_flight_bytes(self) -> int:
+        """Of frames that have started and aren't acknowledged."""
+        flow = self.transport
+        packets = flow.sent - flow.acked
+        short = packets and flow.sent == flow.packets
+        return int(packets * flow.frame_bytes - (flow.frame_bytes - flow.last_frame_bytes if short else 0))
+
     def sent_bytes(self) -> tuple[int, int]:
         """Bytes of the frames and of the payload."""
         frames = self.started * self.frame_bits
@@ -306,6 +313,8 @@ class Sender:
                     start_s=since(flow.request.start_s),
                     end_s=None if flow.end_at_s is None else since(flow.end_at_s),
                     error=flow.error,
+                    window_bytes=None if flow.window_bytes == INFINITY else float(flow.window_bytes),
+                    in_flight_bytes=flow.in_flight_bytes() if flow.wants_acks else 0,
                 )
             )
         return tuple(result)

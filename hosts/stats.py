@@ -20,8 +20,10 @@ MOST_FLOWS = 4096
 class SentFlow:
     """A flow that this host sends. `state`: waiting (for its start), sending, done (all sent, or its time is over),
     stopped (by a command), failed (its RP raised `error`, else None). `limit_bps` is the application's own limit, None
-    if none; `rate_bps` what the RP allows. `rp` has the scheme's variables (PCN: w). `end_s` is when it ended, None
-    before."""
+    if none; `rate_bps` what the RP allows, and `window_bytes` in flight, None if it has no window; `in_flight_bytes` is
+    sent and not acknowledged, 0 where nothing requests acknowledgements. `rp` has the scheme's variables (PCN: w).
+    `end_s` is when it ended, None before.
+    """
 
     flow: int
     dst_ip: str
@@ -36,6 +38,8 @@ class SentFlow:
     start_s: float
     end_s: float | None
     error: str | None
+    window_bytes: float | None = None
+    in_flight_bytes: int = 0
 
 
 @dataclass(frozen=True)

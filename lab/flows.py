@@ -29,7 +29,7 @@ class Flow:
 
     `missing`: of a flow that has ended, all packets that were sent and haven't come; of one that sends, those that are
     missing between others that came. `cnps` came to the sender, of `cnps_sent`. `error`: what its RP raised, which ends
-    it, or its NP, which then sends no CNPs; else None.
+    it, or its NP, which then sends no CNPs; else None. `window_bytes`, `in_flight_bytes`: as in `stats.SentFlow`.
     """
 
     id: int
@@ -50,6 +50,8 @@ class Flow:
     goodput_bps: float | None
     fct_s: float | None
     error: str | None
+    window_bytes: float | None = None
+    in_flight_bytes: int = 0
 
     @property
     def marked_fraction(self) -> float | None:
@@ -172,6 +174,8 @@ def _flow(sent: SentFlow, src: str, dst: str, got: ReceivedFlow | None) -> Flow:
         marked_ue=got.marked_ue if got else 0,
         missing=sent.packets - unlike if ended else got.gaps if got else 0,
         goodput_bps=got.payload_bytes * 8 / lasted if got and lasted > 0 else None,
+        window_bytes=sent.window_bytes,
+        in_flight_bytes=sent.in_flight_bytes,
         fct_s=got.complete_s - sent.start_s if got and got.complete_s is not None else None,
         error=sent.error or (got.error if got else None),
     )

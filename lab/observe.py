@@ -60,7 +60,8 @@ class PortState:
 
 @dataclass(frozen=True)
 class FlowState:
-    """A flow. `rate_bps` is what its scheme lets it send; goodput (of payload, at the receiver) and the shares of
+    """A flow. `rate_bps` is what its scheme lets it send, and `window_bytes` in flight (None: it has no window), where
+    `in_flight_bytes` are; goodput (of payload, at the receiver) and the shares of
     packets that arrive marked CE and UE are over the time since the last look. `kept_pace`: its hosts and all switches
     did, all that time."""
 
@@ -73,6 +74,8 @@ class FlowState:
     marked_share: float | None
     marked_ue_share: float | None
     kept_pace: bool = True
+    window_bytes: float | None = None
+    in_flight_bytes: int = 0
 
 
 @dataclass(frozen=True)
@@ -208,6 +211,8 @@ class Observer:
             marked_share=_share(new["marked"], new["packets"]),
             marked_ue_share=_share(new["marked_ue"], new["packets"]),
             kept_pace=self._behind.isdisjoint({flow.src, flow.dst, *self._switches}),
+            window_bytes=flow.window_bytes,
+            in_flight_bytes=flow.in_flight_bytes,
         )
 
 

@@ -54,6 +54,8 @@ _FLOW_COLUMNS = (
     _Column("to", left=True),
     _Column("state", 7, goes=1, left=True),
     _Column("rate\nGb/s", 6),
+    _Column("window\nKB", 6, goes=4, optional=True),
+    _Column("in flight\nKB", 6, goes=5, optional=True),
     _Column("goodput\nGb/s", 6, goes=3),
     _Column("marked", 6, goes=2),
     _Column("UE", 6, goes=2, optional=True),
@@ -74,6 +76,8 @@ class _FlowRow:
     marked_share: float | None
     marked_ue_share: float | None
     kept_pace: bool
+    window_bytes: float | None
+    in_flight_bytes: int
 
 
 def picture(record: Record, now: Snapshot, width: int, height: int | None = None) -> Group:
@@ -170,6 +174,8 @@ def _flow_table(flows: Sequence[_FlowRow], hidden: int, ended: int, width: int, 
         (
             *map(Text, (flow.name, flow.src, flow.dst, flow.state)),
             Text(f"{flow.rate_bps / 1e9:.3f}"),
+            _kilobytes(flow.window_bytes),
+            _kilobytes(None if flow.window_bytes is None else flow.in_flight_bytes),
             Text(f"{flow.goodput_bps / 1e9:.3f}"),
             _percent(flow.marked_share),
             _percent(flow.marked_ue_share) if knows_ue else Text(""),
@@ -218,6 +224,8 @@ def _rows(flows: Sequence[FlowState]) -> list[_FlowRow]:
             one.marked_share,
             one.marked_ue_share,
             one.kept_pace,
+            one.window_bytes,
+            one.in_flight_bytes,
         )
         for one in flows
         if one.state in ("waiting", "sending")
@@ -240,13 +248,19 @@ def _by_pair(flows: Sequence[FlowState]) -> list[_FlowRow]:
         rate = sum(one.rate_bps for one in some)
         ce_share, ue_share = (ce / goodput, ue / goodput) if goodput else (None, None)
         kept = all(one.kept_pace for one in some)
-        rows.append(_FlowRow(name, src, dst, state, rate, goodput, ce_share, ue_share, kept))
+        windows = [one.window_bytes for one in some if one.window_bytes is not None]
+        window, in_flight = (sum(windows) if windows else None), sum(one.in_flight_bytes for one in some)
+        rows.append(_FlowRow(name, src, dst, state, rate, goodput, ce_share, ue_share, kept, window, in_flight))
     return rows
 
 
 def _some(text: str, there: bool, style: str = "") -> Text:
     """Zeros stay in the background."""
     return Text(text, style if there else "dim")
+
+
+def _kilobytes(size_bytes: float | None) -> Text:
+    return Text("") if size_bytes is None else Text(f"{size_bytes / 1e3:.1f}")
 
 
 def _percent(share: float | None) -> Text:

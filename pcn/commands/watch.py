@@ -38,7 +38,8 @@ def watch(every: float, once: bool, network: str | None, as_json: bool) -> None:
     """Watch ports and flows, live.
 
     Of each port of each switch: queue, pn (packets that a pause held up), PAUSE frames, marks, what it sends. Of each
-    flow: rate, goodput, marks. `q` or Ctrl-C ends it. All is nominal, over the time between two looks.
+    flow: rate, window and what of it is in flight, goodput, marks. `q` or Ctrl-C ends it. All is nominal, over the time
+    between two looks.
 
     \b
     Examples:

@@ -195,3 +195,22 @@ def test_receiver_takes_telemetry_as_it_is(written: bytes) -> None:
     assert echo.telemetry == written
     here.loop.frame(answer, 1.0)
     assert [flow.payload_bytes for flow in there.receiver.stats()] == [8]
+
+
+def test_stats_have_the_window_and_what_is_in_flight() -> None:
+    """As bytes of frames; the last packet is shorter. A flow without a window has None."""
+    pair = Pair(find_scheme(WINDOW).configure({"window_bytes": 5 * DATA}))
+    pair.start(size_bytes=2500)
+    pair.run(0.7 * RTT)  # the last one has left, no acknowledgement has come
+    (sent,) = pair.hosts[0].sender.stats()
+    last = wire.data_bytes(500)
+    assert (sent.window_bytes, sent.packets) == (5 * DATA, 3)
+    assert sent.in_flight_bytes == 2 * DATA + last
+    pair.run(2 * RTT)
+    (sent,) = pair.hosts[0].sender.stats()
+    assert sent.in_flight_bytes == 0
+    other = Pair(find_scheme("pfc").configure())
+    other.start()
+    other.run(2 * RTT)
+    (sent,) = other.hosts[0].sender.stats()
+    assert (sent.window_bytes, sent.in_flight_bytes) == (None, 0)

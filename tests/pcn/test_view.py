@@ -93,6 +93,20 @@ def test_columns_go_as_the_terminal_gets_narrower() -> None:
     assert has(120) == {"s0->s1", "123.46", "40.00", "14336.0", "PAUSED", "███"}
 
 
+def test_windows_are_shown_where_flows_have_them() -> None:
+    """Of a pair's flows together their sum."""
+    assert "window" not in "\n".join(lines(120, 50, 14))
+    some = [FlowState(n, "h0", "r0", "sending", 1e9, 1e9, 0.0, None, True, 125e3, 62_500) for n in (1, 2)]
+    windowless = FlowState(3, "h1", "r1", "sending", 1e9, 1e9, 0.0, None)
+    for height, shown in ((None, ("125.0", "62.5")), (len(TOPOLOGY.links), ("250.0", "125.0"))):
+        now = replace(snapshot(0), flows=(*some, windowless))
+        console = Console(width=120, height=height, color_system=None, highlight=False)
+        with console.capture() as captured:
+            console.print(picture(RECORD, now, 120, height))
+        text = captured.get()
+        assert all(part in text for part in ("window", "in flight", *shown)), text
+
+
 def test_without_a_height_everything_is_shown() -> None:
     text = "\n".join(lines(80, None, 14))
     assert all(f"s1:{number} " in text for number in TOPOLOGY.ports("s1"))
