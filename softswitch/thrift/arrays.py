@@ -14,7 +14,7 @@ from softswitch.p4runtime.schema import Array, Register, ValueSet
 from softswitch.thrift.face import MODIFY, Face, named
 from softswitch.thrift.tables import meter_config
 
-_NAME, _INDEX, _ERROR, _BURST = 1, 2, 3, 5  # of BMv2's error codes
+_NAME, _INDEX, _ERROR, _RATE = 1, 2, 3, 4  # of BMv2's error codes
 _SIGNED: Final = 1 << 63
 
 
@@ -134,7 +134,7 @@ class ArrayCalls(Face):
         try:
             self.write(MODIFY, meter_entry=message)
         except RpcError:
-            raise self.idl.MeterFailure(_BURST) from None
+            raise self.idl.MeterFailure(_RATE) from None
 
     def _register(self, name: str, index: int) -> Register:
         with self.service.locally() as state:

@@ -149,7 +149,7 @@ class ProfileCalls(Face):
     def _shown_member(self, profile: Profile, message: p4r.ActionProfileMember) -> Any:
         action = profile.actions[message.action.action_id]
         given = {parameter.param_id: parameter.value for parameter in message.action.params}
-        values = [int.from_bytes(given[one.id], "big").to_bytes((one.width + 7) // 8, "big") for one in action.params]
+        values = [encode(int.from_bytes(given[one.id], "big")) for one in action.params]
         return self.idl.Member(message.member_id - 1, action.name, values)
 
     def _shown_group(self, message: p4r.ActionProfileGroup) -> Any:

@@ -38,9 +38,9 @@ class ReplicationCalls(Face):
         self._lags: dict[int, tuple[int, ...]] = {}
 
     def bm_mc_mgrp_create(self, _context: int, group: int) -> int:
-        if not 0 < group <= _MAX_GROUP or group in self._groups:
+        if not 0 < group <= _MAX_GROUP:
             raise self._error(_GROUP)
-        self._groups[group] = []
+        self._groups.setdefault(group, [])
         return group
 
     def bm_mc_mgrp_destroy(self, _context: int, group: int) -> None:

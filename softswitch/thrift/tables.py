@@ -17,6 +17,8 @@ from softswitch.p4runtime.schema import Action, Match, Table
 from softswitch.p4runtime.tables import Entry
 from softswitch.thrift.face import DELETE, INSERT, MODIFY, Face, named
 
+INDEX: Final = 0xFFFFFF
+"""Of a handle: what an entry shares with others that had its place."""
 MOST_PRIORITY: Final = 2**31 - 1
 """In BMv2 the lowest number wins, in P4Runtime the highest."""
 
@@ -43,14 +45,14 @@ class TableCalls(Face):
     def bm_mt_set_default_action(self, _context: int, name: str, action: str, data: Sequence[bytes]) -> None:
         table = self._direct(name)
         if table.const_default:
-            raise self.table_error("DEFAULT_ACTION_IS_CONST")
+            raise self.table_error("DEFAULT_ENTRY_IS_CONST")
         made = self._action(table.actions, action, data)
         self._try(MODIFY, p4r.TableEntry(table_id=table.id, is_default_action=True, action=made))
 
     def bm_mt_reset_default_entry(self, _context: int, name: str) -> None:
         table = self._table(name)
         if table.const_default:
-            raise self.table_error("DEFAULT_ACTION_IS_CONST")
+            raise self.table_error("DEFAULT_ENTRY_IS_CONST")
         self._try(MODIFY, p4r.TableEntry(table_id=table.id, is_default_action=True))
 
     def bm_mt_delete_entry(self, _context: int, name: str, handle: int) -> None:
@@ -75,18 +77,22 @@ class TableCalls(Face):
     # ---- indirect tables: a member's handle is its id less 1, so is a group's ----
 
     def bm_mt_indirect_add_entry(self, _context: int, name: str, key: Sequence[Any], member: int, options: Any) -> int:
-        return self._add(self._indirect(name), key, options, p4r.TableAction(action_profile_member_id=member + 1))
+        table = self._indirect(name)
+        return self._add(table, key, options, self._to_member(table, member))
 
     def bm_mt_indirect_modify_entry(self, _context: int, name: str, handle: int, member: int) -> None:
-        self._modify(self._indirect(name), handle, p4r.TableAction(action_profile_member_id=member + 1))
+        table = self._indirect(name)
+        self._modify(table, handle, self._to_member(table, member))
 
     def bm_mt_indirect_ws_add_entry(
         self, _context: int, name: str, key: Sequence[Any], group: int, options: Any
     ) -> int:
-        return self._add(self._indirect(name), key, options, p4r.TableAction(action_profile_group_id=group + 1))
+        table = self._indirect(name)
+        return self._add(table, key, options, self._to_group(table, group))
 
     def bm_mt_indirect_ws_modify_entry(self, _context: int, name: str, handle: int, group: int) -> None:
-        self._modify(self._indirect(name), handle, p4r.TableAction(action_profile_group_id=group + 1))
+        table = self._indirect(name)
+        self._modify(table, handle, self._to_group(table, group))
 
     def bm_mt_indirect_delete_entry(self, context: int, name: str, handle: int) -> None:
         self.bm_mt_delete_entry(context, name, handle)
@@ -96,7 +102,7 @@ class TableCalls(Face):
 
     def bm_mt_indirect_set_default_member(self, _context: int, name: str, _member: int) -> None:
         self._indirect(name)
-        raise self.table_error("DEFAULT_ACTION_IS_CONST")  # P4Runtime has none of indirect tables
+        raise self.table_error("DEFAULT_ENTRY_IS_CONST")  # P4Runtime has none of indirect tables
 
     def bm_mt_indirect_ws_set_default_group(self, context: int, name: str, group: int) -> None:
         self.bm_mt_indirect_set_default_member(context, name, group)
@@ -108,7 +114,9 @@ class TableCalls(Face):
 
     def bm_mt_get_entries(self, _context: int, name: str) -> list[Any]:
         table = self._table(name)
-        return [self._described(table, entry) for entry in sorted(self._entries(table), key=lambda one: one.number)]
+        return [
+            self._described(table, entry) for entry in sorted(self._entries(table), key=lambda one: one.number & INDEX)
+        ]
 
     def bm_mt_get_entry(self, _context: int, name: str, handle: int) -> Any:
         table = self._table(name)
@@ -185,6 +193,21 @@ class TableCalls(Face):
             raise self.table_error("WRONG_TABLE_TYPE")
         return table
 
+    def _to_member(self, table: Table, handle: int) -> p4r.TableAction:
+        query = p4r.ActionProfileMember(action_profile_id=table.profile)
+        if handle + 1 not in {one.member_id for one in self.read(action_profile_member=query)}:
+            raise self.table_error("INVALID_MBR_HANDLE")
+        return p4r.TableAction(action_profile_member_id=handle + 1)
+
+    def _to_group(self, table: Table, handle: int) -> p4r.TableAction:
+        query = p4r.ActionProfileGroup(action_profile_id=table.profile)
+        found = next((one for one in self.read(action_profile_group=query) if one.group_id == handle + 1), None)
+        if found is None:
+            raise self.table_error("INVALID_GRP_HANDLE")
+        if not found.members:
+            raise self.table_error("EMPTY_GRP")
+        return p4r.TableAction(action_profile_group_id=handle + 1)
+
     def _counted(self, name: str) -> Table:
         table = self._table(name)
         if not table.direct_counter:
@@ -204,8 +227,7 @@ class TableCalls(Face):
     def _entry(self, table: Table, handle: int) -> Entry:
         found = next((entry for entry in self._entries(table) if entry.number == handle), None)
         if found is None:
-            index = handle & 0xFFFFFF
-            expired = any(entry.number & 0xFFFFFF == index for entry in self._entries(table))
+            expired = any(entry.number & INDEX == handle & INDEX for entry in self._entries(table))
             raise self.table_error("EXPIRED_HANDLE" if expired else "INVALID_HANDLE")
         return found
 
@@ -279,8 +301,7 @@ class TableCalls(Face):
             with self.service.locally() as state:
                 quiet_ns = state.tables.timers.quiet_ns(table, entry)
             life = self.idl.Life(entry.idle_timeout_ns // 1_000_000, min(quiet_ns // 1_000_000, MOST_PRIORITY))
-        priority = MOST_PRIORITY - entry.key.priority if table.prioritised else -1
-        options = self.idl.Options(priority)
+        options = self.idl.Options(_shown_priority(table, entry.key) if table.prioritised else -1)
         return self.idl.Entry(self._key(table, entry), options, entry.number, self._action_entry(entry), life)
 
     def _key(self, table: Table, entry: Entry) -> list[Any]:
@@ -322,12 +343,12 @@ class TableCalls(Face):
 
 
 def arguments(call: Call) -> list[bytes]:
-    """An action's arguments, each in whole bytes."""
+    """An action's arguments, each as short as it can be."""
     values, words = [], list(call.args)
     for parameter in call.action.params:
         mine, words = words[: parameter.words], words[parameter.words :]
         number = sum(word << 64 * i for i, word in enumerate(mine))
-        values.append(number.to_bytes((parameter.width + 7) // 8, "big"))
+        values.append(encode(number))
     return values
 
 
@@ -349,6 +370,13 @@ def _priority(table: Table, options: Any) -> int:
         return 0
     given = options.priority if options is not None and options.priority is not None else 0
     return max(MOST_PRIORITY - given, 1)
+
+
+def _shown_priority(table: Table, key: matches.Key) -> int:
+    """BMv2's priority of an entry: of those of the source, their order, from 1 on."""
+    own = [one.priority for one in table.initial]
+    of_source = any((one.key, one.mask, one.priority) == (key.key, key.mask, key.priority) for one in table.initial)
+    return max(own) + 1 - key.priority if of_source else MOST_PRIORITY - key.priority
 
 
 def _field(number: int, match: Match, width: int, given: Any) -> p4r.FieldMatch | None:

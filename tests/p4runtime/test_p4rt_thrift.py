@@ -5,6 +5,7 @@ from __future__ import annotations
 import socket
 import struct
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -112,9 +113,9 @@ def test_entries_are_added_read_changed_and_deleted(standard: Any) -> None:
     handle = add(standard, 0xBB)
     (entry,) = standard.bm_mt_get_entries(0, L2)
     assert (entry.entry_handle, entry.match_key[0].exact.key) == (handle, b"\0\0\0\0\0\xbb")
-    assert (entry.action_entry.action_name, entry.action_entry.action_data) == (FORWARD, [b"\0\2"])
+    assert (entry.action_entry.action_name, entry.action_entry.action_data) == (FORWARD, [b"\2"])
     standard.bm_mt_modify_entry(0, L2, handle, FORWARD, port(3))
-    assert standard.bm_mt_get_entry(0, L2, handle).action_entry.action_data == [b"\0\3"]
+    assert standard.bm_mt_get_entry(0, L2, handle).action_entry.action_data == [b"\3"]
     assert standard.bm_mt_get_entry_from_key(0, L2, exact(0xBB), TYPES.Options()).entry_handle == handle
     assert standard.bm_mt_get_num_entries(0, L2) == 1
     standard.bm_mt_delete_entry(0, L2, handle)
@@ -133,7 +134,7 @@ def test_all_kinds_of_matches_come_back_as_written(standard: Any) -> None:
     found = standard.bm_mt_get_entry(0, "BenchIngress.acl", handle)
     assert found.match_key == acl
     assert found.options.priority == 7
-    assert found.action_entry.action_data == wide
+    assert found.action_entry.action_data == [b"\5", b"\7"], "as short as they can be, as BMv2 has them"
     lpm = [*exact(1, size=2), TYPES.Match(kinds.LPM, lpm=TYPES.Lpm(b"\xaa\xbb\xcc\xdd\xee\xff", 24))]
     handle = standard.bm_mt_add_entry(0, "BenchIngress.prefixes", lpm, "NoAction", [], TYPES.Options())
     (_, prefix) = standard.bm_mt_get_entry(0, "BenchIngress.prefixes", handle).match_key
@@ -199,7 +200,7 @@ def test_both_faces_have_one_state(program: Program) -> None:
             assert keys == {b"\xbb", b"\xcc"}
             entries = standard.bm_mt_get_entries(0, L2)
             assert [one.entry_handle for one in entries] == [0, 1]
-            assert entries[1].action_entry.action_data == [b"\0\3"]
+            assert entries[1].action_entry.action_data == [b"\3"]
             standard.bm_mt_delete_entry(0, L2, 1)
             assert len(client.read(table_entry=names.entry("l2", {}))) == 1
             assert standard.bm_get_config().encode() == program.json
@@ -298,6 +299,10 @@ def test_indirect_tables_have_members_and_groups() -> None:
         assert standard.bm_mt_act_prof_get_group(0, profile, group).mbr_handles == [2]
         assert code(lambda: standard.bm_mt_act_prof_delete_member(0, profile, 9)) == errors.INVALID_MBR_HANDLE
         assert len(standard.bm_mt_act_prof_get_members(0, profile)) == 3
+        empty = standard.bm_mt_act_prof_create_group(0, profile)
+        for number, error in ((empty, errors.EMPTY_GRP), (9, errors.INVALID_GRP_HANDLE)):
+            found = code(partial(standard.bm_mt_indirect_ws_add_entry, 0, table.name, [], number, TYPES.Options()))
+            assert found == error
     finally:
         bmv2.close()
 
