@@ -15,7 +15,8 @@ import struct
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -300,17 +301,23 @@ EXERCISES: dict[str, Check] = {
 }
 
 
-def play(tutorials: Path, name: str) -> str:
-    """Runs an exercise, in a copy of its folder that has the solution's files. Returns its line."""
+@contextmanager
+def solved(tutorials: Path, name: str) -> Iterator[Path]:
+    """A copy of an exercise's folder that has the solution's files."""
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch) / name
         shutil.copytree(tutorials / "exercises" / name, folder)
-        for solved in sorted((folder / "solution").glob("*")):
-            for place in folder.rglob(solved.name):
-                if place != solved:
-                    shutil.copy(solved, place)
-        with VirtualP4(read_exercise(folder)) as made:
-            return EXERCISES[name](made)
+        for solution in sorted((folder / "solution").glob("*")):
+            for place in folder.rglob(solution.name):
+                if place != solution:
+                    shutil.copy(solution, place)
+        yield folder
+
+
+def play(tutorials: Path, name: str) -> str:
+    """Runs an exercise. Returns its line."""
+    with solved(tutorials, name) as folder, VirtualP4(read_exercise(folder)) as made:
+        return EXERCISES[name](made)
 
 
 def main() -> int:
