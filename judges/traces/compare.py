@@ -2,6 +2,7 @@
 by line, and the frames that leave, byte by byte.
 
     compare.py PROGRAM.json COMMANDS CAPTURE          needs simple_switch_grpc and simple_switch_CLI on PATH
+    compare.py ... --record router.json               keeps what BMv2 does: test_traces.py compares with it
 
 COMMANDS: of simple_switch_CLI; CAPTURE: frames that come in by port 1. Exit code 1: the lines differ; they are shown.
 """
@@ -10,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import difflib
+import json
 import os
 import re
 import shutil
@@ -34,8 +36,8 @@ _KEY = re.compile(r"\* (\S+)\s*: (\S+)$")
 # One of the two has these alone, or in other words: what parsers assign, elements of stacks.
 _OWN = re.compile(
     r"Dumping entry|Left queue|Replicating packet|Match key|Action entry: |Cloning packet to egress port|Parser set|"
-    r"Executing method|hash\(|Read register|Wrote register|(Action|Primitive) (add_header|\(no source info\))|"
-    r"Extracting (to header stack|header '.*\[)"
+    r"Executing method|hash\(|Read register|Wrote register|Updated counter|Checksum '|"
+    r"(Action|Primitive) (add_header|\(no source info\))|Extracting (to header stack|header '.*\[)"
 )
 LIMIT_S = 60.0
 
@@ -113,6 +115,7 @@ def bmv2(program: Path, commands: Path, frames: Iterable[bytes], cli: list[str])
                     *("simple_switch_grpc", str(program.resolve()), "--use-files", "5", *ports, "--log-console"),
                     *("-L", "trace", "--thrift-port", thrift),
                     *("--", "--grpc-server-addr", f"127.0.0.1:{int(thrift) + 1000}"),
+                    *("--priority-queues", "8"),  # the default here; BMv2's is one
                 ],
                 cwd=folder,
                 stdout=output,
@@ -124,11 +127,20 @@ def bmv2(program: Path, commands: Path, frames: Iterable[bytes], cli: list[str])
             end_s = time.monotonic() + LIMIT_S
             while last not in log.read_text() and process.poll() is None and time.monotonic() < end_s:
                 time.sleep(0.1)
-            time.sleep(1.0)  # what the last one does behind its first line
+            _wait_for_silence(log)  # what the last ones do in other threads
         finally:
             process.send_signal(signal.SIGTERM)
             process.wait(timeout=LIMIT_S)
         return log.read_text(), {port: _read(folder / f"p{port}_out.pcap") for port in PORTS}
+
+
+def _wait_for_silence(log: Path, silent_s: float = 3.0) -> None:
+    """Waits until a file hasn't grown for so long."""
+    size, since_s = -1, time.monotonic()
+    while time.monotonic() - since_s < silent_s:
+        if (now := log.stat().st_size) != size:
+            size, since_s = now, time.monotonic()
+        time.sleep(0.1)
 
 
 def _configure(cli: list[str], port: str, commands: Path) -> None:
@@ -170,14 +182,18 @@ def main() -> int:
     parser.add_argument("program", type=Path)
     parser.add_argument("commands", type=Path)
     parser.add_argument("capture", type=Path)
+    parser.add_argument("--record", type=Path, metavar="FILE", help="keep frames, and what BMv2 makes of them")
     given = parser.parse_args()
     cli = shutil.which("simple_switch_CLI")
     if cli is None or shutil.which("simple_switch_grpc") is None:
         raise SystemExit("simple_switch_grpc and simple_switch_CLI must be on PATH")
     frames = capture(given.capture).frames
     log, theirs = bmv2(given.program, given.commands, frames, [cli])
+    if given.record is not None:
+        kept = {"frames": [frame.hex() for frame in frames], "steps": lines_of(log), "left": shown(theirs)}
+        given.record.write_text(json.dumps(kept, indent=1) + "\n")
     text, mine = ours(given.program, given.commands, frames, [cli])
-    pairs = [(lines_of(log), lines_of(text), "steps"), (_shown(theirs), _shown(mine), "frames that leave")]
+    pairs = [(lines_of(log), lines_of(text), "steps"), (shown(theirs), shown(mine), "frames that leave")]
     wrong = 0
     for a, b, what in pairs:
         different = list(difflib.unified_diff(a, b, f"BMv2, {what}", f"softswitch, {what}", lineterm="", n=2))
@@ -186,7 +202,7 @@ def main() -> int:
     return int(wrong > 0)
 
 
-def _shown(left: dict[int, list[bytes]]) -> list[str]:
+def shown(left: dict[int, list[bytes]]) -> list[str]:
     return [f"port {port}: {frame.hex()}" for port, frames in left.items() for frame in frames]
 
 

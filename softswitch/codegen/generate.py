@@ -138,7 +138,7 @@ class _Generator:
                 verify.append(
                     f"    if ({valid} && {condition} && {call} != (uint64_t){place}) p->std.checksum_error = 1;"
                 )
-                result = f"!({valid} && {condition}) ? 4 : {call} != (uint64_t){place} ? 3 : 2"
+                result = f"!{valid} ? 5 : !{condition} ? 4 : {call} != (uint64_t){place} ? 3 : 2"
                 verify += self.trace.step("CHECKSUM", number, result)
             if checksum.update:
                 width = self.program.field_type(checksum.target).width

@@ -289,7 +289,7 @@ enum sw_trace_kind {
     SW_TRACE_EXTRACTED = 3,    /* header, 0; or stack, 1 + element; its bytes in the packet */
     SW_TRACE_KEY = 4,          /* state, bytes parsed so far; the key of its transition, if it has one */
     SW_TRACE_PARSED = 5,       /* error, bytes */
-    SW_TRACE_CHECKSUM = 6,     /* checksum; 0: not updated, 1: updated, 2: verified, 3: wrong, 4: not verified */
+    SW_TRACE_CHECKSUM = 6,     /* checksum; 0: not updated, 1: updated, 2: verified, 3: wrong, 4: not verified, 5: no header */
     SW_TRACE_STAGE = 7,        /* 0 ingress, 1 egress, 2 deparser, 3 parser; 0 start, 1 end */
     SW_TRACE_CONDITION = 8,    /* 65,536 times the pipeline + node; 0 or 1 */
     SW_TRACE_TABLE = 9,        /* table; the key */

@@ -17,7 +17,7 @@ _DECISION: Final = struct.Struct("=IIIiiii")
 _QUEUE: Final = struct.Struct("=IIIIIII")
 _NONE: Final = 2**32 - 1
 PIPELINES: Final = ("ingress", "egress")
-CHECKSUM_RESULTS: Final = ("not updated", "updated", "passed", "failed", "not verified")
+CHECKSUM_RESULTS: Final = ("not updated", "updated", "passed", "failed", "not verified", "invalid")
 INSTANCES: Final = ("normal", "ingress clone", "egress clone", "coalesced", "recirculated", "replica", "resubmitted")
 
 

@@ -8,7 +8,11 @@ from typing import Any, Final
 
 from softswitch.trace.decoder import Step
 
-_SKIPPED: Final = {"not updated": "update", "not verified": "verification"}
+_SKIPPED: Final = {
+    "not updated": "update because condition not met",
+    "not verified": "verification because condition not met",
+    "invalid": "verification because target field invalid",
+}
 _COPIES: Final = 4096  # packets whose copies are numbered, at most
 
 
@@ -81,7 +85,7 @@ def _parsed(fields: dict[str, Any]) -> _Texts:
 def _checksum(fields: dict[str, Any]) -> _Texts:
     name, result = fields["checksum"], fields["result"]
     if result in _SKIPPED:
-        yield "T", f"Skipping checksum '{name}' {_SKIPPED[result]} because condition not met"
+        yield "T", f"Skipping checksum '{name}' {_SKIPPED[result]}"
     elif result == "updated":
         yield "D", f"Updating checksum '{name}'"
     else:
