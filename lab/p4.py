@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from lab.nodes import LabNode
 
 FIRST_PORT = 50051
+FIRST_THRIFT_PORT = 9090
 ADDRESS = "127.0.0.1"
 HOST_MTU = 1500
 
@@ -35,7 +36,8 @@ HOST_MTU = 1500
 class P4Live(Network):
     """The network `value`, up and programmed. `lines`: what entry files read, by switch. `notes`: hosts' commands that
     failed, a line each. `trace`: each step of each packet goes to SWITCH.steps.jsonl beside its log. `pcap`: the folder
-    of captures of all ports. A context manager; raises as `Network`, and LabError for entries that can't be written."""
+    of captures of all ports. `thrift`: BMv2's runtime interface of device n at 127.0.0.1, port 9090 + n. A context
+    manager; raises as `Network`, and LabError for entries that can't be written."""
 
     def __init__(
         self,
@@ -46,6 +48,7 @@ class P4Live(Network):
         role: str = "run",
         trace: bool = False,
         pcap: Path | None = None,
+        thrift: bool = False,
         progress: Callable[[str], None] = lambda _text: None,
     ) -> None:
         super().__init__(
@@ -53,7 +56,7 @@ class P4Live(Network):
             progress=progress,
         )  # fmt: skip
         self.value = value
-        self._traced, self._pcap = trace, pcap
+        self._traced, self._pcap, self._thrift = trace, pcap, thrift
         self.scheme = "-"
         self.lines: dict[str, list[str]] = {}
         self.notes: list[str] = []
@@ -101,6 +104,7 @@ class P4Live(Network):
             cpu_port=settings.cpu_port,
             trace=self._traced,
             pcap=self._pcap,
+            thrift_port=FIRST_THRIFT_PORT + device_id if self._thrift else None,
         )
 
     def _spawn_switches(self, node: LabNode, command: list[str], log: str, *handles: int) -> subprocess.Popen[bytes]:
@@ -152,6 +156,7 @@ def hold(
     *,
     trace: bool = False,
     pcap: Path | None = None,
+    thrift: bool = False,
 ) -> None:
     """Holds a network until a signal: KeyboardInterrupt or `signals.Terminated`. Raises as `P4Live`."""
     name = name or value.topology.name
@@ -162,7 +167,7 @@ def hold(
             pcap.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise NetworkError(f"{error.filename}: {error.strerror}") from None
-    with P4Live(value, log_dir=logs, name=name, trace=trace, pcap=pcap) as network:
+    with P4Live(value, log_dir=logs, name=name, trace=trace, pcap=pcap, thrift=thrift) as network:
         for switch, lines in network.lines.items():
             for line in lines:
                 say(f"{switch}: {line}")

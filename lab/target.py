@@ -68,6 +68,7 @@ class LaunchSpec:
     trimming: tuple[tuple[int, ...], Trimming] | None = None  # queues that trim what they refuse; likewise
     trace: bool = False  # likewise: each step of each packet, to a file beside its log
     pcap: Path | None = None  # likewise: the folder of all ports' captures
+    thrift_port: int | None = None  # likewise: of BMv2's runtime interface
 
 
 @dataclass(frozen=True)
@@ -156,6 +157,7 @@ class SoftswitchTarget:
             *_generator(spec),
             *_trimming(spec),
             *(("--pcap", str(spec.pcap)) if spec.pcap is not None else ()),
+            *(("--thrift-port", str(spec.thrift_port)) if spec.thrift_port is not None else ()),
             *(("--slack", f"{spec.slack_s:.9f}s") if spec.slack_s else ()),
             *(("--pace", f"{spec.late_s:.9f}s@{spec.place}") if spec.place else ()),
             *(("--clock", "manual", "--reentry", f"{spec.reentry_s:.9f}s") if spec.manual_clock else ()),

@@ -218,9 +218,9 @@ def _offer(
     tls = options.tls()
     server = Server(service, options.grpc_address, tls, others, options.message_bytes)
     stack.callback(_leave, server)
-    stack.enter_context(server)
-    if options.thrift_port is not None:
+    if options.thrift_port is not None:  # who waits for P4Runtime finds it
         _offer_thrift(service, pipeline, native, options, stack, say)
+    stack.enter_context(server)
     if tls is None and not is_local(options.grpc_address):
         say(
             f"{server.address} has no authentication: every client that reaches it programs the switch; see "

@@ -15,7 +15,7 @@ from pcn.commands.p4_trace import trace as trace_ways
 if TYPE_CHECKING:
     from p4net.virtual import VirtualP4
 
-_LIVE, _VIRTUAL = ("name", "logs", "trace"), ("until", "sends", "script", "sample", "seed", "as_json", "rate")
+_LIVE, _VIRTUAL = ("name", "logs", "trace", "thrift"), ("until", "sends", "script", "sample", "seed", "as_json", "rate")
 
 
 @click.group()
@@ -65,6 +65,7 @@ p4.add_command(trace_ways, "trace")
 )
 @click.option("--pcap", type=FilePath(), metavar="DIR", help="Captures of all ports, SWITCH-ethPORT_in and _out.pcap.")
 @click.option("--trace", is_flag=True, help="Each step of each packet to SWITCH.steps.jsonl below --logs; live.")
+@click.option("--thrift", is_flag=True, help="BMv2's runtime interface at 127.0.0.1 from port 9090 on; live.")
 @click.option("--sample", type=Quantity("time"), metavar="TIME", help="Sample all queues every TIME: mean and longest.")
 @click.option(
     "--rate", type=Quantity("rate"), default="10G", show_default=True, help="Rate of links without a bandwidth."
@@ -82,6 +83,7 @@ def run(
     script: Path | None,
     pcap: Path | None,
     trace: bool,
+    thrift: bool,
     sample: float | None,
     rate: float,
     seed: int,
@@ -106,7 +108,7 @@ def run(
     if not virtual:
         from lab.p4 import hold
 
-        hold(network, name, logs, click.echo, trace=trace, pcap=pcap)
+        hold(network, name, logs, click.echo, trace=trace, pcap=pcap, thrift=thrift)
         return
     from p4net.report import Queues, whole
     from p4net.virtual import VirtualP4

@@ -126,7 +126,7 @@ def _statement(fields: dict[str, Any]) -> _Texts:
 def _decided(fields: dict[str, Any]) -> _Texts:
     name = fields["pipeline"]
     if "clone_session" in fields:
-        yield "D", f"Cloning packet at {name} to session {fields['clone_session']}"
+        yield "D", f"Cloning packet at {name}"
     if "digest" in fields:
         yield "D", f"Sending digest '{fields['digest']}'"
     if fields.get("resubmitted"):

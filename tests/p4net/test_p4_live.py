@@ -20,7 +20,8 @@ from controller.switch import SwitchClient
 from lab import journal as records
 from lab.launch import NetworkError
 from lab.network import STEPS
-from lab.p4 import P4Live
+from lab.p4 import FIRST_THRIFT_PORT, P4Live
+from lab.thrift import Bmv2Thrift
 from p4net.errors import P4NetError
 from p4net.traffic import capture
 from p4net.tutorials import read_exercise
@@ -120,12 +121,18 @@ def test_command_holds_the_network_until_it_is_interrupted(tmp_path: Path, live:
 
 
 def test_live_network_writes_steps_and_captures(tmp_path: Path) -> None:
-    """A ping's ways through both switches, there and back, and its frames at all ports."""
+    """A ping's ways through both switches, there and back, and its frames at all ports. BMv2's tools reach the switches
+    meanwhile."""
     needs.program("ping", needs.Need("no ping", "apt-get install iputils-ping; make unit"))
     value = read_exercise(EXAMPLE)
     captures = tmp_path / "captures"
     captures.mkdir()
-    with P4Live(value, log_dir=tmp_path / "logs", name=NAME + "-trace", trace=True, pcap=captures) as network:
+    with P4Live(
+        value, log_dir=tmp_path / "logs", name=NAME + "-trace", trace=True, pcap=captures, thrift=True
+    ) as network:
+        for number, switch in enumerate(value.topology.switches):
+            with Bmv2Thrift.connect(os.getpid(), FIRST_THRIFT_PORT + number) as client:
+                assert client.ports() == set(value.topology.ports(switch.name))
         inside(network, "h1", "ping", "-c", "1", IPS["h3"])
     names = {str(one.device_id): one.name for one in value.topology.switches}
     ways = read([tmp_path / "logs" / f"{name}.{STEPS}" for name in names.values()], names).all(value.topology)
