@@ -57,6 +57,7 @@ class Wire:
             if self._events[0][0] > until_s:
                 return
             self.now_s, _, to_receiver, segment = heapq.heappop(self._events)
+            assert self.sender.first <= self.sender.next, "what was acknowledged isn't sent again"
             if not to_receiver:
                 self._send(self.sender.take(segment, self.now_s))
             elif (answer := self.receiver.take(segment)) is not None:
