@@ -9,7 +9,7 @@ from pathlib import Path
 from controller.programs import Program
 from experiments.data.errors import ExperimentError
 from experiments.data.failures import Failures, IncompleteError
-from experiments.data.parameters import Parameter, lookup, parse_assignments
+from experiments.data.parameters import Parameter, Value, lookup, parse_assignments
 from experiments.data.plan import Plan
 from experiments.data.recording import PortRecord
 from experiments.data.records import Records
@@ -131,6 +131,18 @@ def parameters(scenario: str, scheme: str | None = None) -> list[Parameter]:
         return list(offered)
     own = {one.name for name in schemes for one in scheme_parameters.own(name, offered)}
     return [one for one in offered if one.name in own]
+
+
+def in_effect(scenario: str, scheme: str | None = None) -> dict[str, Value]:
+    """What a run with no settings has, by parameter, of what follows from others; nothing where none is given that a
+    run needs. Raises ExperimentError for a name that nothing has."""
+    made = find_scenario(scenario)
+    first = scheme_parameters.scheme_names(scheme or made.schemes[0])[0]
+    try:
+        values = made.plan(first, 1, {}).values
+    except ExperimentError:
+        return {}
+    return {one.name: values.get(one.name) for one in made.parameters if one.default is None}
 
 
 def place_of(scenario: str, schemes: Sequence[str], clocks: Sequence[str]) -> Path:

@@ -61,6 +61,11 @@ def credit_parameters(
     return {"buffer_bytes": buffer_bytes, "credit_interval_s": credit_interval_s}
 
 
+def names(flow_control: str) -> tuple[str, ...]:
+    """The numbers that a kind of flow control has."""
+    return tuple(credit_parameters()) if flow_control == CREDITS else ("xoff_bytes", "xon_bytes", "pause_quanta")
+
+
 def classes(text: str) -> tuple[int, ...]:
     """The classes that such a list names, in order. Raises ValueError."""
     names = [name.strip() for name in text.split(",")]

@@ -71,6 +71,7 @@ def _of_summary(place: Path, summary: Mapping[str, Any]) -> Kept:
         "clock": summary["clock"],
         "target": summary["target"],
         "k": summary["k"],
+        **{name: value for name, value in summary.get("flow_control", {}).items() if value is not None},
         **summary["parameters"],
         "commit": summary["provenance"].get("commit", ""),
         "tree": summary["provenance"].get("tree", ""),

@@ -31,7 +31,9 @@ from experiments.results.judged_run import Result, by_scheme
 from experiments.results.summary import goodput_bps
 from experiments.results.utilisation import utilisation
 from hosts.algorithms import schemes
-from topologies import extras
+from softswitch.units import kind_of
+from topologies import extras, lossless
+from topologies.model import Topology
 from topologies.picture.load import STEPS
 from topologies.picture.svg import svg
 
@@ -325,12 +327,21 @@ def _facts(result: Result) -> list[tuple[str, str]]:
         ("k", f"{recording.k:g}"),
         ("seed", f"{plan.seed}: decides {result.decided}"),
         ("duration", format_value("time", recording.duration_s - recording.start_s)),
+        ("flow control", _flow_control(plan.topology)),
         ("took", took(recording.wall_s)),
         *(
             (f"packet latency, class {number}", f"{_us(one.percentile_s(50))}, 99% {_us(one.percentile_s(99))}")
             for number, one in recording.recorded.latency.items()
         ),
     ]
+
+
+def _flow_control(topology: Topology) -> str:
+    numbers = []
+    for name in lossless.names(topology.flow_control):
+        called = name.removesuffix("_bytes").removesuffix("_s").replace("_", " ")
+        numbers.append(f"{called} {format_value(kind_of(name), topology.number(name))}")
+    return f"{topology.flow_control}, classes {', '.join(map(str, topology.lossless_classes))}: {', '.join(numbers)}"
 
 
 def _us(seconds: float | None) -> str:

@@ -20,6 +20,8 @@ from experiments.define.checks import Check
 from experiments.results.columns import Column, Columns
 from experiments.results.judged_run import Result
 from experiments.results.over_time import over_time
+from topologies import lossless
+from topologies.model import Topology
 
 SCHEMA = 1
 
@@ -85,6 +87,11 @@ def _percentile(q: float, latency: Any) -> float | None:
     return found
 
 
+def _threshold(name: str, topology: Topology) -> float | None:
+    """Of the topology's flow control; None where it has none of this name."""
+    return topology.number(name) if name in lossless.names(topology.flow_control) else None
+
+
 def _latency(result: Result) -> dict[str, Any]:
     return {str(number): one for number, one in result.recording.recorded.latency.items()}
 
@@ -109,6 +116,22 @@ PFC = Columns(
         Column("pause", int, "PAUSE frames over all links", lambda run: _sum(run.links.values(), "pause")),
         Column("resume", int, "RESUME frames over all links", lambda run: _sum(run.links.values(), "resume")),
         Column("links", {"*": LINK}, "each direction of a link, such as `s1->s0`"),
+    ]
+)
+FLOW_CONTROL = Columns(
+    [
+        Column("kind", str, "pfc or credits", "flow_control"),
+        Column("lossless_classes", [int], "traffic classes that it protects", lambda one: list(one.lossless_classes)),
+        *(
+            Column(name, float | None, f"{what}; null: not of this kind", partial(_threshold, name))
+            for name, what in (
+                ("xoff_bytes", "bytes of an input above which a switch sends PAUSE"),
+                ("xon_bytes", "bytes below which it sends RESUME"),
+                ("pause_quanta", "length of a PAUSE, quanta of 512 bits"),
+                ("buffer_bytes", "buffer of an input port and virtual lane"),
+                ("credit_interval_s", "least time between credits of one lane, s"),
+            )
+        ),
     ]
 )
 PORT = Columns(
@@ -204,6 +227,7 @@ RUN = Columns(
         Column("k", float, "factor by which live time was stretched", "recording.k"),
         Column("seed", int, "seed of all draws", "plan.seed"),
         Column("parameters", dict, "parameters of scenario and scheme", lambda result: dict(result.plan.values)),
+        Column("flow_control", FLOW_CONTROL, "flow control of all links, as it was set", "plan.topology"),
         Column("versions", {"*": str}, "versions of what took part", "recording.versions"),
         Column("provenance", {"*": str}, "commit, command line and machine"),
         Column("notes", [str], "remarks on this run", "recording.notes"),

@@ -22,6 +22,7 @@ from experiments.traffic import by_size, collective, flows
 from experiments.traffic import page as shown
 from experiments.traffic.flow_files import LONGEST_S, MOST_FLOWS
 from experiments.traffic.spec import NAME, TrafficSpec, draw
+from topologies import lossless
 from topologies.found import find_topology, kind_of_option
 from topologies.model import Endpoint, FlowSpec, Topology, TopologyError
 
@@ -98,6 +99,9 @@ class Traffic(Experiment):
         topology = replace(topology, flows=tuple(flows.by_size(drawn)))
         if "min_rtt" in filled and filled["min_rtt"] is None:
             filled["min_rtt"] = topology.max_rtt_s()
+        for name in lossless.names(topology.flow_control):
+            if name in filled:
+                filled[name] = topology.number(name)
         given_s = filled["duration"]
         duration_s = _expected_s(drawn, topology, payload) if given_s is None else float(given_s)
         if self.spec.collective and given_s is None:

@@ -35,6 +35,8 @@ from pcn.complete import (
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from experiments.data.parameters import Parameter
+
 _OF_A_RUN = (
     *("clock", "target", "seed", "parameters", "dilation", "out", "check", "quiet", "no_pictures", "load"),
     *("events", "latency", "queues", "series", "captures", "export"),
@@ -203,21 +205,33 @@ def _list(scenario: str, scheme: str | None, as_json: bool) -> None:
     """Prints the parameters of a scenario; with `scheme` those that runs of these schemes have."""
     from experiments.data.parameters import UNITS, format_value
     from experiments.define import scheme_parameters
-    from experiments.runner import parameters
+    from experiments.runner import in_effect, parameters
 
     rows = [(one, scheme_parameters.owners(one.name)) for one in parameters(scenario, scheme)]
+    found = in_effect(scenario, scheme)
     if as_json:
         most = {one.name: one.maximum if math.isfinite(one.maximum) else None for one, _ in rows}
-        print_json([{**asdict(one), "maximum": most[one.name], "schemes": schemes} for one, schemes in rows])
+        print_json(
+            [
+                {**asdict(one), "maximum": most[one.name], "in_effect": found.get(one.name), "schemes": schemes}
+                for one, schemes in rows
+            ]
+        )
         return
+
+    def default(one: Parameter) -> str:
+        value = found.get(one.name, one.default)
+        shown = "" if value is None and one.derived else format_value(one.kind, value)
+        return ": ".join(text for text in (one.derived, shown) if text)
+
     print_table(
-        f"{scenario}: parameters, for --set NAME=VALUE",
+        f"{scenario.partition('?')[0]}: parameters, for --set NAME=VALUE",
         ("name", "unit", "default", "least", "most", "schemes", "meaning"),
         [
             (
                 one.name,
                 UNITS[one.kind],
-                one.derived or format_value(one.kind, one.default),
+                default(one),
                 format_value(one.kind, one.minimum),
                 format_value(one.kind, one.maximum) if math.isfinite(one.maximum) else "–",
                 ", ".join(schemes) or "all",

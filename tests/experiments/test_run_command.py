@@ -78,6 +78,7 @@ def test_parameters_are_listed_with_unit_default_and_meaning(capsys: pytest.Capt
     assert rows["rate"]["default"] == 10e9
     assert rows["K_max"]["schemes"] == ["dcqcn", "dcqcn-tcd", "red", "tcd", "tcd-time", "timely-tcd"]
     assert rows["xon"]["derived"] == "xoff less two frames"
+    assert rows["xon"]["in_effect"] == 512e3 - 2 * 1058
     assert "pairs" in rows
     assert "k" not in rows
     assert not {"w_min", "T_low"} & rows.keys()

@@ -1,0 +1,49 @@
+"""A result of traffic has the flow control that its switches had."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from controller import pfc
+from experiments.papers import find_experiment
+from pcn.cli import run as pcn
+from topologies.star import star
+
+RUN = ["run", "traffic", "--clock", "virtual", "--topology", "star"]
+MORE = ["--set", "count=10", "--scheme", "pfc", "--no-pictures", "-q"]
+
+
+@pytest.mark.parametrize("given", [(), ("xoff_bytes=20KB",), ("xoff_bytes=20KB", "xon_bytes=10KB", "pause_quanta=900")])
+def test_result_has_the_thresholds_of_the_switches(given: tuple[str, ...], tmp_path: Path) -> None:
+    settings = [word for one in given for word in ("--set", one)]
+    assert pcn([*RUN, *MORE, *settings, "--out", str(tmp_path / "run")]) == 0
+    summary = json.loads((tmp_path / "run" / "summary.json").read_text())
+    plan = find_experiment(summary["reference"]).plan("pfc", 1, summary["parameters"])
+    port = pfc.configure(plan.topology, "s0", 1, 1.0)
+    assert summary["flow_control"] == {
+        "kind": "pfc",
+        "lossless_classes": [3],
+        "xoff_bytes": port.xoff_bytes,
+        "xon_bytes": port.xon_bytes,
+        "pause_quanta": port.quanta,
+        "buffer_bytes": None,
+        "credit_interval_s": None,
+    }
+    assert summary["parameters"]["xoff_bytes"] == port.xoff_bytes == (20e3 if given else 512e3)
+    assert summary["parameters"]["xon_bytes"] == port.xon_bytes
+    page = (tmp_path / "run" / "report.html").read_text()
+    assert f"pfc, classes 3: xoff {port.xoff_bytes // 1000} KB, xon " in page
+
+
+def test_list_has_what_follows_from_the_topology(capsys: pytest.CaptureFixture[str]) -> None:
+    network = star()
+    assert pcn(["run", "traffic", "--topology", "star", "--list", "--scheme", "dcqcn"]) == 0
+    title, *rows = capsys.readouterr().out.splitlines()
+    assert title.startswith("traffic: parameters")
+    (xon,) = (row for row in rows if row.split()[:1] == ["xon_bytes"])
+    assert f"the topology's own: {network.number('xon_bytes') / 1e3:g} KB" in xon
+    (duration,) = (row for row in rows if row.split()[:1] == ["duration"])
+    assert "all flows have arrived  " in duration
