@@ -42,12 +42,7 @@ class Group:
 
     def mean(self, number: str) -> Mean | None:
         """None where a run has no such number: means over the others would be of other seeds."""
-        values = [run.numbers.get(number) for run in self.runs]
-        known = [value for value in values if value is not None]
-        if len(known) < len(values):
-            return None
-        error = statistics.stdev(known) / math.sqrt(len(known)) if len(known) > 1 else None
-        return Mean(statistics.fmean(known), error, len(known))
+        return mean_of([run.numbers.get(number) for run in self.runs])
 
     def curve(self, name: str) -> Curve | None:
         """The mean of the seeds' curves, point by point, where all have as many points; else the first seed's."""
@@ -58,6 +53,15 @@ class Group:
             return found[0]
         x, y = ([statistics.fmean(values) for values in zip(*part, strict=True)] for part in zip(*found, strict=True))
         return x, y
+
+
+def mean_of(values: Sequence[float | None]) -> Mean | None:
+    """None where one is missing."""
+    known = [value for value in values if value is not None]
+    if len(known) < len(values):
+        return None
+    error = statistics.stdev(known) / math.sqrt(len(known)) if len(known) > 1 else None
+    return Mean(statistics.fmean(known), error, len(known))
 
 
 def grouped(runs: Sequence[Kept]) -> list[Group]:

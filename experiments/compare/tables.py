@@ -6,7 +6,8 @@ import csv
 import io
 from collections.abc import Iterator, Sequence
 
-from experiments.compare.groups import Group, beyond_seeds, different_settings, text_of
+from experiments.compare.groups import Group, beyond_seeds, different_settings, mean_of, text_of
+from experiments.define import size_bins
 from experiments.define.tables import Measured, Table
 from experiments.papers import SCENARIOS
 from experiments.sweep.parameter_sweep import Mean
@@ -56,7 +57,7 @@ def as_csv(groups: Sequence[Group]) -> str:
     table = csv.writer(text)
     columns = ("number", "runs", "mean", "standard_error", "seeds", "relative_difference", "beyond_spread")
     table.writerow(columns)
-    for name, means in _means(groups):
+    for name, means in [*_means(groups), *_of_bins(groups)]:
         first = means[0]
         for group, mean in zip(groups, means, strict=True):
             if mean is None:
@@ -78,6 +79,13 @@ def open_question(groups: Sequence[Group]) -> bool:
 def _means(groups: Sequence[Group]) -> Iterator[tuple[str, list[Mean | None]]]:
     for name in dict.fromkeys(name for group in groups for run in group.runs for name in run.numbers):
         yield name, [group.mean(name) for group in groups]
+
+
+def _of_bins(groups: Sequence[Group]) -> Iterator[tuple[str, list[Mean | None]]]:
+    """Of the bins of flow sizes."""
+    binned = [[size_bins.by_bin(run.curves) for run in group.runs] for group in groups]
+    for name in dict.fromkeys(name for group in binned for run in group for name in run):
+        yield name, [mean_of([run.get(name) for run in group]) for group in binned]
 
 
 def _cell(mean: Mean | None, first: Mean | None) -> str:

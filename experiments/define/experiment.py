@@ -75,6 +75,8 @@ class RunPage:
     """Whether the run is replayed in the drawing of the network: for few flows."""
     tables: Callable[[Mapping[str, Measured]], list[Table]] | None = None
     """What becomes of many flows, of one run or of several by their names; None: a row a flow is shown instead."""
+    together: Callable[[Mapping[str, Measured]], list[Chart]] | None = None
+    """Charts beside each other, of one run or of several by their names, each with lines of all of them."""
 
 
 class Experiment:

@@ -6,6 +6,7 @@ import functools
 import json
 import math
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,10 +19,10 @@ from experiments.data.failures import Failures
 from experiments.data.parameters import format_value
 from experiments.data.recording import FlowRecord
 from experiments.data.series_math import Array
-from experiments.define.charts import PALE_OPACITY, PALE_WIDTH, Chart, Line, shown
+from experiments.define.charts import PALE_OPACITY, PALE_WIDTH, Chart, Line, View, shown
 from experiments.define.checks import Check
 from experiments.define.experiment import RunPage
-from experiments.define.looks import label
+from experiments.define.looks import LOOKS, label
 from experiments.define.tables import Measured, Table
 from experiments.draw.palette import DARK, LIGHT, palette_name
 from experiments.draw.topology_drawing import topology_svg
@@ -41,6 +42,8 @@ _MOST_NAMES = 4
 """Hosts of a group of flows that are all named."""
 _MOST_CABLES = 2000
 """Lines between switches in the picture of a network."""
+TOGETHER = "slowdown_by_size"
+"""The name of the charts that have lines of all runs."""
 _TEMPLATES = Path(__file__).parent / "templates"
 _FLOW_COLUMNS = (
     ("goodput", "goodput, run"),
@@ -99,6 +102,7 @@ def render(
         "tables": _tables(results),
         "about": _by_place(first.failures.attempt("text", lambda: _page(first).about(first.plan)) or []),
         "charts": [{"name": chart.name, "title": chart.title, "what": chart.what} for chart in charts],
+        "together": [chart.title for chart in together(results)],
         "runs": [_run(result, results, pictures) for result in results],
         "panels": [_panel_text(runs) for runs in by_scheme(results)],
         "headlines": first.failures.attempt("headlines", lambda: _headlines(results)) or [],
@@ -217,10 +221,20 @@ def _load_steps() -> list[tuple[float, tuple[float, str]]]:
 
 
 def _tables(results: Sequence[Result]) -> list[Table]:
-    """What becomes of many flows; several runs of one scheme have the folder beside its name."""
-    names = {(one.folder or one.plan.scheme): Measured(one.outcome.numbers, one.outcome.curves) for one in results}
+    """What becomes of many flows."""
     made = _page(results[0]).tables
-    return (results[0].failures.attempt("tables", lambda: made(names)) or []) if made else []
+    return (results[0].failures.attempt("tables", lambda: made(_measured(results))) or []) if made else []
+
+
+def together(results: Sequence[Result]) -> list[Chart]:
+    """Charts that have lines of all runs."""
+    made = _page(results[0]).together
+    return (results[0].failures.attempt(f"{TOGETHER}.png", lambda: made(_measured(results))) or []) if made else []
+
+
+def _measured(results: Sequence[Result]) -> dict[str, Measured]:
+    """By name: several runs of one scheme have the folder beside its name."""
+    return {(one.folder or one.plan.scheme): Measured(one.outcome.numbers, one.outcome.curves) for one in results}
 
 
 def _headlines(results: Sequence[Result]) -> list[dict[str, Any]]:
@@ -350,18 +364,31 @@ def _us(seconds: float | None) -> str:
 
 def _data(results: Sequence[Result]) -> dict[str, Any]:
     """What the page's script draws."""
+    drawn = _drawn(results)
+    charts = {panels[0].name: _chart(panels, shown(panels)) for panels in drawn}
+    if beside := [_named(chart, len(drawn[0][0].views) if drawn else 1) for chart in together(results)]:
+        charts[TOGETHER] = _chart(beside, [chart.lines for chart in beside])
+    return {"charts": charts, "replay": replay.data(results)}
+
+
+def _chart(panels: Sequence[Chart], lines: Sequence[Sequence[Line]]) -> dict[str, Any]:
     return {
-        "charts": {
-            panels[0].name: {
-                "x": panels[0].x_label,
-                "y": panels[0].y_label,
-                "overTime": panels[0].over_time,
-                "panels": [_panel(chart, lines) for chart, lines in zip(panels, shown(panels), strict=True)],
-            }
-            for panels in _drawn(results)
-        },
-        "replay": replay.data(results),
+        "x": panels[0].x_label,
+        "y": panels[0].y_label,
+        "overTime": panels[0].over_time,
+        "ticks": list(panels[0].ticks),
+        "panels": [_panel(chart, own) for chart, own in zip(panels, lines, strict=True)],
     }
+
+
+def _named(chart: Chart, views: int) -> Chart:
+    """A chart over named x with as many views as the page's others, and with colours."""
+    whole = View("", -0.3, max(len(chart.ticks), 1) - 0.7)
+    lines = [
+        replace(line, colour=LOOKS[line.scheme].colour if line.scheme in LOOKS else f"flow{number}")
+        for number, line in enumerate(chart.lines)
+    ]
+    return replace(chart, views=(whole,) * views, lines=lines)
 
 
 def _panel(chart: Chart, lines: Sequence[Line]) -> dict[str, Any]:

@@ -45,6 +45,7 @@ def write_run(result: Result, directory: Path, pictures: bool = True, export: st
             file.writelines(line.encode() for line in write(result))
     if pictures:
         _draw(result.charts, directory, result.failures)
+        _draw_together([result], directory, result.failures)
     _write_pages([result], (), directory, result.failures, pictures)
     return True
 
@@ -60,6 +61,8 @@ def write_together(results: Sequence[Result], directory: Path, failures: Failure
         if pictures and len(runs) > 1:
             folder = str(Path(runs[0].folder).parent)
             _draw(agreement.charts(runs), directory / folder, failures.below(folder))
+    if pictures:
+        _draw_together(results, directory, failures)
     _write_pages(results, compared, directory, failures, pictures)
 
 
@@ -98,12 +101,22 @@ def _write_tables(result: Result, directory: Path) -> None:
 
 def _draw(charts: Iterable[Chart], directory: Path, failures: Failures) -> None:
     for chart in charts:
-        with failures.noting(f"{chart.name}.png"):
-            from experiments.draw import pictures  # only here: matplotlib takes as long to load as all the rest
+        _write_pictures(chart.name, [chart], directory, failures)
 
-            for kind, data in pictures.pictures([chart]).items():
-                with failures.noting(f"{chart.name}.{kind}"), whole(directory / f"{chart.name}.{kind}") as file:
-                    file.write(data)
+
+def _draw_together(results: Sequence[Result], directory: Path, failures: Failures) -> None:
+    """The charts that have lines of all runs."""
+    if charts := report.together(results):
+        _write_pictures(report.TOGETHER, charts, directory, failures)
+
+
+def _write_pictures(name: str, charts: Sequence[Chart], directory: Path, failures: Failures) -> None:
+    with failures.noting(f"{name}.png"):
+        from experiments.draw import pictures  # only here: matplotlib takes as long to load as all the rest
+
+        for kind, data in pictures.pictures(charts).items():
+            with failures.noting(f"{name}.{kind}"), whole(directory / f"{name}.{kind}") as file:
+                file.write(data)
 
 
 def _write_pages(

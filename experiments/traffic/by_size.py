@@ -8,6 +8,8 @@ from collections.abc import Mapping
 import numpy as np
 
 from experiments.data.series_math import Array
+from experiments.define import size_bins
+from experiments.define.charts import Chart, curve
 from experiments.define.looks import label
 from experiments.define.outcomes import Curve
 from experiments.define.tables import Measured, Table
@@ -18,8 +20,6 @@ BINS, _LEAST = 20, 10
 """How many bins there are at most; how many flows are in one at least, except for flows of one size."""
 STATISTICS = ("mean", *(f"p{q:g}" for q in PERCENTILES))
 _UNITS = {"ms": "completion time (ms)", "slowdown": "slowdown"}
-_SIDE_BY_SIDE = ("p50", "p95", "p99")
-"""Of several runs: HPCC's columns."""
 _BESIDE = 3
 """Runs in one table."""
 _SHARES = np.linspace(0, 100, 201)
@@ -32,7 +32,7 @@ def curves(sizes: Array, fct_s: Array, slowdown: Array) -> dict[str, Curve]:
     found: dict[str, Curve] = {}
     limits = _limits(sizes)
     which = np.searchsorted(limits, sizes)
-    found["flows by size"] = (limits.tolist(), np.bincount(which, minlength=limits.size).astype(float).tolist())
+    found[size_bins.FLOWS] = (limits.tolist(), np.bincount(which, minlength=limits.size).astype(float).tolist())
     for unit, values in (("ms", fct_s * 1e3), ("slowdown", slowdown)):
         bins = [values[which == number] for number in range(limits.size)]
         known = [(limit, own) for limit, own in zip(limits, bins, strict=True) if not np.isnan(own).any()]
@@ -72,6 +72,23 @@ def tables(runs: Mapping[str, Measured]) -> list[Table]:
     names = list(runs)
     beside = [names[place : place + _BESIDE] for place in range(0, len(names), _BESIDE)]
     return [*whole, *(_bins_of({name: runs[name] for name in some}) for some in beside)]
+
+
+def charts(runs: Mapping[str, Measured]) -> list[Chart]:
+    """Slowdown by size: of one run a line a percentile, of several a chart a percentile with a line each."""
+    if len(runs) == 1:
+        (one,) = runs.values()
+        return size_bins.one_chart(one.curves)
+    return size_bins.charts(
+        {
+            name: [
+                curve(label(run), *found, run)
+                for run, one in runs.items()
+                if (found := one.curves.get(f"{name} slowdown{size_bins.BY_SIZE}"))
+            ]
+            for name in size_bins.SHOWN
+        }
+    )
 
 
 def _counts(runs: Mapping[str, Measured]) -> Table:
@@ -118,7 +135,7 @@ def _bins(one: Measured, unit: str) -> Table:
                 _count(flows),
                 *(_number(found.get(f"{name} {unit} by size", {}).get(limit)) for name in STATISTICS),
             ]
-            for limit, flows in found.get("flows by size", {}).items()
+            for limit, flows in found.get(size_bins.FLOWS, {}).items()
         ],
     )
 
@@ -130,10 +147,10 @@ def _bins_of(runs: Mapping[str, Measured]) -> Table:
     }
     limits: dict[float, float] = {}
     for one in found.values():
-        limits |= one.get("flows by size", {})
+        limits |= one.get(size_bins.FLOWS, {})
     return Table(
         "slowdown, by size",
-        ["up to", "flows", *(f"{label(run)} {name}" for run in runs for name in _SIDE_BY_SIDE)],
+        ["up to", "flows", *(f"{label(run)} {name}" for run in runs for name in size_bins.SHOWN)],
         [
             [
                 size_text(limit),
@@ -141,7 +158,7 @@ def _bins_of(runs: Mapping[str, Measured]) -> Table:
                 *(
                     _number(one.get(f"{name} slowdown by size", {}).get(limit))
                     for one in found.values()
-                    for name in _SIDE_BY_SIDE
+                    for name in size_bins.SHOWN
                 ),
             ]
             for limit in sorted(limits)

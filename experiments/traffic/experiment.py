@@ -62,7 +62,15 @@ class Traffic(Experiment):
     about = "Completion times and slowdown by size, PAUSE by tier and class, of traffic on any network."
     schemes = ("pcn",)
     many_flows = True
-    page = RunPage(shown.CHARTS, shown.headlines, shown.about, shown.story, replay=False, tables=by_size.tables)
+    page = RunPage(
+        shown.CHARTS,
+        shown.headlines,
+        shown.about,
+        shown.story,
+        replay=False,
+        tables=by_size.tables,
+        together=by_size.charts,
+    )
 
     def __init__(self, spec: TrafficSpec | None = None) -> None:
         self.spec = spec or TrafficSpec()

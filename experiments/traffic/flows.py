@@ -24,6 +24,12 @@ ALL = "all"
 PERCENTILES = (50, 95, 99, 99.9)
 
 
+def size_class(name: str) -> str:
+    """A class's name with its sizes, for people: `M, 10 to 100 KB`; another group's alone."""
+    texts = {"S": "up to 10 KB", "M": "10 to 100 KB", "L": "100 KB to 1 MB", "XL": "above 1 MB"}
+    return f"{name}, {texts[name]}" if name in texts else name
+
+
 def by_size(flows: Iterable[FlowSpec]) -> Iterator[FlowSpec]:
     """Each in a group of its size, if it has no other: series are of groups."""
     for one in flows:

@@ -18,7 +18,16 @@ from experiments.define.charts import Chart, Line, View
 from experiments.define.experiment import Headline
 from experiments.define.outcomes import said
 from experiments.traffic import collective, single_flows
-from experiments.traffic.flows import ALL, ended, kinds, numbers, pause_by_class, pause_by_tier, tier_of
+from experiments.traffic.flows import (
+    ALL,
+    ended,
+    kinds,
+    numbers,
+    pause_by_class,
+    pause_by_tier,
+    size_class,
+    tier_of,
+)
 from topologies import extras
 
 _BIN_S = 1 / 200
@@ -29,14 +38,16 @@ _POINTS = 400
 
 def slowdown(plan: Plan, recording: Recording) -> Chart:
     found = ended(plan, recording)
-    lines, most = [], 1.0
+    lines, most, longest = [], 1.0, 1.0
     for number, size in enumerate(kinds(plan)):
         _, values = found.of(size)
         ordered = np.sort(values[~np.isnan(values)])
         if ordered.size:
             shown = np.unique(np.linspace(0, ordered.size - 1, _POINTS).round().astype(int))
-            lines.append(Line(size, ordered[shown], (shown + 1) / values.size * 100, f"flow{number}", "steps"))
-            most = max(most, float(np.percentile(ordered, 99)))
+            lines.append(
+                Line(size_class(size), ordered[shown], (shown + 1) / values.size * 100, f"flow{number}", "steps")
+            )
+            most, longest = max(most, float(np.percentile(ordered, 99))), max(longest, float(ordered[-1]))
     return Chart(
         name="slowdown",
         title="Slowdown",
@@ -44,7 +55,7 @@ def slowdown(plan: Plan, recording: Recording) -> Chart:
         x_label="Completion time over that in the empty network",
         y_label="Flows (%)",
         lines=tuple(lines),
-        views=(View("whole run", 1.0, most * 1.02),),
+        views=(View(f"up to the largest 99%; 100% at {longest:.3g}", 1.0, most * 1.02),),
         empty="no flow has arrived",
     )
 
@@ -60,7 +71,9 @@ def under_way(plan: Plan, recording: Recording) -> Chart:
             if times.size > _POINTS:
                 times = np.linspace(times[0], times[-1], _POINTS)
             under = np.searchsorted(starts, times, "right") - np.searchsorted(ends, times, "right")
-            lines.append(charts.steps(size, f"flow{number}", (times, under.astype(float)), recording.duration_s))
+            lines.append(
+                charts.steps(size_class(size), f"flow{number}", (times, under.astype(float)), recording.duration_s)
+            )
     return Chart(
         name="under_way",
         title="Flows under way",

@@ -30,6 +30,7 @@ def compare(results: tuple[Path, ...], out: Path | None, as_csv: bool) -> None:
     from experiments.compare.groups import grouped
     from experiments.compare.kept import read
     from experiments.page.terminal import show_table, stdout
+    from topologies import extras
 
     groups = grouped([run for place in results for run in read(place)])
     if as_csv:
@@ -40,5 +41,7 @@ def compare(results: tuple[Path, ...], out: Path | None, as_csv: bool) -> None:
             show_table(table, console)
         click.echo(tables.ONE_SEED if tables.open_question(groups) else tables.NOTE)
     if out is not None:
+        if not extras.installed("figures"):
+            click.echo(f"note: no pictures here: {extras.remedy('figures')} adds them", err=True)
         files = write.write(groups, out)
         click.echo(f"{out}: {', '.join(files)}", err=as_csv)

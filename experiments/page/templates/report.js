@@ -57,14 +57,15 @@
     return most;
   };
 
-  // One scale for all panels of the chart
-  const topOf = (chart) => {
-    const cut = Math.max(...chart.panels.map((panel) => panel.views[state.view][2] || 0));
-    return cut || Math.max(...chart.panels.map(highest)) * 1.06 || 1;
+  // One scale for all panels of the chart, unless each shows something else of the runs
+  const topOf = (chart, own) => {
+    const panels = chart.ticks.length ? [own] : chart.panels;
+    const cut = Math.max(...panels.map((panel) => panel.views[state.view][2] || 0));
+    return cut || Math.max(...panels.map(highest)) * 1.06 || 1;
   };
 
-  // Runs last as long as they last; what isn't over time is compared on one axis
-  const endOf = (chart, panel) => chart.overTime ? panel.views[state.view][1] : Math.max(...chart.panels.map((one) => one.views[state.view][1]));
+  // Runs are compared on one axis: a shorter one ends before
+  const endOf = (chart) => Math.max(...chart.panels.map((one) => one.views[state.view][1]));
 
   const pathOf = (line, x, y, start, end) => {
     const first = Math.max(indexAt(line.x, start), 0);
@@ -85,7 +86,7 @@
     const chart = data.charts[plot.dataset.chart], panel = chart.panels[+plot.dataset.panel];
     const width = plot.clientWidth, height = plot.clientHeight;
     if (!width) return;
-    const [start] = panel.views[state.view], end = endOf(chart, panel), top = topOf(chart);
+    const [start] = panel.views[state.view], end = endOf(chart), top = topOf(chart, panel);
     const marks = panel.marks.filter(([, at]) => at >= start && at <= end), cut = highest(panel) > top;
     const above = marks.length || cut ? 8 + 14 * Math.max(marks.length, 1) : MARGIN.top;
     const values = ticks(0, top, height / 50), longest = Math.max(...values.map((value) => number(value).length));
@@ -100,9 +101,12 @@
       make("line", { class: "grid", x1: inner.left, x2: inner.right, y1: y(value), y2: y(value) }, svg);
       make("text", { x: inner.left - 7, y: y(value) + 4, "text-anchor": "end" }, svg, number(value));
     }
-    for (const value of ticks(start, end, width / 80)) {
+    const named = chart.ticks.map((name, value) => [value, name]).filter(([, name]) => name);
+    const room = Math.ceil(named.length / Math.max(Math.floor(width / 64), 1));
+    const shown = named.length ? named.filter((_, place) => place % room === 0) : ticks(start, end, width / 80).map((value) => [value, number(value)]);
+    for (const [value, name] of shown) {
       make("line", { class: "grid", x1: x(value), x2: x(value), y1: inner.top, y2: inner.bottom }, svg);
-      make("text", { x: x(value), y: inner.bottom + 16, "text-anchor": "middle" }, svg, number(value));
+      make("text", { x: x(value), y: inner.bottom + 16, "text-anchor": "middle" }, svg, name);
     }
     make("text", { class: "axis", x: (inner.left + inner.right) / 2, y: height - 6, "text-anchor": "middle" }, svg, chart.x);
     make("text", { class: "axis", transform: `translate(12 ${(inner.top + inner.bottom) / 2}) rotate(-90)`, "text-anchor": "middle" }, svg, chart.y);
@@ -151,7 +155,7 @@
     }
     tip.replaceChildren();
     const head = document.createElement("b");
-    head.textContent = chart.overTime ? `${at.toFixed(2)} ms` : number(at);
+    head.textContent = chart.overTime ? `${at.toFixed(2)} ms` : chart.ticks.length ? `bin ${Math.round(at) + 1}` : number(at);
     tip.appendChild(head);
     for (const [line, value] of rows) {
       const row = document.createElement("div"), dot = document.createElement("i");

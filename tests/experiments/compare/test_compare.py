@@ -149,6 +149,10 @@ def test_comparison_has_tables_page_numbers_and_pictures(
     assert float(found["mean_slowdown all", "PFC alone"]["standard_error"]) == pytest.approx(
         np.std(means, ddof=1) / math.sqrt(3)
     )
+    limits, _ = summaries[0]["curves"]["p95 slowdown by size"]
+    bins = [one["curves"]["p95 slowdown by size"][1][-1] for one in summaries]
+    assert float(found[f"p95_slowdown bin {len(limits)}", "PFC alone"]["mean"]) == pytest.approx(np.mean(bins))
+    assert found["bytes bin 1", "PCN"]["seeds"] == "3"
     text = (out / "comparison.html").read_text()
     assert text.count("<svg") == len({name for name in names if name.endswith(".svg")})
     for picture in out.glob("*.svg"):
@@ -157,6 +161,15 @@ def test_comparison_has_tables_page_numbers_and_pictures(
     assert b"/FontFile" in (out / "slowdown.pdf").read_bytes()
     assert pcn(["compare", *places, "--out", str(out)]) == 0
     assert (tmp_path / "compared.1/numbers.csv").exists(), "what was there is kept"
+
+
+def test_comparison_without_matplotlib_names_its_extra(
+    results: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("topologies.extras.installed", lambda extra: extra != "figures")
+    assert pcn(["compare", str(results / "low"), "--out", str(tmp_path / "out")]) == 0
+    assert "no pictures here: " in capsys.readouterr().err
+    assert {path.name for path in (tmp_path / "out").iterdir()} == {"comparison.html", "numbers.csv"}
 
 
 def test_comparison_reads_a_sweep(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -27,6 +27,7 @@ from experiments.traffic.spec import TrafficSpec
 
 SCHEMES = ("pfc", "pcn")
 CHARTS = 6
+BY_SIZE = "[data-chart=slowdown_by_size]"
 WITHIN = "[...document.querySelectorAll('table')].every(one => one.offsetWidth <= one.parentElement.clientWidth)"
 """No table is cut, or has to be scrolled."""
 
@@ -108,7 +109,17 @@ def test_report_of_traffic_shows_network_and_flows_by_size(chromium: Browser, tm
         chromium.open(report, width)
         assert chromium.complaints == []
         assert chromium.ask("document.documentElement.scrollWidth") <= width
-        assert chromium.ask("document.querySelectorAll('.plot svg').length") == 4 * len(SCHEMES)
+        assert chromium.ask("document.querySelectorAll('.plot svg').length") == 4 * len(SCHEMES) + 3
+        ticks = chromium.ask(f"[...document.querySelectorAll('{BY_SIZE} text')].map(one => one.textContent)")
+        assert sum(text.endswith((" B", " KB", " MB")) for text in ticks) >= 3 * 2
+    axes = "[...document.querySelectorAll('[data-chart=under_way]')].map(plot => plot.scale.end)"
+    assert len(set(chromium.ask(axes))) == 1, "runs are compared on one axis"
+    assert chromium.ask(f"document.querySelector('{BY_SIZE}').previousElementSibling.textContent") == "Slowdown, 50%"
+    lines = [
+        chromium.ask(f"document.querySelectorAll('{BY_SIZE}')[{panel}].querySelectorAll('g path').length")
+        for panel in range(3)
+    ]
+    assert lines == [len(SCHEMES)] * 3
     assert chromium.ask(WITHIN)
     assert chromium.ask("document.querySelectorAll('svg.network').length") == len(SCHEMES)
     titles = chromium.ask("[...document.querySelectorAll('svg.network path title')].map(one => one.textContent)")

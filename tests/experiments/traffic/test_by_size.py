@@ -96,3 +96,31 @@ def test_tables_fit_a_terminal_of_80_columns(tmp_path: Path) -> None:
         printed = console.file.getvalue()  # type: ignore[attr-defined]
         assert "\N{HORIZONTAL ELLIPSIS}" not in printed
         assert all(label(name) in printed for name in names)
+
+
+def test_run_draws_slowdown_by_size_of_one_scheme_or_of_several(tmp_path: Path) -> None:
+    command = ["run", "traffic", "--clock", "virtual", "--topology", "star", "--workload", "W1", "--set", "count=60"]
+    assert pcn([*command, "--scheme", "pcn,pfc", "-q", "--out", str(tmp_path / "out")]) == 0
+    for folder in ("", "pcn", "pfc"):
+        assert (tmp_path / "out" / folder / "slowdown_by_size.png").read_bytes().startswith(b"\x89PNG")
+    svg = (tmp_path / "out" / "slowdown_by_size.svg").read_text()
+    assert all(f"<!-- {text} -->" in svg for text in ("PCN", "PFC alone", "Slowdown, 50%", "Slowdown, 99%"))
+    one = (tmp_path / "out" / "pcn" / "slowdown_by_size.svg").read_text()
+    assert all(f"<!-- {text} -->" in one for text in ("50%", "95%", "99%"))
+    sizes = (tmp_path / "out" / "pcn" / "slowdown.svg").read_text()
+    assert all(f"<!-- {text} -->" in sizes for text in ("S, up to 10 KB", "M, 10 to 100 KB"))
+
+
+def test_chart_of_several_runs_has_a_line_a_run(tmp_path: Path) -> None:
+    sizes = np.arange(1, 101, dtype=float) * 100
+    curves = curves_of(sizes, (sizes / 1e9).tolist())
+    runs = {name: Measured({}, curves) for name in ("pcn", "dcqcn")}
+    found = by_size.charts(runs)
+    assert [chart.title for chart in found] == ["Slowdown, 50%", "Slowdown, 95%", "Slowdown, 99%"]
+    limits, y = curves["p95 slowdown by size"]
+    for line in found[1].lines:
+        assert line.y.tolist() == y
+        assert line.x.tolist() == list(range(len(limits)))
+    assert [line.label for line in found[1].lines] == ["PCN", "DCQCN"]
+    (single,) = by_size.charts({"pcn": runs["pcn"]})
+    assert [line.label for line in single.lines] == ["50%", "95%", "99%"]
