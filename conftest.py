@@ -24,6 +24,8 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "same"))
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # as `pcn` does, for all processes that tests start
 os.environ.setdefault("PCN_ASSERTIONS", "1")  # in the engine of virtual time
+for _name in ("COLUMNS", "LINES"):  # readline leaves those of the terminal to pytest-xdist's workers
+    os.environ.pop(_name, None)
 
 _CLONE_NEWNS, _CLONE_NEWNET = 0x00020000, 0x40000000
 

@@ -15,6 +15,8 @@ class Table:
     title: str
     columns: Sequence[str]
     rows: Sequence[Sequence[str]]
+    notes: Sequence[str] = ()
+    """Sentences below it."""
 
 
 @dataclass(frozen=True)

@@ -46,7 +46,7 @@ TOGETHER = "slowdown_by_size"
 """The name of the charts that have lines of all runs."""
 _TEMPLATES = Path(__file__).parent / "templates"
 _FLOW_COLUMNS = (
-    ("goodput", "goodput, run"),
+    ("goodput", "goodput of a flow, mean"),
     ("steady", "last third"),
     ("share", "share"),
     ("marked", "marked"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -25,9 +26,9 @@ _MOST_FLOWS = 16
 
 
 def stdout() -> Console:
-    """A console that breaks no row of a table if there is no terminal with a width."""
+    """A console that breaks no row of a table if neither a terminal nor COLUMNS has a width."""
     console = Console()
-    return console if console.is_terminal else Console(width=200)
+    return console if console.is_terminal or os.environ.get("COLUMNS", "").isdecimal() else Console(width=200)
 
 
 def show(directory: Path, summary: dict[str, Any], console: Console) -> None:
@@ -75,6 +76,8 @@ def show_table(table: Table, console: Console) -> None:
     for row in table.rows:
         made.add_row(*map(Text, row))
     console.print(made)
+    for text in table.notes:
+        console.print(text, highlight=False, markup=False, soft_wrap=True)
 
 
 def _show_latency(summary: Mapping[str, Any], console: Console) -> None:

@@ -137,7 +137,8 @@ class _Run:
     def sample(self) -> None:
         """Samples until the run's time is over, or all flows have arrived, and sees to it that the agents keep pace."""
         start, end, sampling = self._plan.start_s, self._plan.duration_s, self._plan.sampling
-        self._progress.stage(f"Run: {(end - start) * 1e3:g} ms, stretched {self.clock.k:g} times")
+        length = "until all flows have arrived" if self._plan.until_complete else f"{(end - start) * 1e3:.4g} ms"
+        self._progress.stage(f"Run: {length}, stretched {self.clock.k:g} times")
         every = {
             "queues": max(sampling.queues_s, _LEAST_EVERY_REAL_S / self.clock.k),
             "counters": max(sampling.counters_s, _LEAST_EVERY_REAL_S / self.clock.k),

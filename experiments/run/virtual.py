@@ -56,7 +56,8 @@ def run_virtual(
         threads=threads_for(plan.topology),
     ) as network:
         run = _Run(plan, network, folder)
-        progress.stage(f"Run: {(plan.duration_s - plan.start_s) * 1e3:g} ms of simulated time")
+        length = f"{(plan.duration_s - plan.start_s) * 1e3:.4g} ms of simulated time"
+        progress.stage(f"Run: {'until all flows have arrived' if plan.until_complete else length}")
         run.go(progress)
         if run.deadlock is None:
             progress.stage("Drain: waiting for the last packets")

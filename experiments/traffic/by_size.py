@@ -20,6 +20,10 @@ BINS, _LEAST = 20, 10
 """How many bins there are at most; how many flows are in one at least, except for flows of one size."""
 STATISTICS = ("mean", *(f"p{q:g}" for q in PERCENTILES))
 _UNITS = {"ms": "completion time (ms)", "slowdown": "slowdown"}
+_DRAIN = (
+    "Most of a run is drain here, at a load that falls: numbers are of a transient. `--set span=10ms` has drawn flows "
+    "start for that long."
+)
 _BESIDE = 3
 """Runs in one table."""
 _SHARES = np.linspace(0, 100, 201)
@@ -65,7 +69,7 @@ def _rounded(value: float) -> float:
 
 def tables(runs: Mapping[str, Measured]) -> list[Table]:
     """Of one run, or of several side by side, by their names; a terminal of 80 columns shows them whole."""
-    whole = [_counts(runs), *collective.tables(runs), *(_times(runs, unit) for unit in _UNITS)]
+    whole = [_counts(runs), _spans(runs), *collective.tables(runs), *(_times(runs, unit) for unit in _UNITS)]
     if len(runs) == 1:
         (one,) = runs.values()
         return [*whole, *(_bins(one, unit) for unit in _UNITS)]
@@ -95,7 +99,8 @@ def _counts(runs: Mapping[str, Measured]) -> Table:
     """How many flows, what they got, what PFC and the queues did."""
     names = dict.fromkeys(name for one in runs.values() for name in one.numbers if name.startswith("pause_frames "))
     tiers = [name for name in names if not name.startswith("pause_frames class")]
-    columns = ["", "flows", "done", "goodput, Gbit/s", "largest queue, KB", "PAUSE"]
+    tiers = tiers if len(tiers) > 1 else []
+    columns = ["", "flows", "done", "largest queue, KB", "PAUSE"]
     return Table(
         "flows",
         [*columns, *(f"PAUSE of {name.partition(' ')[2] or 'switches'}*" for name in tiers)],
@@ -103,14 +108,38 @@ def _counts(runs: Mapping[str, Measured]) -> Table:
             [
                 label(name),
                 *(_count(value) for value in (flows, None if flows is None else flows - (missing or 0))),
-                _number(one.numbers.get("goodput_gbps")),
                 _number(one.numbers.get("largest_queue_kb")),
                 *(_count(one.numbers.get(number, 0.0)) for number in ("pause_frames", *tiers)),
             ]
             for name, one in runs.items()
             for flows, missing in [(one.numbers.get(f"flows {ALL}"), one.numbers.get(f"unfinished {ALL}"))]
         ],
+        ["PAUSE of a*: sent by switches whose names are a and a number."] if tiers else (),
     )
+
+
+def _spans(runs: Mapping[str, Measured]) -> Table:
+    """When flows start and the last one arrives; goodput of all flows together until then."""
+    names = ("flows_a_host", "starts_ms", "end_ms", "goodput_of_starts_gbps", "goodput_gbps")
+    columns = [
+        "flows a host",
+        "start within, ms",
+        "end, ms",
+        "goodput of all until the last start, Gbit/s",
+        "until the end",
+    ]
+    return Table(
+        "time",
+        ["", *columns],
+        [[label(run), *(_number(one.numbers.get(name)) for name in names)] for run, one in runs.items()],
+        [_DRAIN] if any(map(_drains, runs.values())) else (),
+    )
+
+
+def _drains(one: Measured) -> bool:
+    starts, end = one.numbers.get("starts_ms"), one.numbers.get("end_ms")
+    alone = "collective_ms" not in one.numbers
+    return alone and starts is not None and end is not None and 0 < starts < end / 2
 
 
 def _times(runs: Mapping[str, Measured], unit: str) -> Table:

@@ -21,7 +21,7 @@ from experiments.define.outcomes import Outcome
 from experiments.traffic import by_size, collective, flows
 from experiments.traffic import page as shown
 from experiments.traffic.flow_files import LONGEST_S, MOST_FLOWS
-from experiments.traffic.spec import NAME, TrafficSpec, draw
+from experiments.traffic.spec import INCAST, NAME, TrafficSpec, draw
 from topologies import lossless
 from topologies.found import find_topology, kind_of_option
 from topologies.model import Endpoint, FlowSpec, Topology, TopologyError
@@ -29,10 +29,11 @@ from topologies.model import Endpoint, FlowSpec, Topology, TopologyError
 _OWN = (
     Parameter("load", "number", 0.6, "of each host's link, by frames, on average", 0.001, 10),
     Parameter("count", "count", 1000, "flows, at least, beside those of --incast", 0, MOST_FLOWS),
+    Parameter("span", "time", None, "for which they start, in place of count", 1e-9, LONGEST_S, "count decides"),
     Parameter("payload", "size", 1000, "payload of a data packet", 64, 9000),
     Parameter("duration", "time", None, "when the run ends at the latest", 1e-6, LONGEST_S, "all flows have arrived"),
 )
-_DRAWN = ("load", "count")
+_DRAWN = ("load", "count", "span")
 """Of flows that are drawn: neither of a file's nor of a collective operation's."""
 _OF_ARRIVALS = {
     "lognormal": (Parameter("sigma", "number", 2.0, "of the logarithm of gaps between a host's flows", 0, 5),),
@@ -104,6 +105,8 @@ class Traffic(Experiment):
         drawn = draw(self.spec, topology, seed, load, count, payload, filled)
         if not drawn:
             raise ExperimentError("there is no flow: give --set count=1000")
+        if filled.get("span") is not None:
+            filled["count"] = sum(flow.group != INCAST for flow in drawn)
         topology = replace(topology, flows=tuple(flows.by_size(drawn)))
         if "min_rtt" in filled and filled["min_rtt"] is None:
             filled["min_rtt"] = topology.max_rtt_s()

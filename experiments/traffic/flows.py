@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from experiments.data import series_math
 from experiments.data.plan import Plan
 from experiments.data.recording import Recording
 from experiments.data.series_math import Array
@@ -87,7 +88,8 @@ def numbers(plan: Plan, recording: Recording) -> dict[str, float | None]:
     """Completion times in ms and slowdowns, mean and percentiles, by size; how many flows haven't arrived; PAUSE
     frames, by the tier that sends them (a switch's name without its number) and by class. Of a size of which a flow
     hasn't arrived there is neither mean nor percentile: the others are the faster ones. Goodput is payload that arrived
-    until the last flow did, or the run ended; the largest queue is what the run saw when it looked."""
+    until the last flow did, or the run ended, and until the last flow started; the largest queue is what the run saw
+    when it looked."""
     return recording.once("numbers", lambda: _numbers(plan, recording))
 
 
@@ -107,6 +109,10 @@ def _numbers(plan: Plan, recording: Recording) -> dict[str, float | None]:
     ends = [one.start_s + one.fct_s for one in recording.flows if one.fct_s is not None]
     span_s = (max(ends) if len(ends) == len(recording.flows) else recording.duration_s) - recording.start_s
     found["goodput_gbps"] = 8e-9 * sum(one.received_bytes for one in recording.flows) / span_s
+    found["flows_a_host"] = len(recording.flows) / len(plan.topology.hosts)
+    found["starts_ms"] = 1e3 * (float(of.start_s.max()) - recording.start_s)
+    found["end_ms"] = 1e3 * span_s
+    found["goodput_of_starts_gbps"] = _goodput_gbps(recording, float(of.start_s.max()))
     found["largest_queue_kb"] = max(recording.recorded.queue_max.values(), default=0.0) / 1e3 or _sampled_kb(recording)
     found["pause_frames"] = float(sum(link.pause for link in recording.links.values()))
     for name, frames in sorted(pause_by_tier(recording).items()):
@@ -115,6 +121,18 @@ def _numbers(plan: Plan, recording: Recording) -> dict[str, float | None]:
         if frames:
             found[f"pause_frames class {number}"] = float(frames)
     return found
+
+
+def _goodput_gbps(recording: Recording, end_s: float) -> float | None:
+    """Payload that arrives from the run's start to a time; None where nothing was read until then."""
+    each = [
+        recording.series.get(name, "received_bytes") for name in dict.fromkeys(one.group for one in recording.flows)
+    ]
+    if end_s <= recording.start_s or not all(times.size > 1 and times[1] <= end_s for times, _ in each):
+        return None
+    at = np.array([recording.start_s, end_s])
+    arrived = sum(float(np.diff(series_math.counter_at(*one, at))[0]) for one in each)
+    return 8e-9 * arrived / (end_s - recording.start_s)
 
 
 def _sampled_kb(recording: Recording) -> float | None:

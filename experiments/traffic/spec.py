@@ -170,24 +170,44 @@ def draw(
         return made
     rate_bps = min(topology.link_at(name, 0).rate_bps for name in hosts)
     drawn: list[FlowSpec] = []
+    span_s = more.get("span")
     if of.collective:
         drawn_order = np.random.default_rng([seed, _RANKS_STREAM]) if of.pattern == "permutation" else None
         drawn = collective.draw(of.collective, hosts, drawn_order, more)
     elif count:
         per_s = arrivals_per_s(load, rate_bps, sizes(of), payload_bytes, payload_bytes + HEADER_BYTES)
-        drawn = _background(of, np.random.default_rng([seed, _STREAM]), per_s, count, hosts, more)
+        if span_s is None:
+            drawn = _background(of, np.random.default_rng([seed, _STREAM]), per_s, count, hosts, more)
+        else:
+            drawn = _until(span_s, of, [seed, _STREAM], per_s, hosts, more)
     if of.incast:
         if of.collective:
             end_s: Value = collective.least_s(drawn, topology, payload_bytes)
         else:
-            end_s = drawn[-1].start_s if drawn else more.get("duration")
+            end_s = span_s or (drawn[-1].start_s if drawn else more.get("duration"))
         if end_s is None:
             raise ExperimentError(
-                "in-casts alone need an end: give --set duration=10ms, or --set count=1000 of other flows"
+                "in-casts alone need an end: give --set span=10ms, or --set count=1000 of other flows"
             )
         lines_bps = rate_bps * len(hosts) * payload_bytes / (payload_bytes + HEADER_BYTES)
         drawn += _incasts(of, np.random.default_rng([seed, _INCAST_STREAM]), lines_bps, end_s, hosts, more, len(drawn))
     return drawn
+
+
+def _until(
+    end_s: float, of: TrafficSpec, seed: list[int], per_s: float, hosts: Sequence[str], more: Mapping[str, Value]
+) -> list[FlowSpec]:
+    """Flows that start before `end_s`. Raises ExperimentError where there are too many."""
+    expected = per_s * len(hosts) * end_s
+    count = round(expected + 10 * math.sqrt(expected) + 20)
+    while count <= 2 * MOST_FLOWS:
+        drawn = _background(of, np.random.default_rng(seed), per_s, count, hosts, more)
+        if drawn[-1].start_s >= end_s:
+            found = [flow for flow in drawn if flow.start_s < end_s]
+            if len(found) <= MOST_FLOWS:
+                return found
+        count *= 2
+    raise ExperimentError(f"some {expected:,.0f} flows start within {end_s:g} s: more than {MOST_FLOWS:,}")
 
 
 def _background(

@@ -16,8 +16,12 @@ from experiments.data.series_math import Array
 from experiments.define.looks import label
 from experiments.define.outcomes import Curve
 from experiments.define.tables import Measured
-from experiments.page.terminal import show_table
-from experiments.traffic import by_size
+from experiments.page.terminal import show_table, stdout
+from experiments.run.progress import Silent
+from experiments.run.virtual import run_virtual
+from experiments.traffic import Traffic, by_size
+from experiments.traffic.flows import numbers as flows_numbers
+from experiments.traffic.spec import parse_spec
 from pcn.cli import run as pcn
 
 FLOWS = st.lists(st.tuples(st.integers(1, 10**9), st.floats(1e-6, 10.0)), min_size=1, max_size=300)
@@ -70,8 +74,12 @@ def test_run_prints_what_becomes_of_its_flows(tmp_path: Path, capsys: pytest.Cap
     lines = [line.split() for line in printed.splitlines()]
     flows = next(line for line in lines if line[:1] == ["PCN"] and "60" in line)
     assert flows[1:3] == ["60", "60"]
-    assert float(flows[5].replace(",", "")) == summary["measures"]["pause_frames"]
-    times, slowdowns = [line for line in lines if line[:1] == ["PCN"]][1:3]
+    assert float(flows[4].replace(",", "")) == summary["measures"]["pause_frames"]
+    spans, times, slowdowns = [line for line in lines if line[:1] == ["PCN"]][1:4]
+    names = ("flows_a_host", "starts_ms", "end_ms", "goodput_of_starts_gbps", "goodput_gbps")
+    assert [float(one) for one in spans[1:]] == pytest.approx([summary["measures"][name] for name in names], rel=1e-3)
+    assert summary["measures"]["flows_a_host"] == 60 / 5
+    assert summary["measures"]["end_ms"] == pytest.approx(summary["duration_s"] * 1e3)
     assert float(times[1]) == pytest.approx(summary["measures"]["mean_ms all"], rel=1e-3)
     assert float(slowdowns[-1]) == pytest.approx(summary["measures"]["p99.9_slowdown all"], rel=1e-3)
     limits, counts = summary["curves"]["flows by size"]
@@ -88,6 +96,7 @@ def test_tables_fit_a_terminal_of_80_columns(tmp_path: Path) -> None:
     sizes = np.arange(1, 60_001, dtype=float) * 1e6
     curves = curves_of(sizes, (sizes / 1e10).tolist())
     numbers: dict[str, float | None] = {f"{what} all": 60_000.0 for what in ("flows", "unfinished")}
+    numbers |= dict.fromkeys(("flows_a_host", "starts_ms", "end_ms", "goodput_of_starts_gbps", "goodput_gbps"), 12345.6)
     numbers |= {f"{name}_{unit} all": 12345.6 for name in by_size.STATISTICS for unit in ("ms", "slowdown")}
     for names in (["pcn"], ["pcn", "dcqcn", "timely", "qcn"]):
         console = Console(file=io.StringIO(), width=80)
@@ -124,3 +133,34 @@ def test_chart_of_several_runs_has_a_line_a_run(tmp_path: Path) -> None:
     assert [line.label for line in found[1].lines] == ["PCN", "DCQCN"]
     (single,) = by_size.charts({"pcn": runs["pcn"]})
     assert [line.label for line in single.lines] == ["50%", "95%", "99%"]
+
+
+@pytest.mark.parametrize(("starts_ms", "drains"), [(0.0, False), (0.9, True), (9.0, False)])
+def test_note_names_a_run_that_is_mostly_drain(starts_ms: float, drains: bool) -> None:
+    numbers = {"starts_ms": starts_ms, "end_ms": 11.0}
+    (spans,) = (one for one in by_size.tables({"pcn": Measured(numbers, {})}) if one.title == "time")
+    assert [text.startswith("Most of a run is drain") for text in spans.notes] == [True] * drains
+    (collective,) = (
+        one for one in by_size.tables({"pcn": Measured({**numbers, "collective_ms": 11.0}, {})}) if one.title == "time"
+    )
+    assert not collective.notes
+
+
+def test_goodput_of_starts_is_that_of_the_time_in_which_flows_start(tmp_path: Path) -> None:
+    """Two flows one after the other on one link: until the second starts, the link is full."""
+    file = tmp_path / "flows.csv"
+    file.write_text("src,dst,start_s,size_bytes\nh0,r0,0,100000000\nh1,r0,0.01,1000\n")
+    traffic = Traffic(parse_spec("star", flows=str(file)))
+    plan = traffic.plan("pfc", 1, {})
+    found = flows_numbers(plan, run_virtual(plan, Silent()))
+    rate_bps = plan.topology.link_at("r0", 0).rate_bps
+    assert found["starts_ms"] == 10
+    assert found["goodput_of_starts_gbps"] == pytest.approx(rate_bps / 1e9 * 1000 / 1058, rel=0.01)
+    received = 8 * 100_001_000 / (found["end_ms"] or 1) / 1e6
+    assert found["goodput_gbps"] == pytest.approx(received)
+
+
+def test_columns_of_a_pipe_are_those_of_its_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    for columns, width in (("80", 80), ("", 200), ("wide", 200)):
+        monkeypatch.setenv("COLUMNS", columns)
+        assert stdout().width == width
