@@ -8,12 +8,17 @@ import statistics
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 from experiments.compare.kept import Kept
+from experiments.data.parameters import Parameter, format_value
+from experiments.define import scheme_parameters
 from experiments.define.looks import label
 from experiments.define.outcomes import Curve
+from experiments.papers import SCENARIOS
 from experiments.sweep.parameter_sweep import Mean
+from softswitch.units import Kind, kind_of
 
 _T = (
     12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.160, 2.145, 2.131, 2.120,
@@ -23,6 +28,10 @@ _T = (
 side."""
 
 _MISSING = "–"
+_MOST = 1e100
+"""Of numbers that have a unit."""
+_OF_THE_TREE = ("commit", "tree", "sources")
+"""What differs between versions of the project."""
 
 
 @dataclass(frozen=True)
@@ -74,19 +83,23 @@ def grouped(runs: Sequence[Kept]) -> list[Group]:
         )
         found.setdefault((settings, number), []).append(run)
     groups = [Group("", tuple(members)) for members in found.values()]
-    differing = [name for name in different_settings(groups) if name not in ("commit", "tree", "sources")]
-    return _named(groups, differing)
+    return _named(groups, [name for name in different_settings(groups) if name not in _OF_THE_TREE])
 
 
 def _named(groups: Sequence[Group], differing: Sequence[str]) -> list[Group]:
-    """Each by its scheme, by what differs where that isn't enough, and by its place where nothing does."""
+    """Each by its scheme, by as many of what differs as that needs, and by its place where nothing does."""
     names = [label(group.scheme) for group in groups]
-    if len(set(names)) < len(names):
-        others = [name for name in differing if name != "scheme"]
-        names = [
-            ", ".join([name, *(f"{one} {text_of(group.settings.get(one))}" for one in others)])
-            for name, group in zip(names, groups, strict=True)
-        ]
+    for setting in differing:
+        shared = Counter(names)
+        if setting != "scheme" and len(shared) < len(names):
+            texts = texts_of(groups, setting)
+            longer = [
+                f"{name}, {_called(setting, group.settings[setting], text)}"
+                if shared[name] > 1 and setting in group.settings
+                else name
+                for name, group, text in zip(names, groups, texts, strict=True)
+            ]
+            names = longer if len(set(longer)) > len(shared) else names
     counts = Counter(names)
     return [
         replace(group, name=name if counts[name] == 1 else f"{name}, {group.runs[0].place}")
@@ -94,21 +107,53 @@ def _named(groups: Sequence[Group], differing: Sequence[str]) -> list[Group]:
     ]
 
 
-def text_of(value: Any) -> str:
+def _called(setting: str, value: Any, text: str) -> str:
+    """A setting in a group's name: a text says itself what it is."""
+    return text if isinstance(value, str) else f"{setting} {text}"
+
+
+def texts_of(groups: Sequence[Group], setting: str) -> list[str]:
+    """A setting of each group for people: numbers with their units, files by their stems where these differ as the
+    files do; a dash where a group hasn't it."""
+    found = [group.settings.get(setting, _MISSING) for group in groups]
+    files = {value for value in found if isinstance(value, str) and "/" in value}
+    stems = len({Path(file).stem for file in files}) == len(files)
+    kinds = _kinds(groups)
+    return [
+        text_of(Path(value).stem if stems and isinstance(value, str) and value in files else value, kinds.get(setting))
+        for value in found
+    ]
+
+
+def _kinds(groups: Sequence[Group]) -> dict[str, Kind]:
+    """Of settings: of schemes' parameters and scenarios'; of others a name's end says it."""
+    offered = [one for name in {run.scenario for group in groups for run in group.runs} for one in _parameters(name)]
+    named = {setting: kind_of(setting) for group in groups for setting in group.settings}
+    return {**named, **{one.name: one.kind for one in (*scheme_parameters.parameters(), *offered)}}
+
+
+def _parameters(scenario: str) -> Sequence[Parameter]:
+    return SCENARIOS[scenario].parameters if scenario in SCENARIOS else ()
+
+
+def text_of(value: Any, kind: Kind | None = None) -> str:
     """A setting for people."""
     if value is None:
         return "auto"
-    text = f"{value:.6g}" if isinstance(value, float) else str(value)
+    if isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < _MOST:
+        return format_value(kind, value) if kind and kind != "number" else f"{value:.6g}"
+    text = str(value)
     return text if text.isprintable() else ascii(text)
 
 
 def different_settings(groups: Sequence[Group]) -> list[str]:
-    """Names of what isn't the same in all groups."""
+    """Names of what isn't the same in all groups. What some groups have no value of, as of another scheme's parameters,
+    differs where the others' values do."""
     names = dict.fromkeys(name for group in groups for name in group.settings)
     return [
         name
         for name in names
-        if len({json.dumps(group.settings.get(name, _MISSING), default=str) for group in groups}) > 1
+        if len({json.dumps(group.settings[name], default=str) for group in groups if name in group.settings}) > 1
     ]
 
 

@@ -6,7 +6,7 @@ import csv
 import io
 from collections.abc import Iterator, Sequence
 
-from experiments.compare.groups import Group, beyond_seeds, different_settings, mean_of, text_of
+from experiments.compare.groups import Group, beyond_seeds, different_settings, mean_of, texts_of
 from experiments.define import size_bins
 from experiments.define.tables import Measured, Table
 from experiments.papers import SCENARIOS
@@ -28,11 +28,8 @@ def all_tables(groups: Sequence[Group]) -> list[Table]:
 
 
 def settings(groups: Sequence[Group]) -> Table:
-    rows = [
-        [name, *(text_of(group.settings[name]) if name in group.settings else "–" for group in groups)]
-        for name in different_settings(groups)
-    ]
-    seeds = ["seeds", *(", ".join(str(run.seed) for run in group.runs) for group in groups)]
+    rows = [[name, *texts_of(groups, name)] for name in different_settings(groups)]
+    seeds = ["seeds", *(", ".join(map(str, sorted(run.seed for run in group.runs))) for group in groups)]
     return Table("settings that differ", ["", *(group.name for group in groups)], [*rows, seeds])
 
 

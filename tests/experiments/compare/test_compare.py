@@ -81,6 +81,33 @@ def test_equal_runs_from_two_places_stay_apart() -> None:
     assert one.mean("n") is None, "a mean over the others would be of other seeds"
 
 
+def test_groups_are_named_by_what_they_need() -> None:
+    """Two networks with two schemes: parameters of the schemes aren't differences."""
+    dcqcn: dict[str, Any] = {"R_AI": 40e6, "cnp_interval": 50e-6, "K_max": 200_000}
+    runs = [
+        kept(1, scheme, topology=f"/a/long/way/{network}.txt", xoff_bytes=xoff, **own)
+        for network, xoff in (("clos", 512e3), ("fat", 300e3))
+        for scheme, own in (("dcqcn", dcqcn), ("pcn", {"w_max": 0.5}))
+    ]
+    found = grouped(runs)
+    assert [group.name for group in found] == ["DCQCN, clos", "PCN, clos", "DCQCN, fat", "PCN, fat"]
+    rows = {row[0]: row[1:] for row in tables.settings(found).rows}
+    assert rows.keys() == {"scheme", "topology", "xoff_bytes", "seeds"}
+    assert rows["topology"] == ["clos", "clos", "fat", "fat"]
+    assert rows["xoff_bytes"] == ["512 KB", "512 KB", "300 KB", "300 KB"]
+    found = grouped(
+        [runs[1], *(kept(seed, "dcqcn", **{**dcqcn, "R_AI": rate}) for seed in (3, 2) for rate in (4e7, 8e7))]
+    )
+    assert [group.name for group in found] == ["PCN", "DCQCN, R_AI 40 Mbit/s", "DCQCN, R_AI 80 Mbit/s"]
+    rows = {row[0]: row[1:] for row in tables.settings(found).rows}
+    assert (rows["R_AI"], rows["seeds"]) == (["–", "40 Mbit/s", "80 Mbit/s"], ["1", "2, 3", "2, 3"])
+
+
+def test_files_of_one_stem_keep_their_paths() -> None:
+    found = grouped([kept(1, topology=f"/{place}/net.txt") for place in "ab"])
+    assert [group.name for group in found] == ["PCN, /a/net.txt", "PCN, /b/net.txt"]
+
+
 VALUES = st.lists(st.floats(-1e3, 1e3), min_size=2, max_size=12)
 
 
