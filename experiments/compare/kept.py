@@ -76,13 +76,13 @@ def _of_summary(place: Path, summary: Mapping[str, Any]) -> Kept:
         "commit": summary["provenance"].get("commit", ""),
         "tree": summary["provenance"].get("tree", ""),
     }
-    steady = summary["steady"]
+    steady = summary["steady"] if summary["flows"] else {}
     numbers = {
         **summary["measures"],
         "duration_ms": summary["duration_s"] * 1e3,
         "packets lost": summary["packets"]["lost"],
         "pause_frames": summary["pfc"]["pause"],
-        **{f"steady {name}": steady[name] for name in ("utilisation", "jain", "queue_bytes_mean")},
+        **{f"steady {name}": steady[name] for name in ("utilisation", "jain", "queue_bytes_mean") if steady},
         **{
             f"latency_{name.removesuffix('_s')}_us class {number}": None if value is None else value * 1e6
             for number, one in summary["latency"].items()

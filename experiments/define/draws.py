@@ -25,7 +25,7 @@ def draws(experiment: Experiment, run: Run, plan: Plan) -> str:
         found.append("when receivers' windows begin")
     program = Program.compiled(variant.program) if variant.program else Program.find(scheme.program, native=True)
     if program.draws:
-        found.append(f"random() of the program {program.name}")
+        found.append(f"what the program {program.name.removesuffix('_native')} draws in switches")
     return ", ".join(found) or NOTHING
 
 

@@ -101,8 +101,11 @@ def ratio(above: float | None, below: float | None) -> float | None:
 
 
 def said(value: float | None, unit: str = "", digits: int = 3) -> str:
-    """Formats a number with `digits` significant digits; a dash for None."""
-    return "–" if value is None else f"{value:.{digits}g}{unit and ' '}{unit}"
+    """Formats a number with `digits` significant digits, large ones without an exponent; a dash for None."""
+    if value is None:
+        return "–"
+    text = f"{value:,.0f}" if abs(value) >= 10**digits else f"{value:.{digits}g}"
+    return f"{text}{unit and ' '}{unit}"
 
 
 def percent(value: float | None) -> str:

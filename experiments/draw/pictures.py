@@ -268,12 +268,12 @@ def _set_x(axes: Axes, chart: Chart, view: View | None) -> None:
         axes.set_xlim(view.start, view.end)
         axes.xaxis.set_minor_locator(AutoMinorLocator())
     if chart.log_x:
-        axes.set_xscale("log", base=2)
         ticks = sorted({x for line in chart.lines for x in line.x})
+        axes.set_xscale("log", base=2 if len(ticks) <= _TICKS else 10)
         if len(ticks) <= _TICKS:
             axes.set_xticks(ticks, [f"{tick:g}" for tick in ticks], minor=False)
         else:
-            axes.xaxis.set_major_formatter(FuncFormatter(lambda x, _: f"{x:.2g}" if x < 1 else f"{x:g}"))
+            axes.xaxis.set_major_formatter(FuncFormatter(lambda x, _: f"{x:g}"))
         axes.minorticks_off()
     names = chart.ticks or chart.bars
     if names:

@@ -142,7 +142,8 @@ def show_checks(title: str, rows: list[dict[str, Any]], console: Console) -> Non
     if not rows:
         return
     checks = RichTable(title=title, title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False)
-    for heading in ("claim", "what", "paper", "theory", "measured", "unit", "verdict"):
+    claimed = any(row["claim"] for row in rows)
+    for heading in (*["claim"] * claimed, "what", "paper", "theory", "measured", "unit", "verdict"):
         checks.add_column(
             heading,
             justify="right" if heading in ("paper", "theory", "measured") else "left",
@@ -155,7 +156,8 @@ def show_checks(title: str, rows: list[dict[str, Any]], console: Console) -> Non
         values = (number(value) for value in (check.paper, check.theory, check.measured))
         style = _STYLES[check.verdict]
         known = ", known" if check.explained else ""
-        checks.add_row(check.claim, check.what, *values, check.unit, f"[{style}]{check.verdict}[/{style}]{known}")
+        first = [check.claim] * claimed
+        checks.add_row(*first, check.what, *values, check.unit, f"[{style}]{check.verdict}[/{style}]{known}")
     console.print(checks)
     for link, claims in why.items():
         found = section(link)

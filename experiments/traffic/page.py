@@ -18,6 +18,7 @@ from experiments.define.charts import Chart, Line, View
 from experiments.define.experiment import Headline
 from experiments.define.outcomes import said
 from experiments.traffic import collective, single_flows
+from experiments.traffic.by_size import size_text
 from experiments.traffic.flows import (
     ALL,
     ended,
@@ -164,12 +165,13 @@ def _unfinished(found: Mapping[str, float | None], size: str) -> str:
 def about(plan: Plan) -> list[tuple[str, str]]:
     topology, specs = plan.topology, plan.topology.flows
     size = sum(flow.size_bytes or 0 for flow in specs) / len(specs)
-    last = format_value("time", max(flow.start_s for flow in specs))
+    last_s = max(flow.start_s for flow in specs)
+    when = f"within {format_value('time', last_s)}" if last_s else "at once"
     return [
         (
             "topology",
             f"{topology.name}: {len(topology.hosts)} hosts, {len(topology.switches)} switches. {len(specs):,} flows of "
-            f"{size / 1e3:.3g} KB on average start within {last}; the run "
+            f"{size_text(size)} on average, {len(specs) / len(topology.hosts):.3g} a host, start {when}; the run "
             + (
                 "ends when all have arrived."
                 if plan.until_complete

@@ -95,7 +95,7 @@ def _chart(
     first = f", the first {_MOST} of {len(found):,}" if len(found) > _MOST else ""
     return Chart(
         name=name,
-        title=title,
+        title=title + first,
         what=f"{title.lower()} over time{first}",
         x_label=charts.TIME,
         y_label=label,

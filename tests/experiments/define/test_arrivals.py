@@ -117,7 +117,7 @@ def test_in_casts_come_at_their_period() -> None:
 
 def test_in_casts_alone_need_an_end() -> None:
     traffic = Traffic(parse_spec("star", incast="2"))
-    with pytest.raises(ExperimentError, match="in-casts alone need an end: give --set duration=10ms"):
+    with pytest.raises(ExperimentError, match="in-casts alone need an end: give --set span=10ms"):
         traffic.plan("pcn", 1, {"count": 0})
     plan = traffic.plan("pcn", 1, {"count": 0, "duration": 1e-2, "incast_period": 2e-3})
     assert [flow.start_s for flow in plan.topology.flows] == pytest.approx(

@@ -53,7 +53,7 @@ def test_flow_file_leaves_the_seed_what_scheme_and_program_draw(tmp_path: Path) 
     assert found == {
         "pcn": "when receivers' windows begin",
         "pfc": NOTHING,
-        "dcqcn": "random() of the program dcqcn_native",
+        "dcqcn": "what the program dcqcn draws in switches",
     }
     drawn = Traffic(TrafficSpec("compact"))
     assert draws(drawn, Run({}, "pfc"), drawn.plan("pfc", 1, {"count": 5})) == DRAWN_FLOWS
