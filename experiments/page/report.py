@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import functools
 import json
-import math
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,15 +16,13 @@ from controller.texts import marks_text
 from experiments.data.failures import Failures
 from experiments.data.parameters import format_value
 from experiments.data.recording import FlowRecord
-from experiments.data.series_math import Array
-from experiments.define.charts import PALE_OPACITY, PALE_WIDTH, Chart, Line, View, shown
 from experiments.define.checks import Check
-from experiments.define.experiment import RunPage
-from experiments.define.looks import LOOKS, label
-from experiments.define.tables import Measured, Table
+from experiments.define.looks import label
+from experiments.define.tables import Table
 from experiments.draw.palette import DARK, LIGHT, palette_name
 from experiments.draw.topology_drawing import topology_svg
-from experiments.results import agreement, replay
+from experiments.page import plots
+from experiments.results import replay
 from experiments.results.documents import html, section
 from experiments.results.judged_run import Result, by_scheme
 from experiments.results.summary import goodput_bps
@@ -42,8 +38,6 @@ _MOST_NAMES = 4
 """Hosts of a group of flows that are all named."""
 _MOST_CABLES = 2000
 """Lines between switches in the picture of a network."""
-TOGETHER = "slowdown_by_size"
-"""The name of the charts that have lines of all runs."""
 _TEMPLATES = Path(__file__).parent / "templates"
 _FLOW_COLUMNS = (
     ("goodput", "goodput of a flow, mean"),
@@ -89,20 +83,20 @@ def render(
     `compared` are the checks across them. `failures` names what is missing (default: the one run's).
     `pictures`: whether there are PNG and SVG files of the charts beside it."""
     first = results[0]
-    charts = [first_chart for first_chart, *_ in _drawn(results)]
+    charts = [first_chart for first_chart, *_ in plots.drawn(results)]
     page = {
         "title": first.experiment.title,
         "source": first.experiment.source,
         "clock_text": _clock_text(results),
         "script": script("known.js", "report.js"),
-        "data": Markup(json.dumps(_data(results), separators=(",", ":"), allow_nan=False).replace("<", "\\u003c")),
+        "data": Markup(json.dumps(plots.data(results), separators=(",", ":"), allow_nan=False).replace("<", "\\u003c")),
         "views": [view.title for view in charts[0].views] if charts else [],
         "replayed": replay.times(first).size > 1,
         "load_steps": [(f"{below:.0%} to {most:.0%}", one) for below, (most, one) in _load_steps()],
         "tables": _tables(results),
-        "about": _by_place(first.failures.attempt("text", lambda: _page(first).about(first.plan)) or []),
+        "about": _by_place(first.failures.attempt("text", lambda: plots.page_of(first).about(first.plan)) or []),
         "charts": [{"name": chart.name, "title": chart.title, "what": chart.what} for chart in charts],
-        "together": [chart.title for chart in together(results)],
+        "together": [chart.title for chart in plots.together(results)],
         "runs": [_run(result, results, pictures) for result in results],
         "panels": [_panel_text(runs) for runs in by_scheme(results)],
         "headlines": first.failures.attempt("headlines", lambda: _headlines(results)) or [],
@@ -113,13 +107,6 @@ def render(
     }
     missing = (first.failures if failures is None else failures).lines()  # at last: some are of the above
     return environment().get_template("report.html.j2").render(page, missing=missing)
-
-
-def _drawn(results: Sequence[Result]) -> list[tuple[Chart, ...]]:
-    """The charts that all runs have: of each one a scheme."""
-    panels = [agreement.charts(runs) for runs in by_scheme(results)]
-    common = set.intersection(*({chart.name for chart in charts} for charts in panels))
-    return list(zip(*([chart for chart in charts if chart.name in common] for charts in panels), strict=True))
 
 
 def scheme_title(scheme: str) -> str:
@@ -195,7 +182,7 @@ def _picture(result: Result) -> str:
     plan, load = result.plan, utilisation(result)
     replayed = replay.times(result).size > 1
     queues = plan.sampling.queues if replayed else ()
-    drawn = topology_svg(plan.topology, plan.bottleneck, queues, load) if _page(result).replay else ""
+    drawn = topology_svg(plan.topology, plan.bottleneck, queues, load) if plots.page_of(result).replay else ""
     return drawn or svg(plan.topology, load, _MOST_CABLES)
 
 
@@ -210,12 +197,7 @@ def _panel_text(runs: Sequence[Result]) -> dict[str, Any]:
 
 
 def _story(result: Result) -> list[tuple[str, str]]:
-    return _page(result).story(result.plan, result.recording, result.steady)
-
-
-def _page(result: Result) -> RunPage:
-    assert result.experiment.page is not None
-    return result.experiment.page
+    return plots.page_of(result).story(result.plan, result.recording, result.steady)
 
 
 def _load_steps() -> list[tuple[float, tuple[float, str]]]:
@@ -224,19 +206,8 @@ def _load_steps() -> list[tuple[float, tuple[float, str]]]:
 
 def _tables(results: Sequence[Result]) -> list[Table]:
     """What becomes of many flows."""
-    made = _page(results[0]).tables
-    return (results[0].failures.attempt("tables", lambda: made(_measured(results))) or []) if made else []
-
-
-def together(results: Sequence[Result]) -> list[Chart]:
-    """Charts that have lines of all runs."""
-    made = _page(results[0]).together
-    return (results[0].failures.attempt(f"{TOGETHER}.png", lambda: made(_measured(results))) or []) if made else []
-
-
-def _measured(results: Sequence[Result]) -> dict[str, Measured]:
-    """By name: several runs of one scheme have the folder beside its name."""
-    return {(one.folder or one.plan.scheme): Measured(one.outcome.numbers, one.outcome.curves) for one in results}
+    made = plots.page_of(results[0]).tables
+    return (results[0].failures.attempt("tables", lambda: made(plots.measured(results))) or []) if made else []
 
 
 def _headlines(results: Sequence[Result]) -> list[dict[str, Any]]:
@@ -247,7 +218,7 @@ def _headlines(results: Sequence[Result]) -> list[dict[str, Any]]:
         sent = sum(flow.sent_packets for flow in result.recording.flows)
         judged = [check for check in result.checks if check.verdict != "not comparable"]
         met = sum(check.verdict == "met" for check in judged)
-        own = _page(result).headlines(result.plan, result.recording, result.steady)
+        own = plots.page_of(result).headlines(result.plan, result.recording, result.steady)
         columns.append(
             [
                 *((line.what, line.value, line.beside) for line in own),
@@ -362,60 +333,3 @@ def _flow_control(topology: Topology) -> str:
 
 def _us(seconds: float | None) -> str:
     return "–" if seconds is None else f"{seconds * 1e6:.4g} us"
-
-
-def _data(results: Sequence[Result]) -> dict[str, Any]:
-    """What the page's script draws."""
-    drawn = _drawn(results)
-    charts = {panels[0].name: _chart(panels, shown(panels)) for panels in drawn}
-    if beside := [_named(chart, len(drawn[0][0].views) if drawn else 1) for chart in together(results)]:
-        charts[TOGETHER] = _chart(beside, [chart.lines for chart in beside])
-    return {"charts": charts, "replay": replay.data(results)}
-
-
-def _chart(panels: Sequence[Chart], lines: Sequence[Sequence[Line]]) -> dict[str, Any]:
-    return {
-        "x": panels[0].x_label,
-        "y": panels[0].y_label,
-        "overTime": panels[0].over_time,
-        "ticks": list(panels[0].ticks),
-        "panels": [_panel(chart, own) for chart, own in zip(panels, lines, strict=True)],
-    }
-
-
-def _named(chart: Chart, views: int) -> Chart:
-    """A chart over named x with as many views as the page's others, and with colours."""
-    whole = View("", -0.3, max(len(chart.ticks), 1) - 0.7)
-    lines = [
-        replace(line, colour=LOOKS[line.scheme].colour if line.scheme in LOOKS else f"flow{number}")
-        for number, line in enumerate(chart.lines)
-    ]
-    return replace(chart, views=(whole,) * views, lines=lines)
-
-
-def _panel(chart: Chart, lines: Sequence[Line]) -> dict[str, Any]:
-    return {
-        "views": [[view.start, view.end, view.top] for view in chart.views],
-        "lines": [_line(line) for line in lines],
-        "bands": [[band.label, band.start, band.end] for band in chart.bands],
-        "marks": [[mark.label, mark.x] for mark in chart.marks],
-        "empty": chart.empty,
-    }
-
-
-def _line(line: Line) -> dict[str, Any]:
-    return {
-        "label": line.label,
-        "colour": palette_name(line.colour),
-        "steps": line.shape == "steps",
-        "stroke": line.stroke,
-        "width": line.width * (PALE_WIDTH if line.pale else 1),
-        "opacity": PALE_OPACITY if line.pale else 1,
-        "x": _numbers(line.x, 4),
-        "y": _numbers(line.y, 4),
-    }
-
-
-def _numbers(values: Array, digits: int) -> list[float | None]:
-    """Digits after the point to which values are rounded: 0.1 us, and less than a line's width."""
-    return [None if math.isnan(value) else round(float(value), digits) for value in values]

@@ -13,7 +13,7 @@ from experiments.data.failures import Failures
 from experiments.define.charts import Chart
 from experiments.define.checks import Check
 from experiments.define.outcomes import Outcomes
-from experiments.page import report
+from experiments.page import plots, report
 from experiments.results import agreement, summary
 from experiments.results.atomic_folder import COMPARISON, SERIES, SUMMARY, has_numbers, whole
 from experiments.results.export import EXPORTS
@@ -106,8 +106,8 @@ def _draw(charts: Iterable[Chart], directory: Path, failures: Failures) -> None:
 
 def _draw_together(results: Sequence[Result], directory: Path, failures: Failures) -> None:
     """The charts that have lines of all runs."""
-    if charts := report.together(results):
-        _write_pictures(report.TOGETHER, charts, directory, failures)
+    if charts := plots.together(results):
+        _write_pictures(plots.TOGETHER, charts, directory, failures)
 
 
 def _write_pictures(name: str, charts: Sequence[Chart], directory: Path, failures: Failures) -> None:

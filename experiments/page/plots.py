@@ -1,0 +1,100 @@
+"""What the page's script draws: the charts of each run, those that have lines of all runs, and what is replayed."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from experiments.data.series_math import Array
+from experiments.define.charts import PALE_OPACITY, PALE_WIDTH, Chart, Line, View, shown
+from experiments.define.experiment import RunPage
+from experiments.define.looks import LOOKS
+from experiments.define.tables import Measured
+from experiments.draw.palette import palette_name
+from experiments.results import agreement, replay
+from experiments.results.judged_run import Result, by_scheme
+
+TOGETHER = "slowdown_by_size"
+"""The name of the charts that have lines of all runs."""
+
+
+def drawn(results: Sequence[Result]) -> list[tuple[Chart, ...]]:
+    """The charts that all runs have: of each one a scheme."""
+    panels = [agreement.charts(runs) for runs in by_scheme(results)]
+    common = set.intersection(*({chart.name for chart in charts} for charts in panels))
+    return list(zip(*([chart for chart in charts if chart.name in common] for charts in panels), strict=True))
+
+
+def page_of(result: Result) -> RunPage:
+    assert result.experiment.page is not None
+    return result.experiment.page
+
+
+def together(results: Sequence[Result]) -> list[Chart]:
+    """Charts that have lines of all runs."""
+    made = page_of(results[0]).together
+    return (results[0].failures.attempt(f"{TOGETHER}.png", lambda: made(measured(results))) or []) if made else []
+
+
+def measured(results: Sequence[Result]) -> dict[str, Measured]:
+    """By name: several runs of one scheme have the folder beside its name."""
+    return {(one.folder or one.plan.scheme): Measured(one.outcome.numbers, one.outcome.curves) for one in results}
+
+
+def data(results: Sequence[Result]) -> dict[str, Any]:
+    """What the page's script draws."""
+    common = drawn(results)
+    charts = {panels[0].name: _chart(panels, shown(panels)) for panels in common}
+    if beside := [_named(chart, len(common[0][0].views) if common else 1) for chart in together(results)]:
+        charts[TOGETHER] = _chart(beside, [chart.lines for chart in beside])
+    return {"charts": charts, "replay": replay.data(results)}
+
+
+def _chart(panels: Sequence[Chart], lines: Sequence[Sequence[Line]]) -> dict[str, Any]:
+    return {
+        "x": panels[0].x_label,
+        "y": panels[0].y_label,
+        "overTime": panels[0].over_time,
+        "ticks": list(panels[0].ticks),
+        "panels": [_panel(chart, own) for chart, own in zip(panels, lines, strict=True)],
+    }
+
+
+def _named(chart: Chart, views: int) -> Chart:
+    """A chart over named x with as many views as the page's others, and with colours."""
+    whole = View("", -0.3, max(len(chart.ticks), 1) - 0.7)
+    lines = [
+        replace(line, colour=LOOKS[line.scheme].colour if line.scheme in LOOKS else f"flow{number}")
+        for number, line in enumerate(chart.lines)
+    ]
+    return replace(chart, views=(whole,) * views, lines=lines)
+
+
+def _panel(chart: Chart, lines: Sequence[Line]) -> dict[str, Any]:
+    return {
+        "views": [[view.start, view.end, view.top] for view in chart.views],
+        "lines": [_line(line) for line in lines],
+        "bands": [[band.label, band.start, band.end] for band in chart.bands],
+        "marks": [[mark.label, mark.x] for mark in chart.marks],
+        "empty": chart.empty,
+    }
+
+
+def _line(line: Line) -> dict[str, Any]:
+    return {
+        "label": line.label,
+        "colour": palette_name(line.colour),
+        "steps": line.shape == "steps",
+        "stroke": line.stroke,
+        "width": line.width * (PALE_WIDTH if line.pale else 1),
+        "opacity": PALE_OPACITY if line.pale else 1,
+        "x": _numbers(line.x, 4),
+        "y": _numbers(line.y, 4),
+    }
+
+
+def _numbers(values: Array, digits: int) -> list[float | None]:
+    """Digits after the point to which values are rounded: 0.1 us, and less than a line's width."""
+    return [None if math.isnan(value) else round(float(value), digits) for value in values]
