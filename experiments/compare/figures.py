@@ -42,6 +42,6 @@ def _completion(groups: Sequence[Group]) -> Iterator[Chart]:
 
 def _over_time(groups: Sequence[Group]) -> Iterator[Chart]:
     for name, title, unit in ((QUEUE, "Largest queue", "KB"), (PAUSE, "PAUSE", "frames a ms")):
-        lines = [line for line in _lines(groups, name) if line.y.any()]
-        if lines:
+        lines = _lines(groups, name)
+        if any(line.y.any() for line in lines):
             yield Chart(title, "Time (ms)", f"{title} ({unit})", lines)

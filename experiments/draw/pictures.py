@@ -37,6 +37,8 @@ _TOGETHER = 8
 below."""
 _OF_VIEWS = 4
 """Names a row above a run's chart."""
+_HANDLE_IN, _LETTER_IN = 0.55, 0.075
+"""Width of a legend's sample with its distances, and of a letter."""
 _SEEDS = "points and bars: means over the seeds, with standard errors; dots: each seed"
 _MARKS = ("P", "<", ">", "h", "*", "d", "p")
 
@@ -126,7 +128,9 @@ def _name(figure: Figure, drawn: Sequence[Axes], charts: Sequence[Chart], theme:
     one_level = len({chart.level_text for chart in charts if chart.level_text}) <= 1
     same = len(together) <= _TOGETHER and one_level and all(len(found) == 1 for found in looks_of.values())
     if charts[0].views or same:
-        _legend(figure, together, theme, _OF_VIEWS if charts[0].views else _TOGETHER, loc="outside upper left")
+        room = figure.get_figwidth() / (_HANDLE_IN + _LETTER_IN * max(map(len, together), default=0))
+        most = _OF_VIEWS if charts[0].views else _TOGETHER
+        _legend(figure, together, theme, max(1, min(most, int(room))), loc="outside upper left")
         return
     for axes, own in zip(drawn, named, strict=True):
         _legend(axes, own, theme, 2, loc="upper left", bbox_to_anchor=(-0.02, -0.17))

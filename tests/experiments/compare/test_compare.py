@@ -8,6 +8,7 @@ import json
 import math
 import shutil
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -18,12 +19,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
 
-from experiments.compare import groups, tables
+from experiments.compare import figures, groups, tables
 from experiments.compare.groups import Group, beyond_seeds, grouped
 from experiments.compare.kept import Kept, read
 from experiments.compare.write import render, write
 from experiments.data.errors import ExperimentError
 from experiments.page.terminal import show_table
+from experiments.results.over_time import PAUSE, QUEUE
 from experiments.sweep.parameter_sweep import Mean
 from pcn.cli import run as pcn
 
@@ -294,3 +296,20 @@ def test_names_with_markup_are_shown_as_they_are(tmp_path: Path) -> None:
     names = write(found, tmp_path / "out")
     assert {"slowdown.pdf", "comparison.html"} <= set(names)
     assert "<i>" not in (tmp_path / "out/comparison.html").read_text().split("<body>")[1]
+
+
+def test_curves_over_time_have_one_colour_in_all_pictures() -> None:
+    """A run that sends no PAUSE has its line all the same; where none sends any, there is no chart."""
+    still, busy = ([0.0, 1.0], [0.0, 0.0]), ([0.0, 1.0], [5.0, 7.0])
+    runs = [
+        replace(kept(1, scheme, load=load), curves={QUEUE: busy, PAUSE: pause})
+        for scheme, load, pause in (("pcn", 0.3, still), ("pcn", 0.6, busy))
+    ]
+    queue, pause = figures.figures(grouped(runs))["over_time"]
+    assert (
+        [line.label for line in queue.lines]
+        == [line.label for line in pause.lines]
+        == ["PCN, load 0.3", "PCN, load 0.6"]
+    )
+    (alone,) = figures.figures(grouped(runs[:1]))["over_time"]
+    assert alone.title == "Largest queue"

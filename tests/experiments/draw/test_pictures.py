@@ -46,6 +46,25 @@ def test_legends_lie_on_no_curve(same: bool) -> None:
         assert not legend.get_window_extent().overlaps(axes.get_window_extent())
 
 
+@pytest.mark.parametrize(
+    "names",
+    [
+        ["a"],
+        ["DCQCN, topology", "PCN, topology", "DCQCN, fat40", "PCN, fat40"],
+        ["DCQCN, fat-tree, load 0.5, K_min 400 KB"] * 3,
+    ],
+)
+@pytest.mark.parametrize("panels", [1, 3])
+def test_legend_above_all_charts_is_as_wide_as_the_picture_at_most(names: list[str], panels: int) -> None:
+    lines = [curve(f"{name}{number}", [1, 2], [1, 2]) for number, name in enumerate(names)]
+    figure = draw([Chart(str(number), "x", "y", lines) for number in range(panels)])
+    figure.draw_without_rendering()
+    (legend,) = figure.legends
+    box = legend.get_window_extent()
+    assert box.x0 >= 0
+    assert box.x1 <= figure.bbox.width
+
+
 def test_axis_has_room_above_the_highest_value_or_states_the_cut() -> None:
     lines = [curve("one", [0.0, 1.0], [35.7, 3.0], points=True, seeds=[[30.0, 41.4], [2.0, 4.0]])]
     free, cut = draw([Chart("free", "x", "y", lines), Chart("cut", "x", "y", lines, top=15)]).axes
