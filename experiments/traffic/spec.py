@@ -157,7 +157,7 @@ def draw(
     equal arguments, whatever the scheme. Raises ExperimentError for a host that the topology hasn't."""
     hosts = [host.name for host in topology.hosts]
     if of.flows:
-        made = read_flows(Path(of.flows))
+        made = read_flows(Path(of.flows), len(hosts))
         known = set(hosts)
         by_ip = {host.ip: host.name for host in topology.hosts}
         made = [_named(flow, known, by_ip) for flow in made]

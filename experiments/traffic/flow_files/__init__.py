@@ -22,10 +22,10 @@ _TRIED = (PARQUET, CAPTURE, CM, HPCC)
 """In this order: those that aren't text first, since the others read it. What is none of them is CSV."""
 
 
-def read_flows(path: Path) -> list[FlowSpec]:
-    """The flows of a file, whose format its content decides. Raises ExperimentError that names the file, and the line
-    where one is at fault."""
-    file = FlowFile(path)
+def read_flows(path: Path, hosts: int | None = None) -> list[FlowSpec]:
+    """The flows of a file, whose format its content decides. `hosts`: how many the topology has. Raises ExperimentError
+    that names the file, and the line where one is at fault."""
+    file = FlowFile(path, hosts)
     made: list[FlowSpec] = []
     try:
         form = next((one for one in _TRIED if one.recognises(file)), CSV)

@@ -26,6 +26,8 @@ class FlowFile:
     """A file of flows, of text or not."""
 
     path: Path
+    hosts: int | None = None
+    """Of the topology, for formats that count them; None: it isn't known yet."""
 
     @cached_property
     def head(self) -> bytes:

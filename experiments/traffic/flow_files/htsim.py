@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
@@ -16,6 +17,9 @@ from topologies.model import FlowSpec
 _DONE = ("send_done_trigger", "recv_done_trigger")
 _WORDS = ("start", "size", "id", "prio", "trigger", *_DONE)
 _KINDS = ("oneshot", "multishot", "barrier")
+_COUNTS = ("Nodes", "Connections", "Triggers")
+_NO_ID, _MOST_IDS = -1, 2**24
+"""Of a connection that has none; packets carry 24 bits."""
 
 
 @dataclass
@@ -26,7 +30,7 @@ class _Trigger:
     kind: str = ""
     count: int = 0
     by: list[int] = field(default_factory=list)
-    """Flows whose end activates it."""
+    """Places of the flows whose end activates it."""
     starts: int = 0
     """How many flows it starts."""
 
@@ -37,6 +41,10 @@ class _Matrix:
     triggers: dict[str, _Trigger] = field(default_factory=dict)
     flows: list[tuple[FlowSpec, str]] = field(default_factory=list)
     """Each with the trigger that starts it, or empty."""
+    ids: dict[int, int] = field(default_factory=dict)
+    """Lines of the ids that the file gives."""
+    counts: dict[str, Line] = field(default_factory=dict)
+    """The file's own counts, by their words."""
 
     def trigger(self, line: Line, name: str) -> _Trigger:
         if not (name.isascii() and name.isdigit() and int(name[:20]) > 0):
@@ -74,22 +82,54 @@ class _Matrix:
             size = int(quantity("count", words["size"]))
         except ValueError as error:
             raise self.source.error(line.number, str(error)) from None
-        flow = checked(self.source, line.number, FlowSpec(len(self.flows), f"h{ends[1]}", f"h{ends[2]}", start_s, size))
+        own = self._id(line, words["id"]) if "id" in words else _NO_ID
+        flow = checked(self.source, line.number, FlowSpec(own, f"h{ends[1]}", f"h{ends[2]}", start_s, size))
         for word in _DONE:
             if word in words:
-                self.trigger(line, words[word]).by.append(flow.id)
+                self.trigger(line, words[word]).by.append(len(self.flows))
         started_by = words.get("trigger", "")
         if started_by:
             self.trigger(line, started_by).starts += 1
         self.flows.append((flow, started_by))
 
+    def _id(self, line: Line, text: str) -> int:
+        if not (text.isascii() and text.isdigit() and 0 < int(text[:20]) < _MOST_IDS):
+            raise self.source.error(line.number, f"id {text!r}: a number from 1 to {_MOST_IDS - 1:,} is needed")
+        number = int(text)
+        if number in self.ids:
+            raise self.source.error(line.number, f"id {number} stands in line {self.ids[number]} already")
+        self.ids[number] = line.number
+        return number
+
+    def add_count(self, line: Line) -> None:
+        word, *values = line.words
+        if len(values) != 1 or not (values[0].isascii() and values[0].isdigit() and len(values[0]) < 10):
+            raise self.source.error(line.number, f"{' '.join(line.words)[:40]!r}: write it like {word} 16")
+        self.counts[word] = line
+
+    def check_counts(self, hosts: int | None) -> None:
+        """`hosts`: of the topology. Raises FormatError where a count isn't what is there, as htsim stops."""
+        defined = sum(bool(one.kind) for one in self.triggers.values())
+        there = {"Nodes": hosts, "Connections": len(self.flows), "Triggers": defined}
+        for word, line in self.counts.items():
+            count, found = int(line.words[1]), there[word]
+            if found is not None and count != found:
+                has = f"the topology has {found} hosts" if word == "Nodes" else f"the file has {found}"
+                raise self.source.error(line.number, f"{word} {count}, but {has}: htsim refuses that, too")
+
     def connected(self) -> Iterator[FlowSpec]:
-        """Yields the flows, each behind those whose ends start it."""
+        """Yields the flows, each behind those whose ends start it. A connection without an id has the next free one,
+        from 0."""
+        free = (number for number in itertools.count() if number not in self.ids)
+        self.flows = [
+            (flow if flow.id != _NO_ID else replace(flow, id=next(free)), started_by) for flow, started_by in self.flows
+        ]
         for name, trigger in self.triggers.items():
             if why := _fault(trigger):
                 raise self.source.error(trigger.line, f"trigger {name}: {why}")
         for flow, started_by in self.flows:
-            yield replace(flow, after=tuple(dict.fromkeys(self.triggers[started_by].by))) if started_by else flow
+            by = (self.flows[place][0].id for place in self.triggers[started_by].by) if started_by else ()
+            yield replace(flow, after=tuple(dict.fromkeys(by))) if started_by else flow
 
 
 def _fault(trigger: _Trigger) -> str:
@@ -119,15 +159,16 @@ def _read(file: FlowFile) -> Iterator[FlowSpec]:
     made = _Matrix(file.text)
     for line in file.text.lines("#"):
         first = line.words[0]
-        if first in ("Nodes", "Connections", "Triggers"):
-            continue
-        if first == "trigger":
+        if first in _COUNTS:
+            made.add_count(line)
+        elif first == "trigger":
             made.add_trigger(line)
         elif first in ("Failures", "failure"):
             if line.words[1:] != ["0"]:
                 raise file.text.error(line.number, f"{first}: links don't fail here")
         else:
             made.add_flow(line)
+    made.check_counts(file.hosts)
     yield from made.connected()
 
 
@@ -141,11 +182,13 @@ CM = FlowFormat(
     recognises=_recognises,
     read=_read,
     fields={
-        "`Nodes`, `Connections`, `Triggers`": "left out",
+        "`Nodes`": "as many as the topology's hosts; a file without this line fits larger topologies, too",
+        "`Connections`, `Triggers`": "as many as the file has; another count is refused, as there: the file may be cut",
         "`SRC->DST`": "the hosts `h0`, `h13`, as the reader of .topo names them",
         "`start`": "in ps",
         "`size`": "payload in bytes",
-        "`id`, `prio`": "left out",
+        "`id`": "the flow's number, from 1; without it the next free one, from 0",
+        "`prio`": "left out",
         "`trigger`": "the flow starts when the one that activates the trigger, or all of a barrier, have arrived whole",
         "`send_done_trigger`, `recv_done_trigger`": "both are activated by the arrival of the last byte; there the "
         "former by the last acknowledgement",

@@ -61,7 +61,7 @@ def test_live_run_refuses_flows_after_others(tmp_path: Path, capsys: pytest.Capt
     assert "flow 1 starts after others: in virtual time alone; give --clock virtual" in capsys.readouterr().err
 
 
-CM = "Nodes 4\nConnections 3\n"
+CM = "Nodes 4\n\n"
 
 
 @pytest.mark.parametrize(
@@ -69,9 +69,9 @@ CM = "Nodes 4\nConnections 3\n"
     [
         (
             "0->1 id 1 start 0 size 9 send_done_trigger 1\n0->2 id 2 trigger 1 size 9\ntrigger id 1 oneshot\n",
-            [(), (0,)],
+            [(), (1,)],
         ),
-        ("trigger id 7 oneshot\n0->2 id 2 trigger 7 size 9\n0->1 start 0 size 9 recv_done_trigger 7\n", [(1,), ()]),
+        ("trigger id 7 oneshot\n0->2 id 2 trigger 7 size 9\n0->1 start 0 size 9 recv_done_trigger 7\n", [(0,), ()]),
         (
             "0->1 start 0 size 9 send_done_trigger 1\n1->2 start 5 size 9 recv_done_trigger 1\n"
             "2->3 trigger 1 size 9\n3->0 trigger 1 size 9\ntrigger id 1 barrier count 2\n",
@@ -82,6 +82,22 @@ CM = "Nodes 4\nConnections 3\n"
 )
 def test_triggers_of_htsim_become_flows_after_others(tmp_path: Path, text: str, after: list[tuple[int, ...]]) -> None:
     assert [flow.after for flow in read_flows(written(tmp_path, CM + text))] == after
+
+
+def test_matrix_keeps_its_ids_and_fills_free_ones(tmp_path: Path) -> None:
+    text = f"{CM}0->1 id 3 start 0 size 9\n1->2 start 0 size 9\n2->3 id 1 start 0 size 9\n3->0 start 1 size 9\n"
+    assert [flow.id for flow in read_flows(written(tmp_path, text))] == [3, 0, 1, 2]
+
+
+@pytest.mark.parametrize("count", [3, 5])
+def test_matrix_of_other_hosts_than_the_topology_s_is_refused(tmp_path: Path, count: int) -> None:
+    topology = written(tmp_path, "5 1 4\n4\n" + "".join(f"{host} 4 10Gbps 1us 0\n" for host in range(4)), "net.txt")
+    path = written(tmp_path, f"Nodes {count}\n0->1 start 0 size 9\n")
+    traffic = Traffic(parse_spec(str(topology), flows=str(path)))
+    with pytest.raises(ExperimentError, match=f"flows:1: Nodes {count}, but the topology has 4 hosts: htsim"):
+        traffic.plan("pcn", 1, {})
+    path.write_text("Nodes 4\n0->1 start 0 size 9\n")
+    assert len(Traffic(parse_spec(str(topology), flows=str(path))).plan("pcn", 1, {}).topology.flows) == 1
 
 
 @pytest.mark.parametrize(
@@ -103,6 +119,12 @@ def test_triggers_of_htsim_become_flows_after_others(tmp_path: Path, text: str, 
             ":6: trigger 1: a oneshot, which 2 connections activate",
         ),
         (CM + "0->1 start 0 size 9 send_done_trigger 1\ntrigger id 1 barrier count 2\n", ":4: trigger 1: a barrier of"),
+        (CM + "Connections 2\n0->1 start 0 size 9\n", ":3: Connections 2, but the file has 1: htsim refuses"),
+        (CM + "Triggers 1\n0->1 start 0 size 9\n", ":3: Triggers 1, but the file has 0: htsim refuses"),
+        ("Connections\n0->1 start 0 size 9\n", ":1: 'Connections': write it like Connections 16"),
+        (CM + "0->1 start 0 size 9 id 0\n", ":3: id '0': a number from 1 to 16,777,215"),
+        (CM + "0->1 start 0 size 9 id 7\n0->1 start 5 size 9 id 7\n", ":4: id 7 stands in line 3 already"),
+        (CM + "0->1 id 9 trigger 1 size 9 send_done_trigger 1\ntrigger id 1 oneshot\n", "flow 9 waits for itself"),
         (CM + "trigger id 1 barrier\n", ":3: count '': a barrier has the number"),
         (CM + "trigger id 1\n", ":3: a trigger is: trigger id N oneshot"),
         (CM + "trigger id 0 oneshot\n", ":3: trigger '0': a number from 1"),

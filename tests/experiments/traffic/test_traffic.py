@@ -176,7 +176,7 @@ def test_flows_of_hpcc_start_with_the_first(tmp_path: Path) -> None:
 def test_flows_of_htsim_start_in_picoseconds(tmp_path: Path) -> None:
     path = tmp_path / "incast.cm"
     path.write_text("Nodes 16\nConnections 2\nTriggers 0\n0->15 start 0 size 2000000\n3->15 id 9 start 5e6 size 100\n")
-    assert read_flows(path) == [FlowSpec(0, "h0", "h15", 0.0, 2_000_000), FlowSpec(1, "h3", "h15", 5e-6, 100)]
+    assert read_flows(path) == [FlowSpec(0, "h0", "h15", 0.0, 2_000_000), FlowSpec(9, "h3", "h15", 5e-6, 100)]
 
 
 CELL = st.one_of(
