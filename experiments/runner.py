@@ -97,6 +97,8 @@ def run(
     pictures = pictures and extras.installed("figures")
     if old := stale(*(find_scheme(plan.scheme).program for plan in plans)):
         progress.note(old)
+    for note in dict.fromkeys(note for plan in plans for note in plan.notes):
+        progress.note(note)
     with result_directory(place) as work:
         results: list[Result] = []
         for folder in runs:
@@ -107,8 +109,8 @@ def run(
                 progress.stage(f"{folder}, {number} of {len(runs)}")
             live = Live(target, k, own / "logs") if clock == "live" else None
             plan, recording = execute(plan, progress, live=live, folder=own)
-            if old:
-                recording = replace(recording, notes=(*recording.notes, f"Older program: {old}."))
+            notes = [f"Older program: {old}."] * bool(old) + [f"{note[0].upper()}{note[1:]}." for note in plan.notes]
+            recording = replace(recording, notes=(*recording.notes, *notes))
             progress.stage("Figures and report")
             on = target if clock == "live" else DEFAULT_TARGET
             result = judge(made, plan, recording, clock, on, folder, failures, made_by)

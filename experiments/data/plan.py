@@ -89,6 +89,8 @@ class Plan:
     """How often to look for a deadlock, which ends the run; None: only at its end. In virtual time alone."""
     records: Records = field(default_factory=Records)
     """What is recorded on request; in virtual time alone."""
+    notes: tuple[str, ...] = ()
+    """Remarks for whoever starts the run, and for readers of its result."""
 
     @property
     def bottleneck_link(self) -> Link:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from operator import attrgetter
 from typing import Any
@@ -139,12 +139,24 @@ class Traffic(Experiment):
             sampling=Sampling(tuple(busiest), queues_s=every_s, counters_s=every_s, flows_s=every_s),
             until_complete=given_s is None,
             live=LiveLimits(_received_bps(drawn, topology, payload), *_K, _STALL_S),
+            notes=tuple(self._notes(topology, filled)),
         )
+
+    def _notes(self, topology: Topology, filled: Mapping[str, Value]) -> Iterator[str]:
+        """What a reader of the command or the file may not expect."""
+        used = {flow.traffic_class for flow in topology.flows}
+        safe = lossless.classes(str(topology.parameters["lossless_classes"]))
+        if topology.flow_control == lossless.PFC and (lossy := sorted(used - set(safe))):
+            names = f"class{'es' * (len(lossy) > 1)} {', '.join(map(str, lossy))}"
+            wanted = ",".join(map(str, sorted({*safe, *lossy})))
+            yield f"flows of {names} have no PFC and may lose packets; --set lossless_classes={wanted} gives them PFC"
+        if self.spec.flows and filled.get("split_hosts"):
+            yield "hosts are split: a flow of host h2 uses NIC h2-N at each end, N its id modulo the host's links"
 
     def _topology(self, filled: Mapping[str, Value], payload: int) -> Topology:
         names = {one.name for one in _of_topology(self.spec.topology)}
         given: dict[str, Any] = {name: value for name, value in filled.items() if name in names and value is not None}
-        given["mtu_bytes"] = payload + HEADER_BYTES
+        given |= {"mtu_bytes": payload + HEADER_BYTES, **self.spec.texts}
         try:
             return find_topology(self.spec.topology).build(given)
         except TopologyError as error:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import MappingProxyType
@@ -36,7 +36,6 @@ from experiments.define.workloads import (
 )
 from experiments.traffic import collective
 from experiments.traffic.flow_files import MOST_FLOWS, read_flows
-from topologies.errors import nearest
 from topologies.found import find_topology
 from topologies.model import FlowSpec, Topology, TopologyError
 
@@ -55,8 +54,9 @@ _STREAM, _INCAST_STREAM, _RANKS_STREAM = 77, 78, 79
 class TrafficSpec:
     """`topology` is a reference (`find_topology`). `workload` names sizes or a collective operation
     (`define.collectives`), or is a file of sizes (`read_cdf`). `flows`, a file, takes the place of all others.
-    `arrivals` are Poisson's where it is empty. `incast`, a number, adds in-casts of that many senders. Files are known
-    by their contents, too: another content is another experiment."""
+    `arrivals` are Poisson's where it is empty. `incast`, a number, adds in-casts of that many senders. `options`: those
+    of the topology that are texts, as a query; numbers are parameters of runs. Files are known by their contents, too:
+    another content is another experiment."""
 
     topology: str = "dumbbell"
     workload: str = "W2"
@@ -64,7 +64,13 @@ class TrafficSpec:
     flows: str = ""
     arrivals: str = ""
     incast: str = ""
+    options: str = ""
     digest: str = ""
+
+    @property
+    def texts(self) -> dict[str, str]:
+        """Options of the topology that are texts."""
+        return dict(parse_qsl(self.options))
 
     @property
     def collective(self) -> str:
@@ -79,10 +85,26 @@ class TrafficSpec:
         return f"{NAME}?{urlencode(kept)}"
 
 
+def text_options(topology: str) -> set[str]:
+    """Names of a topology's options that are texts, as `lossless_classes`. Raises ExperimentError."""
+    try:
+        found = find_topology(topology or TrafficSpec.topology).options
+    except TopologyError as error:
+        raise ExperimentError(str(error)) from None
+    return {name for name, option in found.items() if option.annotation is str}
+
+
 def parse_spec(
-    topology: str = "", workload: str = "", pattern: str = "", flows: str = "", arrivals: str = "", incast: str = ""
+    topology: str = "",
+    workload: str = "",
+    pattern: str = "",
+    flows: str = "",
+    arrivals: str = "",
+    incast: str = "",
+    options: Mapping[str, str] = MappingProxyType({}),
 ) -> TrafficSpec:
-    """Of what a user gives; the rest is as `TrafficSpec` has it. Raises ExperimentError."""
+    """Of what a user gives; the rest is as `TrafficSpec` has it; `options`: those of `text_options`. Raises
+    ExperimentError."""
     drawn = {"workload": workload, "pattern": pattern, "arrivals": arrivals, "incast": incast}
     if flows and any(drawn.values()):
         others = " and ".join(f"--{name}" for name, value in drawn.items() if value)
@@ -99,7 +121,10 @@ def parse_spec(
         flows,
         "" if arrivals == POISSON else arrivals,
         incast,
+        urlencode(options, safe=","),
     )
+    for name in options:
+        lookup(name, dict.fromkeys(text_options(made.topology)), "text option of the topology")
     lookup(made.pattern, dict.fromkeys(PATTERNS), "pattern")
     lookup(arrivals or POISSON, dict.fromkeys(ARRIVALS), "arrivals")
     if made.arrivals and made.pattern == "incast":
@@ -157,17 +182,7 @@ def draw(
     equal arguments, whatever the scheme. Raises ExperimentError for a host that the topology hasn't."""
     hosts = [host.name for host in topology.hosts]
     if of.flows:
-        made = read_flows(Path(of.flows), len(hosts))
-        known = set(hosts)
-        by_ip = {host.ip: host.name for host in topology.hosts}
-        made = [_named(flow, known, by_ip) for flow in made]
-        for flow in made:
-            for name in (flow.src, flow.dst):
-                if name not in known:
-                    raise ExperimentError(f"{of.flows}: {topology.name} has no host {name!r}; {nearest(name, hosts)}")
-            if flow.src == flow.dst:
-                raise ExperimentError(f"{of.flows}: a flow from {flow.src} to itself")
-        return made
+        return read_flows(Path(of.flows), topology)
     rate_bps = min(topology.link_at(name, 0).rate_bps for name in hosts)
     drawn: list[FlowSpec] = []
     span_s = more.get("span")
@@ -252,13 +267,6 @@ def _incasts(
     if len(starts) * senders > MOST_FLOWS:
         raise ExperimentError(f"{len(starts):,} in-casts of {senders} senders: more than {MOST_FLOWS:,} flows")
     return fan_in_flows(random, starts, senders, size, hosts, INCAST, first_id)
-
-
-def _named(flow: FlowSpec, known: Set[str], by_ip: Mapping[str, str]) -> FlowSpec:
-    """Return the flow with hosts' names in place of addresses, as captures have them."""
-    if flow.src in known and flow.dst in known:
-        return flow
-    return replace(flow, src=by_ip.get(flow.src, flow.src), dst=by_ip.get(flow.dst, flow.dst))
 
 
 def _files(of: TrafficSpec) -> list[Path]:

@@ -125,6 +125,8 @@ def convert(reference: str, out: str, sonic: tuple[str, ...], options: tuple[str
     click.echo(
         f"{path}: {len(built.hosts)} hosts, {len(built.switches)} switches, {len(built.links)} links, as {form.name}"
     )
+    if note := form.written_note(built):
+        click.echo(f"note: {note}", err=True)
 
 
 @topology.command()

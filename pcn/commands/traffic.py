@@ -9,6 +9,7 @@ from typing import Any
 
 import click
 
+from pcn.commands.common import assignments
 from pcn.complete import complete_arrivals, complete_pattern, complete_topology, complete_workload
 
 
@@ -32,15 +33,25 @@ class Traffic:
                 raise click.UsageError(f"{', '.join(given)}: for traffic alone, not for {experiment}")
             return experiment, list(settings)
         from experiments.define.collectives import collective
-        from experiments.traffic.spec import parse_spec
+        from experiments.traffic.spec import parse_spec, text_options
 
         more = [f"load={self.load}"] if self.load else []
         workload = self.workload
         if collective(workload.partition(",")[0]):
             workload, *own = workload.split(",")
             more += own
-        spec = parse_spec(self.topology, workload, self.pattern, self.flows, self.arrivals, self.incast)
-        return spec.reference, [*settings, *more]
+        names = text_options(self.topology)
+        texts = [one for one in settings if one.partition("=")[0] in names]
+        spec = parse_spec(
+            self.topology,
+            workload,
+            self.pattern,
+            self.flows,
+            self.arrivals,
+            self.incast,
+            assignments(texts, "lossless_classes=1,3"),
+        )
+        return spec.reference, [*(one for one in settings if one not in texts), *more]
 
 
 def traffic_options(function: Callable[..., Any]) -> Callable[..., Any]:

@@ -125,6 +125,16 @@ def numbered(topology: Topology) -> dict[str, int]:
     return {name: number for number, name in enumerate(names)}
 
 
+def renumbered(topology: Topology) -> str:
+    """Names a host that flow.txt has by another number than its name's; empty: there is none."""
+    numbers = numbered(topology)
+    others = [host.name for host in topology.hosts if host.name != f"h{numbers[host.name]}"]
+    if not others:
+        return ""
+    other = others[len(others) > 1]  # not node 0, whose number is as good as its name's
+    return f"hosts are numbered anew: {other} is node {numbers[other]}, so files of flows need new numbers"
+
+
 def _recognises(source: Source) -> bool:
     head = next(source.lines(), None)
     return head is not None and len(head.words) in (3, 4) and all(word.isdigit() for word in head.words)
@@ -141,6 +151,7 @@ FORMAT = Format(
     write=write,
     suffix=".txt",
     recognises=_recognises,
+    written_note=renumbered,
     elsewhere=ELSEWHERE,
     fields={
         "first line": "counts of nodes, switches and links; of four numbers, as inet-tub's forks have them, the third "

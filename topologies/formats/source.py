@@ -100,5 +100,7 @@ class Format:
     write: Callable[[Topology], str] | None = None
     suffix: str = ""
     """Of files that are written in it without another word."""
+    written_note: Callable[[Topology], str] = lambda _: ""
+    """What a written file has otherwise than the topology, if that changes how others name its nodes."""
     elsewhere: Mapping[str, str] = field(default_factory=dict)
     """Of names that are options of others, where its files have the values."""

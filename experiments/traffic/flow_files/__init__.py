@@ -10,22 +10,23 @@ from experiments.traffic.flow_files.base import MOST_FLOWS as MOST_FLOWS
 from experiments.traffic.flow_files.base import FlowFile, FlowFormat
 from experiments.traffic.flow_files.capture import CAPTURE
 from experiments.traffic.flow_files.csv_file import CSV
+from experiments.traffic.flow_files.ends import Ends
 from experiments.traffic.flow_files.hpcc import HPCC
 from experiments.traffic.flow_files.htsim import CM
 from experiments.traffic.flow_files.parquet_file import PARQUET
 from topologies.errors import TopologyError
 from topologies.flow_order import in_order
-from topologies.model import FlowSpec
+from topologies.model import FlowSpec, Topology
 
 FLOW_FORMATS: dict[str, FlowFormat] = {one.name: one for one in (CSV, HPCC, CM, PARQUET, CAPTURE)}
 _TRIED = (PARQUET, CAPTURE, CM, HPCC)
 """In this order: those that aren't text first, since the others read it. What is none of them is CSV."""
 
 
-def read_flows(path: Path, hosts: int | None = None) -> list[FlowSpec]:
-    """The flows of a file, whose format its content decides. `hosts`: how many the topology has. Raises ExperimentError
-    that names the file, and the line where one is at fault."""
-    file = FlowFile(path, hosts)
+def read_flows(path: Path, topology: Topology | None = None) -> list[FlowSpec]:
+    """The flows of a file, whose format its content decides, between the topology's hosts, or by the file's own names.
+    Raises ExperimentError that names the file, and the line where one is at fault."""
+    file = FlowFile(path, Ends(topology) if topology else None)
     made: list[FlowSpec] = []
     try:
         form = next((one for one in _TRIED if one.recognises(file)), CSV)

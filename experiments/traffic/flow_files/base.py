@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
+from experiments.traffic.flow_files.ends import Ends
 from topologies import lossless
 from topologies.formats.source import FormatError, Source
 from topologies.model import FlowSpec
@@ -26,8 +27,8 @@ class FlowFile:
     """A file of flows, of text or not."""
 
     path: Path
-    hosts: int | None = None
-    """Of the topology, for formats that count them; None: it isn't known yet."""
+    ends: Ends | None = None
+    """The topology's hosts; None: it isn't known yet."""
 
     @cached_property
     def head(self) -> bytes:
@@ -43,8 +44,25 @@ class FlowFile:
         """Raises FormatError for a file without text."""
         return Source.of(self.path, MOST_TEXT)
 
-    def error(self, text: str) -> FormatError:
-        return FormatError(f"{self.path}: {text}")
+    def error(self, text: str, line: int | None = None) -> FormatError:
+        return FormatError(f"{self.path}: {text}" if line is None else f"{self.path}:{line}: {text}")
+
+    def checked(self, flow: FlowSpec, line: int | None = None, where: str = "") -> FlowSpec:
+        """The flow with the names of the topology's hosts, if that is known. Raises FormatError where no run can have
+        it; `where` stands before the fault."""
+        why = fault(flow)
+        if not why and self.ends is not None:
+            try:
+                src, dst = self.ends.host(flow.src, flow.id), self.ends.host(flow.dst, flow.id)
+            except ValueError as error:
+                raise self.error(f"{where}{error}", line) from None
+            if src == dst:
+                why = f"a flow from {src} to itself"
+            elif (src, dst) != (flow.src, flow.dst):
+                flow = replace(flow, src=src, dst=dst)
+        if why:
+            raise self.error(f"{where}{why}", line)
+        return flow
 
 
 @dataclass(frozen=True)
@@ -70,10 +88,3 @@ def fault(flow: FlowSpec) -> str:
     if flow.rate_bps is not None and not flow.rate_bps > 0:
         return "a rate must be above 0"
     return ""
-
-
-def checked(source: Source, line: int, flow: FlowSpec) -> FlowSpec:
-    """Raises FormatError where no run can have the flow."""
-    if why := fault(flow):
-        raise source.error(line, why)
-    return flow

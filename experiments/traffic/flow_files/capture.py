@@ -7,7 +7,7 @@ import struct
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from experiments.traffic.flow_files.base import MOST_FLOWS, FlowFile, FlowFormat, fault
+from experiments.traffic.flow_files.base import MOST_FLOWS, FlowFile, FlowFormat
 from hosts.wire import ICRC_LENGTH, ROCE_PORT
 from lab.capture_file import CaptureError, frames, is_capture
 from topologies.model import FlowSpec
@@ -68,9 +68,7 @@ def _read(file: FlowFile) -> Iterator[FlowSpec]:
             flow.size_bytes,
             traffic_class=flow.traffic_class,
         )
-        if why := fault(made):
-            raise file.error(f"flow {made.src} to {made.dst}: {why}")
-        yield made
+        yield file.checked(made, where=f"flow {made.src} to {made.dst}: ")
     if not flows:
         raise file.error("no RoCEv2 data over IPv4 is in it")
 

@@ -8,7 +8,7 @@ import math
 import re
 from collections.abc import Iterator, Mapping
 
-from experiments.traffic.flow_files.base import FlowFile, FlowFormat, checked
+from experiments.traffic.flow_files.base import FlowFile, FlowFormat
 from softswitch.units import Kind, quantity
 from topologies import lossless
 from topologies.errors import nearest
@@ -36,7 +36,7 @@ def _read(file: FlowFile) -> Iterator[FlowSpec]:
     try:
         columns = _columns(source, next(table, []))
         for number, row in enumerate(row for row in table if row):
-            yield _row(source, table.line_num, columns, row, number)
+            yield file.checked(_row(source, table.line_num, columns, row, number), table.line_num)
     except csv.Error as error:
         raise source.error(table.line_num, str(error)) from None
 
@@ -85,7 +85,7 @@ def _row(source: Source, line: int, columns: list[tuple[str, str]], row: list[st
             raise source.error(line, f"{name}: {error}") from None
 
     rate_bps = value("rate", math.inf)
-    flow = FlowSpec(
+    return FlowSpec(
         int(value("id", number)),
         cells["src"].strip(),
         cells["dst"].strip(),
@@ -95,7 +95,6 @@ def _row(source: Source, line: int, columns: list[tuple[str, str]], row: list[st
         traffic_class=int(value("class", lossless.DATA_CLASS)),
         after=_ids(source, line, cells.get("after", "")),
     )
-    return checked(source, line, flow)
 
 
 def _ids(source: Source, line: int, text: str) -> tuple[int, ...]:

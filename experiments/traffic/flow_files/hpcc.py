@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from experiments.traffic.flow_files.base import MOST_FLOWS, FlowFile, FlowFormat, checked
+from experiments.traffic.flow_files.base import MOST_FLOWS, FlowFile, FlowFormat
 from topologies.formats import ns3_units
 from topologies.formats.source import Line, Source
 from topologies.model import FlowSpec
@@ -19,7 +19,7 @@ def _read(file: FlowFile) -> Iterator[FlowSpec]:
     for line in lines:
         if len(made) == count:
             break
-        made.append(checked(source, line.number, _flow(source, line, len(made))))
+        made.append(file.checked(_flow(source, line, len(made)), line.number))
     if len(made) < count:
         raise source.error(head.number, f"{len(made)} flows: the first line counts {count}")
     first_s = min((flow.start_s for flow in made), default=0.0)

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
-from experiments.traffic.flow_files.base import FlowFile, FlowFormat, checked
+from experiments.traffic.flow_files.base import FlowFile, FlowFormat
 from softswitch.units import quantity
 from topologies.errors import nearest
 from topologies.formats import ns3_units
@@ -37,14 +37,18 @@ class _Trigger:
 
 @dataclass
 class _Matrix:
-    source: Source
+    file: FlowFile
     triggers: dict[str, _Trigger] = field(default_factory=dict)
-    flows: list[tuple[FlowSpec, str]] = field(default_factory=list)
-    """Each with the trigger that starts it, or empty."""
+    flows: list[tuple[FlowSpec, int, str]] = field(default_factory=list)
+    """Each with its line, and the trigger that starts it, or empty."""
     ids: dict[int, int] = field(default_factory=dict)
     """Lines of the ids that the file gives."""
     counts: dict[str, Line] = field(default_factory=dict)
     """The file's own counts, by their words."""
+
+    @property
+    def source(self) -> Source:
+        return self.file.text
 
     def trigger(self, line: Line, name: str) -> _Trigger:
         if not (name.isascii() and name.isdigit() and int(name[:20]) > 0):
@@ -83,14 +87,14 @@ class _Matrix:
         except ValueError as error:
             raise self.source.error(line.number, str(error)) from None
         own = self._id(line, words["id"]) if "id" in words else _NO_ID
-        flow = checked(self.source, line.number, FlowSpec(own, f"h{ends[1]}", f"h{ends[2]}", start_s, size))
+        flow = FlowSpec(own, f"h{ends[1]}", f"h{ends[2]}", start_s, size)
         for word in _DONE:
             if word in words:
                 self.trigger(line, words[word]).by.append(len(self.flows))
         started_by = words.get("trigger", "")
         if started_by:
             self.trigger(line, started_by).starts += 1
-        self.flows.append((flow, started_by))
+        self.flows.append((flow, line.number, started_by))
 
     def _id(self, line: Line, text: str) -> int:
         if not (text.isascii() and text.isdigit() and 0 < int(text[:20]) < _MOST_IDS):
@@ -107,9 +111,10 @@ class _Matrix:
             raise self.source.error(line.number, f"{' '.join(line.words)[:40]!r}: write it like {word} 16")
         self.counts[word] = line
 
-    def check_counts(self, hosts: int | None) -> None:
-        """`hosts`: of the topology. Raises FormatError where a count isn't what is there, as htsim stops."""
+    def check_counts(self) -> None:
+        """Raises FormatError where a count isn't what is there, as htsim stops."""
         defined = sum(bool(one.kind) for one in self.triggers.values())
+        hosts = None if self.file.ends is None else len(self.file.ends)
         there = {"Nodes": hosts, "Connections": len(self.flows), "Triggers": defined}
         for word, line in self.counts.items():
             count, found = int(line.words[1]), there[word]
@@ -121,14 +126,15 @@ class _Matrix:
         """Yields the flows, each behind those whose ends start it. A connection without an id has the next free one,
         from 0."""
         free = (number for number in itertools.count() if number not in self.ids)
-        self.flows = [
-            (flow if flow.id != _NO_ID else replace(flow, id=next(free)), started_by) for flow, started_by in self.flows
+        flows = [
+            self.file.checked(flow if flow.id != _NO_ID else replace(flow, id=next(free)), line)
+            for flow, line, _ in self.flows
         ]
         for name, trigger in self.triggers.items():
             if why := _fault(trigger):
                 raise self.source.error(trigger.line, f"trigger {name}: {why}")
-        for flow, started_by in self.flows:
-            by = (self.flows[place][0].id for place in self.triggers[started_by].by) if started_by else ()
+        for flow, (_, _, started_by) in zip(flows, self.flows, strict=True):
+            by = (flows[place].id for place in self.triggers[started_by].by) if started_by else ()
             yield replace(flow, after=tuple(dict.fromkeys(by))) if started_by else flow
 
 
@@ -156,7 +162,7 @@ def _count(source: Source, line: Line, text: str) -> int:
 
 
 def _read(file: FlowFile) -> Iterator[FlowSpec]:
-    made = _Matrix(file.text)
+    made = _Matrix(file)
     for line in file.text.lines("#"):
         first = line.words[0]
         if first in _COUNTS:
@@ -168,7 +174,7 @@ def _read(file: FlowFile) -> Iterator[FlowSpec]:
                 raise file.text.error(line.number, f"{first}: links don't fail here")
         else:
             made.add_flow(line)
-    made.check_counts(file.hosts)
+    made.check_counts()
     yield from made.connected()
 
 

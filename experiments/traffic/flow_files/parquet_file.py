@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator
 from typing import Any
 
-from experiments.traffic.flow_files.base import MOST_FLOWS, FlowFile, FlowFormat, fault
+from experiments.traffic.flow_files.base import MOST_FLOWS, FlowFile, FlowFormat
 from topologies import extras, lossless
 from topologies.model import FlowSpec
 
@@ -33,12 +33,9 @@ def _read(file: FlowFile) -> Iterator[FlowSpec]:
                 None if rate_bps is None else _number(rate_bps),
                 traffic_class=lossless.DATA_CLASS if traffic_class is None else _whole(traffic_class),
             )
-            why = fault(flow)
         except (TypeError, ValueError) as error:
-            why = str(error)
-        if why:
-            raise file.error(f"row {number}: {why}")
-        yield flow
+            raise file.error(f"row {number}: {error}") from None
+        yield file.checked(flow, where=f"row {number}: ")
 
 
 def _table(file: FlowFile) -> dict[str, list[Any]]:
