@@ -77,9 +77,12 @@ def check(reference: str, options: tuple[str, ...], as_json: bool) -> None:
       pcn topology check parking-lot --json
     """
     from topologies.found import find_topology
+    from topologies.unusual import unusual
 
     built = find_topology(reference).build(assignments(options, "rate_bps=10G"))
     found = facts(built)
+    for note in unusual(built):
+        click.echo(f"note: {note}", err=True)
     if as_json:
         print_json(found)
         return

@@ -164,6 +164,11 @@ REFUSED = [
     ("t.txt", "2 1 1\n1\n0 2 1Gbps 1us 0\n", "t.txt:3: no node '2': nodes are numbered 0 to 1"),
     ("t.txt", "2 1 2\n1\n0 1 1Gbps 1us 0\n", "t.txt:3: 1 links: the first line counts 2"),
     ("t.txt", "2 1 1\n1 0\n0 1 1Gbps 1us 0\n", "t.txt:2: 2 switches' numbers: the first line counts 1"),
+    (
+        "t.txt",
+        "5 3 2\n2 3\n0 2 1Gbps 1us 0\n1 3 1Gbps 1us 0\n",
+        "t.txt:2: 2 switches' numbers: the first",
+    ),
     ("t.txt", "3 2 1\n1 1\n0 1 1Gbps 1us 0\n", "t.txt:2: switch 1 stands in line 2 already"),
     ("t.txt", "999999999 1 1\n1\n", "t.txt:1: 999999999 nodes: 65,534 hosts and 65,536 switches are possible"),
     (
@@ -173,12 +178,27 @@ REFUSED = [
     ),
     ("t.topo", "Nodes 16\nTiers 4\nPodsize 16\n", "t.topo:2: Tiers 4: 2 or 3 are possible"),
     ("t.topo", "Nodes 16\nTears 2\n", "t.topo:2: no attribute 'Tears' here; did you mean 'Tiers'"),
+    (
+        "t.topo",
+        "Nodes 33\nTiers 2\nPodsize 32\nTier 0\nRadix_Down 8\nRadix_Up 2\nOversubscribed 4\nTier 1\nRadix_Down 4\n",
+        "t.topo:1: Nodes 33, but the radixes make 32 hosts: Radix_Down 8 of tier 0 x 4 of tier 1",
+    ),
+    (
+        "t.topo",
+        (FILES / "small.topo").read_text().replace("Podsize 8", "Podsize 16"),
+        "t.topo:4: Podsize 16, but the radixes make 8 hosts: Radix_Down 4 of tier 0 x 4 of tier 1 / Bundle 2",
+    ),
+    (
+        "t.topo",
+        "Nodes 16\nTiers 2\nPodsize 16\nTier 0\nDownlink_speed_Gbps 400Gbps\n",
+        "t.topo:5: 'Downlink_speed_Gbps 400Gbps': write a name and a whole number, as Downlink_speed_Gbps 400, without",
+    ),
     ("t.topo", "Nodes x\n", "t.topo:1: 'Nodes x': write a name and a whole number"),
     ("t.topo", "Nodes 16\nNodes 16\n", "t.topo:2: Nodes stands in line 1 already"),
     (
         "t.topo",
         "Nodes 16\nTiers 2\nPodsize 16\nTier 0\nRadix_Down 4\nRadix_Up 4\nTier 1\nRadix_Down 8\n",
-        "t.topo:7: 2 switches of tier 1, but 1 pods of 4 = Radix_Up of tier 0 / Bundle of tier 1: give another Bundle",
+        "t.topo:1: Nodes 16, but the radixes make 32 hosts: Radix_Down 4 of tier 0 x 8 of tier 1",
     ),
     (
         "t.topo",
@@ -290,9 +310,11 @@ def test_writer_is_chosen_by_name_or_suffix() -> None:
     assert writer("a/topology.txt")[0].name == "hpcc"
     assert writer("hpcc:x.y") == (FORMATS["hpcc"], Path("x.y"))
     assert writer("net.graph.json")[0].name == "node-link"
-    for reference in ("net.xyz", "htsim:net.topo"):
-        with pytest.raises(FormatError, match="write the format before the file, as hpcc:net"):
-            writer(reference)
+    with pytest.raises(FormatError, match="write the format before the file, as hpcc:net"):
+        writer("net.xyz")
+    for name in (name for name, one in FORMATS.items() if not one.write):
+        with pytest.raises(FormatError, match=f"{name}:net.topo: {name} is only read; written are pcn,"):
+            writer(f"{name}:net.topo")
 
 
 def test_writer_of_p4lang_refuses_names_that_exercises_read_otherwise() -> None:

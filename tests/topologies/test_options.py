@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 
 import pytest
 
+from pcn import cli
 from topologies.errors import TopologyError
 from topologies.formats import FORMATS, Source, format_of
 from topologies.found import find_topology
@@ -77,3 +79,23 @@ def test_option_fills_what_a_file_leaves_out(name: str, options: dict[str, str],
     links = find_topology(f"{name}:{path}").build(options).links
     for option, value in (("rate_bps", 7e9), ("delay_s", 7e-6)):
         assert (value in {getattr(link, option) for link in links}) is (option in options)
+
+
+@pytest.mark.parametrize(
+    ("link", "notes"),
+    [
+        ("100Gbps 1us", []),
+        ("100Gbps 1000", ["round trip is 4000 s, and link h0:0 - s2:1 has a delay of 1000 s: a unit may be missing"]),
+        ("100 1us", ["link h0:0 - s2:1 has a rate of 100 bit/s: a unit may be missing, as in 100Gbps"]),
+    ],
+)
+def test_check_notes_units_that_may_be_missing(
+    link: str, notes: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "net.txt"
+    path.write_text(f"3 1 2\n2\n0 2 {link} 0\n1 2 {link} 0\n")
+    assert cli.run(["topology", "check", str(path), "--json"]) == 0
+    printed = capsys.readouterr()
+    assert json.loads(printed.out)["hosts"] == 2
+    assert len(printed.err.splitlines()) == len(notes)
+    assert all(note in printed.err for note in notes)

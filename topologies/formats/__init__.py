@@ -61,5 +61,7 @@ def writer(reference: str) -> tuple[Format, Path]:
         chosen = [one for one in able.values() if path.name.endswith(one.suffix) and len(one.suffix) == fitting[-1]]
     if len(chosen) != 1:
         written = ", ".join(able)
+        if name:
+            raise FormatError(f"{reference}: {name} is only read; written are {written}")
         raise FormatError(f"{reference}: write the format before the file, as hpcc:{path.name}; written are {written}")
     return chosen[0], path

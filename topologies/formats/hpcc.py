@@ -65,10 +65,14 @@ def network(source: Source, lines: Iterator[Line], line: int, nodes: int, switch
 def _switches(source: Source, lines: Iterator[Line], nodes: int, switches: int) -> dict[int, int]:
     """Lines of the switches, by number."""
     found: dict[int, int] = {}
+    first = 0
     while len(found) < switches:
         one = next(lines, None)
         if one is None:
             raise FormatError(f"{source.path}: ends after {len(found)} of {switches} switches' numbers")
+        if found and not all(word.isdigit() for word in one.words):  # a link's line
+            raise source.error(first, f"{len(found)} switches' numbers: the first line counts {switches}")
+        first = first or one.number
         for word in one.words:
             number = _node(source, one, word, nodes)
             if number in found:

@@ -15,6 +15,7 @@ Queue_Down, Queue_Up, Switch_Latency_ns
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 
 from topologies.errors import nearest
@@ -115,11 +116,6 @@ def _counts(file: _File, nodes: int, pod: int, down: list[int], up: list[int], b
         raise file.fail(0, "bundle", "Bundle of tier 0: a host has one link")
     if nodes > MOST_HOSTS:
         raise file.source.error(file.head.lines["nodes"], f"Nodes {nodes}: {MOST_HOSTS:,} are possible")
-    for what, value, part in (("Nodes", nodes, pod), ("Podsize", pod, down[0])):
-        if part < 1 or value % part:
-            line = file.head.lines[what.lower()]
-            raise file.source.error(line, f"{what} {value} is no multiple of {part}, {_PARTS[what]}")
-    counts = [nodes // down[0]]
     for tier, ports in enumerate(up):
         upper = tier + 1
         for radix, name, where in ((ports, "radix_up", tier), (down[upper], "radix_down", upper)):
@@ -130,14 +126,13 @@ def _counts(file: _File, nodes: int, pod: int, down: list[int], up: list[int], b
         if down[tier] // ports != oversubscribed:
             text = f"Oversubscribed {oversubscribed}: Radix_Down / Radix_Up is {down[tier]} / {ports}"
             raise file.fail(tier, "oversubscribed", text)
-        if counts[tier] * ports % down[upper]:
-            all_ports = counts[tier] * ports
-            text = f"{counts[tier]} switches of tier {tier} have {all_ports} ports up: no multiple of {down[upper]}"
-            raise file.fail(upper, "radix_down", text)
+    _check_hosts(file, nodes, pod, down, bundle)
+    counts = [nodes // down[0]]
+    for tier, ports in enumerate(up):
+        upper = tier + 1
         counts.append(counts[tier] * ports // down[upper])
         if counts[-1] * down[upper] > MOST_LINKS:
             raise file.fail(upper, "radix_down", f"more than {MOST_LINKS:,} links")
-    _check_pods(file, nodes // pod, counts, up, bundle)
     for tier, radix in enumerate(down):
         ports = radix + (up[tier] if tier < len(up) else 0)
         if ports > MAX_PORT:
@@ -145,24 +140,17 @@ def _counts(file: _File, nodes: int, pod: int, down: list[int], up: list[int], b
     return counts
 
 
-_PARTS = {"Nodes": "Podsize", "Podsize": "Radix_Down of tier 0"}
-
-
-def _check_pods(file: _File, pods: int, counts: list[int], up: list[int], bundle: list[int]) -> None:
-    """Whether each pod's aggregation switches are whole, and all cores in reach. Raises FormatError."""
-    aggs = up[0] // bundle[1]
-    if counts[1] != pods * aggs:
-        text = (
-            f"{counts[1]} switches of tier 1, but {pods} pods of {aggs} = Radix_Up of tier 0 / Bundle of tier 1: "
-            "give another Bundle or Radix_Down"
-        )
-        raise file.fail(1, "bundle", text)
-    if len(counts) == 3 and counts[2] != aggs * (up[1] // bundle[2]):
-        text = (
-            f"{counts[2]} switches of tier 2, but {aggs} x {up[1] // bundle[2]} = Radix_Up of tier 1 / Bundle of tier "
-            "2: give another Bundle or Radix_Down"
-        )
-        raise file.fail(2, "bundle", text)
+def _check_hosts(file: _File, nodes: int, pod: int, down: list[int], bundle: list[int]) -> None:
+    """Whether the radixes make as many hosts: a pod has each of its ToRs at each of its aggregation switches, and all
+    pods are at each core. Raises FormatError."""
+    hosts, parts = down[0], f"Radix_Down {down[0]} of tier 0"
+    of_tiers = [("Podsize", pod), ("Nodes", nodes)] if len(down) == 3 else [("Nodes", nodes)]
+    for tier, (what, value) in enumerate(of_tiers, start=1):
+        hosts *= down[tier] // bundle[tier]
+        parts += f" x {down[tier]} of tier {tier}" + (f" / Bundle {bundle[tier]}" if bundle[tier] > 1 else "")
+        if value != hosts:
+            text = f"{what} {value}, but the radixes make {hosts} hosts: {parts}"
+            raise file.source.error(file.head.lines[what.lower()], text)
 
 
 def _parsed(source: Source) -> _File:
@@ -197,7 +185,9 @@ def _parsed(source: Source) -> _File:
 def _whole(source: Source, line: Line) -> int:
     word = line.words[1] if len(line.words) == 2 else ""
     if not (word.isascii() and word.isdigit() and len(word) <= 10 and int(word) <= _MOST):
-        raise source.error(line.number, f"{' '.join(line.words)[:40]!r}: write a name and a whole number, as Tiers 3")
+        number = re.match("[0-9]{1,10}", word)
+        whole = f"{line.words[0]} {number[0]}, without a unit" if number else "Tiers 3"
+        raise source.error(line.number, f"{' '.join(line.words)[:40]!r}: write a name and a whole number, as {whole}")
     return int(word)
 
 
