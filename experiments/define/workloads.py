@@ -158,6 +158,7 @@ def read_cdf(path: Path) -> CdfSizes:
     as fractions or per mille, which the last one decides; `,` between them or not; `#` begins a comment, and the first
     line may be a header of words. Raises ValueError that names the file, and the line."""
     points: list[tuple[float, float]] = []
+    numbers: list[int] = []
     lines = path.read_text(encoding="utf-8").splitlines()
     for number, line in enumerate(lines, start=1):
         words = line.partition("#")[0].replace(",", " ").split()
@@ -170,8 +171,15 @@ def read_cdf(path: Path) -> CdfSizes:
             points.append((quantity("size", size, si=True), quantity("number", share.removesuffix("%"))))
         except ValueError as error:
             raise ValueError(f"{path}:{number}: a size in bytes and a share are needed: {error}") from None
-    if not points or points[0][1] != 0 or points[-1][1] not in _WHOLE:
-        raise ValueError(f"{path}: shares must begin with 0 and end with 100, 1 or 1,000")
+        numbers.append(number)
+        if len(points) > 1 and not (points[-2][0] <= points[-1][0] and points[-2][1] <= points[-1][1]):
+            raise ValueError(f"{path}:{number}: {line.strip()[:40]!r}: neither sizes nor shares may fall")
+    if not points:
+        raise ValueError(f"{path}: no line SIZE SHARE")
+    for at, verb, right in ((0, "begins", (0.0,)), (-1, "ends", _WHOLE)):
+        if (ends_with := points[at][1]) not in right:
+            text = f"{verb} with {ends_with:g}: shares begin with 0 and end with 100, 1 or 1,000"
+            raise ValueError(f"{path}:{numbers[at]}: {text}")
     try:
         return CdfSizes(path.stem, tuple((size, share / points[-1][1]) for size, share in points))
     except ValueError as error:

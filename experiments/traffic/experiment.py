@@ -25,6 +25,7 @@ from experiments.traffic.spec import INCAST, NAME, TrafficSpec, draw
 from topologies import lossless
 from topologies.found import find_topology, kind_of_option
 from topologies.model import Endpoint, FlowSpec, Topology, TopologyError
+from topologies.unusual import unusual
 
 _OWN = (
     Parameter("load", "number", 0.6, "of each host's link, by frames, on average", 0.001, 10),
@@ -144,6 +145,7 @@ class Traffic(Experiment):
 
     def _notes(self, topology: Topology, filled: Mapping[str, Value]) -> Iterator[str]:
         """What a reader of the command or the file may not expect."""
+        yield from unusual(topology)
         used = {flow.traffic_class for flow in topology.flows}
         safe = lossless.classes(str(topology.parameters["lossless_classes"]))
         if topology.flow_control == lossless.PFC and (lossy := sorted(used - set(safe))):

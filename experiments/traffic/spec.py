@@ -36,6 +36,7 @@ from experiments.define.workloads import (
 )
 from experiments.traffic import collective
 from experiments.traffic.flow_files import MOST_FLOWS, read_flows
+from experiments.traffic.mistaken import other_kind
 from topologies.found import find_topology
 from topologies.model import FlowSpec, Topology, TopologyError
 
@@ -112,7 +113,8 @@ def parse_spec(
     try:
         network = find_topology(topology or TrafficSpec.topology).reference
     except TopologyError as error:
-        raise ExperimentError(str(error)) from None
+        instead = other_kind(Path(topology), "topology") if Path(topology).is_file() else ""
+        raise ExperimentError(f"--topology {topology}: {instead}" if instead else str(error)) from None
     named = published(workload)
     made = TrafficSpec(
         network,
@@ -145,7 +147,12 @@ def parse_spec(
             known = "" if flows else f"{known} {', '.join(collectives.names())}."
             raise ExperimentError(f"there is no file {file}.{known}")
         made = replace(made, **{"flows" if flows else "workload": str(path)})
-        _ = read_flows(path) if flows else sizes(made)
+        option = "flows" if flows else "workload"
+        try:
+            _ = read_flows(path) if flows else sizes(made)
+        except ExperimentError as error:
+            instead = other_kind(path, option)
+            raise ExperimentError(f"--{option} {file}: {instead}" if instead else str(error)) from None
     return replace(made, digest=_digest(made))
 
 

@@ -10,6 +10,9 @@ from topologies.formats import ns3_units
 from topologies.formats.source import Line, Source
 from topologies.model import FlowSpec
 
+_WORDS = ("SRC", "DST", "PG", "DPORT", "SIZE", "START")
+_FLOW = f"a flow is {' '.join(_WORDS)}, as 2 1 3 100 200000000 2"
+
 
 def _read(file: FlowFile) -> Iterator[FlowSpec]:
     source = file.text
@@ -27,8 +30,11 @@ def _read(file: FlowFile) -> Iterator[FlowSpec]:
 
 
 def _flow(source: Source, line: Line, number: int) -> FlowSpec:
-    if len(line.words) != 6 or not all(word.isascii() and word.isdigit() and len(word) < 20 for word in line.words[:5]):
-        raise source.error(line.number, "a flow is SRC DST PG DPORT SIZE START, as 2 1 3 100 200000000 2")
+    if len(line.words) != 6:
+        raise source.error(line.number, f"{len(line.words)} words: {_FLOW}")
+    for name, word in zip(_WORDS, line.words[:5], strict=False):
+        if not (word.isascii() and word.isdigit() and len(word) < 20):
+            raise source.error(line.number, f"{name} {word!r} is no whole number: {_FLOW}")
     src, dst, group, _, size = map(int, line.words[:5])
     try:
         start_s = ns3_units.time(line.words[5])

@@ -8,9 +8,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
 from experiments.traffic.flow_files.base import FlowFile, FlowFormat
-from softswitch.units import quantity
+from softswitch.units import Kind, quantity
 from topologies.errors import nearest
-from topologies.formats import ns3_units
 from topologies.formats.source import Line, Source
 from topologies.model import FlowSpec
 
@@ -81,11 +80,8 @@ class _Matrix:
             raise self.source.error(line.number, "a connection has a start or a trigger: one of them")
         if "size" not in words:
             raise self.source.error(line.number, "size is missing")
-        try:
-            start_s = ns3_units.time(f"{words.get('start', '0')}ps")
-            size = int(quantity("count", words["size"]))
-        except ValueError as error:
-            raise self.source.error(line.number, str(error)) from None
+        start_s = self._bare(line, "start", words.get("start", "0"), "time") / 1e12
+        size = int(self._bare(line, "size", words["size"], "size"))
         own = self._id(line, words["id"]) if "id" in words else _NO_ID
         flow = FlowSpec(own, f"h{ends[1]}", f"h{ends[2]}", start_s, size)
         for word in _DONE:
@@ -95,6 +91,20 @@ class _Matrix:
         if started_by:
             self.trigger(line, started_by).starts += 1
         self.flows.append((flow, line.number, started_by))
+
+    def _bare(self, line: Line, word: str, text: str, kind: Kind) -> float:
+        """A number of ps or of bytes. Raises FormatError with the number that a text with a unit means."""
+        unit, scale = ("ps", 10**12) if kind == "time" else ("bytes", 1)
+        try:
+            return quantity("number" if kind == "time" else "count", text)
+        except ValueError:
+            try:
+                example = f"{quantity(kind, text) * scale:.0f}"
+            except ValueError:
+                example = "1000"
+            raise self.source.error(
+                line.number, f"{word} {text!r}: a number of {unit}, without a unit, as {word} {example}"
+            ) from None
 
     def _id(self, line: Line, text: str) -> int:
         if not (text.isascii() and text.isdigit() and 0 < int(text[:20]) < _MOST_IDS):

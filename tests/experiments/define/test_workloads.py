@@ -178,9 +178,10 @@ def test_file_of_shares_has_any_scale_and_a_header_or_none(text: str, tmp_path: 
     ("text", "message"),
     [
         ("0 0\nabc\n", r"mine.txt:2: a size in bytes and a share are needed, not 'abc'"),
-        ("0 0\n1000 50\n", "shares must begin with 0 and end with 100, 1 or 1,000"),
-        ("", "shares must begin with 0 and end with 100, 1 or 1,000"),
-        ("0 0\n1000 60\n500 100\n", "neither sizes nor shares may fall"),
+        ("0 0\n\n1000 95\n", r"mine.txt:3: ends with 95: shares begin with 0 and end with 100, 1 or 1,000"),
+        ("# all\n10 1\n1000 100\n", r"mine.txt:2: begins with 1: shares begin with 0"),
+        ("", "no line SIZE SHARE"),
+        ("0 0\n1000 60\n500 100\n", "mine.txt:3: '500 100': neither sizes nor shares may fall"),
         ("0 0\n500 60\n1000 50\n2000 100\n", "neither sizes nor shares may fall"),
     ],
 )

@@ -103,3 +103,35 @@ def test_reference_has_the_texts() -> None:
     tiers = Path(__file__).parents[2] / "topologies/files/small.topo"
     with pytest.raises(ExperimentError, match="no parameter 'rate_bps': the file has each tier's rate, Downlink_speed"):
         runner.run(parse_spec(str(tiers)).reference, clock="virtual", settings=["rate_bps=7G"])
+
+
+SIZES = "0 0\n1000 50\n2000 100\n"
+FLOWS = "1\n0 1 3 100 1000 2\n"
+CSV = "src,dst,size\nh0,h1,9B\n"
+
+
+@pytest.mark.parametrize(
+    ("option", "text", "message"),
+    [
+        ("flows", STAR, "--flows {}: this is a topology (hpcc): give it as --topology"),
+        ("flows", SIZES, "--flows {}: this is a file of flow sizes: give it as --workload"),
+        ("workload", STAR, "--workload {}: this is a topology (hpcc): give it as --topology"),
+        ("workload", FLOWS, "--workload {}: this is a file of flows (flow-txt): give it as --flows"),
+        ("topology", SIZES, "--topology {}: this is a file of flow sizes: give it as --workload"),
+        ("topology", CSV, "--topology {}: this is a file of flows (csv): give it as --flows"),
+        ("flows", "colour\nred\n", "{}:1: no column 'colour'"),
+    ],
+)
+def test_file_of_another_option_is_named(tmp_path: Path, option: str, text: str, message: str) -> None:
+    path = tmp_path / "given.txt"
+    path.write_text(text)
+    with pytest.raises(ExperimentError, match=re.escape(message.format(path))):
+        parse_spec(**{option: str(path)})
+
+
+def test_load_beside_a_file_of_flows_is_left_out(tmp_path: Path) -> None:
+    (tmp_path / "net.txt").write_text(STAR)
+    (tmp_path / "flow.txt").write_text(FLOWS)
+    spec = parse_spec(str(tmp_path / "net.txt"), flows=str(tmp_path / "flow.txt"))
+    with pytest.raises(ExperimentError, match="no parameter 'load': --flows has all flows; leave it out"):
+        runner.run(spec.reference, clock="virtual", settings=["load=0.5"], out=tmp_path / "out")

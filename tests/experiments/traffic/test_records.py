@@ -208,6 +208,7 @@ def test_qlen_of_hpcc_counts_samples_by_kilobyte(made: Made) -> None:
         (["--export", "hpc"], "no format to export 'hpc'; did you mean 'hpcc'"),
         (["--queues", "0.01ns"], "samples of 5 ports are too many"),
         (["--clock", "live", "--events"], "need --clock virtual"),
+        (["--clock", "live", "--export", "hpcc"], "files of --export need --clock virtual"),
     ],
 )
 def test_requests_that_no_run_can_meet(
