@@ -24,6 +24,7 @@ from experiments.run.progress import RunProgress, Silent
 from experiments.run.versions import provenance
 from hosts.algorithms import Scheme, find_scheme
 from lab import journal
+from lab.launch import NetworkError
 from lab.network import require_startable
 from lab.target import target as find_target
 from p4src.manifest import stale
@@ -83,7 +84,10 @@ def run(
     place = out or place_of(made.name, schemes, clocks)
     if "live" in clocks:
         _require_starts(plans[0])
-        require_startable(plans[0].topology, switches, journal.free_name(plans[0].topology.name))
+        try:
+            require_startable(plans[0].topology, switches, journal.free_name(plans[0].topology.name))
+        except (NetworkError, extras.MissingExtraError) as error:
+            raise ExperimentError(f"{error}; --clock virtual runs without live networks") from None
     elif k not in (None, 1.0):
         raise ExperimentError(f"--dilation {k:g}: virtual time isn't stretched")
     runs = {
@@ -165,7 +169,9 @@ def _clocks(text: str) -> list[str]:
 def _recording(plan: Plan, records: Records, export: str, clocks: Sequence[str]) -> Plan:
     """The plan with what is recorded besides. Raises LabError."""
     if clocks != ["virtual"]:
-        raise ExperimentError("events, latency, queues of all ports, series of flows and captures need --clock virtual")
+        raise ExperimentError(
+            "events, latency, queues of all ports, series of flows, captures and files of --export need --clock virtual"
+        )
     if export:
         lookup(export, EXPORTS, "format to export")
         records = replace(records, events=True, queues_s=records.queues_s or plan.sampling.counters_s)

@@ -88,9 +88,10 @@ def checks() -> list[Check]:
 
 
 def missing(found: Iterable[Check]) -> list[str]:
-    """Lists needed software that is missing. Without root only virtual time counts."""
-    root = os.geteuid() == 0
-    return [check.name for check in found if check.needed and not check.present and (root or not check.live)]
+    """Lists needed software that is missing. Without root, or without the extra of live networks, only virtual time
+    counts."""
+    live = os.geteuid() == 0 and extras.installed("live")
+    return [check.name for check in found if check.needed and not check.present and (live or not check.live)]
 
 
 def _machine() -> Iterator[Check]:

@@ -32,7 +32,10 @@ class Kept:
 
 
 def read(place: Path) -> list[Kept]:
-    """The runs of a folder: of one run, of several, of a sweep, or a folder of such. Raises ExperimentError."""
+    """The runs of a folder: of one run, of several, of a sweep, or a folder of such; or of the file that one of
+    them is kept in. Raises ExperimentError."""
+    if place.name in (SUMMARY, COMPARISON, STORE) and place.is_file():
+        place = place.parent
     try:
         found = list(_runs(place))
     except (OSError, ValueError, LookupError, TypeError, AttributeError, ArithmeticError, RecursionError) as error:

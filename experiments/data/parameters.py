@@ -53,7 +53,9 @@ class Parameter:
         if not self.minimum <= value <= self.maximum or not math.isfinite(value):
             top = f" to {format_value(self.kind, self.maximum)}" if math.isfinite(self.maximum) else " or more"
             bottom = format_value(self.kind, self.minimum)
-            raise ExperimentError(f"{self.name}={format_value(self.kind, value)}: must be {bottom}{top}")
+            share = self.kind in ("number", "share") and self.minimum <= value / 100 <= self.maximum < value
+            percent = f"; {value:g} percent is {value / 100:g} or {value:g}%" if share else ""
+            raise ExperimentError(f"{self.name}={format_value(self.kind, value)}: must be {bottom}{top}{percent}")
         if self.kind in ("count", "size"):
             if abs(value - round(value)) > 1e-6:
                 raise ExperimentError(f"{self.name}={value:g}: must be a whole number")

@@ -14,8 +14,8 @@ from pcn.commands.common import json_option, print_json, print_table
 def doctor(as_json: bool) -> None:
     """Report what this machine lacks.
 
-    And the command that brings it. Fails if something that is needed is missing: without root, for virtual time;
-    as root, for live networks too.
+    And the command that brings it. Fails if something that is needed is missing: for virtual time; as root,
+    with the extra `live`, for live networks too.
 
     \b
     Examples:

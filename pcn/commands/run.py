@@ -18,7 +18,6 @@ from pcn.commands.common import (
     print_json,
     print_table,
     program_option,
-    refuse,
     threads_option,
     with_program,
 )
@@ -37,10 +36,6 @@ if TYPE_CHECKING:
 
     from experiments.data.parameters import Parameter
 
-_OF_A_RUN = (
-    *("clock", "target", "seed", "parameters", "dilation", "out", "check", "quiet", "no_pictures", "load"),
-    *("events", "latency", "queues", "series", "captures", "export"),
-)
 UNMET = 3
 """Exit code of --check."""
 
@@ -154,7 +149,6 @@ def run(
         scheme = with_program(scheme or ",".join(SCENARIOS[scenario].schemes), program)
     reference, settings = traffic.of(scenario, parameters)
     if listed:
-        refuse("--list runs nothing", *_OF_A_RUN)
         _list(reference, scheme, as_json)
         return 0
     errors = Console(stderr=True)

@@ -12,9 +12,12 @@ from pathlib import Path
 import pytest
 from summary_shape import mismatches
 
+from experiments import runner
+from experiments.data.errors import ExperimentError
 from experiments.define.checks import Check
 from experiments.papers import FIGURES, SCENARIOS
 from pcn.cli import run as pcn
+from topologies import extras
 
 SHORT = ("run", "dumbbell", "--clock", "virtual", "--set", "duration=3ms", "--no-pictures")
 
@@ -64,6 +67,22 @@ def test_check_looks_at_every_run(
     verdict(monkeypatch, "not met")
     assert pcn([*SHORT, "--scheme", "pfc,pcn", "--check", "-q", "--out", str(tmp_path / "two")]) == 3
     assert capsys.readouterr().err == "pcn: not met: pfc: 0.1 row 0; pcn: 0.1 row 0\n"
+
+
+def test_list_ignores_how_the_run_would_be(capsys: pytest.CaptureFixture[str]) -> None:
+    assert pcn(["run", "dumbbell", "--list"]) == 0
+    printed = capsys.readouterr().out
+    assert pcn(["run", "dumbbell", "--list", "--clock", "virtual", "--seed", "3"]) == 0
+    assert capsys.readouterr().out == printed
+
+
+def test_live_run_without_mininet_names_virtual_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "geteuid", lambda: 0)
+    monkeypatch.setattr(extras, "installed", lambda extra: extra != "live")
+    with pytest.raises(
+        ExperimentError, match=r"pcn-lab\[live\].* installs it; --clock virtual runs without live networks"
+    ):
+        runner.run("dumbbell")
 
 
 def test_parameters_are_listed_with_unit_default_and_meaning(capsys: pytest.CaptureFixture[str]) -> None:

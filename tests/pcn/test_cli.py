@@ -8,6 +8,7 @@ import re
 import shutil
 import subprocess
 import sys
+from dataclasses import replace
 from importlib import metadata
 from pathlib import Path
 
@@ -23,6 +24,7 @@ from p4src import manifest
 from p4src.manifest import ROOT
 from pcn import cli, doctor
 from pcn.commands.common import assignments
+from topologies import extras
 
 
 def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
@@ -119,7 +121,6 @@ def test_examples_name_real_commands_and_options(command: tuple[str, ...], capsy
         (["down", "a", "--all"], 2, "a and --all: name one network, or end all"),
         (["status", "dumbbell"], 1, "no network 'dumbbell'; there are none"),
         (["status", "a", "--network", "b"], 2, "a and --network b: name one network"),
-        (["run", "dumbbell", "--list", "--seed", "3", "--out", "x"], 2, "--seed, --out: --list runs nothing"),
         (["run", "dumbbell", "--set", "k=400"], 1, "no parameter 'k': --dilation K stretches live time"),
         (["run", "dumbbell", "--set", "rate=25e9"], 1, "rate=25e9: '25e9' has no unit: write 25G"),
         (["run", "dumbbell", "--set", "duration=10"], 1, "duration=10: '10' has no unit: write 10s, 10ms or 10us"),
@@ -243,6 +244,13 @@ class TestDoctor:
         assert (check.present, check.needed, check.live) == (False, needed, needed)
         assert (check.what_for, check.remedy) == (f"extra {extra}", f"pip install 'pcn-lab[{extra}]'")
         assert (gone in doctor.missing([check])) == (needed and os.geteuid() == 0)
+
+    def test_doctor_needs_nothing_live_without_its_extra(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(extras, "installed", lambda extra: extra != "live")
+        gone = doctor.Check("mininet", "extra live", True, False, "not found", live=True)
+        assert doctor.missing([gone, replace(gone, name="cc", live=False)]) == ["cc"]
+        monkeypatch.setattr(extras, "installed", lambda _: True)
+        assert doctor.missing([gone]) == ["mininet"] * (os.geteuid() == 0)
 
     def test_without_root_a_compiler_is_needed_all_the_same(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(os, "geteuid", lambda: 1000)

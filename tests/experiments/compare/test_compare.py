@@ -207,7 +207,10 @@ def test_comparison_reads_a_sweep(tmp_path: Path, capsys: pytest.CaptureFixture[
     assert pcn([*command, "--set", "count=40", "--load", "0.5,0.9", "--jobs", "1", "--out", out]) == 0
     capsys.readouterr()
     assert pcn(["compare", out, "--csv"]) == 0
-    found = rows_of(capsys.readouterr().out)
+    printed = capsys.readouterr().out
+    assert pcn(["compare", f"{out}/done.jsonl", "--csv"]) == 0
+    assert capsys.readouterr().out == printed, "the file that a result is kept in is the result"
+    found = rows_of(printed)
     names = {runs for _, runs in found}
     assert names == {f"{scheme}, load {load}" for scheme in ("PCN", "PFC alone") for load in ("0.5", "0.9")}
     assert {row["seeds"] for row in found.values()} == {"2"}

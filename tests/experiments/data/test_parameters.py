@@ -72,6 +72,14 @@ def test_mistakes_are_named(text: str, message: str) -> None:
     assert "\n" not in str(caught.value)
 
 
+def test_percent_beyond_the_maximum_is_shown_as_a_share() -> None:
+    load = Parameter("load", "number", 0.6, "", 0.001, 10)
+    with pytest.raises(ExperimentError, match=r"load=50: must be 0.001 to 10; 50 percent is 0.5 or 50%"):
+        load.parse("50")
+    with pytest.raises(ExperimentError, match=r"load=5e\+06: must be 0.001 to 10$"):
+        load.parse("5e6")
+
+
 def test_two_assignments_of_one_name_are_refused() -> None:
     with pytest.raises(ExperimentError, match="pairs is given twice: give one"):
         parse_assignments(["pairs=2", "pairs=4"], PARAMETERS)
