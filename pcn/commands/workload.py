@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import click
 
-from pcn.commands.common import json_option, print_json, print_table
+from pcn.commands.common import FilePath, json_option, print_json, print_table
 from pcn.complete import complete_workload
 
 
@@ -18,6 +20,7 @@ def workload() -> None:
     Examples:
       pcn workload list
       pcn workload show WebSearch
+      pcn workload flows flow.txt > flows.csv
     """
 
 
@@ -60,3 +63,19 @@ def show(name: str) -> None:
     click.echo(f"# {found.name}: {found.mean_bytes:,.0f} bytes on average")
     for size, share in percentiles(found):
         click.echo(f"{round(size)} {100 * share:.12g}")
+
+
+@workload.command()
+@click.argument("file", type=FilePath())
+def flows(file: Path) -> None:
+    """Print the flows of FILE, in whichever format --flows reads, as CSV, with FILE's names of hosts.
+
+    \b
+    Examples:
+      pcn workload flows flow.txt > flows.csv
+    """
+    from experiments.traffic.flow_files import read_flows
+    from experiments.traffic.flow_files.csv_file import written
+
+    for line in written(read_flows(file)):
+        click.echo(line, nl=False)

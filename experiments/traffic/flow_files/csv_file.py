@@ -6,7 +6,7 @@ import csv
 import io
 import math
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from experiments.traffic.flow_files.base import FlowFile, FlowFormat
 from softswitch.units import Kind, quantity
@@ -102,6 +102,17 @@ def _ids(source: Source, line: int, text: str) -> tuple[int, ...]:
     if not all(word.isascii() and word.isdigit() and len(word) < 20 for word in words):
         raise source.error(line, f"after: {text.strip()!r} isn't the id of a flow, or several with blanks between")
     return tuple(dict.fromkeys(map(int, words)))
+
+
+def written(flows: Iterable[FlowSpec]) -> Iterator[str]:
+    """Yields the lines of a file that is read as equal flows, without their groups."""
+    yield "id,src,dst,start_s,size_bytes,class,rate_bps,after\n"
+    for flow in flows:
+        rate = "" if flow.rate_bps is None else repr(flow.rate_bps)
+        after = " ".join(map(str, flow.after))
+        yield (
+            f"{flow.id},{flow.src},{flow.dst},{flow.start_s!r},{flow.size_bytes},{flow.traffic_class},{rate},{after}\n"
+        )
 
 
 CSV = FlowFormat(

@@ -5,7 +5,10 @@ from __future__ import annotations
 import io
 import re
 import struct
+import tempfile
 from collections.abc import Callable, Sequence
+from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -16,7 +19,7 @@ from experiments import runner
 from experiments.data import parquet
 from experiments.data.errors import ExperimentError
 from experiments.traffic import Traffic
-from experiments.traffic.flow_files import read_flows
+from experiments.traffic.flow_files import LONGEST_S, csv_file, read_flows
 from experiments.traffic.spec import parse_spec
 from hosts import wire
 from hosts.algorithms import find_scheme
@@ -59,6 +62,39 @@ def test_live_run_refuses_flows_after_others(tmp_path: Path, capsys: pytest.Capt
     path = written(tmp_path, AFTER)
     assert cli.run(["run", "traffic", "--topology", "compact", "--flows", str(path)]) == 1
     assert "flow 1 starts after others: in virtual time alone; give --clock virtual" in capsys.readouterr().err
+
+
+NAMES = st.from_regex(r"[A-Za-z0-9_-]{1,8}", fullmatch=True)
+FLOWS = st.lists(
+    st.builds(
+        FlowSpec,
+        st.integers(0, 2**24),
+        NAMES,
+        NAMES,
+        st.floats(0, LONGEST_S),
+        st.integers(1, 2**63 - 1),
+        st.none() | st.floats(1e-3, 1e15),
+        traffic_class=st.integers(0, 6),
+    ),
+    min_size=1,
+    max_size=5,
+    unique_by=lambda flow: flow.id,
+)
+
+
+@given(FLOWS)
+def test_flows_written_as_csv_are_read_equal(flows: list[FlowSpec]) -> None:
+    chained = [flows[0], *(replace(two, after=(one.id,)) for one, two in pairwise(flows))]
+    with tempfile.TemporaryDirectory() as folder:
+        assert read_flows(written(Path(folder), "".join(csv_file.written(chained)))) == chained
+
+
+def test_flows_of_any_format_are_printed_as_csv(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = written(
+        tmp_path, f"{CM}0->1 id 3 start 5 size 9 send_done_trigger 1\n1->2 trigger 1 size 7\ntrigger id 1 oneshot"
+    )
+    assert cli.run(["workload", "flows", str(path)]) == 0
+    assert read_flows(written(tmp_path, capsys.readouterr().out, "flows.csv")) == read_flows(path)
 
 
 CM = "Nodes 4\n\n"
