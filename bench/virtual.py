@@ -73,7 +73,7 @@ def spread(topology: Topology, seed: int, each: int) -> tuple[Topology, Flows]:
 
 
 def with_short_links(traffic: tuple[Topology, Flows], hosts: int, step: int = 1) -> tuple[Topology, Flows]:
-    """The same with a delay of 1 ns at so many hosts, of which each is `step` after the one before."""
+    """The same with a delay of 1 ns at `hosts` hosts, of which each is `step` after the one before."""
     topology, flows = traffic
     near = {host.name for host in topology.hosts[: hosts * step : step]}
     links = [replace(link, delay_s=1e-9) if {link.a.node, link.b.node} & near else link for link in topology.links]
@@ -236,7 +236,7 @@ def main() -> None:
     )
     parser.add_argument("--duration", type=float, help="simulated seconds")
     parser.add_argument("--floor", action="store_true", help="with an empty pipeline that has only the routes")
-    parser.add_argument("--threads", type=int, help="compares so many threads with one, and prints nothing else")
+    parser.add_argument("--threads", type=int, help="number of threads to compare with one; prints nothing else")
     parser.add_argument("--scheme", default="pcn", help="of --threads")
     parser.add_argument("--alone", metavar="JSON", help="the arguments of one repetition; its result, as JSON")
     arguments = parser.parse_args()

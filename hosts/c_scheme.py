@@ -1,4 +1,4 @@
-"""Schemes that are a C file alone, `--scheme FILE.c`: RP, parameters, and what the hosts and switches need to be told.
+"""Schemes that are a C file alone, `--scheme FILE.c`: RP, parameters, and what hosts and switches need beside.
 
 The file states them by RP_SCHEME (csrc/reaction_point.h). Live hosts and virtual time run the same C.
 """

@@ -43,7 +43,7 @@ def threads_for(topology: Topology) -> int:
 
 
 def shared(jobs: int) -> Mapping[str, str]:
-    """The environment of each of so many processes: what they leave each other of the cores."""
+    """The environment of each of `jobs` processes: the cores that they leave each other."""
     return {VARIABLE: str(commanded() or f"{AUTO}:{max(1, cores() // jobs)}")}
 
 

@@ -108,7 +108,7 @@ def _named(groups: Sequence[Group], differing: Sequence[str]) -> list[Group]:
 
 
 def _called(setting: str, value: Any, text: str) -> str:
-    """A setting in a group's name: a text says itself what it is."""
+    """A setting in a group's name: a text needs no name in front."""
     return text if isinstance(value, str) else f"{setting} {text}"
 
 
@@ -126,7 +126,7 @@ def texts_of(groups: Sequence[Group], setting: str) -> list[str]:
 
 
 def _kinds(groups: Sequence[Group]) -> dict[str, Kind]:
-    """Of settings: of schemes' parameters and scenarios'; of others a name's end says it."""
+    """Of settings: of schemes' parameters and scenarios'; of others by a name's end."""
     offered = [one for name in {run.scenario for group in groups for run in group.runs} for one in _parameters(name)]
     named = {setting: kind_of(setting) for group in groups for setting in group.settings}
     return {**named, **{one.name: one.kind for one in (*scheme_parameters.parameters(), *offered)}}

@@ -90,7 +90,7 @@ class Plan:
     records: Records = field(default_factory=Records)
     """What is recorded on request; in virtual time alone."""
     notes: tuple[str, ...] = ()
-    """Remarks for whoever starts the run, and for readers of its result."""
+    """Remarks for the user who starts the run, and for readers of its result."""
 
     @property
     def bottleneck_link(self) -> Link:

@@ -45,7 +45,7 @@ def carry_out(tasks: Sequence[Task], scheduler: str, tls: Tls | None) -> Ends:
 
 
 def _execute(task: Task) -> Done:
-    """In a worker: it has a core, unless its environment says more."""
+    """In a worker: it has a core, or as many as its environment has."""
     os.environ.setdefault(threads.VARIABLE, "1")
     return execute(task)
 

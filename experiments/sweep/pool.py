@@ -96,7 +96,7 @@ class _Worker:
     """A process, and the task that it has."""
 
     def __init__(self, jobs: int) -> None:
-        """`jobs`: among so many it shares the machine."""
+        """`jobs`: the number of processes that share the machine."""
         self.task: Task | None = None
         self.pipe, theirs = Pipe()
         self._above_bytes = 0

@@ -135,7 +135,7 @@ def bmv2(program: Path, commands: Path, frames: Iterable[bytes], cli: list[str])
 
 
 def _wait_for_silence(log: Path, silent_s: float = 3.0) -> None:
-    """Waits until a file hasn't grown for so long."""
+    """Waits until a file has kept its size for a while."""
     size, since_s = -1, time.monotonic()
     while time.monotonic() - since_s < silent_s:
         if (now := log.stat().st_size) != size:

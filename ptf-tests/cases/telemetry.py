@@ -37,7 +37,7 @@ def read(arrival: Arrival) -> Telemetry:
 
 
 def earlier(hops: int, path_id: int = 0) -> Telemetry:
-    """Of a packet that has passed so many hops."""
+    """Of a packet that has passed this number of hops."""
     return Telemetry(path_id, 1e-6, (EARLIER,) * hops)
 
 

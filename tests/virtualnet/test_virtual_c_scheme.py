@@ -25,7 +25,7 @@ const struct reaction_point_events reaction_point = {.begin = begin};
 
 
 def somebody_s(name: str, tmp_path: Path) -> Scheme:
-    """One of ours as the file of somebody else."""
+    """One of ours as a user's file."""
     ours = find_scheme(name)
     rows = " ".join(
         f'P({one.field}, "{one.kind}", {one.default!r}, {one.least!r}, {one.most!r}, "{one.what}")'

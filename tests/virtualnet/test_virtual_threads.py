@@ -198,7 +198,7 @@ def pcn(*words: str | Path) -> Result:
 def test_command_gives_the_same_files_with_any_number_of_threads(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """But for what says how it ran."""
+    """Without the account of how it ran."""
     monkeypatch.setenv(threads.VARIABLE, "auto")  # what the command sets ends with the test
     seen = []
     for number in (1, 2):

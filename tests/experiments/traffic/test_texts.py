@@ -1,4 +1,4 @@
-"""What pages and tables of traffic say to a reader who knows no more than the run."""
+"""Texts of traffic's pages and tables, as a reader meets them who has seen the run alone."""
 
 from __future__ import annotations
 
