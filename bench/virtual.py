@@ -57,7 +57,7 @@ def incast(seed: int) -> tuple[Topology, Flows]:
 
 
 def spread(topology: Topology, seed: int, each: int) -> tuple[Topology, Flows]:
-    """A number of flows of each host, one after the other."""
+    """Returns a number of flows of each host, one after the other."""
     random_ = random.Random(seed)
     names = [host.name for host in topology.hosts]
     flows: Flows = []
@@ -73,7 +73,7 @@ def spread(topology: Topology, seed: int, each: int) -> tuple[Topology, Flows]:
 
 
 def with_short_links(traffic: tuple[Topology, Flows], hosts: int, step: int = 1) -> tuple[Topology, Flows]:
-    """The same with a delay of 1 ns at `hosts` hosts, of which each is `step` after the one before."""
+    """Returns the same with a delay of 1 ns at `hosts` hosts, of which each is `step` after the one before."""
     topology, flows = traffic
     near = {host.name for host in topology.hosts[: hosts * step : step]}
     links = [replace(link, delay_s=1e-9) if {link.a.node, link.b.node} & near else link for link in topology.links]
@@ -81,13 +81,13 @@ def with_short_links(traffic: tuple[Topology, Flows], hosts: int, step: int = 1)
 
 
 def with_delay(traffic: tuple[Topology, Flows], delay_s: float) -> tuple[Topology, Flows]:
-    """The same with this delay of all links."""
+    """Returns the same with this delay of all links."""
     topology, flows = traffic
     return replace(topology, links=tuple(replace(link, delay_s=delay_s) for link in topology.links)), flows
 
 
 def few(seed: int) -> tuple[Topology, Flows]:
-    """A flow of each of 512 hosts, as fast as `spread` is on average."""
+    """Returns a flow of each of 512 hosts, as fast as `spread` is on average."""
     topology = clos()
     names = [host.name for host in topology.hosts]
     half = len(names) // 2
@@ -182,7 +182,7 @@ def measure(
     scheme_name: str = "pcn",
     seed: int = 1,
 ) -> Result:
-    """One repetition; `empty` with the floor's program."""
+    """Returns one repetition; `empty` with the floor's program."""
     topology, flows = SCENARIOS[name].make(seed)
     scheme = find_scheme(scheme_name).configure({"period_s": 50e-6, "w_min": 1 / 128} if scheme_name == "pcn" else {})
     program = floor() if empty else None

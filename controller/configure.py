@@ -56,7 +56,8 @@ class SwitchPlan:
 
 
 def plan(topology: Topology, switch: str, dilation: float, scheme: Configured | None = None) -> SwitchPlan:
-    """A switch's program from the topology and the scheme. Raises LabError: TopologyError for what can't work."""
+    """Returns a switch's program from the topology and the scheme. Raises LabError: TopologyError for what can't
+    work."""
     topology.switch(switch)
     ports = topology.ports(switch)
     ways, groups = host_ways(topology, switch)
@@ -88,8 +89,8 @@ def plan(topology: Topology, switch: str, dilation: float, scheme: Configured | 
 
 
 def packet_generator(topology: Topology, switch: str, dilation: float, scheme: Configured) -> PacketGenerator | None:
-    """What the switch's packet generator makes for the scheme's marking points; None: nothing. It is the target's, and
-    isn't set over P4Runtime. `plan` has found that all can work. Raises TopologyError."""
+    """Returns what the switch's packet generator makes for the scheme's marking points; None: nothing. It is the
+    target's, and isn't set over P4Runtime. `plan` has found that all can work. Raises TopologyError."""
     points = map(marking.find, scheme.scheme.marking)
     asked = [
         point.packet_generator(topology, switch, dilation, scheme.parameters)
@@ -120,7 +121,7 @@ def require_tables(program: Program, scheme: Scheme) -> None:
 
 
 def entries(plan: SwitchPlan) -> list[TableEntry]:
-    """All table entries of a plan."""
+    """Returns all table entries of a plan."""
     return [
         *(entry for port in (*plan.pfc, *plan.marking) for entry in port.entries()),
         *map(group_entry, plan.groups),

@@ -15,5 +15,6 @@ TELEMETRY_RATES_BPS = (
 
 
 def index(port: int, traffic_class: int = ROCE_CLASS) -> int:
-    """The cell of a port and class in the data plane's registers and counters (`dropped`: of a port and reason)."""
+    """Returns the cell of a port and class in the data plane's registers and counters (`dropped`: of a port and
+    reason)."""
     return port * CLASSES + traffic_class

@@ -350,7 +350,7 @@ class ControlPlane(ABC):
 
 
 def _values(found: Iterable[p4r.Entity]) -> dict[int, int]:
-    """Cells of a register, by index."""
+    """Returns the cells of a register, by index."""
     return {
         one.index.index: int.from_bytes(one.data.bitstring, "big")
         for one in (entity.register_entry for entity in found)

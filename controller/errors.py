@@ -52,8 +52,8 @@ def grpc_errors(switch: str, what: str) -> Iterator[None]:
 
 
 def update_errors(error: grpc.RpcError) -> dict[int, str]:
-    """The reasons that a failed Write or Read carries, by the number of the update or entity (P4Runtime specification,
-    section 12.3)."""
+    """Returns the reasons that a failed Write or Read carries, by the number of the update or entity (P4Runtime
+    specification, section 12.3)."""
     from finsy.proto import p4r, rpc_status
     from google.protobuf.message import DecodeError
 
@@ -68,7 +68,7 @@ def update_errors(error: grpc.RpcError) -> dict[int, str]:
 
 
 def refusal_text(code: int, message: str) -> str:
-    """A reason that a switch gives: the name of its canonical code, and its message."""
+    """Returns a reason that a switch gives: the name of its canonical code, and its message."""
     import grpc
 
     return _reason(next((status.name for status in grpc.StatusCode if status.value[0] == code), str(code)), message)

@@ -57,8 +57,8 @@ class PortTable(Protocol):
         """Clone sessions that its P4 needs."""
 
     def configure(self, topology: Topology, switch: str, port: int, dilation: float, parameters: Any) -> PortEntries:
-        """What a port is configured with, from the topology and the scheme's parameters. Times are real: those of the
-        modelled network times `dilation`. Raises ValueError for what can't work."""
+        """Returns what a port is configured with, from the topology and the scheme's parameters. Times are real: those
+        of the modelled network times `dilation`. Raises ValueError for what can't work."""
 
 
 @dataclass(frozen=True)
@@ -78,7 +78,7 @@ class GeneratorTable(PortTable, Protocol):
     def packet_generator(
         self, topology: Topology, switch: str, dilation: float, parameters: Any
     ) -> PacketGenerator | None:
-        """What is to be made for these parameters; None: nothing."""
+        """Returns what is to be made for these parameters; None: nothing."""
 
 
 @runtime_checkable
@@ -90,8 +90,8 @@ class SettableTable(PortTable, Protocol):
         """What of it `pcn set` reads and changes."""
 
     def show(self, arguments: Mapping[str, int]) -> dict[str, float]:
-        """The settings that an entry's action arguments stand for, by name."""
+        """Returns the settings that an entry's action arguments stand for, by name."""
 
     def change(self, port: int, arguments: Mapping[str, int], values: Mapping[str, float]) -> PortEntries:
-        """The port with these settings changed, those that were named alone: the others are in `show(arguments)`.
-        Raises ValueError for what can't work."""
+        """Returns the port with these settings changed, those that were named alone: the others are in
+        `show(arguments)`. Raises ValueError for what can't work."""

@@ -69,7 +69,7 @@ class PfcPort:
 
 
 def quantum_q16_us(rate_bps: float, dilation: float) -> int:
-    """A pause quantum at a port of this nominal rate, in real us * 65536, rounded. Fits bit<32>,
+    """Returns a pause quantum at a port of this nominal rate, in real us * 65536, rounded. Fits bit<32>,
     or raises ValueError."""
     value = round(QUANTUM_BITS * dilation / rate_bps * 1e6 * 65536)
     if not 1 <= value < 2**32:

@@ -37,7 +37,7 @@ class Program:
 
     @staticmethod
     def compiled(name: str) -> Program:
-        """One of p4src/compiled. Raises UnknownNameError with the names there are."""
+        """Returns one of p4src/compiled. Raises UnknownNameError with the names there are."""
         program = Program(name, COMPILED / f"{name}.json", COMPILED / f"{name}.p4info.txtpb")
         if not (program.json.is_file() and program.p4info.is_file()):
             known = sorted(path.name.removesuffix(".p4info.txtpb") for path in COMPILED.glob("*.p4info.txtpb"))
@@ -46,8 +46,9 @@ class Program:
 
     @staticmethod
     def find(program: str, *, native: bool = False) -> Program:
-        """One of p4src/compiled by name, a .p4 file (p4c compiles it), or the .json that p4c made of one, with its
-        .p4info.txtpb beside it. `native`: for a target that pauses queues by itself; of x.json that is x_native.json.
+        """Returns one of p4src/compiled by name, a .p4 file (p4c compiles it), or the .json that p4c made of one, with
+        its .p4info.txtpb beside it. `native`: for a target that pauses queues by itself; of x.json that is
+        x_native.json.
 
         Raises LabError: UnknownNameError, ProgramError.
         """

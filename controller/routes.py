@@ -60,8 +60,8 @@ class Way(NamedTuple):
 
 
 def host_ways(topology: Topology, switch: str) -> tuple[list[Way], list[PortGroup]]:
-    """The ways to all hosts, by all shortest paths, in order of address, and the groups of ports that these need,
-    numbered from 1. Hosts of the switch's own have one each, those of others one a block.
+    """Returns the ways to all hosts, by all shortest paths, in order of address, and the groups of ports that these
+    need, numbered from 1. Hosts of the switch's own have one each, those of others one a block.
 
     The hash's bits differ by the distance that is left: so no two of up to four switches on a path that choose among
     256 ports or fewer use the same ones. If the topology has polarised ECMP, all use the same ones.
@@ -92,8 +92,8 @@ def host_ways(topology: Topology, switch: str) -> tuple[list[Way], list[PortGrou
 
 
 def join(ways: Sequence[Way]) -> list[Route | MultipathRoute]:
-    """The same by as few entries as disjoint prefixes allow: neighbours with one route share one, the longest that has
-    them all. `ways`: of disjoint prefixes, in order of address, each the longest that has its hosts.
+    """Returns the same by as few entries as disjoint prefixes allow: neighbours with one route share one, the longest
+    that has them all. `ways`: of disjoint prefixes, in order of address, each the longest that has its hosts.
 
     A packet to an address that no host has may fall into a prefix. Those that it falls into on its way are nested, and
     each switch brings it nearer to all hosts of the longest: so it is dropped somewhere, and never goes round. With
@@ -130,7 +130,7 @@ def route_entry(route: Route | MultipathRoute) -> TableEntry:
 
 
 def group_entry(group: PortGroup) -> TableEntry:
-    """An entry with an action set (one-shot), so that no separate members and groups are written."""
+    """Returns an entry with an action set (one-shot), so that no separate members and groups are written."""
     return TableEntry(
         "next_hop_group",
         match=TableMatch(group=group.number),

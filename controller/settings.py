@@ -25,17 +25,17 @@ class SettingError(LabError):
 
 
 def known() -> tuple[Setting, ...]:
-    """Every setting, whether a switch's program has it or not."""
+    """Returns every setting, whether a switch's program has it or not."""
     return tuple(setting for table in _known_tables() for setting in table.SETTINGS)
 
 
 def available(client: ControlPlane) -> tuple[Setting, ...]:
-    """The settings that this switch's program has."""
+    """Returns the settings that this switch's program has."""
     return tuple(setting for table in _tables(client) for setting in table.SETTINGS)
 
 
 def read(client: ControlPlane) -> dict[int, dict[str, float]]:
-    """Every setting of every port that is configured: by port, then by name."""
+    """Returns every setting of every port that is configured: by port, then by name."""
     found: dict[int, dict[str, float]] = {}
     for table in _tables(client):
         for port, arguments in _entries(client, table).items():
@@ -120,7 +120,7 @@ def _takes(table: SettableTable, port: int, arguments: Mapping[str, Any], settin
 
 
 def _arguments(table: SettableTable, port: PortEntries) -> list[dict[str, Any]]:
-    """Those of this table's entries."""
+    """Returns those of this table's entries."""
     return [
         dict(entry.action.args)
         for entry in port.entries()
@@ -150,7 +150,7 @@ def _tables(client: ControlPlane) -> list[SettableTable]:
 
 
 def _entries(client: ControlPlane, table: SettableTable) -> dict[int, dict[str, Any]]:
-    """Arguments of each port's entry."""
+    """Returns the arguments of each port's entry."""
     return {
         entry.match["port"]: dict(entry.action.args)
         for entry in client.read_table(table.TABLE)

@@ -198,7 +198,7 @@ class SwitchClient(ControlPlane):
 
 
 def _within(ready: grpc.Future, limit_s: float) -> bool:
-    """Whether an answer comes in this time. Signals wait as long."""
+    """Returns whether an answer comes in this time. Signals wait as long."""
     try:
         with signals.deferred():
             ready.result(limit_s)
@@ -208,8 +208,8 @@ def _within(ready: grpc.Future, limit_s: float) -> bool:
 
 
 def _answers(channel: grpc.Channel, limit_s: float) -> bool:
-    """Whether a server does in this time, be it with a refusal. By a call: gRPC's own future of a channel that gets
-    ready leaves a thread behind, which prints a traceback where the channel is closed soon."""
+    """Returns whether a server does in this time, be it with a refusal. By a call: gRPC's own future of a channel that
+    gets ready leaves a thread behind, which prints a traceback where the channel is closed soon."""
     asked = p4r_grpc.P4RuntimeStub(channel).Capabilities.future(
         p4r.CapabilitiesRequest(), timeout=limit_s, wait_for_ready=True
     )

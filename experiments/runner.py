@@ -130,7 +130,8 @@ def run(
 
 
 def parameters(scenario: str, scheme: str | None = None) -> list[Parameter]:
-    """Those that `settings` may give: of all schemes, or of these, with commas between. Raises ExperimentError."""
+    """Returns those that `settings` may give: of all schemes, or of these, with commas between. Raises
+    ExperimentError."""
     schemes = scheme_parameters.scheme_names(scheme) if scheme else []  # which may bring parameters with them
     offered = find_scenario(scenario).parameters
     if not schemes:
@@ -140,8 +141,8 @@ def parameters(scenario: str, scheme: str | None = None) -> list[Parameter]:
 
 
 def in_effect(scenario: str, scheme: str | None = None) -> dict[str, Value]:
-    """What a run with no settings has, by parameter, of what follows from others; nothing where none is given that a
-    run needs. Raises ExperimentError for a name that nothing has."""
+    """Returns what a run with no settings has, by parameter, of what follows from others; nothing where none is given
+    that a run needs. Raises ExperimentError for a name that nothing has."""
     made = find_scenario(scenario)
     first = scheme_parameters.scheme_names(scheme or made.schemes[0])[0]
     try:
@@ -159,7 +160,7 @@ def place_of(scenario: str, schemes: Sequence[str], clocks: Sequence[str]) -> Pa
 
 
 def _clocks(text: str) -> list[str]:
-    """Those of `text`, the live one first."""
+    """Returns those of `text`, the live one first."""
     names = [name.strip() for name in text.split(",")]
     for name in names:
         lookup(name, dict.fromkeys(CLOCKS), "clock")
@@ -167,7 +168,7 @@ def _clocks(text: str) -> list[str]:
 
 
 def _recording(plan: Plan, records: Records, export: str, clocks: Sequence[str]) -> Plan:
-    """The plan with what is recorded besides. Raises LabError."""
+    """Returns the plan with what is recorded besides. Raises LabError."""
     if clocks != ["virtual"]:
         raise ExperimentError(
             "events, latency, queues of all ports, series of flows, captures and files of --export need --clock virtual"

@@ -40,7 +40,7 @@ from .wire import WireError
 
 
 def parser() -> argparse.ArgumentParser:
-    """The options."""
+    """Returns the options."""
     result = argparse.ArgumentParser(prog="python -m hosts.agent", description="PCN Lab's host agent.")
     result.add_argument("--name", required=True, help="the host's name in reports")
     result.add_argument("--iface", required=True, help="network interface, e.g. h0-eth0")
@@ -95,7 +95,7 @@ def settings(arguments: argparse.Namespace) -> AgentSettings:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Status of the process."""
+    """Returns the status of the process."""
     arguments = parser().parse_args(argv)
     # As soon as there is something to remove; once the agent runs, it takes signals itself.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
@@ -112,7 +112,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _setting(text: str) -> str | float:
-    """A number in SI units, as programs write it, or text with a unit."""
+    """Returns a number in SI units, as programs write it, or text with a unit."""
     try:
         return float(text)
     except ValueError:

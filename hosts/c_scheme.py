@@ -40,7 +40,7 @@ class _Scheme(ctypes.Structure):
 
 
 def scheme_in(file: Path) -> Scheme:
-    """The scheme of a C file. Raises SchemeError."""
+    """Returns the scheme of a C file. Raises SchemeError."""
     if not file.is_file():
         raise SchemeError(f"there is no file {file}")
     library = load(file.stem, file)
@@ -62,7 +62,7 @@ def scheme_in(file: Path) -> Scheme:
 
 
 def _parameters(found: _Scheme) -> type[Parameters]:
-    """The dataclass of the file's parameters."""
+    """Returns the dataclass of the file's parameters."""
     fields: list[tuple[str, Any, Any]] = []
     while (row := found.parameters[len(fields)]).field:
         text = row.field.decode(), row.kind.decode(), row.what.decode()

@@ -75,11 +75,11 @@ class AgentClient:
         self._ask("stop", flow=flow)
 
     def flows(self) -> tuple[SentFlow, ...]:
-        """The flows that the host sends or sent."""
+        """Returns the flows that the host sends or sent."""
         return tuple(SentFlow(**flow) for flow in self._ask("list"))
 
     def stats(self) -> AgentStats:
-        """Everything that the agent counts."""
+        """Returns everything that the agent counts."""
         answer = self._ask("stats")
         try:
             return AgentStats.from_json(answer)

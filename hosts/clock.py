@@ -23,11 +23,11 @@ class DilatedClock:
         return (time.monotonic() - self.origin) * self._rate
 
     def nominal(self, monotonic_s: float) -> float:
-        """Nominal time at a reading of `time.monotonic()`."""
+        """Returns the nominal time at a reading of `time.monotonic()`."""
         return (monotonic_s - self.origin) * self._rate
 
     def real(self, nominal_s: float) -> float:
-        """Length of a nominal duration on this machine."""
+        """Returns the length of a nominal duration on this machine."""
         return nominal_s * self.dilation
 
     def set_epoch(self, monotonic_s: float) -> None:

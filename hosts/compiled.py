@@ -203,7 +203,7 @@ def _raw_telemetry(telemetry: Telemetry) -> _RawTelemetry:
 
 
 def new_rp(configured: Configured, line_rate_bps: float) -> ReactionPoint:
-    """The RP of a flow that starts now, in C where the scheme has one, else in Python. Raises SchemeError."""
+    """Returns the RP of a flow that starts now, in C where the scheme has one, else in Python. Raises SchemeError."""
     specification = configured.new_rp(line_rate_bps)
     if not configured.scheme.reaction_point_c:
         return specification
@@ -211,7 +211,7 @@ def new_rp(configured: Configured, line_rate_bps: float) -> ReactionPoint:
 
 
 def in_c(configured: Configured, line_rate_bps: float, specification: ReactionPoint) -> CompiledReactionPoint:
-    """The RP of the scheme's C file. Raises SchemeError: that can't be compiled, or has no RP."""
+    """Returns the RP of the scheme's C file. Raises SchemeError: that can't be compiled, or has no RP."""
     values = [getattr(configured.parameters, one.field) for one in describe(configured.scheme.parameters)]
     return CompiledReactionPoint(_library(configured), values, line_rate_bps, specification)
 
@@ -224,8 +224,8 @@ def _library(configured: Configured) -> ctypes.CDLL:
 
 @lru_cache(maxsize=64)
 def load(scheme: str, file: Path, parameters: str = "") -> ctypes.CDLL:
-    """The shared object of a scheme's C file; `parameters`: its struct parameters, unless it has that itself. Raises
-    SchemeError."""
+    """Returns the shared object of a scheme's C file; `parameters`: its struct parameters, unless it has that itself.
+    Raises SchemeError."""
     where = f"{scheme}: its RP in C, {file}"
     sizes = ", ".join(f"sizeof({one.__doc__})" for one in _MIRRORED)
     lines = (

@@ -90,7 +90,7 @@ class ControlServer:
         self.poll.register(client, select.EPOLLIN)
 
     def _read(self, client: socket.socket, data: bytearray) -> bool:
-        """Whether the client stays."""
+        """Returns whether the client stays."""
         try:
             received = client.recv(65536)
             if not received:

@@ -92,7 +92,7 @@ class EventLog:
         return (json.dumps({"t": round(self._clock.since_epoch(at_s), 9), "ev": event, **fields}) + "\n").encode()
 
     def _append(self, lines: Sequence[bytes]) -> int:
-        """How many of the lines, from the first on, the file has taken. It has no half ones."""
+        """Returns how many of the lines, from the first on, the file has taken. It has no half ones."""
         assert self._file is not None
         data, written = b"".join(lines), 0
         try:

@@ -24,7 +24,7 @@ _RETRY_REAL_S = 200e-6
 
 
 def transmit_gap_s(k: float) -> float:
-    """How late a frame may leave a host, nominal, so that one wake-up serves several."""
+    """Returns how late a frame may leave a host, nominal, so that one wake-up serves several."""
     return max(_TRANSMIT_GAP_S, _LEAST_TRANSMIT_GAP_REAL_S / k)
 
 

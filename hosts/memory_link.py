@@ -29,7 +29,7 @@ class Ends(NamedTuple):
 
     @classmethod
     def make(cls) -> Ends:
-        """A new link. Raises OSError."""
+        """Returns a new link. Raises OSError."""
         memory = private.memory("pcn-lab-link", 2 * CHANNEL_BYTES)
         switch, host = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
         return cls(memory, switch.detach(), host.detach())
@@ -59,7 +59,7 @@ class Watch:
         self.socket.send(header + link)
 
     def read(self) -> bool | None:
-        """What the newest message says; None: nothing."""
+        """Returns what the newest message says; None: nothing."""
         watched = None
         while True:
             try:
@@ -74,7 +74,8 @@ class Watch:
 
 
 def promiscuity(messages: bytes, index: int) -> int | None:
-    """How many listen at the interface `index`, by the last of the kernel's messages that says so; None: none does."""
+    """Returns how many listen at the interface `index`, by the last of the kernel's messages that says so; None: none
+    does."""
     found = None
     at = 0
     while at + _NLMSG_HEADER.size <= len(messages):

@@ -337,7 +337,7 @@ _MIRRORED = (
 
 
 def library_path() -> Path:
-    """The C side as a shared object; compiled if it isn't yet. Raises BuildError."""
+    """Returns the C side as a shared object; compiled if it isn't yet. Raises BuildError."""
     sources = [*sorted(CSRC.glob("*.c")), SWITCH / "channel.c"]
     headers = [*sorted(CSRC.glob("*.h")), SWITCH / "channel.h"]
     return build("libhosts", sources, digest([*sources, *headers]), FLAGS, CSRC)
@@ -345,7 +345,7 @@ def library_path() -> Path:
 
 @lru_cache(maxsize=1)
 def library() -> Any:
-    """The compiled C side with its functions declared. Raises BuildError."""
+    """Returns the compiled C side with its functions declared. Raises BuildError."""
     loaded = ctypes.CDLL(str(library_path()))
     for name, (result, arguments) in _FUNCTIONS.items():
         function = getattr(loaded, name)

@@ -157,7 +157,7 @@ class Nic:
         self.events.tell()
 
     def paused_s(self, priority: int, now_s: float) -> float:
-        """How long the class has been paused, until now."""
+        """Returns how long the class has been paused, until now."""
         return float(self._library.nic_paused_s(self.handle, priority, now_s))
 
     def advance(self, now_s: float) -> None:
@@ -166,7 +166,8 @@ class Nic:
         self.events.tell()
 
     def due(self, now_s: float) -> Left | None:
-        """The next frame that must be on the wire by now; it leaves by this. `hosts.loop` does the same in C."""
+        """Returns the next frame that must be on the wire by now; it leaves by this. `hosts.loop` does the same in
+        C."""
         item = self._library.nic_due(self.handle, 0, now_s)
         if not item:
             return None
@@ -179,7 +180,7 @@ class Nic:
         return left
 
     def wake(self) -> float:
-        """When `advance` and `due` have something to do, if nothing happens before. Infinity if never."""
+        """Returns when `advance` and `due` have something to do, if nothing happens before. Infinity if never."""
         return float(self._library.nic_wake(self.handle))
 
     def account(self, now_s: float) -> None:
@@ -187,7 +188,7 @@ class Nic:
         self._library.nic_account(self.handle, now_s)
 
     def shortfall_s(self, now_s: float) -> float:
-        """What the rates allowed until now and was not sent, as time at line rate: what lateness cost."""
+        """Returns what the rates allowed until now and was not sent, as time at line rate: what lateness cost."""
         self.account(now_s)
         return max(0.0, self.allowed_bits - self.started_bits) / self.line_rate_bps
 

@@ -27,7 +27,7 @@ class PaceMeter:
         return self.worst >= self.LEAST_SHARE
 
     def check(self, now_s: float, real_s: float) -> float | None:
-        """The share of the window that ends now, None if it goes on. Call after `Nic.advance`."""
+        """Returns the share of the window that ends now, None if it goes on. Call after `Nic.advance`."""
         nic = self._nic
         nic.account(now_s)
         frame_bits = max((flow.frame_bits for flow in nic.flows), default=self.USUAL_FRAME_BITS)

@@ -59,7 +59,7 @@ class Port:
             self._sink.close()
 
     def drops(self) -> int:
-        """Frames that the kernel dropped since the start because this process didn't take them."""
+        """Returns the frames that the kernel dropped since the start because this process didn't take them."""
         counts = self._socket.getsockopt(_SOL_PACKET, _PACKET_STATISTICS, 8)
         self._drops += struct.unpack("II", counts)[1]
         return self._drops
@@ -70,7 +70,7 @@ class Port:
         self._drops = 0
 
     def failure(self, error: OSError) -> PortError:
-        """What to raise when sending or receiving failed so."""
+        """Returns what to raise when sending or receiving failed so."""
         return PortError(_explain(self.interface, error))
 
     def _prepare(self, interface: str) -> None:

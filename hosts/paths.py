@@ -49,7 +49,7 @@ class Paths:
         return self.per != "flow" and self.entropies > 1
 
     def ports_of(self, seed: int, src_ip: int, flow: int) -> tuple[int, ...]:
-        """The UDP source ports of a flow: the low byte is the place among them."""
+        """Returns the UDP source ports of a flow: the low byte is the place among them."""
         key = b"ports/%d/%d/%d" % (seed, src_ip, flow)
         drawn = b"".join(hashlib.blake2b(key, digest_size=64, salt=b"%d" % i).digest() for i in range(MOST // 64))
         same = self.ports == "counted"

@@ -94,7 +94,7 @@ class Receiver:
         self.forgotten = 0
 
     def progress(self) -> dict[int, tuple[int, int, int, int]]:
-        """What has come so far, by flow: payload in bytes, packets, and how many of them marked CE and UE."""
+        """Returns what has come so far, by flow: payload in bytes, packets, and how many of them marked CE and UE."""
         flows = self._flows.values()
         return {flow.flow: (flow.payload_bytes, flow.packets, flow.marked_ce, flow.marked_ue) for flow in flows}
 

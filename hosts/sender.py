@@ -147,7 +147,7 @@ class SentFlow(NicFlow):
         return int(packets * flow.frame_bytes - (flow.frame_bytes - flow.last_frame_bytes if short else 0))
 
     def sent_bytes(self) -> tuple[int, int]:
-        """Bytes of the frames and of the payload."""
+        """Returns the bytes of the frames and of the payload."""
         frames = self.started * self.frame_bits
         payload = self.started * self.request.payload_bytes
         if self.started == self.packets:
@@ -290,7 +290,7 @@ class Sender:
         self.unknown_cnps = self.unusable_cnps = self.forgotten = 0
 
     def progress(self) -> dict[int, int]:
-        """Bytes of the frames sent so far, by flow."""
+        """Returns the bytes of the frames sent so far, by flow."""
         return {flow.request.flow: flow.sent_bytes()[0] for flow in self._by_address.values()}
 
     def stats(self) -> tuple[stats.SentFlow, ...]:
@@ -320,7 +320,7 @@ class Sender:
         return tuple(result)
 
     def _notified(self, number: int, src_ip: bytes) -> SentFlow | None:
-        """The flow that a CNP or CNM is for; counts it."""
+        """Returns the flow that a CNP or CNM is for; counts it."""
         flow = self._find(number)
         if flow is None or flow.dst_ip != src_ip:
             self.unknown_cnps += 1

@@ -123,7 +123,7 @@ class AgentStats:
     elapsed_real_s: float
 
     def failed(self) -> Iterator[str]:
-        """What an RP or NP raised, flow by flow."""
+        """Yields what an RP or NP raised, flow by flow."""
         for sent in self.sent:
             if sent.error is not None:
                 yield f"flow {sent.flow} failed at {self.name}: {sent.error}"
@@ -132,7 +132,7 @@ class AgentStats:
                 yield f"flow {got.flow} from {got.src_ip} gets no CNPs of {self.name} any more: {got.error}"
 
     def refused(self) -> Iterator[str]:
-        """What this host dropped or forgot."""
+        """Yields what this host dropped or forgot."""
         for count, text in (
             (self.bad_frames, "dropped {} frames that are malformed or damaged"),
             (self.unusable_cnps, f"dropped {{}} CNPs without the rate that {self.scheme} needs"),

@@ -27,7 +27,7 @@ assert _HEADER.size == TELEMETRY_BYTES
 
 
 def encode(telemetry: Telemetry) -> bytes:
-    """The header, with bytes in whole units. Raises WireError."""
+    """Returns the header, with bytes in whole units. Raises WireError."""
     records = [0] * MOST_HOPS
     for i, hop in enumerate(telemetry.hops[:MOST_HOPS]):
         if hop.rate_bps not in TELEMETRY_RATES_BPS:

@@ -93,14 +93,14 @@ class WireError(ValueError):
 
 
 def parse_mac(text: str) -> bytes:
-    """Six bytes from `aa:bb:cc:dd:ee:ff`. Raises WireError."""
+    """Returns six bytes from `aa:bb:cc:dd:ee:ff`. Raises WireError."""
     if not re.fullmatch(r"[0-9a-fA-F]{2}(:[0-9a-fA-F]{2}){5}", text):
         raise WireError(f"{text!r} is not a MAC address: write it like 00:00:00:00:00:01")
     return bytes.fromhex(text.replace(":", ""))
 
 
 def parse_ip(text: str) -> bytes:
-    """Four bytes from `10.0.0.1`. Raises WireError."""
+    """Returns four bytes from `10.0.0.1`. Raises WireError."""
     try:
         return ipaddress.IPv4Address(text).packed
     except ValueError as error:
@@ -235,7 +235,7 @@ def icrc(frame: Buffer) -> int:
 
 
 def _has_telemetry(frame: Buffer) -> bool:
-    """Whether a RoCEv2 frame is data with room for telemetry. One that is too short for it has none."""
+    """Returns whether a RoCEv2 frame is data with room for telemetry. One that is too short for it has none."""
     return (
         frame[_BTH_OFFSET] in (OPCODE_UC_SEND_ONLY, OPCODE_RC_SEND_ONLY)
         and bool(frame[_PSN_OFFSET - 4] & _TELEMETRY >> 24)
@@ -253,7 +253,7 @@ def _ends(packet: DataPacket | AckPacket | CnpPacket | CnmPacket) -> Ends:
 
 
 def _up_to_udp(ends: Ends, flow: int, port: int, dscp: int, ecn: int, body_bytes: int) -> bytes:
-    """Headers up to UDP, before `body_bytes` bytes."""
+    """Returns the headers up to UDP, before `body_bytes` bytes."""
     _check("flow", flow, 24)
     _check("dscp", dscp, 6)
     _check("ecn", ecn, 2)
@@ -285,7 +285,7 @@ def _roce_headers(
     becn: int = 0,
     psn: int = 0,
 ) -> bytes:
-    """Headers up to BTH, before a body of `body_bytes` bytes, a multiple of four, and the ICRC."""
+    """Returns the headers up to BTH, before a body of `body_bytes` bytes, a multiple of four, and the ICRC."""
     start = _up_to_udp(ends, flow, ROCE_PORT, dscp, ecn, _BTH.size + body_bytes + ICRC_LENGTH)
     return start + _BTH.pack(opcode, flags, _PKEY, becn | flow, psn)
 
@@ -315,7 +315,8 @@ def data_headers(
     reliable: bool = False,
     telemetry: bytes = b"",
 ) -> bytes:
-    """What stands before the payload of a data packet: 54 bytes, and telemetry, 44 or none. Raises WireError."""
+    """Returns what stands before the payload of a data packet: 54 bytes, and telemetry, 44 or none. Raises
+    WireError."""
     if len(telemetry) not in (0, TELEMETRY_BYTES):
         raise WireError(f"telemetry of {len(telemetry)} bytes: it has {TELEMETRY_BYTES}")
     if payload_bytes < 1:
@@ -329,7 +330,7 @@ def data_headers(
 
 
 def cnp_start(ends: Ends, flow: int, ecn: int = ECN_ECT0, dscp: int = DSCP_CNP, rec_rate_mbps: int = 0) -> bytes:
-    """What of a CNP stands before reserved bytes and ICRC. Raises WireError."""
+    """Returns what of a CNP stands before reserved bytes and ICRC. Raises WireError."""
     _check("rec_rate_mbps", rec_rate_mbps, 32)
     headers = _roce_headers(ends, flow, OPCODE_CNP, dscp, ecn, CNP_RESERVED, becn=_BECN)
     return headers + _U32_BE.pack(rec_rate_mbps)
@@ -345,7 +346,7 @@ def ack_start(
     nak: bool = False,
     telemetry: bytes = b"",
 ) -> bytes:
-    """What of an acknowledgement stands before the ICRC. Raises WireError."""
+    """Returns what of an acknowledgement stands before the ICRC. Raises WireError."""
     _check("psn", psn, 24)
     _check("in_order", in_order, 24)
     if len(telemetry) not in (0, TELEMETRY_BYTES):
@@ -355,7 +356,7 @@ def ack_start(
 
 
 def encode_data(packet: DataPacket) -> bytes:
-    """Frame of a data packet: `data_bytes` long. Raises WireError."""
+    """Returns the frame of a data packet: `data_bytes` long. Raises WireError."""
     _check("psn", packet.psn, 24)
     size = len(packet.payload)
     psn = packet.psn | (_ACK_REQUEST if packet.asks else 0)
@@ -365,7 +366,7 @@ def encode_data(packet: DataPacket) -> bytes:
 
 
 def encode_ack(packet: AckPacket) -> bytes:
-    """Frame of an acknowledgement: `ack_bytes` long. Raises WireError."""
+    """Returns the frame of an acknowledgement: `ack_bytes` long. Raises WireError."""
     numbers = packet.psn, packet.in_order, packet.nak, packet.telemetry or b""
     return _with_icrc(ack_start(_ends(packet), packet.flow, packet.ecn, packet.dscp, *numbers))
 
@@ -378,13 +379,13 @@ def rec_rate_mbps(rec_rate_bps: float) -> int:
 
 
 def encode_cnp(packet: CnpPacket) -> bytes:
-    """Frame of a CNP: 74 bytes. Raises WireError."""
+    """Returns the frame of a CNP: 74 bytes. Raises WireError."""
     start = cnp_start(_ends(packet), packet.flow, packet.ecn, packet.dscp, packet.rec_rate_mbps)
     return _with_icrc(start + bytes(CNP_RESERVED - 4))
 
 
 def encode_cnm(packet: CnmPacket) -> bytes:
-    """Frame of a congestion notification message: 60 bytes. Raises WireError."""
+    """Returns the frame of a congestion notification message: 60 bytes. Raises WireError."""
     _check("flow", packet.flow, 24)
     _check("psn", packet.psn, 24)
     _check("feedback", packet.feedback, 6)
@@ -395,7 +396,7 @@ def encode_cnm(packet: CnmPacket) -> bytes:
 
 
 def encode_pfc(frame: PfcFrame) -> bytes:
-    """A PFC frame, padded to 60 bytes. Raises WireError."""
+    """Returns a PFC frame, padded to 60 bytes. Raises WireError."""
     enabled = 0
     times = [0] * CLASSES
     for priority, quanta in frame.quanta.items():
@@ -421,13 +422,13 @@ def decode(frame: Buffer) -> DataPacket | AckPacket | CnpPacket | CnmPacket | Pf
 
 
 def data_source(head: Buffer) -> tuple[bytes, bytes, int]:
-    """Source MAC and IP, and the flow, of a data packet that begins so and has been checked."""
+    """Returns the source MAC and IP, and the flow, of a data packet that begins so and has been checked."""
     (flow,) = _U32_BE.unpack_from(head, _PSN_OFFSET - 4)
     return bytes(head[6:12]), bytes(head[_IP_OFFSET + 12 : _IP_OFFSET + 16]), flow & _U24
 
 
 def decode_pfc_quanta(frame: Buffer) -> dict[int, int]:
-    """Quanta by enabled class of a frame of type 0x8808. Raises WireError.
+    """Returns the quanta by enabled class of a frame of type 0x8808. Raises WireError.
 
     802.3 Annex 31D has PFC go to its group address alone, which no bridge forwards; 31B lets PAUSE, which isn't known
     here, go to a station's own address, too.

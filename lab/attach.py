@@ -85,8 +85,8 @@ class Attached:
         return from_dict(self.record.topology)
 
     def primary(self, name: str) -> SwitchClient:
-        """A switch by name, to write to: takes over from the controller that programmed it. Raises PrimaryError where
-        one with a higher election id is there."""
+        """Returns a switch by name, to write to: takes over from the controller that programmed it. Raises PrimaryError
+        where one with a higher election id is there."""
         client = self.switches[name]
         if name not in self._primary:
             client.become_primary(self._election_id)
@@ -129,13 +129,13 @@ class Attached:
 
 
 def attach(name: str | None = None, election_id: int | None = None) -> Attached:
-    """The network of this name; without one, the only one that is up. `election_id` is `primary`'s, one above the
-    network's own by default. Raises NotRunningError."""
+    """Returns the network of this name; without one, the only one that is up. `election_id` is `primary`'s, one above
+    the network's own by default. Raises NotRunningError."""
     return Attached(find(name), election_id)
 
 
 def find(name: str | None = None) -> records.Record:
-    """The record of a network that is up, as `attach`."""
+    """Returns the record of a network that is up, as `attach`."""
     up = [found for found in records.names() if records.is_held(found)]
     if name is None and len(up) > 1:
         raise NotRunningError(f"several networks are up ({', '.join(up)}): name one with --network NAME")

@@ -81,13 +81,14 @@ class Choice:
 
 
 def choose(topology: Topology, target: str, together: bool = False) -> Choice:
-    """A k for the topology on this machine as it is now, in two digits. `together`: its switches share a process."""
+    """Returns a k for the topology on this machine as it is now, in two digits. `together`: its switches share a
+    process."""
     return stretch(topology, target, rounds_per_s(int(topology.number("mtu_bytes"))), together)
 
 
 def stretch(topology: Topology, target: str, rounds: Sequence[float], together: bool = False) -> Choice:
-    """The k at which packets of all hosts at line rate, over paths of the usual length, take USABLE of so many `rounds`
-    a second (real), of each core; or more, where a switch would lose what all its links bring at once."""
+    """Returns the k at which packets of all hosts at line rate, over paths of the usual length, take USABLE of so many
+    `rounds` a second (real), of each core; or more, where a switch would lose what all its links bring at once."""
     bits = 8 * topology.number("mtu_bytes")
     nominal = [topology.link_at(host.name, 0).rate_bps / bits for host in topology.hosts]  # packets/s
     hops = mean_hops(topology)
@@ -120,7 +121,7 @@ def agents_cost(packets_per_s: float, together: bool = False) -> float:
 
 
 def mean_hops(topology: Topology) -> float:
-    """Switches between two hosts, over all pairs."""
+    """Returns the switches between two hosts, over all pairs."""
     at: dict[str, list[str]] = {}
     for host in topology.hosts:
         at.setdefault(topology.peer(host.name, 0).node, []).append(host.name)
@@ -134,7 +135,7 @@ def mean_hops(topology: Topology) -> float:
 
 
 def at_once_bps(topology: Topology) -> float:
-    """What all links of a switch bring together, of the switch with most."""
+    """Returns what all links of a switch bring together, of the switch with most."""
     switches = (switch.name for switch in topology.switches)
     return max(sum(link.rate_bps for link in topology.links if name in (link.a.node, link.b.node)) for name in switches)
 
@@ -179,7 +180,7 @@ def _work(result: Connection, frame_bytes: int) -> None:
 
 
 def used_by_networks() -> float:
-    """The share of this machine that nodes of this user's networks use now."""
+    """Returns the share of this machine that nodes of this user's networks use now."""
     used = 0.0
     with suppress(journal.RunDirError):
         for name in filter(journal.is_held, journal.names()):
@@ -191,7 +192,7 @@ def used_by_networks() -> float:
 
 
 def _least(enough: Callable[[float], bool]) -> float:
-    """The least k that is enough, within 1%; more always is."""
+    """Returns the least k that is enough, within 1%; more always is."""
     low, high = 1.0, 2.0
     while not enough(high):
         low, high = high, 2 * high

@@ -121,14 +121,14 @@ def capture(
 
 
 def _delays(lab: Running, node: str) -> bool:
-    """Whether a node's frames reach the far end a link's delay after they left."""
+    """Returns whether a node's frames reach the far end a link's delay after they left."""
     if lab.record.role == BY_MININET and lab.topology.is_host(node):  # the kernel sends
         return False
     return lab.record.features.get("link_delay") not in (DELAY_BY_AGENTS, DELAY_BY_NOBODY)
 
 
 def kind(frame: bytes) -> str:
-    """What a frame is: "data", "data, CE", "CNP", "CNM", "ACK", "PAUSE", "RESUME" or "other"."""
+    """Returns what a frame is: "data", "data, CE", "CNP", "CNM", "ACK", "PAUSE", "RESUME" or "other"."""
     try:
         found = wire.decode(frame)
     except wire.WireError:
@@ -184,7 +184,8 @@ class Tap:
         self._looked_ns = 0
 
     def read(self, now_ns: int) -> list[tuple[int, bytes]]:
-        """What has come, a batch at most: when it was at the port (the kernel's time, in nanoseconds), and frames."""
+        """Returns what has come, a batch at most: when it was at the port (the kernel's time, in nanoseconds), and
+        frames."""
         self._count_dropped(now_ns)
         found: list[tuple[int, bytes]] = []
         until_ns = now_ns - self.before_ns
@@ -207,7 +208,8 @@ class Tap:
         return found
 
     def dropped(self, start_ns: float, end_ns: float) -> int:
-        """Frames that were at the port in this time and found no room. As exact as the times between two reads."""
+        """Returns the frames that were at the port in this time and found no room. As exact as the times between two
+        reads."""
         start_ns, end_ns = start_ns + self.before_ns, end_ns + self.before_ns
         return sum(n for since_ns, until_ns, n in self._dropped if since_ns <= end_ns and until_ns >= start_ns)
 
@@ -289,13 +291,14 @@ class Merged:
         return least, most
 
     def lost(self) -> int:
-        """Frames of this time that weren't given out: the kernel had no room, or had them far too late."""
+        """Returns the frames of this time that weren't given out: the kernel had no room, or had them far too late."""
         return self._too_late + sum(tap.dropped(self._start_ns, self.end_ns) for tap in self._taps)
 
 
 @contextmanager
 def _arriving(lab: Running, end: Endpoint) -> Iterator[socket.socket]:
-    """What arrives at an interface: outgoing frames don't show everywhere, as programs bypass the queueing layer."""
+    """Yields what arrives at an interface: outgoing frames don't show everywhere, as programs bypass the queueing
+    layer."""
 
     def make() -> socket.socket:
         made = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, 0)

@@ -26,13 +26,13 @@ class CaptureError(LabError):
 
 
 def is_capture(head: bytes) -> bool:
-    """Whether a file that begins so is a capture."""
+    """Returns whether a file that begins so is a capture."""
     numbers = {int.from_bytes(head[:4], "little"), int.from_bytes(head[:4], "big")}
     return len(head) >= 4 and bool(numbers & {*_PCAP, _SECTION})
 
 
 def frames(file: BinaryIO) -> Iterator[tuple[int, bytes]]:
-    """Yield the time of each frame, ns, and its bytes as far as they were captured. Raises CaptureError, OSError."""
+    """Yields the time of each frame, ns, and its bytes as far as they were captured. Raises CaptureError, OSError."""
     head = file.read(4)
     if int.from_bytes(head, "little") == _SECTION:
         yield from _pcapng(file)
@@ -60,7 +60,7 @@ def _part(file: BinaryIO, length: int) -> bytes:
 
 
 def _pcapng(file: BinaryIO) -> Iterator[tuple[int, bytes]]:
-    """Yield from behind the first four bytes, which begin a section."""
+    """Yields from behind the first four bytes, which begin a section."""
     kind, order = _SECTION, "<"
     units: list[float] = []
     while True:
@@ -95,7 +95,7 @@ def _pcapng(file: BinaryIO) -> Iterator[tuple[int, bytes]]:
 
 
 def _unit_ns(body: bytes, order: str) -> float:
-    """Return the unit of an interface's time stamps, ns."""
+    """Returns the unit of an interface's time stamps, ns."""
     if len(body) < 8 or struct.unpack(f"{order}H", body[:2])[0] != _ETHERNET:
         raise CaptureError("its frames aren't Ethernet's")
     at = 8

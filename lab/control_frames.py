@@ -47,7 +47,7 @@ _Key = tuple[str, str]
 
 
 def lost(lab: Running) -> list[ControlLoss]:
-    """What was sent by now and hasn't come. Nothing is known of a switch or host that doesn't answer."""
+    """Returns what was sent by now and hasn't come. Nothing is known of a switch or host that doesn't answer."""
     sent = _sent(lab)
     end = time.monotonic() + _SETTLE_S + lab.topology.max_rtt_s() * lab.record.dilation
     while True:

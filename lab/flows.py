@@ -118,7 +118,7 @@ def stop(agents: Mapping[str, AgentClient], numbers: Iterable[int] | None = None
 
 
 def _sent(agents: Mapping[str, AgentClient]) -> dict[str, tuple[SentFlow, ...]]:
-    """Each agent's own flows, requested of all before the first answers."""
+    """Returns each agent's own flows, requested of all before the first answers."""
     for agent in agents.values():
         agent.ahead("list")
     return {name: agent.flows() for name, agent in agents.items()}
@@ -137,7 +137,7 @@ def ask(agents: Mapping[str, AgentClient]) -> dict[str, AgentStats]:
 
 
 def flows(topology: Topology, stats: Mapping[str, AgentStats]) -> list[Flow]:
-    """Every flow that a host sent or sends, by number. `stats`: of `ask`."""
+    """Returns every flow that a host sent or sends, by number. `stats`: of `ask`."""
     by_ip = {host.ip: host.name for host in topology.hosts}
     received = {(flow.flow, flow.src_ip): flow for host in stats.values() for flow in host.received}
     found = [
@@ -149,7 +149,7 @@ def flows(topology: Topology, stats: Mapping[str, AgentStats]) -> list[Flow]:
 
 
 def remarks(stats: Mapping[str, AgentStats]) -> list[str]:
-    """What beside its flows concerns a host: what failed, was dropped, or forgotten."""
+    """Returns what beside its flows concerns a host: what failed, was dropped, or forgotten."""
     return [line for one in stats.values() for line in (*one.failed(), *one.refused())]
 
 

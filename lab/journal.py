@@ -117,20 +117,20 @@ class Record:
             scratch.replace(path)
 
     def processes(self) -> list[Process]:
-        """What was started, the inner ones first."""
+        """Returns what was started, the inner ones first."""
         inner = [node.process for node in self.nodes.values() if node.process]
         return inner + [node.shell for node in self.nodes.values()]
 
 
 def directory(name: str) -> Path:
-    """Where the network's record and sockets are. Raises NetworkNameError for a name that can't be one."""
+    """Returns where the network's record and sockets are. Raises NetworkNameError for a name that can't be one."""
     if not _NAME.match(name):
         raise NetworkNameError(f"network name {name!r}: up to 32 lower-case letters, digits, - and _, a letter first")
     return RUN_DIR / name
 
 
 def load(name: str) -> Record | None:
-    """The record of a network, whether it still runs or not; None if there is none. Raises RunDirError."""
+    """Returns the record of a network, whether it still runs or not; None if there is none. Raises RunDirError."""
     path = directory(name) / "record.json"
     try:
         with _reached(path):
@@ -147,7 +147,7 @@ def load(name: str) -> Record | None:
 
 
 def names() -> list[str]:
-    """Names of the networks that have left a trace, running or not. Raises RunDirError."""
+    """Returns the names of the networks that have left a trace, running or not. Raises RunDirError."""
     try:
         with _reached(RUN_DIR):
             return sorted(path.name for path in RUN_DIR.iterdir() if path.is_dir())
@@ -192,7 +192,7 @@ def remove_leftovers(name: str) -> list[str]:
 
 
 def is_held(name: str) -> bool:
-    """Whether a process holds the network. Raises RunDirError."""
+    """Returns whether a process holds the network. Raises RunDirError."""
     try:
         with _lock(RUN_DIR / f"{name}.lock", lambda: NameInUseError(name), create=False):
             return False
@@ -259,7 +259,7 @@ def in_use_message(name: str) -> str:
 
 
 def _obeyed(name: str) -> Record | None:
-    """The record of a network, if it is there and only this user can have written it."""
+    """Returns the record of a network, if it is there and only this user can have written it."""
     try:
         return load(name)
     except RunDirError:

@@ -67,7 +67,7 @@ class Lab:
         return self.network.record
 
     def primary(self, name: str) -> SwitchClient:
-        """A switch by name, to write to."""
+        """Returns a switch by name, to write to."""
         return self.switches[name]
 
     def _program(self) -> None:

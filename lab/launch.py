@@ -24,13 +24,13 @@ class NetworkError(LabError):
 
 
 def share_process(target: str, processes: bool) -> bool:
-    """Whether the switches share a process: the embedded ones do, unless each is to have its own."""
+    """Returns whether the switches share a process: the embedded ones do, unless each is to have its own."""
     return target == SoftswitchTarget.name and not processes
 
 
 def slack(target: str, k: float, agents: bool, together: bool) -> str:
-    """How late frames may leave, nominal, so that one wake-up serves several. Those of links in memory have their
-    times, however late they are put."""
+    """Returns how late frames may leave, nominal, so that one wake-up serves several. Those of links in memory have
+    their times, however late they are put."""
     from hosts.loop import transmit_gap_s
 
     if together and agents:
@@ -41,7 +41,7 @@ def slack(target: str, k: float, agents: bool, together: bool) -> str:
 
 
 def inner_links(topology: Topology, name: str) -> dict[int, tuple[int, int]]:
-    """A switch's ports whose links are to other switches: the device and the port there."""
+    """Returns a switch's ports whose links are to other switches: the device and the port there."""
     peers = {port: topology.peer(name, port) for port in topology.ports(name)}
     return {
         port: (topology.switch(peer.node).device_id, peer.port)
@@ -79,8 +79,8 @@ def launch_spec(
     generator: PacketGenerator | None = None,
     place: str | None = None,
 ) -> LaunchSpec:
-    """How the switch `name` is started: ports with real rates and delays, P4Runtime on the Unix socket `address`.
-    Raises NetworkError for what there is in virtual time alone."""
+    """Returns how the switch `name` is started: ports with real rates and delays, P4Runtime on the Unix socket
+    `address`. Raises NetworkError for what there is in virtual time alone."""
     require_live(topology)
     ports = []
     for port in topology.ports(name):

@@ -49,7 +49,7 @@ class LinkState:
 
 
 def links(record: Record, topology: Topology) -> list[LinkState]:
-    """All links as they are now. One of a node that has ended is down."""
+    """Returns all links as they are now. One of a node that has ended is down."""
     return _states(record, topology, topology.links)
 
 
@@ -75,7 +75,8 @@ def set_link(lab: Running, one: str, other: str, up: bool) -> list[LinkState]:
 
 
 def between(topology: Topology, one: str, other: str) -> list[Link]:
-    """The links between two nodes, each with a port ("s0:4") or without. Raises UnknownNameError or TopologyError."""
+    """Returns the links between two nodes, each with a port ("s0:4") or without. Raises UnknownNameError or
+    TopologyError."""
     (node, port), (far, far_port) = _end(topology, one), _end(topology, other)
     found = [
         link
@@ -117,7 +118,7 @@ def _states(record: Record, topology: Topology, chosen: Iterable[Link]) -> list[
 
 
 def running_interfaces(record: Record, node: str, interfaces: Sequence[str]) -> set[str]:
-    """Those of a node's interfaces that are up, with a carrier. None of a node whose namespace is gone."""
+    """Returns those of a node's interfaces that are up, with a carrier. None of a node whose namespace is gone."""
     there = record.nodes.get(node)
     if there is None or not there.shell.alive():
         return set()
@@ -134,7 +135,7 @@ def running_interfaces(record: Record, node: str, interfaces: Sequence[str]) -> 
 
 
 def _flags(asking: socket.socket, interface: str) -> int:
-    """Flags of an interface by netdevice(7), 0 if it is missing."""
+    """Returns the flags of an interface by netdevice(7), 0 if it is missing."""
     try:
         answer = fcntl.ioctl(asking, _SIOCGIFFLAGS, _REQUEST.pack(interface.encode(), 0))
     except OSError:

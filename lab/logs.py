@@ -34,8 +34,8 @@ class Line:
 
 
 def read(record: Record, nodes: Sequence[str] = (), last: int | None = None) -> list[Line]:
-    """The lines of these nodes, or of all; the last ones of each. Messages come first, then events by time. Raises
-    UnknownNameError."""
+    """Returns the lines of these nodes, or of all; the last ones of each. Messages come first, then events by time.
+    Raises UnknownNameError."""
     return _new(_tails(record, nodes), last)
 
 

@@ -167,7 +167,7 @@ class PcnSwitch(Switch):  # type: ignore[misc]
         super().stop(deleteIntfs)
 
     def _links(self) -> Iterator[tuple[str, Any]]:
-        """Name of each port's interface, and the interface at the far end."""
+        """Yields the name of each port's interface, and the interface at the far end."""
         for interface in self.intfList():
             if interface.link is not None:
                 ends = (interface.link.intf1, interface.link.intf2)

@@ -19,8 +19,8 @@ class NamespaceError(LabError):
 
 
 def in_namespace(pid: int, make: Callable[[], _Made]) -> _Made:
-    """What `make` returns in the network namespace of a process. A socket made there stays there, in whichever thread
-    it is used.
+    """Returns what `make` returns in the network namespace of a process. A socket made there stays there, in whichever
+    thread it is used.
 
     Raises NamespaceError if the system refuses.
     """

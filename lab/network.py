@@ -159,7 +159,7 @@ class Network:
         return self._record
 
     def node_pid(self, name: str) -> int:
-        """A process in the node's namespace, for nsenter and the like."""
+        """Returns a process in the node's namespace, for nsenter and the like."""
         return self.record.nodes[name].shell.pid
 
     def _start(self, check: Callable[[], None]) -> None:
@@ -454,7 +454,7 @@ def configured(scheme: str, parameters: Mapping[str, Value]) -> Configured:
 
 
 def answers(address: str) -> bool:
-    """Whether something listens at a gRPC address: unix:PATH, or HOST:PORT."""
+    """Returns whether something listens at a gRPC address: unix:PATH, or HOST:PORT."""
     if address.startswith("unix:"):
         return connects(address.removeprefix("unix:"))
     host, _, port = address.rpartition(":")
@@ -463,7 +463,7 @@ def answers(address: str) -> bool:
 
 
 def connects(path: str) -> bool:
-    """Whether something listens on this Unix socket."""
+    """Returns whether something listens on this Unix socket."""
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
         return probe.connect_ex(path) == 0
 

@@ -71,7 +71,7 @@ class HostSettings:
 
 
 def find_nic(interface: str) -> Nic:
-    """An interface of this network namespace. Raises NicError."""
+    """Returns an interface of this network namespace. Raises NicError."""
     there = sorted(name for _, name in socket.if_nameindex())
     if interface not in there:
         raise NicError(f"no interface {interface!r}; {nearest(interface, there)}")
@@ -190,7 +190,7 @@ class NicHost:
 
 
 def _ask(interface: str, request: int, space: bytes = b"") -> bytes | None:
-    """The kernel's answer to one of netdevice(7)'s requests; None if it has none."""
+    """Returns the kernel's answer to one of netdevice(7)'s requests; None if it has none."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as any_socket:
         try:
             return fcntl.ioctl(any_socket, request, struct.pack("16s24s", interface.encode(), space))
@@ -207,13 +207,13 @@ def _mac(interface: str) -> str | None:
 
 
 def _ip(interface: str) -> str | None:
-    """The first IPv4 address that the kernel has there."""
+    """Returns the first IPv4 address that the kernel has there."""
     answer = _ask(interface, _SIOCGIFADDR)
     return None if answer is None else socket.inet_ntoa(answer[20:24])
 
 
 def _speed_bps(interface: str) -> float | None:
-    """The driver's value, in ethtool's older form: 16 bits of Mb/s, and 16 more further on."""
+    """Returns the driver's value, in ethtool's older form: 16 bits of Mb/s, and 16 more further on."""
     command = (ctypes.c_uint32 * 11)(_ETHTOOL_GSET)
     if _ask(interface, _SIOCETHTOOL, struct.pack("P", ctypes.addressof(command))) is None:
         return None

@@ -165,5 +165,5 @@ class LabNet(Mininet):  # type: ignore[misc]
 
 
 def root_interfaces() -> set[str]:
-    """Names of the interfaces in the namespace that this process is in."""
+    """Returns the names of the interfaces in the namespace that this process is in."""
     return {name for _, name in socket.if_nameindex()}

@@ -111,7 +111,7 @@ class Observer:
         self.look()
 
     def look(self) -> Snapshot:
-        """Everything as it is now. Raises LabError or AgentError."""
+        """Returns everything as it is now. Raises LabError or AgentError."""
         over_s, _ = self._since.last("all", self._now(), {})
         self._behind = self._pacing.behind_since_last()
         ports = tuple(port for switch in self._lab.topology.switches for port in self._ports(switch.name))
@@ -127,7 +127,7 @@ class Observer:
         return self._clock() / self._lab.record.dilation
 
     def _ports(self, switch: str) -> list[PortState]:
-        """Counters and registers of all ports of a switch, in one call."""
+        """Returns the counters and registers of all ports of a switch, in one call."""
         client, topology = self._lab.switches[switch], self._lab.topology
         cells = {port: index(port) for port in topology.ports(switch)}
         wanted = list(cells.values())
@@ -223,7 +223,8 @@ class _Since:
         self._seen: dict[str, tuple[float, Mapping[str, int]]] = {}
 
     def last(self, whose: str, now_s: float, totals: Mapping[str, int]) -> tuple[float, dict[str, int]]:
-        """Seconds since, and by how much each total grew. The first time, and after a reset: 0, and nothing."""
+        """Returns the seconds since, and by how much each total grew. The first time, and after a reset: 0, and
+        nothing."""
         then_s, before = self._seen.get(whose, (now_s, totals))
         if now_s < then_s or any(totals[name] < before[name] for name in totals):
             then_s, before = now_s, totals

@@ -130,7 +130,7 @@ class P4Live(Network):
 
 
 def _steps(name: str, switch: P4Switch) -> list[Step]:
-    """What a switch is given. Raises LabError for queues that a live switch lacks."""
+    """Returns what a switch is given. Raises LabError for queues that a live switch lacks."""
     if switch.queue_rate:
         raise NetworkError(
             f"{name}: a queue's rate in packets/s is there in virtual time alone: give links a bandwidth"

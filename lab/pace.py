@@ -73,12 +73,12 @@ class Pacing:
         self._since_ns = time.monotonic_ns()
 
     def overload(self, now_ns: int | None = None) -> Overload | None:
-        """The nodes that are behind now; None: all keep pace, or don't report (BMv2)."""
+        """Returns the nodes that are behind now; None: all keep pace, or don't report (BMv2)."""
         now_ns = now_ns or time.monotonic_ns()
         return overload(self._dilation, self._read(), now_ns, self._enough_k)
 
     def behind_since_last(self) -> frozenset[str]:
-        """Nodes that were behind at some time since the last call, or since this was made."""
+        """Returns the nodes that were behind at some time since the last call, or since this was made."""
         since_ns, self._since_ns = self._since_ns, time.monotonic_ns()
         return frozenset(
             name
@@ -91,17 +91,17 @@ class Pacing:
 
 
 def tolerance_s(k: float) -> float:
-    """How late a frame may be, nominal."""
+    """Returns how late a frame may be, nominal."""
     return min(TOLERANCE_S, MOST_REAL_S / k)
 
 
 def make_board(topology: Mapping[str, Any], role: str) -> Board:
-    """The board of a network that this process holds, with a slot for each node."""
+    """Returns the board of a network that this process holds, with a slot for each node."""
     return Board.make(len(_names(topology)), _RUN_PERCENT if role == "run" else _UP_PERCENT)
 
 
 def slot_of(topology: Mapping[str, Any], node: str) -> int:
-    """A node's slot on the board."""
+    """Returns a node's slot on the board."""
     return _names(topology).index(node)
 
 

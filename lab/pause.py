@@ -127,7 +127,7 @@ def _link_down_is_named(end: Endpoint) -> Iterator[None]:
 
 @contextlib.contextmanager
 def _neighbour(lab: Running, end: Endpoint) -> Iterator[socket.socket]:
-    """Where the port's neighbour sends: what is sent here arrives at the port."""
+    """Yields where the port's neighbour sends: what is sent here arrives at the port."""
     peer = lab.topology.peer(end.node, end.port)
 
     def make() -> socket.socket:
@@ -143,7 +143,7 @@ def _neighbour(lab: Running, end: Endpoint) -> Iterator[socket.socket]:
 
 @contextlib.contextmanager
 def _arriving(lab: Running, end: Endpoint) -> Iterator[socket.socket]:
-    """The PFC frames that arrive at the port."""
+    """Yields the PFC frames that arrive at the port."""
 
     def make() -> socket.socket:
         made = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, 0)

@@ -49,7 +49,7 @@ def _wait(child: subprocess.Popen[Any], limit_s: float) -> None:
 
 
 def tail(path: Path) -> str:
-    """The last lines of a log, indented, for an error message."""
+    """Returns the last lines of a log, indented, for an error message."""
     try:
         lines = path.read_text(errors="replace").splitlines()[-LOG_TAIL_LINES:]
     except OSError:

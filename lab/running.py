@@ -30,7 +30,7 @@ class Running(Protocol):
     def agents(self) -> Mapping[str, AgentClient]: ...
 
     def primary(self, name: str) -> SwitchClient:
-        """A switch by name, to write to."""
+        """Returns a switch by name, to write to."""
         ...
 
 
@@ -50,5 +50,5 @@ def endpoint(topology: Topology, node: str, port: int | None = None) -> Endpoint
 
 
 def namespace_pid(lab: Running, node: str) -> int:
-    """A process in the network namespace of a node."""
+    """Returns a process in the network namespace of a node."""
     return lab.record.nodes[node].shell.pid

@@ -97,11 +97,11 @@ class Target(Protocol):
     def command(self, spec: LaunchSpec) -> list[str]: ...
 
     def mtu(self, needed: int) -> int:
-        """The MTU that interfaces should have where packets of `needed` bytes must pass."""
+        """Returns the MTU that interfaces should have where packets of `needed` bytes must pass."""
         ...
 
     def ready(self, namespace_pid: int) -> bool:
-        """Whether its own servers answer, beside P4Runtime's."""
+        """Returns whether its own servers answer, beside P4Runtime's."""
         ...
 
     def configure(self, spec: LaunchSpec, namespace_pid: int) -> None:
@@ -109,7 +109,7 @@ class Target(Protocol):
         ...
 
     def registers(self, namespace_pid: int) -> RegisterAccess | None:
-        """Register access of the target's own; None: P4Runtime has it."""
+        """Returns the register access of the target's own; None: P4Runtime has it."""
         ...
 
     def before_down(self, namespace_pid: int, port: int) -> None:
@@ -132,7 +132,7 @@ class SoftswitchTarget:
         return [*python_command("softswitch"), *self._options(spec)]
 
     def together(self, specs: Sequence[Together], file: Path) -> list[str]:
-        """The command of one process for several switches, whose options it finds in the file."""
+        """Returns the command of one process for several switches, whose options it finds in the file."""
         lines = []
         for one in specs:
             more = ["--namespace", str(one.namespace_pid), "--log-file", one.log]
@@ -166,7 +166,7 @@ class SoftswitchTarget:
         ]
 
     def mtu(self, needed: int) -> int:
-        """All that it can take; more costs nothing."""
+        """Returns all that it can take; more costs nothing."""
         return max(needed, MAX_MTU)
 
     def ready(self, namespace_pid: int) -> bool:
@@ -297,7 +297,7 @@ TARGETS: dict[str, Callable[[], Target]] = {"softswitch": SoftswitchTarget, "bmv
 
 
 def target(name: str) -> Target:
-    """A target by name. Raises TargetError, with the names there are."""
+    """Returns a target by name. Raises TargetError, with the names there are."""
     if name not in TARGETS:
         raise TargetError(f"no target {name!r}; there are {', '.join(TARGETS)}")
     return TARGETS[name]()

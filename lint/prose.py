@@ -2,6 +2,8 @@
 
     python lint/prose.py [--update] [FILE ...]     without FILE: all of git's
 
+A docstring of a function that returns something begins with a verb, too; a property's names what it is.
+
 lint/remaining.txt has the files that may still contain some, with their number, which only falls.
 `--update` writes it anew where numbers fell. Code, in backticks or fenced, isn't prose.
 """
@@ -22,6 +24,14 @@ ROOT = LINT.parent
 REMAINING = LINT / "remaining.txt"
 # Compiler output, the licence, the record of what was, and the linter's own test, which has listed words.
 LEFT_OUT = ("p4src/compiled/", "LICENSE", "CHANGELOG.md", "tests/test_prose.py")
+NO_VERB = {
+    "A", "All", "An", "As", "At", "Both", "By", "Each", "Every", "Everything", "For", "From", "How", "In", "Its",
+    "Likewise", "Nothing", "Of", "On", "One", "Return", "The", "These", "This", "Those", "To", "Until", "What", "When",
+    "Where", "Whether", "Which", "While", "Whose", "With", "Without", "Yield",
+}  # fmt: skip
+"""First words of a docstring that begins with no verb, or with one that gives an order."""
+WITH_VERBS = ("bench/", "controller/", "experiments/", "hosts/", "lab/", "lint/", "p4net/", "p4src/", "pcn/",
+              "softswitch/", "topologies/", "virtualnet/")  # fmt: skip
 _CODE = re.compile(r"```.*?```|``.*?``|`[^`\n]*`", re.DOTALL)
 
 
@@ -69,9 +79,23 @@ def _without_code(text: str) -> str:
     return _CODE.sub(lambda code: re.sub(r"[^\n]", " ", code[0]), text)
 
 
+def verbless(name: str, text: str) -> Iterator[Finding]:
+    """Yields the docstrings without a verb in front, of functions that return something."""
+    if not (name.endswith(".py") and name.startswith(WITH_VERBS)):
+        return
+    for node in ast.walk(ast.parse(text)):
+        if not isinstance(node, ast.FunctionDef) or node.returns is None or ast.unparse(node.returns) == "None":
+            continue
+        if any(ast.unparse(one).rpartition(".")[2] in ("property", "cached_property") for one in node.decorator_list):
+            continue
+        first = (ast.get_docstring(node) or "Returns").split()[0].rstrip(",:;")
+        if first in NO_VERB:
+            yield Finding(name, node.body[0].lineno, first, "a verb: Returns, Yields, ...")
+
+
 def findings(name: str, text: str, listed: Sequence[Word]) -> list[Finding]:
     """Lists a file's findings in the order of its lines."""
-    found = []
+    found = [*verbless(name, text)]
     for first, part in prose(name, text):
         for word in listed:
             for match in word.pattern.finditer(part):

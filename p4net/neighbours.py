@@ -30,7 +30,7 @@ class Neighbours:
     macs: dict[IPv4Address, str] = field(default_factory=dict)
 
     def next_hop(self, address: IPv4Address) -> IPv4Address:
-        """The address whose MAC a frame needs: by the longest prefix. Raises P4NetError without a route."""
+        """Returns the address whose MAC a frame needs: by the longest prefix. Raises P4NetError without a route."""
         found = [(prefix.prefixlen, hop) for prefix, hop in self.routes.items() if address in prefix]
         if address in self.own:
             found.append((self.own.prefixlen, None))
@@ -41,8 +41,8 @@ class Neighbours:
 
 
 def neighbours(network: P4Network, host: str) -> Neighbours:
-    """A host's, from its address and commands; other commands have no effect on them. Raises P4NetError for one of the
-    four that can't be read."""
+    """Returns a host's, from its address and commands; other commands have no effect on them. Raises P4NetError for one
+    of the four that can't be read."""
     one, settings = network.topology.host(host), network.host(host)
     found = Neighbours(host, IPv4Network(f"{one.ip}/{settings.prefix}", strict=False))
     for command in settings.commands:
@@ -54,7 +54,7 @@ def neighbours(network: P4Network, host: str) -> Neighbours:
 
 
 def mac_of(network: P4Network, host: str, address: str) -> str:
-    """The MAC that a frame of a host for an IPv4 address goes to. Raises P4NetError."""
+    """Returns the MAC that a frame of a host for an IPv4 address goes to. Raises P4NetError."""
     known = neighbours(network, host)
     hop = known.next_hop(IPv4Address(address))
     if hop in known.macs:

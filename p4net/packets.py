@@ -17,7 +17,7 @@ _TYPE_IPV4 = 0x0800
 def ipv4(
     network: P4Network, src: str, dst: str, payload: bytes, *, protocol: int, tos: int = 0, ttl: int = 64
 ) -> bytes:
-    """A frame from host to host, with its next hop's MAC. `tos`: DSCP and ECN. Raises LabError."""
+    """Returns a frame from host to host, with its next hop's MAC. `tos`: DSCP and ECN. Raises LabError."""
     source, target = network.topology.host(src), network.topology.host(dst)
     header = struct.pack(
         ">BBHHHBBH4s4s", 0x45, tos, 20 + len(payload), 0, 0x4000, ttl, protocol, 0,
@@ -32,7 +32,7 @@ def udp(
     network: P4Network, src: str, dst: str, payload: bytes = b"", *, sport: int = 49152, dport: int = 9, tos: int = 0,
     ttl: int = 64,
 ) -> bytes:  # fmt: skip
-    """A UDP datagram from host to host, with its checksum. Raises LabError."""
+    """Returns a UDP datagram from host to host, with its checksum. Raises LabError."""
     addresses = b"".join(IPv4Address(network.topology.host(name).ip).packed for name in (src, dst))
     length = 8 + len(payload)
     start = struct.pack(">HHH", sport, dport, length)
@@ -41,7 +41,7 @@ def udp(
 
 
 def checksum(data: bytes) -> int:
-    """The Internet checksum (RFC 1071)."""
+    """Returns the Internet checksum (RFC 1071)."""
     whole = int.from_bytes(data + b"\0" if len(data) % 2 else data, "big")
     return (
         ~(whole % 0xFFFF or (0xFFFF if whole else 0)) & 0xFFFF

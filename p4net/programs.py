@@ -70,7 +70,7 @@ def _has_compiler() -> bool:
 
 
 def _read(path: Path) -> Program:
-    """A program of a file. Beside x.json its p4info stands under one of the names that p4c's users give it."""
+    """Returns a program of a file. Beside x.json its p4info stands under one of the names that p4c's users give it."""
     if path.suffix == ".json":
         stem = path.name.removesuffix(".json")
         for name in (f"{stem}.p4info.txtpb", f"{stem}.p4.p4info.txtpb", f"{stem}.p4info.txt", f"{stem}.p4.p4info.txt"):

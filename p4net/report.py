@@ -25,7 +25,7 @@ class Queues:
         self._samples = network.sample(every_s, sources)
 
     def by_port(self) -> dict[tuple[str, int], dict[str, float]]:
-        """Mean and most packets that waited, of all queues of a port together."""
+        """Returns the mean and most packets that waited, of all queues of a port together."""
         values = self._samples.values[self._samples.times_s <= self._until_s]
         packets = values.reshape(len(values), len(self._ports), CLASSES).sum(axis=2)
         means, most = (packets.mean(axis=0), packets.max(axis=0)) if len(packets) else (packets.sum(axis=0),) * 2
@@ -36,8 +36,8 @@ class Queues:
 
 
 def by_host(network: VirtualP4) -> list[dict[str, Any]]:
-    """Frames that were sent and have arrived, those of IPv4 that are marked CE, and delays in seconds: means over all
-    that hosts sent."""
+    """Returns the frames that were sent and have arrived, those of IPv4 that are marked CE, and delays in seconds:
+    means over all that hosts sent."""
     rows = []
     for host in network.topology.hosts:
         found = network.arrivals(host.name)
@@ -60,8 +60,8 @@ def _is_marked(frame: Arrived) -> bool:
 
 
 def by_port(network: VirtualP4, queues: Queues | None = None) -> list[dict[str, Any]]:
-    """Frames that have left each port of a switch, those that its queues refused, and what waited in them where that
-    was sampled."""
+    """Returns the frames that have left each port of a switch, those that its queues refused, and what waited in them
+    where that was sampled."""
     rows, sampled = [], queues.by_port() if queues is not None else {}
     for switch in network.topology.switches:
         for port in network.topology.ports(switch.name):
@@ -81,7 +81,7 @@ def by_port(network: VirtualP4, queues: Queues | None = None) -> list[dict[str, 
 
 
 def whole(network: VirtualP4, queues: Queues | None = None) -> Mapping[str, Any]:
-    """All of it. `digest` is of all events: equal runs have equal ones."""
+    """Returns all of it. `digest` is of all events: equal runs have equal ones."""
     totals = network.totals()
     return {
         "simulated_s": totals.now_s,

@@ -128,7 +128,7 @@ def _truth(node: Node) -> bool:
 
 
 def _parts(node: Node) -> tuple[str, ...]:
-    """One value, or the two of a list."""
+    """Returns one value, or the two of a list."""
     return node.elements(Node.text) if node.is_list else (node.text(),)
 
 

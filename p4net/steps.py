@@ -93,7 +93,7 @@ def carry_out(switch: ControlPlane, steps: Iterable[Step], set_queue: Callable[[
 
 
 def _value(entity: p4r.Entity) -> str:
-    """An array's cell, or a direct counter or meter, in a text."""
+    """Returns an array's cell, or a direct counter or meter, in a text."""
     which = entity.WhichOneof("entity")
     cell = getattr(entity, which or "")
     index = f"[{cell.index.index}]" if hasattr(cell, "index") else ""

@@ -65,7 +65,7 @@ def _insert(entity: p4r.Entity) -> p4r.Update:
 
 
 def _starts(text: str) -> Iterator[tuple[str, int]]:
-    """Names of the fields at the top, with their lines."""
+    """Yields the names of the fields at the top, with their lines."""
     depth, line, name = 0, 1, ("", 0)
     for found in _TOKEN.finditer(text):
         token = found[0]

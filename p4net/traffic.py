@@ -20,12 +20,12 @@ _ETHERNET, _LONGEST = 1, 9216
 
 
 def at_rate(rate: float, from_s: float, until_s: float) -> Times:
-    """Frames at equal distances, `rate` a second, the first at `from_s`."""
+    """Returns the frames at equal distances, `rate` a second, the first at `from_s`."""
     return np.arange(_count(rate, from_s, until_s)) / rate + from_s
 
 
 def poisson(rate: float, from_s: float, until_s: float, seed: int = 1) -> Times:
-    """A Poisson process of `rate` frames a second."""
+    """Returns a Poisson process of `rate` frames a second."""
     draw = np.random.default_rng(seed)
     times: list[Times] = [np.zeros(0)]
     last, mean = from_s, _count(rate, from_s, until_s)
@@ -39,7 +39,8 @@ def poisson(rate: float, from_s: float, until_s: float, seed: int = 1) -> Times:
 
 
 def on_off(rate: float, on_s: float, off_s: float, from_s: float, until_s: float, seed: int = 1) -> Times:
-    """Bursts: `rate` frames a second while on; on and off last exponentially distributed times with these means."""
+    """Returns the bursts: `rate` frames a second while on; on and off last exponentially distributed times with these
+    means."""
     if not (on_s > 0 and off_s > 0):
         raise P4NetError(f"on for {on_s:g} s and off for {off_s:g} s: both must be above 0")
     _count(max(rate, 1 / (on_s + off_s)), from_s, until_s)
@@ -70,7 +71,7 @@ class Capture(NamedTuple):
 
 
 def capture(path: Path) -> Capture:
-    """The frames of a pcap file of Ethernet, of microseconds or nanoseconds. Raises P4NetError."""
+    """Returns the frames of a pcap file of Ethernet, of microseconds or nanoseconds. Raises P4NetError."""
     try:
         data = path.read_bytes()
     except OSError as error:

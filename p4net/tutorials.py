@@ -35,8 +35,8 @@ _ASSIGNED = re.compile(r"^\s*(TOPO|DEFAULT_PROG)\s*:?=\s*(\S+)\s*$", re.MULTILIN
 
 
 def read_exercise(place: Path, program: Path | None = None, rate_bps: float = RATE_BPS) -> P4Network:
-    """The network of an exercise's folder, or of a topology.json. `program`: x.p4 or x.json, which goes before one of
-    the folder with this name. Raises LabError."""
+    """Returns the network of an exercise's folder, or of a topology.json. `program`: x.p4 or x.json, which goes before
+    one of the folder with this name. Raises LabError."""
     if not place.is_dir():
         return read(place, place.parent, program, "", rate_bps)
     settings = _makefile(place)
@@ -47,7 +47,7 @@ def read_exercise(place: Path, program: Path | None = None, rate_bps: float = RA
 
 
 def _makefile(folder: Path) -> dict[str, str]:
-    """Names that an exercise's Makefile sets: of the topology, and of the default program."""
+    """Returns the names that an exercise's Makefile sets: of the topology, and of the default program."""
     path = folder / "Makefile"
     return dict(_ASSIGNED.findall(path.read_text(errors="replace"))) if path.is_file() else {}
 
@@ -64,7 +64,8 @@ class _Switch(NamedTuple):
 def read(
     path: Path, folder: Path, program: Path | None = None, default: str = "", rate_bps: float = RATE_BPS
 ) -> P4Network:
-    """The network of a topology.json, with the name of `folder`, to which its paths are relative. Raises LabError."""
+    """Returns the network of a topology.json, with the name of `folder`, to which its paths are relative. Raises
+    LabError."""
     source = Source.of(path)
     topology = FORMATS["p4lang"].read(source, rate_bps=rate_bps, delay_s=0.0)
     topology = replace(

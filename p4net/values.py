@@ -21,8 +21,8 @@ _Named = TypeVar("_Named")
 
 
 def number(text: str, width: int) -> int | str:
-    """The value of `text` in a field of `width` bits; the text itself where the program translates the field (width 0).
-    Raises ValueError."""
+    """Returns the value of `text` in a field of `width` bits; the text itself where the program translates the field
+    (width 0). Raises ValueError."""
     text = text.strip()
     if len(text) > _MOST_LETTERS:
         raise ValueError(f"a value of {len(text)} letters is too much")
@@ -39,7 +39,7 @@ def number(text: str, width: int) -> int | str:
 
 
 def whole(text: str, least: int = 0, most: int = 2**63 - 1) -> int:
-    """A whole number in these bounds. Raises ValueError."""
+    """Returns a whole number in these bounds. Raises ValueError."""
     value = number(text, 64)
     if not isinstance(value, int) or not least <= value <= most:
         raise ValueError(f"{text!r}: a whole number from {least} to {most} is needed")
@@ -62,8 +62,8 @@ def _forms(width: int) -> str:
 
 
 def field(match: P4MatchField, parts: Sequence[str]) -> Any:
-    """A match field's value, as finsy encodes it, of its one part or two: value and prefix length, value and mask, or
-    the bounds of a range. None: the field matches all packets. Raises ValueError."""
+    """Returns a match field's value, as finsy encodes it, of its one part or two: value and prefix length, value and
+    mask, or the bounds of a range. None: the field matches all packets. Raises ValueError."""
     width = match.bitwidth
     kind = match.match_type
     if kind in (P4MatchType.EXACT, P4MatchType.OPTIONAL):
@@ -96,7 +96,7 @@ _SECOND: dict[Any, str] = {
 
 
 def needs_priority(table: P4Table) -> bool:
-    """Whether entries of a table have priorities."""
+    """Returns whether entries of a table have priorities."""
     kinds = {match.match_type for match in table.match_fields}
     return bool(kinds & {P4MatchType.TERNARY, P4MatchType.RANGE, P4MatchType.OPTIONAL})
 
@@ -115,8 +115,8 @@ def find(kind: str, known: Any, name: str) -> Any:
 
 
 def arguments(schema: P4Schema, table: P4Table | None, action: str, values: Callable[[Any], Any]) -> tuple[str, Any]:
-    """An action's whole name, and its arguments by name. `table`: whose action it must be; None: any. `values` gets the
-    action, and returns texts by parameter. Raises ValueError."""
+    """Returns an action's whole name, and its arguments by name. `table`: whose action it must be; None: any. `values`
+    gets the action, and returns texts by parameter. Raises ValueError."""
     own = find_action(schema, table, action)
     texts = values(own)
     return own.name, {one.name: number(texts[one.name], one.bitwidth) for one in own.params}

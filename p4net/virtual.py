@@ -138,7 +138,7 @@ class VirtualP4(TimedNetwork):
     # ---- what is counted ----
 
     def tail_drops(self, switch: str, port: int) -> tuple[int, ...]:
-        """Packets that a port's queues refused, by queue."""
+        """Returns the packets that a port's queues refused, by queue."""
         return self.link_stats(switch, port).refused_by_class
 
     # ---- inside ----

@@ -24,7 +24,7 @@ class Wanted:
     match: tuple[str, ...] = ()
 
     def has(self, number: int, first: Hop) -> bool:
-        """Whether a way is wanted. Raises P4NetError for a value that can't be read."""
+        """Returns whether a way is wanted. Raises P4NetError for a value that can't be read."""
         if self.packets and number not in self.packets:
             return False
         hops = list(first.later())
@@ -49,7 +49,7 @@ def _equal(text: str, name: str, value: str) -> bool:
 
 
 def _number(text: str, value: str) -> int:
-    """A number, an address of IPv4, or a MAC."""
+    """Returns a number, an address of IPv4, or a MAC."""
     try:
         if value.count(".") == 3:
             return int(IPv4Address(value))
@@ -59,7 +59,7 @@ def _number(text: str, value: str) -> int:
 
 
 def lines(number: int, first: Hop, topology: Topology, *, steps: bool) -> Iterator[str]:
-    """A way's lines; `steps`: with all that the log of a switch has."""
+    """Yields a way's lines; `steps`: with all that the log of a switch has."""
     yield f"packet {number}, from {_from(first, topology)} at {_seconds(first.received.time_ns)}"
     for hop in first.later():
         yield from _hop(hop, topology, steps)

@@ -67,7 +67,7 @@ class Hop:
                 yield from departure.next.later()
 
     def fields(self) -> Iterator[tuple[str, str]]:
-        """Names of header fields with their values, as the parser found them."""
+        """Yields the names of header fields with their values, as the parser found them."""
         for step in self.steps:
             if step.kind == "extracted":
                 header = step.fields["header"]
@@ -95,7 +95,7 @@ class Ways:
             self._open[switch].append(step)
 
     def all(self, topology: Topology) -> list[Hop]:
-        """The first hops of all packets that came from hosts or controllers, in order of time."""
+        """Returns the first hops of all packets that came from hosts or controllers, in order of time."""
         in_order = sorted(
             (hop for hops in self._hops.values() for hop in hops.values()), key=lambda hop: hop.received.time_ns
         )
@@ -127,7 +127,7 @@ class Ways:
         return first
 
     def _returned(self) -> dict[tuple[str, str], deque[Hop | Departure]]:
-        """What goes back to ingress, in order, by switch and instance type."""
+        """Returns what goes back to ingress, in order, by switch and instance type."""
         found: dict[tuple[str, str], deque[Hop | Departure]] = defaultdict(deque)
         for switch, hops in self._hops.items():
             for hop in hops.values():
@@ -141,7 +141,7 @@ class Ways:
 
 
 def _origin(hop: Hop, waiting: deque[Departure]) -> Departure | None:
-    """Which of the frames that are on a link has come; those before it were lost."""
+    """Returns which of the frames that are on a link has come; those before it were lost."""
     if hop.received.fields["instance"] != "normal":
         return None
     for number, departure in enumerate(waiting):
@@ -156,7 +156,8 @@ def _origin(hop: Hop, waiting: deque[Departure]) -> Departure | None:
 
 
 def read(paths: Sequence[Path], names: dict[str, str]) -> Ways:
-    """The steps of files that `softswitch --trace` wrote; `names`: a switch's by its device id. Raises P4NetError."""
+    """Returns the steps of files that `softswitch --trace` wrote; `names`: a switch's by its device id. Raises
+    P4NetError."""
     ways = Ways()
     for path in paths:
         try:

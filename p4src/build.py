@@ -82,7 +82,7 @@ class Program:
 
 
 def find_programs(root: Path = ROOT) -> list[Program]:
-    """Every variant of every top program of a checkout, by name."""
+    """Returns every variant of every top program of a checkout, by name."""
     tops = sorted(path for place in TOPS for path in root.glob(place) if _MAIN.search(path.read_text()))
     if not tops:
         raise P4BuildError(f"no program with a `main` in {root / TOPS[0]}")
@@ -100,7 +100,7 @@ def _is_example(top: str) -> bool:
 
 
 def sources_of(top: str, root: Path) -> Iterator[str]:
-    """A program's top file and all that it includes, relative to the checkout. Raises P4BuildError."""
+    """Yields a program's top file and all that it includes, relative to the checkout. Raises P4BuildError."""
     seen: set[str] = set()
     pending = [top]
     while pending:
@@ -155,7 +155,8 @@ def compact(document: dict[str, Any]) -> str:
 
 
 def _without_machine_paths(node: Any, root: Path) -> Any:
-    """A copy of a JSON document in which every file name is relative to the checkout, or bare if it lies outside."""
+    """Returns a copy of a JSON document in which every file name is relative to the checkout, or bare if it lies
+    outside."""
     if isinstance(node, list):
         return [_without_machine_paths(item, root) for item in node]
     if not isinstance(node, dict):
@@ -193,7 +194,8 @@ def build(root: Path = ROOT) -> list[Program]:
 
 
 def stale(root: Path = ROOT) -> list[str]:
-    """What doesn't fit: one line for each source or output that isn't as the manifest records. Empty: all fits."""
+    """Returns what doesn't fit: one line for each source or output that isn't as the manifest records. Empty: all
+    fits."""
     return differences("p4src/compiled/manifest.json", find_programs(root), root)
 
 
@@ -220,7 +222,7 @@ def differences(manifest: str, present: Sequence[Recorded], root: Path) -> list[
 
 
 def entry(program: Recorded, outputs: Sequence[Path]) -> dict[str, Any]:
-    """A manifest's record of a program; `outputs` in the program's order, in any folder."""
+    """Returns a manifest's record of a program; `outputs` in the program's order, in any folder."""
     return {
         "source": program.sources[0],
         "flags": list(program.flags),
@@ -244,7 +246,7 @@ def _differences(
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """The command; returns its exit code."""
+    """Returns the command; returns its exit code."""
     parser = argparse.ArgumentParser(description="Compile the P4 programs.")
     parser.add_argument("--check", action="store_true", help="only check whether p4src/compiled fits the sources")
     options = parser.parse_args(arguments)

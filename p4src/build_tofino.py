@@ -94,7 +94,7 @@ class TofinoProgram:
 
 
 def find_programs(root: Path = ROOT) -> list[TofinoProgram]:
-    """Every file of p4src/tna that instantiates `main`, by name. Raises P4BuildError."""
+    """Returns every file of p4src/tna that instantiates `main`, by name. Raises P4BuildError."""
     tops = sorted(path for path in (root / "p4src/tna").glob("*.p4") if _MAIN.search(path.read_text()))
     if not tops:
         raise P4BuildError(f"no program with a `main` in {root / 'p4src/tna'}")
@@ -190,7 +190,7 @@ def _run_id(program: TofinoProgram) -> str:
 
 
 def resources(used: Mapping[str, Any], context: Mapping[str, Any]) -> dict[str, Any]:
-    """A program's use of one pipe, and the pipe's total: from the compiler's resources.json and the context.
+    """Returns a program's use of one pipe, and the pipe's total: from the compiler's resources.json and the context.
 
     `stages`: how many match-action stages each gress uses. `sram`, `tcam`, `map_ram`: blocks. `phv`: containers of the
     packet header vector by width: "tagalong" are those that no stage can touch, Tofino 2's "mocha" and "dark" those
@@ -278,12 +278,12 @@ def build_into(folder: Path, chip: str, root: Path = ROOT) -> list[Path]:
 
 
 def stale(root: Path = ROOT) -> list[str]:
-    """What doesn't fit, a line each, as build.stale."""
+    """Returns what doesn't fit, a line each, as build.stale."""
     return differences(MANIFEST, find_programs(root), root)
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """The command; returns its exit code."""
+    """Returns the command; returns its exit code."""
     parser = argparse.ArgumentParser(description="Compile the P4 programs for Tofino.")
     parser.add_argument("--check", action="store_true", help=f"only check whether {COMPILED} fits the sources")
     parser.add_argument("--chip", choices=tuple(FLAGS), default=COMMITTED, help="for which, with --out")

@@ -50,7 +50,7 @@ def stale(*programs: str) -> str | None:
 
 
 def source_digest(source: Path) -> str:
-    """A P4 source's hash in a manifest: SHA-256 of its text without line comments, in hex."""
+    """Returns a P4 source's hash in a manifest: SHA-256 of its text without line comments, in hex."""
     code = _LINE_COMMENT.sub(lambda found: found[1] or "", source.read_text())
     return hashlib.sha256(code.encode()).hexdigest()
 

@@ -106,7 +106,8 @@ def main() -> None:
 
 
 def _import_text(error: ImportError) -> str:
-    """What isn't installed, or whose modules Python finds in place of ours. Raises the error where it is neither."""
+    """Returns what isn't installed, or whose modules Python finds in place of ours. Raises the error where it is
+    neither."""
     from pcn.names import clashes
 
     if foreign := "; ".join(clashes()):
@@ -153,7 +154,7 @@ def run(arguments: list[str]) -> int:
 
 
 def _one_line(error: click.ClickException) -> str:
-    """A wrong command line in one line: what is wrong, and where what is right stands."""
+    """Returns a wrong command line in one line: what is wrong, and where what is right stands."""
     text = " ".join(error.format_message().split())
     if isinstance(error, click.UsageError) and error.ctx and "--help" not in text:
         text += f" (`{error.ctx.command_path} --help`)"

@@ -151,7 +151,7 @@ def _targets(_context: click.Context) -> Iterable[str]:
 
 
 def _of_program(kind: str) -> Callable[[click.Context], Iterator[str]]:
-    """Names of the program's tables, counters or registers."""
+    """Returns the names of the program's tables, counters or registers."""
 
     def names(context: click.Context) -> Iterator[str]:
         from controller.programs import Program

@@ -83,7 +83,7 @@ _AGAIN = "git checkout ." if _CHECKOUT else "pipx install --force ., in a clone 
 
 
 def checks() -> list[Check]:
-    """Every check, in the order in which a user would mend things."""
+    """Returns every check, in the order in which a user would mend things."""
     return [*_machine(), *_installation(), *_tools(), *_packages(), *_kernel()]
 
 
@@ -110,7 +110,7 @@ def _machine() -> Iterator[Check]:
 
 
 def _compiler() -> Check:
-    """Whether it makes what is loaded: a shared object, with the headers that our sources include."""
+    """Returns whether it makes what is loaded: a shared object, with the headers that our sources include."""
     command = compiler()
     remedy = "apt-get install gcc libc6-dev linux-libc-dev"
     name, what_for = command[0], "switch, hosts, virtual time"
@@ -176,7 +176,8 @@ def _installation() -> Iterator[Check]:
 
 
 def _changed() -> Iterator[str]:
-    """Files of ours that aren't what pip wrote: another project with a package of that name has written over them."""
+    """Yields the files of ours that aren't what pip wrote: another project with a package of that name has written over
+    them."""
     for file in _distribution_files():
         if file.hash is None or ".." in file.parts:
             continue
@@ -236,7 +237,7 @@ def _version(path: str, arguments: tuple[str, ...]) -> str:
 
 
 def _packages() -> Iterator[Check]:
-    """What pyproject.toml requires, and its extras: live networks need theirs."""
+    """Yields what pyproject.toml requires, and its extras: live networks need theirs."""
     for line in metadata.requires(names.PROJECT) or []:
         package, extra = re.split(r"[^\w-]", line)[0], re.search(r"extra == ['\"](.+?)['\"]", line)
         if extra and extra[1] not in extras.MODULES:  # for work on the project

@@ -16,7 +16,7 @@ PACKAGES = ("controller", "experiments", "hosts", "lab", "p4net", "softswitch", 
 
 
 def clashes() -> Iterator[str]:
-    """A line for each name under which Python finds another project's package, or whose folder two projects
+    """Yields a line for each name under which Python finds another project's package, or whose folder two projects
     installed."""
     owners = metadata.packages_distributions()
     for name in PACKAGES:
@@ -28,7 +28,7 @@ def clashes() -> Iterator[str]:
 
 
 def _place(name: str) -> Path | None:
-    """The package's folder, or the module's file."""
+    """Returns the package's folder, or the module's file."""
     try:
         spec = importlib.util.find_spec(name)
     except ValueError:  # it was made by hand

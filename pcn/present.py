@@ -13,8 +13,8 @@ Shown = str | int
 
 
 def entry(client: ControlPlane, made: TableEntry) -> dict[str, Any]:
-    """An entry as plain values: table, match (by key), action, parameters (by name), priority, and whether it is the
-    table's default."""
+    """Returns an entry as plain values: table, match (by key), action, parameters (by name), priority, and whether it
+    is the table's default."""
     table = client.schema.tables[made.table_id]
     match = {
         field.alias: _match(field, made.match[field.alias])

@@ -132,7 +132,7 @@ def _pace(kept: bool) -> Text:
 
 
 def _title(record: Record, now: Snapshot, width: int) -> Text:
-    """What fits of it: no number is cut."""
+    """Returns what fits of it: no number is cut."""
     what = f"  {record.scheme}, {record.target}, k = {record.dilation:g}"
     time_ms, over = f"  {now.time_s * 1e3:.1f} ms", f", the last {now.over_s * 1e3:.2f} ms (nominal)"
     title = Text()

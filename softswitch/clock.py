@@ -88,7 +88,7 @@ class ManualClock:
         self._call("Send", Frames(frames=[Frame(port=port, data=frame) for frame in frames]))
 
     def received(self) -> list[Departure]:
-        """The frames that left ports without interface since the last call, in order."""
+        """Returns the frames that left ports without interface since the last call, in order."""
         self._advance(0)  # a controller's packet-out may have left since
         return self.told()
 
@@ -114,7 +114,7 @@ class ManualClock:
         return self._call("Advance", Span(ns=span_ns, **until)) / 1e9
 
     def _call(self, name: str, request: Any) -> int:
-        """The time, ns. Keeps the frames that the reply has."""
+        """Returns the time, ns. Keeps the frames that the reply has."""
         try:
             moment = self._calls[name](request)
         except grpc.RpcError as error:

@@ -50,7 +50,7 @@ class LogFile(logging.Handler):
             self._lost = 0
 
     def _begin(self, record: logging.LogRecord) -> bool:
-        """Whether some of the line is written: its rest is kept, if the file doesn't take it now."""
+        """Returns whether some of the line is written: its rest is kept, if the file doesn't take it now."""
         if not self._finish():
             return False
         self._left = line = f"{self.format(record)}\n".encode(errors="backslashreplace")
@@ -77,7 +77,7 @@ class Format(logging.Formatter):
 
 
 def stderr() -> int:
-    """Its descriptor; one that takes everything where there is none."""
+    """Returns its descriptor; one that takes everything where there is none."""
     try:
         return sys.stderr.fileno()
     except (AttributeError, OSError, ValueError):

@@ -13,8 +13,8 @@ _Made = TypeVar("_Made")
 
 
 def in_namespace(pid: int | None, make: Callable[[], _Made]) -> _Made:
-    """What `make` returns in the network namespace of a process; None: in this one. What `make` raises, and OSError
-    where the namespace can't be entered."""
+    """Returns what `make` returns in the network namespace of a process; None: in this one. What `make` raises, and
+    OSError where the namespace can't be entered."""
     if pid is None:
         return make()
     result: list[_Made] = []

@@ -207,7 +207,7 @@ class NativeSwitch:
         self._call("sw_port_capture", port, out, os.fsencode(path), explain=True)
 
     def port_stats(self, port: int) -> PortStats:
-        """What a port has counted; nothing, where there is no such port."""
+        """Returns what a port has counted; nothing, where there is no such port."""
         raw = PortStatsRecord()
         self._call("sw_port_stats", port, ctypes.byref(raw))
         return PortStats._make(getattr(raw, name) for name in PortStats._fields)
@@ -284,7 +284,7 @@ class NativeSwitch:
         self._call("sw_reentry", ns)
 
     def left_by(self, port: int) -> int:
-        """How many frames have left by a port so far."""
+        """Returns how many frames have left by a port so far."""
         return int(self._lib.sw_tx_count(self.handle, port))
 
     def inject(self, port: int, frame: bytes) -> None:
@@ -292,7 +292,7 @@ class NativeSwitch:
         self._call("sw_inject", port, frame, len(frame), explain=True)
 
     def departed(self) -> list[Departed]:
-        """The frames that left ports without interface since the last call, in order."""
+        """Returns the frames that left ports without interface since the last call, in order."""
         raw, frames = EventHeader(), []
         with self._departed_lock:
             while self._call("sw_departed", ctypes.byref(raw), self._departed_buffer, MAX_FRAME):
@@ -324,13 +324,13 @@ class NativeSwitch:
         self._call("sw_table_set_default", table, action, packed, words, explain=True)
 
     def table_counter(self, table: int, handle: int) -> Counter:
-        """An entry's direct counter; handle -1: the default entry's."""
+        """Returns an entry's direct counter; handle -1: the default entry's."""
         raw = CounterCell()
         self._call("sw_table_counter_read", table, handle, ctypes.byref(raw))
         return Counter(raw.packets, raw.bytes)
 
     def table_idle_us(self, table: int, handle: int) -> int:
-        """Microseconds since a packet hit an entry, or the entry came."""
+        """Returns the microseconds since a packet hit an entry, or the entry came."""
         raw = ctypes.c_uint64()
         self._call("sw_table_idle", table, handle, ctypes.byref(raw))
         return raw.value
@@ -362,7 +362,7 @@ class NativeSwitch:
     # ---- arrays ----
 
     def counters(self, counter: int, first: int, n: int) -> list[Counter]:
-        """Cells first to first + n - 1 of an indirect counter."""
+        """Returns the cells first to first + n - 1 of an indirect counter."""
         return list(self.counter_cells(counter, first, n))
 
     def counter_cells(self, counter: int, first: int, n: int) -> Iterator[Counter]:
@@ -378,7 +378,7 @@ class NativeSwitch:
         self._call("sw_counter_write", counter, first, len(values), raw)
 
     def registers(self, register: int, width: int, first: int, n: int) -> list[int]:
-        """Cells first to first + n - 1 of a register of `width` bits, as unsigned numbers."""
+        """Returns the cells first to first + n - 1 of a register of `width` bits, as unsigned numbers."""
         return list(self.register_cells(register, width, first, n))
 
     def register_cells(self, register: int, width: int, first: int, n: int) -> Iterator[int]:
@@ -400,7 +400,7 @@ class NativeSwitch:
         self._call("sw_register_write", register, first, len(values), raw)
 
     def meter(self, meter: int, index: int) -> MeterConfig | None:
-        """A meter cell's rates; None: it has none, and marks every packet green."""
+        """Returns a meter cell's rates; None: it has none, and marks every packet green."""
         raw = MeterCell()
         self._call("sw_meter_read", meter, index, ctypes.byref(raw))
         return _meter_config(raw)
@@ -410,7 +410,7 @@ class NativeSwitch:
         self._call("sw_meter_write", meter, index, _raw_meter(value))
 
     def table_meter(self, table: int, handle: int) -> MeterConfig | None:
-        """An entry's direct meter, as `meter`."""
+        """Returns an entry's direct meter, as `meter`."""
         raw = MeterCell()
         self._call("sw_table_meter_read", table, handle, ctypes.byref(raw))
         return _meter_config(raw)
@@ -497,7 +497,7 @@ _CELL_FORMATS: Final = {1: "B", 2: "H", 4: "I", 8: "Q"}
 
 
 def cell_bytes(width: int) -> int:
-    """Bytes of a register cell of `width` bits, as struct sw_register lays it out."""
+    """Returns the bytes of a register cell of `width` bits, as struct sw_register lays it out."""
     for size in (1, 2, 4, 8, 16):
         if width <= 8 * size:
             return size

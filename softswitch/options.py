@@ -137,7 +137,7 @@ class Options(NamedTuple):
     ignored: tuple[str, ...]
 
     def warnings(self) -> list[str]:
-        """A line for each option that doesn't do what it does in simple_switch_grpc."""
+        """Returns a line for each option that doesn't do what it does in simple_switch_grpc."""
         return [
             f"{option}: {_INSTEAD.get(option, 'this option has no meaning here and is ignored')}"
             for option in dict.fromkeys(self.ignored)
@@ -155,7 +155,7 @@ class Options(NamedTuple):
         return self.logs_steps or self.trace is not None
 
     def shapes(self) -> dict[int, Shape]:
-        """What each port is set to; ports that were only named in --rate or --delay are in it."""
+        """Returns what each port is set to; ports that were only named in --rate or --delay are in it."""
         ports = {port for port, _ in self.interfaces} | {p for p in (*self.rates, *self.delays) if p is not None}
         shapes = {}
         for port in sorted(ports):
@@ -167,7 +167,7 @@ class Options(NamedTuple):
         return shapes
 
     def tls(self) -> Tls | None:
-        """The server's certificate, read from its files; None: without TLS. Raises OptionError."""
+        """Returns the server's certificate, read from its files; None: without TLS. Raises OptionError."""
         if self.tls_files is None:
             return None
         return tls_files.load(self.tls_files)

@@ -82,7 +82,7 @@ def compiled(top: Path, flags: Sequence[str], parts: Path) -> tuple[Path, Path]:
 
 
 def _sources(top: Path, parts: Path) -> Iterable[Path]:
-    """The top and all that it includes by "name", each once."""
+    """Yields the top and all that it includes by "name", each once."""
     seen: dict[Path, None] = {}
     pending = [top]
     while pending:

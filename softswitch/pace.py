@@ -59,7 +59,7 @@ class Pace(NamedTuple):
         return self.behind_since_ns if now_ns - self.updated_ns < FRESH_NS else 0
 
     def cores(self, now_ns: int) -> float:
-        """How many cores it used in its last window; none if that is long past, as it has slept since."""
+        """Returns how many cores it used in its last window; none if that is long past, as it has slept since."""
         return self.cpu_ns / self.window_ns if self.window_ns and now_ns - self.updated_ns < FRESH_NS else 0.0
 
 
@@ -103,7 +103,7 @@ class Board:
 
     @classmethod
     def open(cls, path: Path) -> Board:
-        """The board that a process of this user made, by its `path`. Raises StartError."""
+        """Returns the board that a process of this user made, by its `path`. Raises StartError."""
         try:
             return cls(private.open_memory(path))
         except (OSError, private.NotPrivateError) as error:
@@ -115,7 +115,7 @@ class Board:
         return Path(f"/proc/{os.getpid()}/fd/{self._descriptor}")
 
     def place(self, slot: int) -> str:
-        """The name of a slot for its node: see `Place.parse`."""
+        """Returns the name of a slot for its node: see `Place.parse`."""
         return f"{self.path}:{slot}"
 
     def close(self) -> None:
@@ -137,7 +137,7 @@ class Board:
         return self.address + (1 + slot) * _SLOT_BYTES
 
     def read(self) -> list[Pace]:
-        """All slots, also those of nodes that haven't reported."""
+        """Returns all slots, also those of nodes that haven't reported."""
         firsts = ((1 + slot) * _SLOT_WORDS for slot in range(self.slots))
         return [Pace._make(self.words[first : first + len(Pace._fields)]) for first in firsts]
 
@@ -147,7 +147,8 @@ class Board:
             self.words[(1 + slot) * _SLOT_WORDS + Pace._fields.index(name)] = value
 
     def used_percent(self, now_ns: int) -> tuple[float, bool]:
-        """What all nodes together used of this machine's cores in their last windows, and whether any is behind."""
+        """Returns what all nodes together used of this machine's cores in their last windows, and whether any is
+        behind."""
         fresh = [one for one in self.read() if now_ns - one.updated_ns < FRESH_NS]
         used = sum(one.cores(now_ns) for one in fresh) / (os.cpu_count() or 1)
         return 100 * used, any(one.behind_since_ns for one in fresh)

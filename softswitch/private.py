@@ -31,7 +31,7 @@ class NotPrivateError(Exception):
         self.removable = removable
 
     def line(self, other: str) -> str:
-        """The message with the way out: `other`, if it isn't to remove it."""
+        """Returns the message with the way out: `other`, if it isn't to remove it."""
         return f"{self}: {'remove it, or ' if self.removable else ''}{other}"
 
 
@@ -106,7 +106,7 @@ def open_file(name: str, flags: int, folder: int) -> int:
 
 
 def read(path: Path) -> bytes:
-    """The content of a file that this user owns and no other may write. Raises NotPrivateError, OSError."""
+    """Returns the content of a file that this user owns and no other may write. Raises NotPrivateError, OSError."""
     try:
         handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError as error:
@@ -155,7 +155,7 @@ def open_memory(path: Path) -> int:
 
 
 def _is_sealed(handle: int) -> bool:
-    """Whether a descriptor is memory of a sealed size, which can be mapped safely."""
+    """Returns whether a descriptor is memory of a sealed size, which can be mapped safely."""
     try:
         return fcntl.fcntl(handle, fcntl.F_GET_SEALS) & _SEALS == _SEALS
     except OSError:  # not memory at all
@@ -173,7 +173,7 @@ def unshared() -> Iterator[None]:
 
 
 def owner(uid: int) -> str:
-    """A user's name and number."""
+    """Returns a user's name and number."""
     import pwd
 
     try:

@@ -87,7 +87,7 @@ def _again(otherwise: Callable[[sys.UnraisableHookArgs], object], lost: sys.Unra
 
 
 def _can_raise(frame: FrameType | None) -> bool:
-    """Whether what is raised in a frame gets out of it as it is."""
+    """Returns whether what is raised in a frame gets out of it as it is."""
     while frame is not None:
         if frame.f_code is _again.__code__ or frame.f_code.co_name == "__set_name__":
             return False

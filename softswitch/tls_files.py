@@ -16,7 +16,7 @@ TlsFiles: TypeAlias = tuple[Path, Path, Path | None]
 
 
 def load(files: TlsFiles) -> Tls:
-    """What the server needs of them. Raises OptionError."""
+    """Returns what the server needs of them. Raises OptionError."""
     from softswitch.p4runtime.server import Tls
 
     certificate, key, authority = files
@@ -24,7 +24,7 @@ def load(files: TlsFiles) -> Tls:
 
 
 def named(given: argparse.Namespace) -> TlsFiles | None:
-    """The files of a command line's options; None: no TLS. Raises OptionError."""
+    """Returns the files of a command line's options; None: no TLS. Raises OptionError."""
     if not given.grpc_server_ssl:
         if given.grpc_server_cert or given.grpc_server_key or given.grpc_server_cacert:
             raise OptionError("--grpc-server-cert, -key and -cacert need --grpc-server-ssl")

@@ -13,7 +13,7 @@ _OPTION = "--together"
 
 
 def parse_all(arguments: Sequence[str]) -> list[Options]:
-    """The switches of a command line: one, or those of a file. Raises OptionError."""
+    """Returns the switches of a command line: one, or those of a file. Raises OptionError."""
     words = list(arguments)
     if _OPTION not in words:
         options = parse(words)
@@ -26,7 +26,7 @@ def parse_all(arguments: Sequence[str]) -> list[Options]:
 
 
 def parse_file(path: Path) -> list[Options]:
-    """The switches of a file; empty lines, and what follows #, count for nothing. Raises OptionError."""
+    """Returns the switches of a file; empty lines, and what follows #, count for nothing. Raises OptionError."""
     try:
         lines = path.read_text(encoding="utf-8").splitlines()
     except (OSError, UnicodeDecodeError) as error:

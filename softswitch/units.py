@@ -54,7 +54,8 @@ _COMMON: dict[Kind, tuple[str, ...]] = {"rate": ("G", "M", "k"), "time": ("s", "
 
 
 def quantity(kind: Kind, text: str, *, si: bool = False) -> float:
-    """The value of `text` in SI units: bit/s, seconds, whole bytes (KB are decimal), or a number, also as 1% or 1/128.
+    """Returns the value of `text` in SI units: bit/s, seconds, whole bytes (KB are decimal), or a number, also as 1% or
+    1/128.
 
     `si`: what the text belongs to names the unit (a column `start_s`), so a bare number is in it. Raises ValueError
     with the form that is right.
@@ -81,7 +82,7 @@ def quantity(kind: Kind, text: str, *, si: bool = False) -> float:
 
 
 def quantity_text(kind: Kind, value: float) -> str:
-    """A value in SI units for people: `10 Gbit/s`, `500 us`, `512 KB`. `quantity` reads it again."""
+    """Returns a value in SI units for people: `10 Gbit/s`, `500 us`, `512 KB`. `quantity` reads it again."""
     if kind not in _WITH_UNIT:
         return f"{value:g}"
     number, unit = _scaled(kind, value)
@@ -90,7 +91,7 @@ def quantity_text(kind: Kind, value: float) -> str:
 
 
 def _scaled(kind: Kind, value: float) -> tuple[float, str]:
-    """A value in the largest of the usual units that isn't larger than it."""
+    """Returns a value in the largest of the usual units that isn't larger than it."""
     scale: tuple[str, ...]
     if kind == "time":
         scale = ("s", "ms", "us", "ns")
@@ -104,13 +105,14 @@ def _scaled(kind: Kind, value: float) -> tuple[float, str]:
 
 
 def kind_of(name: str) -> Kind:
-    """The kind of a value whose name ends in its SI unit: `rate_bps`, `delay_s`, `xoff_bytes`; others are numbers."""
+    """Returns the kind of a value whose name ends in its SI unit: `rate_bps`, `delay_s`, `xoff_bytes`; others are
+    numbers."""
     endings: dict[str, Kind] = {"_bps": "rate", "_s": "time", "_bytes": "size"}
     return next((kind for ending, kind in endings.items() if name.endswith(ending)), "number")
 
 
 def _with_unit(kind: Kind, number: str, value: float) -> str:
-    """What a bare number may have meant: the SI unit, where it is plainly one, or any of the common ones."""
+    """Returns what a bare number may have meant: the SI unit, where it is plainly one, or any of the common ones."""
     if value < 1 if kind == "time" else value >= 1e3:
         scaled, unit = _scaled(kind, value)
         return f"{scaled:.12g}{unit.removesuffix('bit/s')}"

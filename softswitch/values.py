@@ -15,7 +15,7 @@ _LONGEST_S: Final = 60.0
 
 
 def number(low: int, high: int) -> Callable[[str], int]:
-    """A reader of whole numbers in these bounds."""
+    """Returns a reader of whole numbers in these bounds."""
 
     def parse_number(text: str) -> int:
         if not re.fullmatch(r"\d+", text) or not low <= int(text) <= high:
@@ -26,7 +26,7 @@ def number(low: int, high: int) -> Callable[[str], int]:
 
 
 def parse_rate(text: str) -> int:
-    """A rate in bit/s: 10M, 1.5G, 64k; 0: unshaped."""
+    """Returns a rate in bit/s: 10M, 1.5G, 64k; 0: unshaped."""
     rate = _quantity("rate", text)
     if rate >= 2**63 or 0 < rate < 1:
         raise argparse.ArgumentTypeError(f"{text!r} is not a rate from 1bit/s to 9e9Gbit/s, or 0: unshaped")
@@ -34,7 +34,7 @@ def parse_rate(text: str) -> int:
 
 
 def parse_delay(text: str) -> int:
-    """A time in ns: 1ms, 5us, 100ns; at most a minute."""
+    """Returns a time in ns: 1ms, 5us, 100ns; at most a minute."""
     delay_s = _quantity("time", text)
     if delay_s > _LONGEST_S:
         raise argparse.ArgumentTypeError(f"{text!r} is not a time of at most a minute (as 5us or 1ms)")
@@ -49,7 +49,7 @@ def _quantity(kind: Kind, text: str) -> float:
 
 
 def parse_size(text: str) -> int:
-    """Bytes: 16MB, 1GB; at least 1MB, less than 2^31."""
+    """Returns the bytes: 16MB, 1GB; at least 1MB, less than 2^31."""
     size = _quantity("size", text)
     if not 10**6 <= size < 2**31:
         raise argparse.ArgumentTypeError(f"{text!r} is not a size of 1MB to 2147MB")
@@ -57,7 +57,7 @@ def parse_size(text: str) -> int:
 
 
 def per_port(parse_value: Callable[[str], int]) -> Callable[[str], tuple[int | None, int]]:
-    """A reader of [PORT=]VALUE; without a port: of all."""
+    """Returns a reader of [PORT=]VALUE; without a port: of all."""
 
     def parse_pair(text: str) -> tuple[int | None, int]:
         port, equals, value = text.rpartition("=")

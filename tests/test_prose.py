@@ -21,6 +21,11 @@ from lint import prose
         ("code.py", 'print("no host says so")\nsaid = "told"\n', [(1, "says")]),
         ("code.py", 'print(f"{said} was told")\n', [(1, "told")]),
         ("test_code.py", "def test_agent_is_told() -> None: ...\n", [(1, "told")]),
+        ("lab/code.py", 'def rate() -> int:\n    """The rate."""\n', [(2, "The")]),
+        ("lab/code.py", 'def rate() -> int:\n    """Returns the rate."""\n', []),
+        ("lab/code.py", 'def rate() -> None:\n    """The rate."""\n', []),
+        ("lab/code.py", '@cached_property\ndef rate(self) -> int:\n    """The rate."""\n', []),
+        ("tests/code.py", 'def rate() -> int:\n    """The rate."""\n', []),
     ],
 )
 def test_prose_finds_listed_words_at_their_lines(name: str, text: str, expected: list[tuple[int, str]]) -> None:

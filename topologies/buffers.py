@@ -93,9 +93,9 @@ class SharedBuffer:
 
 
 def hpcc_buffer(size_bytes: float, ports: dict[int, tuple[float, float]], nic_bps: float) -> SharedBuffer:
-    """The shared buffer that switches of HPCC's simulator have (SIGCOMM'19, its switch-mmu): alpha is 1/8 at the NICs'
-    rate and doubles with the rate, up to 1; 4 KiB are a port's own, and three times rate x delay are its headroom.
-    `ports`: rate and delay by number."""
+    """Returns the shared buffer that switches of HPCC's simulator have (SIGCOMM'19, its switch-mmu): alpha is 1/8 at
+    the NICs' rate and doubles with the rate, up to 1; 4 KiB are a port's own, and three times rate x delay are its
+    headroom. `ports`: rate and delay by number."""
     shares = []
     for port, (rate_bps, delay_s) in sorted(ports.items()):
         shift, above = 3, rate_bps

@@ -19,8 +19,8 @@ def dumbbell(
     rtt_s: float = 500e-6,
     **pfc: Unpack[Pfc],
 ) -> Topology:
-    """The dumbbell with `pairs` pairs; the first has twice as many of the `flows` as each other one: a multiple of
-    pairs + 1, which is the default. `rtt_s` is a sender's to its receiver and back."""
+    """Returns the dumbbell with `pairs` pairs; the first has twice as many of the `flows` as each other one: a multiple
+    of pairs + 1, which is the default. `rtt_s` is a sender's to its receiver and back."""
     if pairs < 1:
         raise TopologyError(f"dumbbell: {pairs} pairs; at least 1 is needed")
     each, rest = divmod(pairs + 1 if flows is None else flows, pairs + 1)

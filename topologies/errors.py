@@ -37,7 +37,7 @@ def nearest(name: str, known: Iterable[str], listed: str = "") -> str:
 
 
 def _near(name: str, names: Iterable[str], cutoff: float) -> list[str]:
-    """Those that are about as near as the nearest, whatever their case, with - for _."""
+    """Returns those that are about as near as the nearest, whatever their case, with - for _."""
     folded = {_folded(one): one for one in names}
     close = difflib.get_close_matches(_folded(name), folded, _NEAR, cutoff)
     ratios = [difflib.SequenceMatcher(None, one, _folded(name)).ratio() for one in close]

@@ -28,12 +28,12 @@ class MissingExtraError(LabError):
 
 
 def remedy(*extras: str) -> str:
-    """Return the command that installs extras."""
+    """Returns the command that installs extras."""
     return f"pip install 'pcn-lab[{','.join(extras)}]'"
 
 
 def installed(extra: str) -> bool:
-    """Return whether Python finds the extra's module, without loading it."""
+    """Returns whether Python finds the extra's module, without loading it."""
     return importlib.util.find_spec(MODULES[extra]) is not None
 
 
@@ -44,6 +44,6 @@ def require(extra: str) -> None:
 
 
 def of_import(error: ImportError) -> str | None:
-    """Return the extra that brings the module that an import lacks; None for a module of no extra."""
+    """Returns the extra that brings the module that an import lacks; None for a module of no extra."""
     module = (error.name or "").partition(".")[0]
     return next((extra for extra, own in MODULES.items() if own == module), None)

@@ -19,8 +19,8 @@ def fat_tree(
     ecmp: str = EVEN,
     **pfc: Unpack[Pfc],
 ) -> Topology:
-    """A fat-tree of k-port switches, without flows. `ecmp` "polarised": all switches choose by the same bits of a
-    flow's hash, so that those above a switch don't spread what it chose."""
+    """Returns a fat-tree of k-port switches, without flows. `ecmp` "polarised": all switches choose by the same bits of
+    a flow's hash, so that those above a switch don't spread what it chose."""
     if ecmp not in (EVEN, POLARISED):
         raise TopologyError(f"fat_tree: ecmp {ecmp!r}: there is {EVEN!r} and {POLARISED!r}")
     if k < 2 or k % 2:

@@ -15,7 +15,7 @@ _MOST_NAMED = 5
 
 
 def in_order(flows: Sequence[FlowSpec]) -> Sequence[FlowSpec]:
-    """Return the flows, each behind those of its `after`, else in their order. Raises TopologyError where a flow waits
+    """Returns the flows, each behind those of its `after`, else in their order. Raises TopologyError where a flow waits
     for itself, for one that is missing or has no size, or where flows wait for each other."""
     if not any(flow.after for flow in flows):
         return flows

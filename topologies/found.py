@@ -75,7 +75,8 @@ class Blueprint:
         return {*own, *(inspect.signature(lossless.parameters).parameters if takes_all else ())}
 
     def _type(self, function: Callable[..., Any], one: inspect.Parameter) -> Any:
-        """An argument's type: as it is annotated, or its default's. Raises TopologyError for one that nothing sets."""
+        """Returns an argument's type: as it is annotated, or its default's. Raises TopologyError for one that nothing
+        sets."""
         try:
             owner = inspect.unwrap(function)
             hints = SimpleNamespace(__annotations__={one.name: one.annotation})
@@ -143,13 +144,13 @@ def names() -> list[str]:
 
 
 def kind_of_option(option: str, annotation: object) -> Kind:
-    """What an option's value is, by its name and its type."""
+    """Returns what an option's value is, by its name and its type."""
     kind = kind_of(option)
     return "count" if kind == "number" and annotation in _WHOLE else kind
 
 
 def _value(option: str, value: Value, annotation: object) -> Value:
-    """The value as its option has it: whole where what it counts is, text where that is a name."""
+    """Returns the value as its option has it: whole where what it counts is, text where that is a name."""
     if annotation is str:
         return str(value)
     try:

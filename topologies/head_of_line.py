@@ -25,8 +25,8 @@ def head_of_line(
     xoff_bytes: float = XOFF_BYTES,
     **pfc: Any,
 ) -> Topology:
-    """The network, with `bursting` hosts beside r1. `sender_bps` is the rate of s0's and s1's links; `delay_s` is each
-    link's, one way. The flows are unlimited; the caller starts those of a0 and so on.
+    """Returns the network, with `bursting` hosts beside r1. `sender_bps` is the rate of s0's and s1's links; `delay_s`
+    is each link's, one way. The flows are unlimited; the caller starts those of a0 and so on.
 
     XOFF and XON are the paper's (5.2.1); XON keeps its distance from another XOFF.
     """

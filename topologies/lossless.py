@@ -62,12 +62,12 @@ def credit_parameters(
 
 
 def names(flow_control: str) -> tuple[str, ...]:
-    """The numbers that a kind of flow control has."""
+    """Returns the numbers that a kind of flow control has."""
     return tuple(credit_parameters()) if flow_control == CREDITS else ("xoff_bytes", "xon_bytes", "pause_quanta")
 
 
 def classes(text: str) -> tuple[int, ...]:
-    """The classes that such a list names, in order. Raises ValueError."""
+    """Returns the classes that such a list names, in order. Raises ValueError."""
     names = [name.strip() for name in text.split(",")]
     if not all(name.isdecimal() and int(name) < CLASSES for name in names) or len(set(names)) < len(names):
         raise ValueError(f"lossless_classes {text!r}: classes from 0 to {CLASSES - 1}, each once, as 3 or 3,4")
@@ -75,7 +75,7 @@ def classes(text: str) -> tuple[int, ...]:
 
 
 def completed(given: Mapping[str, Value], flow_control: str) -> dict[str, Value]:
-    """The parameters of a topology, with defaults for those that it lacks, except XON (`Topology.number`)."""
+    """Returns the parameters of a topology, with defaults for those that it lacks, except XON (`Topology.number`)."""
     kinds = {name: isinstance(value, str) for name, value in parameters().items()}
     own: dict[str, Any] = {name: value for name, value in given.items() if isinstance(value, str) is kinds.get(name)}
     usual = {**parameters(**own), **(credit_parameters() if flow_control == CREDITS else {})}

@@ -9,7 +9,8 @@ from topologies.serialise import to_dict
 
 
 def mininet_topo(topology: Topology) -> Any:
-    """A `mininet.topo.Topo`; names, addresses and port numbers as in `topology`. Rates and delays are the switches'."""
+    """Returns a `mininet.topo.Topo`; names, addresses and port numbers as in `topology`. Rates and delays are the
+    switches'."""
     from mininet.topo import Topo
 
     topo = Topo()

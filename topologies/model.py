@@ -189,7 +189,7 @@ class Topology:
         return name in self._hosts
 
     def ports(self, node: str) -> tuple[int, ...]:
-        """Ports of a node that have a link, in order."""
+        """Returns the ports of a node that have a link, in order."""
         return tuple(self._peers.get(node, ()))
 
     def link_at(self, node: str, port: int) -> Link:
@@ -199,18 +199,19 @@ class Topology:
         return link
 
     def peer(self, node: str, port: int) -> Endpoint:
-        """The far end of the link at this port."""
+        """Returns the far end of the link at this port."""
         return self.link_at(node, port).other(node)
 
     def link_name(self, node: str, port: int) -> str:
-        """The name of the direction that leaves `node` by `port`: "s0->s1", or "t0:17->l0:1" if it has parallels."""
+        """Returns the name of the direction that leaves `node` by `port`: "s0->s1", or "t0:17->l0:1" if it has
+        parallels."""
         peer = self.peer(node, port)
         if sum(other.node == peer.node for other in self._peers[node].values()) > 1:
             return f"{Endpoint(node, port)}->{peer}"
         return f"{node}->{peer.node}"
 
     def ways(self, switch: str) -> dict[str, Ways]:
-        """How a switch reaches each other one that hosts hang off. Raises TopologyError where it doesn't."""
+        """Returns how a switch reaches each other one that hosts hang off. Raises TopologyError where it doesn't."""
         found = {place: ways for ways in self._paths.ways(self.switch(switch).name) for place in ways.places}
         for block in self.blocks:
             if block.place not in found and block.place != switch:
@@ -218,27 +219,28 @@ class Topology:
         return found
 
     def next_hops(self, node: str, destination: str) -> tuple[int, ...]:
-        """Ports of `node` on a shortest path to the host `destination`, in order."""
+        """Returns the ports of `node` on a shortest path to the host `destination`, in order."""
         return self._paths.next_hops(node, self.host(destination).name)
 
     def distance(self, node: str, destination: str) -> int:
-        """Links on a shortest path from `node` to the host `destination`. Raises TopologyError if there is none."""
+        """Returns the links on a shortest path from `node` to the host `destination`. Raises TopologyError if there is
+        none."""
         distance = self._paths.distance(node, self.host(destination).name)
         if distance is None:
             raise TopologyError(f"no way from {node} to {destination} in {self.name}")
         return distance
 
     def route(self, node: str, destination: str) -> int:
-        """The lowest port of `node` on a shortest path to the host `destination`; the only one, where paths don't
-        part."""
+        """Returns the lowest port of `node` on a shortest path to the host `destination`; the only one, where paths
+        don't part."""
         hops = self.next_hops(node, destination)
         if not hops:
             raise TopologyError(f"no way from {node} to {destination} in {self.name}")
         return hops[0]
 
     def path(self, src: str, dst: str) -> tuple[Endpoint, ...]:
-        """The transmitting endpoints from host to host, the source's own first. Where switches choose among several
-        shortest paths by flow, the one by the lowest ports."""
+        """Returns the transmitting endpoints from host to host, the source's own first. Where switches choose among
+        several shortest paths by flow, the one by the lowest ports."""
         ends: list[Endpoint] = []
         node = self.host(src).name
         while node != dst:
@@ -248,18 +250,18 @@ class Topology:
         return tuple(ends)
 
     def rtt_s(self, src: str, dst: str) -> float:
-        """Base round-trip time: propagation there and back, without serialisation and queues."""
+        """Returns the base round-trip time: propagation there and back, without serialisation and queues."""
         return sum(
             self.link_at(end.node, end.port).delay_s for pair in ((src, dst), (dst, src)) for end in self.path(*pair)
         )
 
     def max_rtt_s(self, frame_bytes: float = 0.0) -> float:
-        """The largest base RTT between any two hosts: PCN's T, unless a scenario says otherwise. `frame_bytes`: of a
-        frame that each link takes its time for."""
+        """Returns the largest base RTT between any two hosts: PCN's T, unless a scenario says otherwise. `frame_bytes`:
+        of a frame that each link takes its time for."""
         return self._trails.max_rtt_s(frame_bytes)
 
     def trail(self, src: str, dst: str) -> Trail:
-        """Rate and delay of the links of `path`, in order. Raises TopologyError if there is no way."""
+        """Returns the rate and delay of the links of `path`, in order. Raises TopologyError if there is no way."""
         return self._trails.between(self.host(src).name, self.host(dst).name)
 
     @cached_property
@@ -268,8 +270,8 @@ class Topology:
         return Trails(self.name, self._hosts, self._paths, links)
 
     def without(self, *pairs: tuple[str, str]) -> Topology:
-        """The topology less all links between the nodes of each pair. Raises TopologyError where there are none, and
-        where a node would be left without a link."""
+        """Returns the topology less all links between the nodes of each pair. Raises TopologyError where there are
+        none, and where a node would be left without a link."""
         gone = set()
         for pair in pairs:
             found = {link for link in self.links if {link.a.node, link.b.node} == set(pair)}
@@ -279,12 +281,12 @@ class Topology:
         return replace(self, links=tuple(link for link in self.links if link not in gone))
 
     def contending_flows(self) -> int:
-        """The most flows that share a link, in one direction; 0 where the topology has none."""
+        """Returns the most flows that share a link, in one direction; 0 where the topology has none."""
         shared = Counter(str(end) for flow in self.flows for end in self.path(flow.src, flow.dst))
         return max(shared.values(), default=0)
 
     def number(self, parameter: str) -> float:
-        """A numeric parameter by name; XON also where it follows XOFF."""
+        """Returns a numeric parameter by name; XON also where it follows XOFF."""
         if parameter == "xon_bytes" and parameter not in self.parameters:
             return self._xon_bytes()
         value = self.parameters.get(parameter)
@@ -310,12 +312,12 @@ def host_addresses(number: int) -> tuple[str, str]:
 
 
 def make_hosts(names: Sequence[str]) -> tuple[Host, ...]:
-    """Hosts with addresses by their order."""
+    """Returns the hosts with addresses by their order."""
     return tuple(Host(name, *host_addresses(number)) for number, name in enumerate(names, start=1))
 
 
 def make_racks(pods: int, racks: int, hosts: int) -> tuple[Host, ...]:
-    """Hosts h0, h1, ... from left to right: of so many pods, each of so many racks, each of so many hosts.
+    """Returns the hosts h0, h1, ... from left to right: of so many pods, each of so many racks, each of so many hosts.
 
     A rack is the smallest subnet that has room for its hosts, and a pod the smallest that has room for its racks: so
     each has a prefix of its own. A rack's first address is the subnet's, and its last one stays free, for broadcast;

@@ -73,7 +73,7 @@ class Paths:
         return reached
 
     def place(self, host: str) -> str:
-        """The node that a host hangs off."""
+        """Returns the node that a host hangs off."""
         return self._end[host].node
 
     def ways(self, switch: str) -> Iterator[Ways]:
@@ -96,7 +96,7 @@ class Paths:
             places ^= lowest
 
     def distance(self, node: str, host: str) -> int | None:
-        """Links on a shortest path from a node to a host; None: there is none."""
+        """Returns the links on a shortest path from a node to a host; None: there is none."""
         if node == host:
             return 0
         end = self._end[host].node
@@ -107,7 +107,8 @@ class Paths:
         return None if hops is None else hops + 1 + own
 
     def next_hops(self, node: str, host: str) -> tuple[int, ...]:
-        """The ports of a node on a shortest path to a host, in order; none if there is none, or it is the host."""
+        """Returns the ports of a node on a shortest path to a host, in order; none if there is none, or it is the
+        host."""
         end = self._end[host]
         if node == end.node:
             return (end.port,)
@@ -120,10 +121,10 @@ class Paths:
         return tuple(port for port, peer in self._links[node] if nearer.get(peer, 0) & place)
 
     def trails(self, label: Callable[[str, int], _L]) -> tuple[list[tuple[_L, int]], dict[str, dict[int, int]]]:
-        """Labels of the links, by the port that each leaves from, on the paths by the lowest ports from each switch to
-        each place. A trail is a number: of a first label and the trail behind it, which the list has; 0 has none. By
-        switch, the trails that leave it, each with the set of the places that it leads to. Where many links are alike,
-        these are few."""
+        """Returns the labels of the links, by the port that each leaves from, on the paths by the lowest ports from
+        each switch to each place. A trail is a number: of a first label and the trail behind it, which the list has; 0
+        has none. By switch, the trails that leave it, each with the set of the places that it leads to. Where many
+        links are alike, these are few."""
         parts: list[tuple[_L, int]] = []
         numbers: dict[tuple[_L, int], int] = {}
         found: dict[str, dict[int, int]] = {node: {} for node in self._links}
@@ -150,7 +151,7 @@ class Paths:
         return parts, found
 
     def bit(self, host: str) -> int:
-        """The set that has a host's place alone; empty for a node that is no switch."""
+        """Returns the set that has a host's place alone; empty for a node that is no switch."""
         return self._bits.get(self.place(host), 0)
 
     def _hops(self, switch: str, place: str) -> int | None:
@@ -159,7 +160,8 @@ class Paths:
 
 
 def blocks(hosts: Iterable[tuple[int, str, Host]]) -> list[Block]:
-    """All hosts of a topology, given with address and place each, in as few blocks as there can be, in order."""
+    """Returns all hosts of a topology, given with address and place each, in as few blocks as there can be, in
+    order."""
     in_order = sorted(hosts, key=itemgetter(0))
     return list(_blocks(in_order)) if in_order else []
 

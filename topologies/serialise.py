@@ -13,7 +13,7 @@ from topologies.watchdog import Watchdog
 
 
 def to_dict(topology: Topology) -> dict[str, Any]:
-    """What JSON can hold; `from_dict` gives an equal topology."""
+    """Returns what JSON can hold; `from_dict` gives an equal topology."""
     return {
         "name": topology.name,
         "hosts": [asdict(host) for host in topology.hosts],

@@ -40,7 +40,7 @@ class Trails:
         self._whole: dict[tuple[Hop, int, Hop], Trail] = {}
 
     def between(self, src: str, dst: str) -> Trail:
-        """The links from host to host. Raises TopologyError if there is no way."""
+        """Returns the links from host to host. Raises TopologyError if there is no way."""
         first, last = self._ends[src], self._ends[dst]
         if first.link is last.link:
             return (first.hop,)
@@ -50,7 +50,8 @@ class Trails:
         return self._whole[key]
 
     def max_rtt_s(self, frame_bytes: float = 0.0) -> float:
-        """The largest base RTT between any two hosts. `frame_bytes`: of a frame that each link takes its time for."""
+        """Returns the largest base RTT between any two hosts. `frame_bytes`: of a frame that each link takes its time
+        for."""
 
         def hop_s(hop: tuple[float, float]) -> float:
             rate_bps, delay_s = hop
@@ -79,7 +80,7 @@ class Trails:
         return max((delay(a, b) + delay(b, a) for a, b in pairs), default=0.0)
 
     def _number(self, src: str, dst: str) -> int:
-        """The trail from the source's switch to the destination's."""
+        """Returns the trail from the source's switch to the destination's."""
         place, bit = self._ends[src].place, self._ends[dst].bit
         trails = self._from.get(place, {})
         if len(trails) > _FEW:
@@ -101,7 +102,7 @@ class Trails:
 
 
 def _each(places: int) -> Iterable[int]:
-    """The places of a set, from 1."""
+    """Yields the places of a set, from 1."""
     while places:
         yield (places & -places).bit_length()
         places &= places - 1

@@ -168,7 +168,7 @@ class Node:
         return self.tree.text
 
     def value(self, read: Callable[[str], T]) -> T:
-        """The value as `read` makes it of the text; its ValueError is the fault."""
+        """Returns the value as `read` makes it of the text; its ValueError is the fault."""
         text = self.text()
         try:
             return read(text)
@@ -193,7 +193,7 @@ class Node:
         return isinstance(self.tree, Scalar) and self.tree.plain and self.tree.text in ("", "~", "null")
 
     def elements(self, read: Callable[[Node], T], least: int = 1) -> tuple[T, ...]:
-        """Every element, or all faults of them."""
+        """Returns every element, or all faults of them."""
         if not isinstance(self.tree, ListOf):
             raise self.fail("a list is wanted here: each element on its own line, after `- `")
         if len(self.tree.items) < least:
@@ -202,14 +202,14 @@ class Node:
         return self._all([(read, node) for node in nodes])
 
     def entries(self, read_key: Callable[[str], T], read: Callable[[Node], Any]) -> dict[T, Any]:
-        """A mapping with keys of one kind."""
+        """Returns a mapping with keys of one kind."""
         pairs = self.pairs()
         keys = self._all([(lambda node: node.value(read_key), key) for key, _ in pairs])
         values = self._all([(read, value) for _, value in pairs])
         return dict(zip(keys, values, strict=True))
 
     def fields(self, known: Mapping[str, Field]) -> dict[str, Any]:
-        """A mapping with known keys: the values by key, or all faults."""
+        """Returns a mapping with known keys: the values by key, or all faults."""
         pairs = {key.text(): (key, value) for key, value in self.pairs()}
         bad = False
         for name, (key, _) in pairs.items():
@@ -233,12 +233,12 @@ class Node:
         return result
 
     def get(self, name: str) -> Node | None:
-        """A key's value in a mapping whose other keys don't matter; None if it is missing, or nothing."""
+        """Returns a key's value in a mapping whose other keys don't matter; None if it is missing, or nothing."""
         found = next((value for key, value in self.pairs() if key.text() == name), None)
         return None if found is None or found.is_nothing else found
 
     def pairs(self) -> list[tuple[Node, Node]]:
-        """Keys and values. A key that stands twice is a fault: YAML would silently take the last."""
+        """Returns the keys and values. A key that stands twice is a fault: YAML would silently take the last."""
         if not isinstance(self.tree, MappingOf):
             raise self.fail("a mapping is wanted here: `name: value`, each on its own line")
         pairs, seen = [], dict[str, int]()
@@ -267,7 +267,7 @@ class Node:
 
 
 def read_text(path: Path, most_bytes: int = MOST_BYTES) -> str:
-    """A file's text, of at most `most_bytes`. Raises FileError."""
+    """Returns a file's text, of at most `most_bytes`. Raises FileError."""
     try:
         with path.open("rb") as file:
             data = file.read(most_bytes + 1)
@@ -282,7 +282,8 @@ def read_text(path: Path, most_bytes: int = MOST_BYTES) -> str:
 
 
 def compose(path: Path, text: str) -> Tree | None:
-    """The tree of a text, by the file's name JSON or YAML, or else JSON where it begins so; None of an empty one.
+    """Returns the tree of a text, by the file's name JSON or YAML, or else JSON where it begins so; None of an empty
+    one.
 
     Raises ComposeError. YAML needs an extra (ModuleNotFoundError)."""
     named = {".json": True, ".yaml": False, ".yml": False}
@@ -294,7 +295,7 @@ def compose(path: Path, text: str) -> Tree | None:
 
 
 def read_tree(path: Path, tree: Tree, read: Callable[[Node], T]) -> T:
-    """What `read` makes of a tree. Raises FileError with all faults."""
+    """Returns what `read` makes of a tree. Raises FileError with all faults."""
     faults = Faults(path)
     try:
         result = read(Node(tree, "", faults))
@@ -306,8 +307,8 @@ def read_tree(path: Path, tree: Tree, read: Callable[[Node], T]) -> T:
 
 
 def read_file(path: Path, read: Callable[[Node], T], empty: str) -> T:
-    """What `read` makes of the file's one document; `empty` is the way out of an empty one. Raises FileError with all
-    faults."""
+    """Returns what `read` makes of the file's one document; `empty` is the way out of an empty one. Raises FileError
+    with all faults."""
     try:
         tree = compose(path, read_text(path))
     except ComposeError as error:

@@ -27,7 +27,7 @@ _VALUE, _KEY, _FIRST_KEY, _COLON, _AFTER, _FIRST_VALUE = (
 
 
 def compose(text: str) -> Tree | None:
-    """The tree of a JSON text; None of an empty one. Raises ComposeError."""
+    """Returns the tree of a JSON text; None of an empty one. Raises ComposeError."""
     made, at, line, wanted = Composer(), 0, 1, _VALUE
     while True:
         found = _TOKEN.match(text, at)

@@ -12,7 +12,7 @@ _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # libyaml's is ten time
 
 
 def compose(text: str) -> Tree | None:
-    """The tree of a YAML text of one document; None of an empty one. Raises ComposeError."""
+    """Returns the tree of a YAML text of one document; None of an empty one. Raises ComposeError."""
     made, anchors, named = Composer(), dict[str, tuple[Tree, int]](), list[tuple[str | None, int]]()
     documents = 0
     for event in _events(text):

@@ -91,19 +91,19 @@ class Frames:
             self._send(host, np.rint(times * 1e12).astype(np.uint64), kept[numbers], traffic_class, sizes)
 
     def arrived(self, host: str) -> list[Arrived]:
-        """The frames that a host has taken so far, unless it counts them alone."""
+        """Returns the frames that a host has taken so far, unless it counts them alone."""
         at, data = ctypes.POINTER(native.Taken)(), ctypes.POINTER(ctypes.c_uint8)()
         n = self._library.vn_taken(self._alive(), self._nodes[host], ctypes.byref(at), ctypes.byref(data))
         return [self._arrived(data, one) for one in at[:n]] if n else []
 
     def new_arrivals(self, host: str, since: int) -> list[Arrived]:
-        """Those of `arrived` from this number on."""
+        """Returns those of `arrived` from this number on."""
         at, data = ctypes.POINTER(native.Taken)(), ctypes.POINTER(ctypes.c_uint8)()
         n = self._library.vn_taken(self._alive(), self._nodes[host], ctypes.byref(at), ctypes.byref(data))
         return [self._arrived(data, at[number]) for number in range(since, n)]
 
     def arrivals(self, host: str) -> Arrivals:
-        """What a host has taken so far, in sum."""
+        """Returns what a host has taken so far, in sum."""
         raw = native.Arrivals()
         self._check(self._library.vn_source_arrivals(self._alive(), self._nodes[host], ctypes.byref(raw)))
         mean = raw.delay_ps / raw.timed / 1e12 if raw.timed else 0.0

@@ -234,7 +234,7 @@ _SIGNATURES: dict[str, tuple[Any, list[Any]]] = {
 
 @lru_cache(maxsize=1)
 def switch_library() -> ctypes.CDLL:
-    """The switch's runtime, which programs and the engine find their functions in."""
+    """Returns the switch's runtime, which programs and the engine find their functions in."""
     return load_library(build_runtime())
 
 
@@ -259,7 +259,7 @@ _LOADED: dict[tuple[Path, ...], ctypes.CDLL] = {}
 
 
 def engine(parts: Sequence[Part] = ()) -> ctypes.CDLL:
-    """The engine, with these parts, compiled when it isn't in the cache. Raises BuildError."""
+    """Returns the engine, with these parts, compiled when it isn't in the cache. Raises BuildError."""
     key = tuple(part.source for part in parts)
     if key not in _LOADED:
         _LOADED[key] = _load(parts)

@@ -35,7 +35,7 @@ class PfcLog:
         self._library, self._handle, self._ports = library, handle, ports
 
     def read(self) -> PfcEvents:
-        """What was logged so far. Events of one time are in the order of the links' numbers."""
+        """Returns what was logged so far. Events of one time are in the order of the links' numbers."""
         at = ctypes.POINTER(native.PfcEvent)()
         n = self._library.vn_pfc_events(self._handle, ctypes.byref(at))
         raw = np.ctypeslib.as_array(at, (n,)) if n else np.zeros(0, native.PfcEvent)

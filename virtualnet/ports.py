@@ -61,7 +61,8 @@ class Ports:
         self._check(self._library.vn_set_watchdog(self._changing(), link, ctypes.byref(config)))
 
     def watchdog_stats(self, switch: str, port: int) -> WatchdogStats:
-        """What a port's PFC watchdog has counted; zeros where it has none. Raises VirtualError before the run."""
+        """Returns what a port's PFC watchdog has counted; zeros where it has none. Raises VirtualError before the
+        run."""
         raw = native.WatchdogStats()
         if self._library.vn_watchdog_of(self._alive(), self._links[Endpoint(switch, port)], ctypes.byref(raw)) < 0:
             raise VirtualError(f"{switch}:{port}: no port of a switch, or the network hasn't run yet")

@@ -17,19 +17,19 @@ class LinkSources:
     _nodes: dict[str, int]
 
     def queue_bytes(self, node: str, port: int, traffic_class: int = ROCE_CLASS) -> Source:
-        """What waits to leave by a switch's port."""
+        """Returns what waits to leave by a switch's port."""
         return self._of_link("queue bytes", native.QUEUE_BYTES, node, port, traffic_class)
 
     def queue_packets(self, node: str, port: int, traffic_class: int = ROCE_CLASS) -> Source:
-        """What waits to leave by a switch's port."""
+        """Returns what waits to leave by a switch's port."""
         return self._of_link("queue packets", native.QUEUE_PACKETS, node, port, traffic_class)
 
     def output_bytes(self, node: str, port: int, traffic_class: int = ROCE_CLASS) -> Source:
-        """What is in a port's output buffer, or on its way there through the fabric."""
+        """Returns what is in a port's output buffer, or on its way there through the fabric."""
         return self._of_link("output bytes", native.OUTPUT_BYTES, node, port, traffic_class)
 
     def held_bytes(self, node: str, port: int, traffic_class: int = ROCE_CLASS) -> Source:
-        """What came in by a switch's port and is inside: what XOFF is compared with."""
+        """Returns what came in by a switch's port and is inside: what XOFF is compared with."""
         peer = self.topology.peer(node, port)
         return self._of_link("held bytes", native.HELD_BYTES, peer.node, peer.port, traffic_class)
 
@@ -46,21 +46,21 @@ class LinkSources:
         return self._of_link("resume", native.RESUME_SENT, node, port, 0)
 
     def link_bytes(self, node: str, port: int) -> Source:
-        """Bytes of all frames that have started to leave by a port."""
+        """Returns the bytes of all frames that have started to leave by a port."""
         return self._of_link("bytes", native.LINK_BYTES, node, port, 0)
 
     def pool_used(self, switch: str) -> Source:
-        """What of the pool of a switch's shared buffer is used."""
+        """Returns what of the pool of a switch's shared buffer is used."""
         self.topology.switch(switch)
         return Source(f"{switch} pool", native.POOL_USED, self._nodes[switch])
 
     def threshold(self, node: str, port: int, traffic_class: int = ROCE_CLASS) -> Source:
-        """How much of the pool of its switch's shared buffer the class of a port may use now."""
+        """Returns how much of the pool of its switch's shared buffer the class of a port may use now."""
         peer = self.topology.peer(node, port)
         return self._of_link("threshold", native.THRESHOLD, peer.node, peer.port, traffic_class)
 
     def headroom_bytes(self, node: str, port: int, traffic_class: int = ROCE_CLASS) -> Source:
-        """What came in by a switch's port and is in its headroom."""
+        """Returns what came in by a switch's port and is in its headroom."""
         peer = self.topology.peer(node, port)
         return self._of_link("headroom", native.HEADROOM_BYTES, peer.node, peer.port, traffic_class)
 

@@ -24,7 +24,7 @@ def cores() -> int:
 
 
 def commanded() -> int | None:
-    """The environment's number; None: auto. Raises VirtualError."""
+    """Returns the environment's number; None: auto. Raises VirtualError."""
     text = os.environ.get(VARIABLE, AUTO).partition(":")[0]
     if text == AUTO:
         return None
@@ -34,7 +34,7 @@ def commanded() -> int | None:
 
 
 def threads_for(topology: Topology) -> int:
-    """The environment's number; else one a core, and one for 32 hosts at most."""
+    """Returns the environment's number; else one a core, and one for 32 hosts at most."""
     most = os.environ.get(VARIABLE, AUTO).partition(":")[2]
     number = commanded()
     if number is not None:
@@ -43,7 +43,7 @@ def threads_for(topology: Topology) -> int:
 
 
 def shared(jobs: int) -> Mapping[str, str]:
-    """The environment of each of `jobs` processes: the cores that they leave each other."""
+    """Returns the environment of each of `jobs` processes: the cores that they leave each other."""
     return {VARIABLE: str(commanded() or f"{AUTO}:{max(1, cores() // jobs)}")}
 
 

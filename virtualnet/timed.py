@@ -316,7 +316,7 @@ class TimedNetwork(LinkSources, Frames, SharedBuffers, Ports):
         )  # fmt: skip
 
     def threads(self) -> ThreadStats:
-        """What threads have done so far."""
+        """Returns what threads have done so far."""
         raw = native.Threads()
         self._library.vn_threads(self._alive(), ctypes.byref(raw))
         busy_s = tuple(one / 1e9 for one in raw.busy_ns[: raw.n])
@@ -337,7 +337,7 @@ class TimedNetwork(LinkSources, Frames, SharedBuffers, Ports):
         )  # fmt: skip
 
     def deadlock(self) -> Deadlock | None:
-        """The present deadlock, if any: by PFC or credits of the switches themselves. It is exact: what is
+        """Returns the present deadlock, if any: by PFC or credits of the switches themselves. It is exact: what is
         found never dissolves. Raises VirtualError where switches have output buffers or shared ones, which aren't
         looked at."""
         for switch in self.topology.switches:
@@ -436,7 +436,7 @@ class TimedNetwork(LinkSources, Frames, SharedBuffers, Ports):
         return int(self._library.vn_now(self._alive())) // 1000
 
     def _changing(self) -> int:
-        """The handle, to change the network with. Raises VirtualError while nodes are at different times."""
+        """Returns the handle, to change the network with. Raises VirtualError while nodes are at different times."""
         if self._exchange.reason not in (native.UNTIL, native.BUDGET, native.FINISHED, native.RETURN):
             raise VirtualError(
                 "the network can't be changed from on_rate or on_window, nor after an error: nodes are at different "

@@ -34,7 +34,7 @@ START_S = 60  # BMv2 is slow to start where the machine is busy
 
 @contextlib.contextmanager
 def copy_loop(blast: Path, through: Wires) -> Iterator[int]:
-    """The floor. Yields its process id."""
+    """Yields the floor. Yields its process id."""
     command = [str(blast), "copy", through.near_in, through.near_out]
     with process(command, one_cpu(SWITCH_CPU), stdout=subprocess.PIPE) as started:
         assert started.stdout is not None
@@ -47,7 +47,7 @@ def copy_loop(blast: Path, through: Wires) -> Iterator[int]:
 def p4_switch(
     command: Sequence[str], cpus: set[int], program: Path, through: Wires, options: Sequence[str] = ()
 ) -> Iterator[int]:
-    """A P4Runtime target with the program and one route. Yields its process id."""
+    """Yields a P4Runtime target with the program and one route. Yields its process id."""
     interfaces = ["-i", f"1@{through.near_in}", "-i", f"2@{through.near_out}"]
     with listening(command, cpus, [*interfaces], options) as (pid, port):
         with Controller(port) as controller:
@@ -69,7 +69,7 @@ def resident_with(command: Sequence[str], program: Path, ports: int) -> float:
 def listening(
     command: Sequence[str], cpus: set[int], interfaces: Sequence[str] = (), options: Sequence[str] = ()
 ) -> Iterator[tuple[int, int]]:
-    """A target without a program. Yields its process id and the port of its server, which answers."""
+    """Yields a target without a program. Yields its process id and the port of its server, which answers."""
     port = free_port()
     words = [*command, "--no-p4", "--device-id", "1", *interfaces, "-L", "warn"]
     words += ["--", "--grpc-server-addr", f"127.0.0.1:{port}", "--priority-queues", "8", *options]
@@ -126,7 +126,7 @@ class Controller:
         self._stub.Write(p4r.WriteRequest(device_id=1, election_id=self._election, updates=updates), timeout=120)
 
     def route(self, address: bytes) -> Any:
-        """An entry of ipv4_lpm: a host's route, to port 2."""
+        """Returns an entry of ipv4_lpm: a host's route, to port 2."""
         table, action = named(self.info.tables, "ipv4_lpm"), named(self.info.actions, "ipv4_forward")
         values = {"dst_mac": b"\x02\0\0\0\0\x02", "port": b"\x02"}
         call = p4r.Action(
@@ -138,7 +138,7 @@ class Controller:
 
 
 def named(objects: Any, name: str) -> Any:
-    """The p4info object whose last name part is `name`."""
+    """Returns the p4info object whose last name part is `name`."""
     for candidate in objects:
         if candidate.preamble.name.rsplit(".", 1)[-1] == name:
             return candidate

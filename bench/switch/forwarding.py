@@ -62,7 +62,7 @@ class Bench:
     runs: int
 
     def offer(self, frame: bytes, rate: float, seconds: float = 0) -> tuple[int, int, float]:
-        """Packets sent, packets that came out, and the seconds of sending. rate 0: as fast as it goes."""
+        """Returns the packets sent, packets that came out, and the seconds of sending. rate 0: as fast as it goes."""
         before = self.through.arrived()
         words = ["send", self.through.far_in, str(rate), str(seconds or self.seconds), frame.hex()]
         sent, took = run(*self._sender(), *words).split()
@@ -72,7 +72,7 @@ class Bench:
         return int(sent), (during if rate == 0 else drained - before), float(took)
 
     def measure(self, length: int) -> Figures:
-        """Both rates for frames of `length` bytes, after a warm-up."""
+        """Returns both rates for frames of `length` bytes, after a warm-up."""
         frame = roce_frame(length)
         self.offer(frame, 1000)
         rates = []
@@ -113,7 +113,7 @@ class Bench:
         return statistics.median(costs)
 
     def latency(self, length: int, frames: int = 2000) -> Latency:
-        """One frame a millisecond."""
+        """Returns one frame a millisecond."""
         words = ["ping", self.through.far_in, self.through.far_out, str(frames), roce_frame(length).hex()]
         median, p99, came = run(*self._sender(), *words).split()
         if int(came) < frames:
@@ -137,7 +137,7 @@ class Bench:
         return ["taskset", "-c", str(min(one_cpu(SENDER_CPU))), str(self.blast)]
 
     def _drained(self, last: int, all_of_them: int, still_s: float) -> int:
-        """The count once all have come, or once it has stood still for the limit."""
+        """Returns the count once all have come, or once it has stood still for the limit."""
         since = time.monotonic()
         while last < all_of_them and time.monotonic() - since < still_s:
             time.sleep(0.05)

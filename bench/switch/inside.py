@@ -48,8 +48,8 @@ class Core:
         self._core.core_pipeline.restype = self._core.core_lookup.restype = ctypes.c_double
 
     def pipeline(self, path: Path, length: int, routes: int = 1) -> float:
-        """Packets a second through a program, without sockets and threads, to destinations drawn from the host routes
-        of its table."""
+        """Returns the packets a second through a program, without sockets and threads, to destinations drawn from the
+        host routes of its table."""
         info, document = enlarged(path, routes)
         program = load_program(document)
         random_ = random.Random(routes)
@@ -71,7 +71,8 @@ class Core:
         return float(statistics.median(runs))
 
     def lookup(self, kind: int, entries: int, *, waiting: bool = False) -> float:
-        """Mean time of a lookup, ns: random keys that match. `waiting`: each lookup waits for the one before."""
+        """Returns the mean time of a lookup, ns: random keys that match. `waiting`: each lookup waits for the one
+        before."""
         words = (ctypes.c_int(kind), ctypes.c_uint32(entries), ctypes.c_bool(waiting))
         runs = [self._core.core_lookup(*words) for _ in range(3)]
         if min(runs) < 0:
@@ -80,7 +81,8 @@ class Core:
 
 
 def insertion(command: Sequence[str], program: Path, entries: int) -> float:
-    """Seconds to insert `entries` LPM entries over P4Runtime, in batches, into a table made large enough."""
+    """Returns the seconds to insert `entries` LPM entries over P4Runtime, in batches, into a table made large
+    enough."""
     info, document = enlarged(program, entries)
     with listening(command, all_cpus()) as (_, port), Controller(port) as controller:
         controller.set_pipeline(text_format.MessageToString(info), document.encode())
@@ -92,7 +94,7 @@ def insertion(command: Sequence[str], program: Path, entries: int) -> float:
 
 
 def enlarged(program: Path, entries: int) -> tuple[Any, str]:
-    """A compiled program's p4info and its JSON, with an ipv4_lpm that has room for `entries` entries."""
+    """Returns a compiled program's p4info and its JSON, with an ipv4_lpm that has room for `entries` entries."""
     document = json.loads(program.read_text())
     for pipeline in document["pipelines"]:
         for table in pipeline["tables"]:
@@ -114,7 +116,7 @@ class Start:
 
 
 def start(program: Path) -> Start:
-    """The median of five with everything in the cache, and one with an empty cache."""
+    """Returns the median of five with everything in the cache, and one with an empty cache."""
     cached = statistics.median(_start(program, {}) for _ in range(5))
     with tempfile.TemporaryDirectory() as empty:
         return Start(cached, _start(program, {"XDG_CACHE_HOME": empty}))
@@ -136,7 +138,7 @@ class Crowd:
 
 
 def crowd(program: Path, many: int) -> Crowd:
-    """A number of switches with the program, started at once."""
+    """Returns a number of switches with the program, started at once."""
     with contextlib.ExitStack() as stack:
         started = time.monotonic()
         all_of_them = [_launch(stack, program, {}) for _ in range(many)]

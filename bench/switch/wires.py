@@ -32,12 +32,12 @@ class Wires:
     far_out: str
 
     def arrived(self) -> int:
-        """Packets that came out so far."""
+        """Returns the packets that came out so far."""
         return int(Path(f"/sys/class/net/{self.far_out}/statistics/rx_packets").read_text())
 
 
 def roce_frame(length: int, source: bytes = SOURCE, destination: bytes = DESTINATION) -> bytes:
-    """A RoCEv2 data packet of `length` bytes, ECN-capable, with a valid IPv4 checksum."""
+    """Returns a RoCEv2 data packet of `length` bytes, ECN-capable, with a valid IPv4 checksum."""
     ip_length = length - 14
     header = bytearray(b"\x45\x6a" + ip_length.to_bytes(2, "big") + bytes(4) + b"\x40\x11\0\0" + source + destination)
     total = sum(int.from_bytes(header[i : i + 2], "big") for i in range(0, 20, 2))
@@ -51,7 +51,7 @@ def roce_frame(length: int, source: bytes = SOURCE, destination: bytes = DESTINA
 
 @contextlib.contextmanager
 def wires() -> Iterator[Wires]:
-    """Two veth pairs."""
+    """Yields two veth pairs."""
     with pairs(2) as ((far_in, near_in), (far_out, near_out)):
         yield Wires(far_in, near_in, near_out, far_out)
 
@@ -73,7 +73,7 @@ def pairs(many: int, mtu: int = 1500) -> Iterator[list[tuple[str, str]]]:
 
 
 def run(*command: str) -> str:
-    """A command's output, or a BenchError with its messages."""
+    """Returns a command's output, or a BenchError with its messages."""
     try:
         done = subprocess.run(command, capture_output=True, text=True, check=False)
     except OSError as error:
@@ -85,7 +85,7 @@ def run(*command: str) -> str:
 
 @contextlib.contextmanager
 def process(command: list[str], cpus: set[int], **options: Any) -> Iterator[subprocess.Popen[str]]:
-    """A process on these CPUs, ended on every exit path."""
+    """Yields a process on these CPUs, ended on every exit path."""
     started = subprocess.Popen(
         ["taskset", "-c", ",".join(map(str, sorted(cpus))), *command], text=True, stdin=subprocess.PIPE, **options
     )
@@ -106,7 +106,7 @@ def process(command: list[str], cpus: set[int], **options: Any) -> Iterator[subp
 
 @contextlib.contextmanager
 def stopped(pid: int) -> Iterator[None]:
-    """A process that doesn't run meanwhile."""
+    """Yields a process that doesn't run meanwhile."""
     os.kill(pid, signal.SIGSTOP)
     try:
         yield

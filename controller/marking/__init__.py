@@ -31,12 +31,12 @@ def names() -> list[str]:
 
 
 def known() -> list[PortTable]:
-    """All marking points: the modules here, and the files found so far."""
+    """Returns all marking points: the modules here, and the files found so far."""
     return [*map(find, names()), *_from_files.values()]
 
 
 def find(name: str) -> PortTable:
-    """A module here by name, or a file. Raises UnknownNameError or MarkingError."""
+    """Returns a module here by name, or a file. Raises UnknownNameError or MarkingError."""
     if name.endswith(".py"):
         if name not in _from_files:
             _from_files[name] = _loaded(Path(name))

@@ -91,7 +91,7 @@ def configure(topology: Topology, switch: str, port: int, dilation: float, param
 
 
 def packet_generator(topology: Topology, switch: str, dilation: float, parameters: Any) -> PacketGenerator | None:
-    """A frame for each port and lossless class, as often as the fastest port is to be sampled."""
+    """Returns a frame for each port and lossless class, as often as the fastest port is to be sampled."""
     if parameters.keep_alive != BY_GENERATOR:
         return None
     ports = topology.ports(switch)

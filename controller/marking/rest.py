@@ -53,8 +53,8 @@ class RestPort:
 
 
 def gap_us(rate_bps: float, largest_frame_bytes: float, late_us: int = 0) -> int:
-    """How far apart two dequeues at a port of this real rate can be while packets wait: the largest frame, PFC frames
-    that may go before the next one, and how late the switch may be. Rounded up, as the data plane counts us."""
+    """Returns how far apart two dequeues at a port of this real rate can be while packets wait: the largest frame, PFC
+    frames that may go before the next one, and how late the switch may be. Rounded up, as the data plane counts us."""
     return math.ceil((largest_frame_bytes + 2 * PFC_BYTES) * 8 / rate_bps * 1e6) + late_us
 
 

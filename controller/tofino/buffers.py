@@ -66,7 +66,7 @@ print("PFC of classes {{}} at {{}} ports".format(LOSSLESS, len(PORTS)))
 
 
 def pfc_script(lab: TofinoLab) -> str:
-    """The script's text."""
+    """Returns the script's text."""
     ports = [
         (
             port.number,

@@ -41,7 +41,7 @@ class Deployed:
 
 
 def plan(lab: TofinoLab) -> SwitchPlan:
-    """What the switch is programmed with. PFC is the traffic manager's: see `controller.tofino.buffers`."""
+    """Returns what the switch is programmed with. PFC is the traffic manager's: see `controller.tofino.buffers`."""
     return SwitchPlan(
         lab.switch,
         routes=tuple(
@@ -53,7 +53,7 @@ def plan(lab: TofinoLab) -> SwitchPlan:
 
 
 def rest_entries(lab: TofinoLab) -> list[TableEntry]:
-    """How a pause of each port is known by its rest, and which classes PFC stops."""
+    """Returns how a pause of each port is known by its rest, and which classes PFC stops."""
     actions = {one.number: "set_rest" for one in lab.lossless} | {one.number: "goes_before" for one in lab.delaying}
     return [
         TableEntry(
@@ -72,7 +72,8 @@ def sessions(lab: TofinoLab, package: Package) -> list[CloneSession]:
 
 
 def check(lab: TofinoLab, package: Package) -> list[TableEntry]:
-    """The entries, each encoded by the program's p4info. Raises SwitchError for what the program doesn't have."""
+    """Returns the entries, each encoded by the program's p4info. Raises SwitchError for what the program doesn't
+    have."""
     if package.name in qcn.PROGRAMS:
         marking = qcn.entries(lab, package.name)
     else:
@@ -111,7 +112,7 @@ def deploy(
 
 
 def look(lab: TofinoLab, address: str) -> Deployed:
-    """What a switch holds that has its program already; nothing is changed. Raises SwitchError."""
+    """Returns what a switch holds that has its program already; nothing is changed. Raises SwitchError."""
     with contextlib.closing(_connect(lab, address)) as client:
         return _read(lab, client)
 
@@ -121,8 +122,8 @@ def _connect(lab: TofinoLab, address: str) -> SwitchClient:
 
 
 def _read(lab: TofinoLab, client: SwitchClient) -> Deployed:
-    """Entries that were written, and counters of the lab's ports. A counter is read whole: the chip copies it to memory
-    at once."""
+    """Returns the entries that were written, and counters of the lab's ports. A counter is read whole: the chip copies
+    it to memory at once."""
     written = [table for table in client.tables() if not client.schema.tables[table].is_const]
     held = {table: sum(not entry.is_default_action for entry in client.read_table(table)) for table in written}
     wanted = [index(port.number, number) for port in lab.ports for number in range(CLASSES)]

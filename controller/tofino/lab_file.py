@@ -46,7 +46,7 @@ _MOST_LOOKS = 255
 
 
 def read(path: Path) -> TofinoLab:
-    """A lab's file, checked whole. Raises FileError with every fault: line, field, way out."""
+    """Returns a lab's file, checked whole. Raises FileError with every fault: line, field, way out."""
     return read_file(path, _lab, empty="`pcn deploy --sample` prints one to start from")
 
 
@@ -130,7 +130,7 @@ def _qcn(node: Node) -> Qcn:
 
 
 def _port(node: Node) -> Callable[[Pfc, int], Port]:
-    """What makes the port, once PFC and MTU of all are known."""
+    """Returns what makes the port, once PFC and MTU of all are known."""
     fields = node.fields(
         {
             "port": needed(lambda one: one.value(_device_port)),

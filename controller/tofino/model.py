@@ -136,7 +136,7 @@ class TofinoLab:
         return tuple(one for one in self.classes if not one.lossless and one.priority >= least)
 
     def faults(self) -> Iterator[Fault]:
-        """What can't be, with the way out."""
+        """Yields what can't be, with the way out."""
         yield from _twice("port", ((port.number, port.line) for port in self.ports))
         yield from _twice("prefix", ((str(route.network), route.line) for route in self.routes))
         for port in self.ports:
@@ -171,13 +171,13 @@ class TofinoLab:
 
 
 def usual_gap_ns(speed_bps: int, mtu: int) -> int:
-    """How far apart two frames of the pipeline can leave a port while frames wait: the largest, and a PAUSE and a
-    RESUME of the MAC's own that go before the next. Rounded up, as the data plane counts ns."""
+    """Returns how far apart two frames of the pipeline can leave a port while frames wait: the largest, and a PAUSE and
+    a RESUME of the MAC's own that go before the next. Rounded up, as the data plane counts ns."""
     return -(-8 * 1_000_000_000 * (mtu + 2 * PFC_BYTES + 3 * WIRE_BYTES) // speed_bps)
 
 
 def cells(size: int) -> int:
-    """Number of buffer cells for `size` bytes."""
+    """Returns the number of buffer cells for `size` bytes."""
     return -(-size // CELL_BYTES)
 
 

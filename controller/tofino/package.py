@@ -60,7 +60,7 @@ class Package:
 
     @classmethod
     def compiled(cls, name: str) -> Package:
-        """One of p4src/compiled/tofino. Raises UnknownNameError with the names there are."""
+        """Returns one of p4src/compiled/tofino. Raises UnknownNameError with the names there are."""
         folders = {path.parent.name: path.parent for path in (COMPILED / TARGET).glob("*/p4info.txtpb")}
         if name not in folders:
             raise UnknownNameError("program for Tofino", name, sorted(folders))
@@ -89,7 +89,7 @@ def driver_files(archive: Path) -> tuple[bytes, bytes, bytes]:
 
 
 def encode(program: str, bf_rt: bytes, context: bytes, binary: bytes, pipes: Iterable[int]) -> bytes:
-    """The message, with one pipeline, `pipe`: the compiler's name for it where a program has only one."""
+    """Returns the message, with one pipeline, `pipe`: the compiler's name for it where a program has only one."""
     scope = b"".join(map(_varint, pipes))
     pipeline = b"".join(
         _field(number, value) for number, value in ((1, b"pipe"), (2, context), (3, binary), (4, scope))
@@ -102,7 +102,7 @@ def _field(number: int, value: bytes) -> bytes:
 
 
 def _varint(value: int) -> bytes:
-    """Seven bits a byte, the lowest first; the top bit is set if more bytes follow."""
+    """Returns seven bits a byte, the lowest first; the top bit is set if more bytes follow."""
     out = bytearray()
     while value > 0x7F:
         out.append(value & 0x7F | 0x80)
@@ -142,7 +142,7 @@ def _check_names(folder: Path, info: p4i.P4Info, bf_rt: Mapping[str, Any]) -> No
 
 
 def _header(path: Path, binary: bytes) -> dict[str, str]:
-    """The texts of tofino.bin's first block: a word with its kind in the top byte, then BSON (bsonspec.org)."""
+    """Returns the texts of tofino.bin's first block: a word with its kind in the top byte, then BSON (bsonspec.org)."""
     result: dict[str, str] = {}
     try:
         kind, length = struct.unpack_from("<3xBI", binary)

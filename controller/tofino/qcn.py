@@ -51,8 +51,8 @@ def sessions(lab: TofinoLab) -> list[CloneSession]:
 
 
 def sampling(sample_bytes: int) -> dict[str, int]:
-    """How many bytes samples are apart at least, and how many more they may be: the power of two next to QCN's jitter,
-    less one."""
+    """Returns how many bytes samples are apart at least, and how many more they may be: the power of two next to QCN's
+    jitter, less one."""
     width = 1 << max(0, round(math.log2(_JITTER * sample_bytes)))
     return {"sample_min_bytes": sample_bytes - width // 2, "sample_mask_bytes": width - 1}
 
@@ -68,7 +68,8 @@ def dice_mask(longest_ns: int) -> int:
 
 
 def feedback_steps(q_eq_bytes: int) -> list[tuple[int, int, int]]:
-    """First and last step of F_b, and the value (6 bits) that stands for them; what is below the first has none.
+    """Returns the first and last step of F_b, and the value (6 bits) that stands for them; what is below the first has
+    none.
 
     IEEE 802.1Qau's 63 F_b / ((2 w + 1) Q_eq), rounded down; F_b is rounded down to whole steps before.
     """

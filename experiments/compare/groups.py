@@ -54,7 +54,8 @@ class Group:
         return mean_of([run.numbers.get(number) for run in self.runs])
 
     def curve(self, name: str) -> Curve | None:
-        """The mean of the seeds' curves, point by point, where all have as many points; else the first seed's."""
+        """Returns the mean of the seeds' curves, point by point, where all have as many points; else the first
+        seed's."""
         found = [run.curves[name] for run in self.runs if name in run.curves]
         if not found or not found[0][0]:
             return None
@@ -87,7 +88,7 @@ def grouped(runs: Sequence[Kept]) -> list[Group]:
 
 
 def _named(groups: Sequence[Group], differing: Sequence[str]) -> list[Group]:
-    """Each by its scheme, by as many of what differs as that needs, and by its place where nothing does."""
+    """Returns each by its scheme, by as many of what differs as that needs, and by its place where nothing does."""
     names = [label(group.scheme) for group in groups]
     for setting in differing:
         shared = Counter(names)
@@ -108,13 +109,13 @@ def _named(groups: Sequence[Group], differing: Sequence[str]) -> list[Group]:
 
 
 def _called(setting: str, value: Any, text: str) -> str:
-    """A setting in a group's name: a text needs no name in front."""
+    """Returns a setting in a group's name: a text needs no name in front."""
     return text if isinstance(value, str) else f"{setting} {text}"
 
 
 def texts_of(groups: Sequence[Group], setting: str) -> list[str]:
-    """A setting of each group for people: numbers with their units, files by their stems where these differ as the
-    files do; a dash where a group hasn't it."""
+    """Returns a setting of each group for people: numbers with their units, files by their stems where these differ as
+    the files do; a dash where a group hasn't it."""
     found = [group.settings.get(setting, _MISSING) for group in groups]
     files = {value for value in found if isinstance(value, str) and "/" in value}
     stems = len({Path(file).stem for file in files}) == len(files)
@@ -137,7 +138,7 @@ def _parameters(scenario: str) -> Sequence[Parameter]:
 
 
 def text_of(value: Any, kind: Kind | None = None) -> str:
-    """A setting for people."""
+    """Returns a setting for people."""
     if value is None:
         return "auto"
     if isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < _MOST:
@@ -147,8 +148,8 @@ def text_of(value: Any, kind: Kind | None = None) -> str:
 
 
 def different_settings(groups: Sequence[Group]) -> list[str]:
-    """Names of what isn't the same in all groups. What some groups have no value of, as of another scheme's parameters,
-    differs where the others' values do."""
+    """Returns the names of what isn't the same in all groups. What some groups have no value of, as of another scheme's
+    parameters, differs where the others' values do."""
     names = dict.fromkeys(name for group in groups for name in group.settings)
     return [
         name
@@ -158,8 +159,8 @@ def different_settings(groups: Sequence[Group]) -> list[str]:
 
 
 def beyond_seeds(one: Mean, other: Mean) -> bool | None:
-    """Whether means differ by more than their seeds make likely: Welch's t-test, 95%. None where one seed leaves it
-    open. Seeds that change nothing have no spread: then any difference is one."""
+    """Returns whether means differ by more than their seeds make likely: Welch's t-test, 95%. None where one seed
+    leaves it open. Seeds that change nothing have no spread: then any difference is one."""
     if one.error is None or other.error is None:
         return None
     variance = one.error**2 + other.error**2

@@ -32,7 +32,7 @@ class Kept:
 
 
 def read(place: Path) -> list[Kept]:
-    """The runs of a folder: of one run, of several, of a sweep, or a folder of such; or of the file that one of
+    """Returns the runs of a folder: of one run, of several, of a sweep, or a folder of such; or of the file that one of
     them is kept in. Raises ExperimentError."""
     if place.name in (SUMMARY, COMPARISON, STORE) and place.is_file():
         place = place.parent
@@ -113,7 +113,7 @@ def _checked(
     numbers: Mapping[str, Any],
     curves: Mapping[str, Any],
 ) -> Kept:
-    """What a file had, whatever wrote it. Raises ValueError and others where it isn't what a run writes."""
+    """Returns what a file had, whatever wrote it. Raises ValueError and others where it isn't what a run writes."""
     if not isinstance(seed, int):
         raise ValueError(f"seed {seed!r}")
     return Kept(

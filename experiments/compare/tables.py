@@ -23,7 +23,7 @@ ONE_SEED = "With one seed nothing shows whether a difference is more than chance
 
 
 def all_tables(groups: Sequence[Group]) -> list[Table]:
-    """Settings that differ, numbers, and the scenario's own tables of the first seeds."""
+    """Returns the settings that differ, numbers, and the scenario's own tables of the first seeds."""
     return [settings(groups), numbers(groups), *_own(groups)]
 
 
@@ -34,7 +34,7 @@ def settings(groups: Sequence[Group]) -> Table:
 
 
 def numbers(groups: Sequence[Group]) -> Table:
-    """Those that aren't equal in all groups, each with its difference from the first group's."""
+    """Returns those that aren't equal in all groups, each with its difference from the first group's."""
     rows = []
     for name, means in _means(groups):
         if len({mean and mean.value for mean in means}) > 1:
@@ -44,12 +44,12 @@ def numbers(groups: Sequence[Group]) -> Table:
 
 
 def equal(groups: Sequence[Group]) -> list[str]:
-    """Names of the numbers that are equal in all groups."""
+    """Returns the names of the numbers that are equal in all groups."""
     return [name for name, means in _means(groups) if len({mean and mean.value for mean in means}) == 1]
 
 
 def as_csv(groups: Sequence[Group]) -> str:
-    """A row a number and group; `beyond_spread` is empty where one seed leaves it open."""
+    """Returns a row a number and group; `beyond_spread` is empty where one seed leaves it open."""
     text = io.StringIO()
     table = csv.writer(text)
     columns = ("number", "runs", "mean", "standard_error", "seeds", "relative_difference", "beyond_spread")
@@ -69,7 +69,7 @@ def as_csv(groups: Sequence[Group]) -> str:
 
 
 def open_question(groups: Sequence[Group]) -> bool:
-    """Whether a group has one seed alone."""
+    """Returns whether a group has one seed alone."""
     return any(len(group.runs) < 2 for group in groups)
 
 

@@ -40,7 +40,7 @@ def _pictures(groups: Sequence[Group]) -> dict[str, dict[str, bytes]]:
 
 
 def render(groups: Sequence[Group], drawn: Mapping[str, str]) -> str:
-    """The page; `drawn` are its pictures as SVG, by name."""
+    """Returns the page; `drawn` are its pictures as SVG, by name."""
     scenarios = dict.fromkeys(run.scenario for group in groups for run in group.runs if run.scenario)
     page = {
         "title": f"Comparison: {', '.join(scenarios) or 'sweeps'}",
@@ -54,7 +54,7 @@ def render(groups: Sequence[Group], drawn: Mapping[str, str]) -> str:
 
 
 def _inline(name: str, text: str) -> str:
-    """An SVG file as an element: without its prolog, with its own ids, as wide as there is room."""
+    """Returns an SVG file as an element: without its prolog, with its own ids, as wide as there is room."""
     element = text[text.index("<svg") :]
     element = re.sub(r'\bid="', f'id="{name}-', element)
     element = re.sub(r'(href="|url\()#', rf"\1#{name}-", element)

@@ -27,7 +27,7 @@ class Failures:
         return bool(self._found)
 
     def below(self, folder: str) -> Failures:
-        """The same, for a folder of the result: its parts are named from there."""
+        """Returns the same, for a folder of the result: its parts are named from there."""
         inner = Failures()
         inner._found, inner._prefix = self._found, f"{self._prefix}{folder}/" if folder else self._prefix
         return inner
@@ -48,13 +48,13 @@ class Failures:
             self.note(what, error)
 
     def attempt(self, what: str, make: Callable[[], _T]) -> _T | None:
-        """What `make` returns; None where it fails, which is noted."""
+        """Returns what `make` returns; None where it fails, which is noted."""
         with self.noting(what):
             return make()
         return None
 
     def lines(self) -> list[str]:
-        """Those of this folder: `queue.png, report.html: No space left on device`; a line a reason."""
+        """Returns those of this folder: `queue.png, report.html: No space left on device`; a line a reason."""
         parts: dict[str, list[str]] = {}
         for what, why in self._found.items():
             if what.startswith(self._prefix):

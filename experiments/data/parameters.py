@@ -35,7 +35,8 @@ class Parameter:
     derived: str = ""
 
     def parse(self, text: str) -> Value:
-        """The value that `text` gives, in SI units. Raises ExperimentError that names the parameter and an example."""
+        """Returns the value that `text` gives, in SI units. Raises ExperimentError that names the parameter and an
+        example."""
         if self.default is None and text.strip() == "auto":
             return None
         try:
@@ -93,7 +94,8 @@ def parse_assignments(
 
 
 def complete(given: Mapping[str, Value], parameters: Iterable[Parameter]) -> dict[str, Value]:
-    """All parameters, in order: what was given, checked, and the defaults. Raises ExperimentError on unknown names."""
+    """Returns all parameters, in order: what was given, checked, and the defaults. Raises ExperimentError on unknown
+    names."""
     known = {parameter.name: parameter for parameter in parameters}
     for name, value in given.items():
         lookup(name, known, "parameter").check(value)

@@ -30,7 +30,7 @@ def write(file: IO[bytes], columns: Mapping[str, Column | Array], metadata: Mapp
 
 
 def read(path: Path, names: Sequence[str] | None = None, most: int | None = None) -> dict[str, list[Any]]:
-    """Return the columns of a file of ours, or of one that `probe` has read; of these names those that it has. Raises
+    """Returns the columns of a file of ours, or of one that `probe` has read; of these names those that it has. Raises
     OSError; ValueError for more rows than `most`."""
     reader = read_parquet(io.BytesIO(path.read_bytes()))
     columns: dict[str, list[Any]] = {name: [] for name in reader.schema.names if names is None or name in names}
@@ -57,7 +57,7 @@ def probe(path: Path) -> None:
 
 
 def labels(names: Sequence[str], which: NDArray[np.int32]) -> Array:
-    """Return a column of texts that repeat (a dictionary in Parquet): row i has names[which[i]]."""
+    """Returns a column of texts that repeat (a dictionary in Parquet): row i has names[which[i]]."""
     repeating = DataType.dictionary(DataType.int32(), DataType.string())
     return Array(list(names), DataType.string()).take(Array.from_numpy(which)).cast(repeating)
 
@@ -71,7 +71,7 @@ def _array(column: Column | Array) -> Array:
 
 
 def _type(column: Sequence[Any]) -> DataType:
-    """The narrowest of bool, int64, float64 and string that has all values; float64 where all are missing."""
+    """Returns the narrowest of bool, int64, float64 and string that has all values; float64 where all are missing."""
     kinds = {type(value) for value in column if value is not None}
     for kind, made in ((bool, DataType.bool), (int, DataType.int64), (str, DataType.string)):
         if kinds == {kind}:

@@ -111,14 +111,14 @@ class Plan:
         return self.payload_bytes + HEADER_BYTES
 
     def number(self, name: str) -> float:
-        """A parameter that has a value by now."""
+        """Returns a parameter that has a value by now."""
         value = self.values[name]
         assert value is not None, f"{name} was not filled in"
         return value
 
 
 def with_fields(plan: Plan, **fields: float) -> Plan:
-    """The plan with these of its scheme's parameters given other values."""
+    """Returns the plan with these of its scheme's parameters given other values."""
     return dataclasses.replace(
         plan,
         values={**plan.values, **fields},
@@ -127,13 +127,13 @@ def with_fields(plan: Plan, **fields: float) -> Plan:
 
 
 def known_fields(scheme: str, offered: Mapping[str, float]) -> dict[str, float]:
-    """Those of these fields that the scheme's parameters have."""
+    """Returns those of these fields that the scheme's parameters have."""
     names = {field.name for field in dataclasses.fields(find_scheme(scheme).parameters)}
     return {name: value for name, value in offered.items() if name in names}
 
 
 def numbers(values: Mapping[str, Value]) -> dict[str, float]:
-    """Those that are given."""
+    """Returns those that are given."""
     return {name: value for name, value in values.items() if value is not None}
 
 
@@ -150,8 +150,8 @@ def plan_of(
     payload_bytes: int = PAYLOAD_BYTES,
     **more: Value,
 ) -> Plan:
-    """A plan for virtual time whose first queue is the bottleneck's. `fields` are the scheme's parameters; `more` goes
-    into the plan's values beside them."""
+    """Returns a plan for virtual time whose first queue is the bottleneck's. `fields` are the scheme's parameters;
+    `more` goes into the plan's values beside them."""
     return Plan(
         scenario=name,
         scheme=scheme,

@@ -75,7 +75,7 @@ class PortRecord:
 
     @classmethod
     def marks(cls) -> tuple[str, ...]:
-        """Names of the counters that a program may have, by port and class, beside `transmitted`."""
+        """Returns the names of the counters that a program may have, by port and class, beside `transmitted`."""
         return tuple(one.name for one in fields(cls) if one.default == 0)
 
 
@@ -105,7 +105,7 @@ class Recording:
     """In virtual time alone."""
 
     def once(self, name: str, make: Callable[[], _T]) -> _T:
-        """Return what `make` makes of the recording, which it is called for once."""
+        """Returns what `make` makes of the recording, which it is called for once."""
         if name not in self.memo:
             self.memo[name] = make()
         made: _T = self.memo[name]
@@ -113,5 +113,5 @@ class Recording:
 
 
 def flow_entity(flow: int, group: str = "") -> str:
-    """The name of a flow in series: `flow 1`, or its group's."""
+    """Returns the name of a flow in series: `flow 1`, or its group's."""
     return group or f"flow {flow}"

@@ -45,7 +45,7 @@ class FlowChoice:
         raise ExperimentError(f"--series {text}: write it as {_CHOICE}")
 
     def among(self, flows: Iterable[int]) -> frozenset[int]:
-        """The numbers that are chosen. Raises ExperimentError for one that no flow has."""
+        """Returns the numbers that are chosen. Raises ExperimentError for one that no flow has."""
         known = frozenset(flows)
         if missing := sorted(set(self.ids) - known):
             raise ExperimentError(f"--series: no flow {missing[0]}: flows are numbered {min(known)} to {max(known)}")

@@ -21,7 +21,7 @@ class _Column:
     values: list[float] = field(default_factory=list)
 
     def settled(self) -> list[tuple[Array, Array]]:
-        """All as arrays."""
+        """Returns all as arrays."""
         if self.times:
             self.arrays.append((np.array(self.times, dtype=float), np.array(self.values, dtype=float)))
             self.times, self.values = [], []
@@ -56,7 +56,7 @@ class Series:
         return times[order], values[order]
 
     def entities(self, metric: str) -> list[str]:
-        """Entities that have `metric`, in the order in which they first appeared."""
+        """Returns the entities that have `metric`, in the order in which they first appeared."""
         return [entity for entity, own in self._columns if own == metric]
 
     def __iter__(self) -> Iterator[tuple[str, str]]:
@@ -81,7 +81,7 @@ class Series:
 
     @classmethod
     def read(cls, path: Path) -> Series:
-        """The series that `write` wrote."""
+        """Returns the series that `write` wrote."""
         from experiments.data import parquet
 
         table = parquet.read(path)

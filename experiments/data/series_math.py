@@ -27,13 +27,14 @@ def jain(shares: Sequence[float] | Array) -> float:
 
 
 def step_at(times: Array, values: Array, at: Array, before: float = 0.0) -> Array:
-    """The step series (`times`, `values`) at the times `at`; `before` ahead of its first value."""
+    """Returns the step series (`times`, `values`) at the times `at`; `before` ahead of its first value."""
     index = np.searchsorted(times, at, side="right") - 1
     return np.where(index < 0, before, values[np.maximum(index, 0)]) if values.size else np.full(at.shape, before)
 
 
 def step_mean(times: Array, values: Array, start_s: float, end_s: float, before: float = 0.0) -> float:
-    """Time-weighted mean of a step series over [`start_s`, `end_s`]. Raises ValueError when the interval is empty."""
+    """Returns the time-weighted mean of a step series over [`start_s`, `end_s`]. Raises ValueError when the interval is
+    empty."""
     if not end_s > start_s:
         raise ValueError(f"no time between {start_s} s and {end_s} s")
     inner = times[(times > start_s) & (times < end_s)]
@@ -42,7 +43,8 @@ def step_mean(times: Array, values: Array, start_s: float, end_s: float, before:
 
 
 def sum_steps(series: Sequence[tuple[Array, Array]]) -> tuple[Array, Array]:
-    """Sum of step series: (times at which any changes, their sum from then on). Each counts 0 before it starts."""
+    """Returns the sum of step series: (times at which any changes, their sum from then on). Each counts 0 before it
+    starts."""
     if not series:
         return np.empty(0), np.empty(0)
     times = np.unique(np.concatenate([times for times, _ in series]))
@@ -53,12 +55,13 @@ def sum_steps(series: Sequence[tuple[Array, Array]]) -> tuple[Array, Array]:
 
 
 def capped(series: tuple[Array, Array], limit: float) -> tuple[Array, Array]:
-    """A step series with no value above `limit`: what a NIC of that rate lets through."""
+    """Returns a step series with no value above `limit`: what a NIC of that rate lets through."""
     return series[0], np.minimum(series[1], limit)
 
 
 def first_fall(times: Array, values: Array, level: float) -> float | None:
-    """When a step series that was above `level` is first at or below it. 0 if it never was above; None if it stays."""
+    """Returns when a step series that was above `level` is first at or below it. 0 if it never was above; None if it
+    stays."""
     above = values > level
     if not above.any():
         return 0.0
@@ -68,12 +71,13 @@ def first_fall(times: Array, values: Array, level: float) -> float | None:
 
 
 def counter_at(times: Array, totals: Array, at: Array) -> Array:
-    """A counter series at the times `at`, linear between two readings, flat outside."""
+    """Returns a counter series at the times `at`, linear between two readings, flat outside."""
     return np.interp(at, times, totals) if totals.size else np.zeros(at.shape)
 
 
 def counter_rate(times: Array, totals: Array, start_s: float, end_s: float) -> float:
-    """Mean increase a second of a counter series over [`start_s`, `end_s`]. Raises ValueError when that is empty."""
+    """Returns the mean increase a second of a counter series over [`start_s`, `end_s`]. Raises ValueError when that is
+    empty."""
     if not end_s > start_s:
         raise ValueError(f"no time between {start_s} s and {end_s} s")
     first, last = counter_at(times, totals, np.array([start_s, end_s]))
@@ -81,12 +85,13 @@ def counter_rate(times: Array, totals: Array, start_s: float, end_s: float) -> f
 
 
 def utilisation(times: Array, total_bytes: Array, rate_bps: float, start_s: float, end_s: float) -> float:
-    """Share of a link's rate that its transmitted bytes took over [`start_s`, `end_s`]."""
+    """Returns the share of a link's rate that its transmitted bytes took over [`start_s`, `end_s`]."""
     return counter_rate(times, total_bytes, start_s, end_s) * 8 / rate_bps
 
 
 def binned_rate(times: Array, totals: Array, bin_s: float, end_s: float, start_s: float = 0.0) -> tuple[Array, Array]:
-    """Increase a second of a counter series in bins of `bin_s` from `start_s` to `end_s`: (starts of bins, rates)."""
+    """Returns the increase a second of a counter series in bins of `bin_s` from `start_s` to `end_s`: (starts of bins,
+    rates)."""
     edges = np.append(np.arange(start_s, end_s - bin_s / 1e6, bin_s), end_s)
     return edges[:-1], np.diff(counter_at(times, totals, edges)) / np.diff(edges)
 
@@ -103,7 +108,8 @@ def binned_events(times: Array, totals: Array, bin_s: float, end_s: float, start
 def binned_share(
     part: tuple[Array, Array], whole: tuple[Array, Array], bin_s: float, end_s: float, start_s: float = 0.0
 ) -> tuple[Array, Array]:
-    """Share that the counter series `part` has in `whole`, in bins of `bin_s`. NaN where `whole` did not grow."""
+    """Returns the share that the counter series `part` has in `whole`, in bins of `bin_s`. NaN where `whole` did not
+    grow."""
     starts, parts = binned_rate(*part, bin_s, end_s, start_s)
     _, wholes = binned_rate(*whole, bin_s, end_s, start_s)
     moved = wholes > 0
@@ -111,8 +117,8 @@ def binned_share(
 
 
 def binned_max(times: Array, values: Array, edges: Array) -> Array:
-    """The largest sample in each bin between two edges; a bin without a sample holds the last one before it, 0 ahead of
-    the first."""
+    """Returns the largest sample in each bin between two edges; a bin without a sample holds the last one before it, 0
+    ahead of the first."""
     last = step_at(times, values, edges[:-1])
     inside = (times >= edges[0]) & (times <= edges[-1])
     bins = np.minimum(np.searchsorted(edges, times[inside], side="right") - 1, edges.size - 2)
@@ -122,6 +128,7 @@ def binned_max(times: Array, values: Array, edges: Array) -> Array:
 
 
 def spread(values: Array) -> float:
-    """Width of the band that holds the middle 90% of `values`: an oscillation's size without its rarest extremes."""
+    """Returns the width of the band that holds the middle 90% of `values`: an oscillation's size without its rarest
+    extremes."""
     low, high = np.percentile(values, [5, 95])
     return float(high - low)

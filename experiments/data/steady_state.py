@@ -30,7 +30,7 @@ class Steady:
 
 
 def steady_state(recording: Recording, bottleneck: Endpoint, capacity_bps: float, from_s: float) -> Steady:
-    """The steady state from `from_s` to the end of the run."""
+    """Returns the steady state from `from_s` to the end of the run."""
     to_s = recording.duration_s
     port = str(bottleneck)
     series = recording.series
@@ -52,7 +52,8 @@ def steady_state(recording: Recording, bottleneck: Endpoint, capacity_bps: float
 
 
 def aggregate_rate(recording: Recording, topology: Topology) -> tuple[Array, Array]:
-    """Sum of the sending rates as a step series, in bit/s. A flow counts up to its limiter, a host's up to its NIC."""
+    """Returns the sum of the sending rates as a step series, in bit/s. A flow counts up to its limiter, a host's up to
+    its NIC."""
     limits = {spec.id: spec.rate_bps for spec in topology.flows}
     hosts: dict[str, list[tuple[Array, Array]]] = {}
     for flow in recording.flows:
@@ -67,12 +68,12 @@ def aggregate_rate(recording: Recording, topology: Topology) -> tuple[Array, Arr
 
 
 def capacity_reached(recording: Recording, topology: Topology, capacity_bps: float) -> float | None:
-    """When the sum of the sending rates first falls to the bottleneck's capacity; None if it never does."""
+    """Returns when the sum of the sending rates first falls to the bottleneck's capacity; None if it never does."""
     return series_math.first_fall(*aggregate_rate(recording, topology), capacity_bps)
 
 
 def drained(recording: Recording, bottleneck: Endpoint) -> float | None:
-    """When the queue of the start is down to SEVERAL_PACKETS; None if it never is, or never was longer."""
+    """Returns when the queue of the start is down to SEVERAL_PACKETS; None if it never is, or never was longer."""
     times, packets = recording.series.get(str(bottleneck), "waiting_packets")
     if not (packets > SEVERAL_PACKETS).any():
         return None
@@ -80,18 +81,18 @@ def drained(recording: Recording, bottleneck: Endpoint) -> float | None:
 
 
 def mean_between(recording: Recording, topology: Topology, start_s: float, end_s: float) -> float:
-    """Mean sum of the sending rates over an interval, in bit/s."""
+    """Returns the mean sum of the sending rates over an interval, in bit/s."""
     return series_math.step_mean(*aggregate_rate(recording, topology), start_s, end_s)
 
 
 def initial_rate(topology: Topology) -> float:
-    """Sum of the sending rates at the start, in bit/s: every sending host's NIC at its line rate."""
+    """Returns the sum of the sending rates at the start, in bit/s: every sending host's NIC at its line rate."""
     return sum(topology.link_at(host, 0).rate_bps for host in {flow.src for flow in topology.flows})
 
 
 def draining_rate(recording: Recording, topology: Topology, bottleneck: Endpoint, capacity_bps: float) -> float | None:
-    """Mean sum of the sending rates, in bit/s, from when it first falls to the capacity until the queue of the start is
-    drained. None if there is no such time."""
+    """Returns the mean sum of the sending rates, in bit/s, from when it first falls to the capacity until the queue of
+    the start is drained. None if there is no such time."""
     reached, empty = capacity_reached(recording, topology, capacity_bps), drained(recording, bottleneck)
     if not reached or not empty or empty <= reached:
         return None
@@ -99,14 +100,14 @@ def draining_rate(recording: Recording, topology: Topology, bottleneck: Endpoint
 
 
 def queue_swing(recording: Recording, bottleneck: Endpoint, steady: Steady) -> float:
-    """Middle 90% of the bottleneck's queue in the steady state, in bytes."""
+    """Returns the middle 90% of the bottleneck's queue in the steady state, in bytes."""
     times, queue = recording.series.get(str(bottleneck), "waiting_bytes")
     grid = np.linspace(steady.from_s, steady.to_s, 500)
     return series_math.spread(series_math.step_at(times, queue, grid))
 
 
 def rate_swing(recording: Recording, steady: Steady) -> float:
-    """Middle 90% of a flow's sending rate in the steady state, mean of the flows, in bit/s."""
+    """Returns the middle 90% of a flow's sending rate in the steady state, mean of the flows, in bit/s."""
     grid = np.linspace(steady.from_s, steady.to_s, 2000)
     series = (recording.series.get(flow.entity, "rate_bps") for flow in recording.flows)
     return float(np.mean([series_math.spread(series_math.step_at(*one, grid)) for one in series]))

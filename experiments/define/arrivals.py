@@ -24,7 +24,8 @@ class LogNormal:
     sigma: float
 
     def times(self, random: np.random.Generator, per_s: float, end_s: float) -> Array:
-        """Arrivals from 0 to `end_s`. The first one is anywhere in a gap, a long one more often than a short one."""
+        """Returns the arrivals from 0 to `end_s`. The first one is anywhere in a gap, a long one more often than a
+        short one."""
         mean = -math.log(per_s) - self.sigma**2 / 2
         # The gap that 0 falls into is drawn in proportion to its length, which moves the mean of its logarithm.
         first = float(random.lognormal(mean + self.sigma**2, self.sigma)) * float(random.random())
@@ -46,7 +47,7 @@ class OnOff:
     off_s: float
 
     def times(self, random: np.random.Generator, per_s: float, end_s: float) -> Array:
-        """Arrivals from 0 to `end_s`. At 0 the source is on with the probability of any other time."""
+        """Returns the arrivals from 0 to `end_s`. At 0 the source is on with the probability of any other time."""
         share = self.on_s / (self.on_s + self.off_s)
         at_s = 0.0 if random.random() < share else float(random.exponential(self.off_s))
         found = []
@@ -65,7 +66,8 @@ Arrivals = LogNormal | OnOff
 def arrivals_at(
     random: np.random.Generator, arrivals: Arrivals, per_s: float, sources: int, count: int
 ) -> tuple[Array, NDArray[np.int64]]:
-    """The first `count` arrivals at `sources` sources together, in order: times in s, and the number of the source."""
+    """Returns the first `count` arrivals at `sources` sources together, in order: times in s, and the number of the
+    source."""
     seeds = random.integers(0, 2**63, sources)
     end_s = _MORE * count / (per_s * sources)
     while True:  # the same arrivals again, and more behind them

@@ -54,7 +54,7 @@ def curve(
     stroke: Stroke = "solid",
     seeds: Sequence[Sequence[float]] = (),
 ) -> Line:
-    """A line over what an experiment varies."""
+    """Returns a line over what an experiment varies."""
     return Line(label, np.array(x, float), np.array(y, float), stroke=stroke, scheme=scheme, points=points, seeds=seeds)
 
 
@@ -126,7 +126,7 @@ class Chart:
 
 
 def constant(label: str, value: float, colour: str, start_s: float, end_s: float, stroke: Stroke = "dashed") -> Line:
-    """A reference line."""
+    """Returns a reference line."""
     times = np.array([start_s, end_s]) * 1e3
     return Line(label, times, np.array([value, value]), colour, stroke=stroke, width=1.2)
 
@@ -134,7 +134,7 @@ def constant(label: str, value: float, colour: str, start_s: float, end_s: float
 def steps(
     label: str, colour: str, series: tuple[Array, Array], end_s: float, unit: float = 1.0, width: float = 1.6
 ) -> Line:
-    """A step series up to `end_s`."""
+    """Returns a step series up to `end_s`."""
     times, values = until(series, end_s)
     if times.size:
         times, values = np.append(times, max(end_s, times[-1])), np.append(values, values[-1])
@@ -142,7 +142,7 @@ def steps(
 
 
 def sampled(label: str, colour: str, series: tuple[Array, Array], end_s: float, unit: float = 1.0) -> Line:
-    """Samples, joined by straight lines."""
+    """Returns the samples, joined by straight lines."""
     times, values = until(series, end_s)
     return Line(label, times * 1e3, values * unit, colour)
 
@@ -156,7 +156,7 @@ def rate(
     unit: float = 1.0,
     stroke: Stroke = "solid",
 ) -> Line:
-    """Increase a second of a counter series, in bins."""
+    """Returns the increase a second of a counter series, in bins."""
     starts, values = series_math.binned_rate(*series, bin_s, span_s[1], span_s[0])
     return _bins(label, colour, starts, values * unit, span_s[1], stroke)
 
@@ -194,7 +194,7 @@ def events(
     span_s: tuple[float, float],
     unit: float = 1.0,
 ) -> Line:
-    """Single events a second of a counter series, in bins."""
+    """Returns the single events a second of a counter series, in bins."""
     starts, values = series_math.binned_events(*series, bin_s, span_s[1], span_s[0])
     return _bins(label, colour, starts, values * unit, span_s[1], "solid")
 
@@ -208,13 +208,14 @@ def share(
     span_s: tuple[float, float],
     stroke: Stroke = "solid",
 ) -> Line:
-    """Share of one counter series in another, in bins, in percent; gaps where nothing moved."""
+    """Returns the share of one counter series in another, in bins, in percent; gaps where nothing moved."""
     starts, values = series_math.binned_share(part, whole, bin_s, span_s[1], span_s[0])
     return _bins(label, colour, starts, values * 100, span_s[1], stroke)
 
 
 def overlay(below: tuple[str, Chart], above: tuple[str, Chart]) -> Chart:
-    """The same chart of two runs, each with the run's name, over each other: the first run's lines wide and pale.
+    """Returns the same chart of two runs, each with the run's name, over each other: the first run's lines wide and
+    pale.
 
     What is the same in both, as ideals are, is there once; a line has the colour that it has in the first run.
     """
@@ -242,8 +243,8 @@ def overlay(below: tuple[str, Chart], above: tuple[str, Chart]) -> Chart:
 
 
 def shown(panels: Sequence[Chart]) -> list[tuple[Line, ...]]:
-    """The lines to draw of the same chart of one run or of several. Lines of the same values hide each other: such as
-    are the same in all panels are one, which has all their names; others lie on a wider one."""
+    """Returns the lines to draw of the same chart of one run or of several. Lines of the same values hide each other:
+    such as are the same in all panels are one, which has all their names; others lie on a wider one."""
     groups = [_alike(chart.lines) for chart in panels]
     if all(one == groups[0] for one in groups):
         return [
@@ -265,7 +266,7 @@ def shown(panels: Sequence[Chart]) -> list[tuple[Line, ...]]:
 
 
 def _alike(lines: Sequence[Line]) -> list[list[int]]:
-    """Lines, by number, that differ in nothing but name and colour."""
+    """Returns the lines, by number, that differ in nothing but name and colour."""
     found: dict[tuple[object, ...], list[int]] = {}
     for index, line in enumerate(lines):
         values = (line.x.tobytes(), line.y.tobytes()) if line.x.size and line.label else (index,)
@@ -274,7 +275,7 @@ def _alike(lines: Sequence[Line]) -> list[list[int]]:
 
 
 def values(lines: Sequence[Line], view: View | None = None) -> Array:
-    """All that lines have, their seeds too, in a view if there is one."""
+    """Returns all that lines have, their seeds too, in a view if there is one."""
     inside = [line.y if view is None else line.y[(line.x >= view.start) & (line.x <= view.end)] for line in lines]
     seeds = [np.array(own, float) for line in lines for own in line.seeds]
     found: Array = np.concatenate([*inside, *seeds, np.empty(0)])
@@ -282,12 +283,12 @@ def values(lines: Sequence[Line], view: View | None = None) -> Array:
 
 
 def highest(lines: Sequence[Line], view: View | None = None) -> float:
-    """The largest value; 0 where there is none."""
+    """Returns the largest value; 0 where there is none."""
     return float(values(lines, view).max(initial=0.0))
 
 
 def part(line: Line, view: View | None) -> Line:
-    """What a view shows of a line, and the points that lead there: what lies further outside sets no axis."""
+    """Returns what a view shows of a line, and the points that lead there: what lies further outside sets no axis."""
     if view is None or not line.x.size:
         return line
     inside = np.flatnonzero((line.x >= view.start) & (line.x <= view.end))

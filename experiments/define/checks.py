@@ -51,7 +51,7 @@ def row(
     theory: float | None = None,
     known: str = "",
 ) -> Check:
-    """A row judged by its rule."""
+    """Returns a row judged by its rule."""
     return Check(claim, what, paper, theory, measured, unit, rule(measured), known)
 
 
@@ -82,7 +82,7 @@ class Claim:
         unit: str | None = None,
         known: str = "",
     ) -> Check:
-        """A row judged by its rule, beside the paper's figure `of` this, or `paper`."""
+        """Returns a row judged by its rule, beside the paper's figure `of` this, or `paper`."""
         stated = self.paper.get(of, paper)
         return row(self.id, what, measured, rule, self.unit if unit is None else unit, stated, theory, known)
 
@@ -91,7 +91,7 @@ _CONTROL = "PAUSE, RESUME and CNP frames lost"
 
 
 def clean(recording: Recording) -> list[Check]:
-    """What holds for every run of whatever: nothing lost, nothing left."""
+    """Returns what holds for every run of whatever: nothing lost, nothing left."""
     lost = sum(flow.sent_packets - flow.received_packets for flow in recording.flows)
     left = len(recording.left_inside)
     control = recording.lost_control

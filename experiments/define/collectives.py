@@ -42,7 +42,7 @@ class _Schedule:
 
 
 def _part(size: int, parts: int, number: int) -> int:
-    """Bytes of one of `parts` parts that differ by a byte at most."""
+    """Returns the bytes of one of `parts` parts that differ by a byte at most."""
     return size // parts + (number % parts < size % parts)
 
 
@@ -133,7 +133,8 @@ def _pairwise(ranks: int, size: int) -> list[Message]:
 
 
 def _pipeline(ranks: int, size: int, chunks: int, back: bool) -> list[Message]:
-    """Each chunk from stage to stage; then, with `back`, each from the last stage to the first, as GPipe trains."""
+    """Returns the messages of each chunk from stage to stage; then, with `back`, each from the last stage to the
+    first, as GPipe trains."""
     made = _Schedule()
     before: list[int | None] = [None] * ranks
     first_back: int | None = None
@@ -187,7 +188,7 @@ def names() -> list[str]:
 
 
 def collective(name: str) -> str:
-    """The full name of `OPERATION` or `OPERATION:ALGORITHM`, in any case; empty if it isn't one."""
+    """Returns the full name of `OPERATION` or `OPERATION:ALGORITHM`, in any case; empty if it isn't one."""
     operation, _, algorithm = name.lower().partition(":")
     known = COLLECTIVES.get(operation, {})
     chosen = algorithm or next(iter(known), "")
@@ -195,7 +196,8 @@ def collective(name: str) -> str:
 
 
 def messages(name: str, ranks: int, size: int, chunks: int = 1) -> list[Message]:
-    """The messages of a collective by its full name. Raises ValueError for ranks, sizes or chunks it can't have."""
+    """Returns the messages of a collective by its full name. Raises ValueError for ranks, sizes or chunks it can't
+    have."""
     operation, _, algorithm = name.partition(":")
     if ranks < 2:
         raise ValueError(f"{name} needs at least 2 ranks, not {ranks}")
@@ -211,7 +213,7 @@ def messages(name: str, ranks: int, size: int, chunks: int = 1) -> list[Message]
 
 
 def repeated(once: Sequence[Message], times: int) -> list[Message]:
-    """The messages `times` times: a rank begins again when all that it sends and receives has arrived. Raises
+    """Returns the messages `times` times: a rank begins again when all that it sends and receives has arrived. Raises
     ValueError for too many."""
     if len(once) * times > MOST_MESSAGES:
         raise ValueError(f"{times:,} times {len(once):,} messages: more than {MOST_MESSAGES:,}")
@@ -244,8 +246,8 @@ def _ends(once: Sequence[Message]) -> dict[int, list[int]]:
 def flows(
     made: Sequence[Message], hosts: Sequence[str], group: str, wait_s: float = 0.0, first_id: int = 0
 ) -> list[FlowSpec]:
-    """A flow for each message, between the ranks' hosts. `wait_s`: from what a message waits for to its start, for a
-    sum or other work."""
+    """Returns a flow for each message, between the ranks' hosts. `wait_s`: from what a message waits for to its start,
+    for a sum or other work."""
     return [
         FlowSpec(
             first_id + number,

@@ -15,8 +15,8 @@ NOTHING = "nothing"
 
 
 def draws(experiment: Experiment, run: Run, plan: Plan) -> str:
-    """What is drawn by the seed, in virtual time: by the plan, by the scheme's ends, by the program in the switches;
-    NOTHING where nothing is. Raises LabError."""
+    """Returns what is drawn by the seed, in virtual time: by the plan, by the scheme's ends, by the program in the
+    switches; NOTHING where nothing is. Raises LabError."""
     variant = experiment.variant(run)
     scheme = variant.scheme or find_scheme(plan.scheme)
     found = [experiment.draws] if experiment.draws else []
@@ -30,11 +30,11 @@ def draws(experiment: Experiment, run: Run, plan: Plan) -> str:
 
 
 def spreads(outcomes: Sequence[Outcome], what: str = "") -> bool:
-    """Whether runs that differ by their seed are a sample, which has a spread: the seed decides something (`what`), and
-    it made each of them another run."""
+    """Returns whether runs that differ by their seed are a sample, which has a spread: the seed decides something
+    (`what`), and it made each of them another run."""
     return what != NOTHING and distinct(outcomes) == len(outcomes)
 
 
 def distinct(outcomes: Sequence[Outcome]) -> int:
-    """How many of the runs differ in any number or curve."""
+    """Returns how many of the runs differ in any number or curve."""
     return len({json.dumps([dict(one.numbers), dict(one.curves)]) for one in outcomes})

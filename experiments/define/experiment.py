@@ -117,12 +117,12 @@ class Experiment:
         return {"k": "--dilation K stretches live time"}
 
     def runs(self, schemes: Sequence[str]) -> Iterator[Run]:
-        """The runs, of those of these schemes that the experiment is about. Equal for equal arguments."""
+        """Yields the runs, of those of these schemes that the experiment is about. Equal for equal arguments."""
         for scheme in schemes:
             yield Run({"scheme": scheme, "seed": 1}, scheme)
 
     def plan(self, scheme: str, seed: int, values: Mapping[str, Value]) -> Plan:
-        """The plan for these parameters, or for a run's arguments. Raises ExperimentError when they don't go
+        """Returns the plan for these parameters, or for a run's arguments. Raises ExperimentError when they don't go
         together."""
         raise NotImplementedError(f"{self.name} has no runs")
 
@@ -130,27 +130,27 @@ class Experiment:
         return self.variants[run.variant]() if run.variant else Variant()
 
     def measure(self, run: Run, plan: Plan, recording: Recording) -> Outcome:
-        """The numbers and curves that are kept of a run. Numbers by name with its unit at the end."""
+        """Returns the numbers and curves that are kept of a run. Numbers by name with its unit at the end."""
         return Outcome(run.keys, {})
 
     def tables(self, plan: Plan, recording: Recording) -> Mapping[str, Mapping[str, list[Any]]]:
-        """What a run's result has as Parquet beside its series: columns, by the table's name."""
+        """Returns what a run's result has as Parquet beside its series: columns, by the table's name."""
         return {}
 
     def settled(self, plan: Plan, recording: Recording) -> list[Check]:
-        """The claims that one run settles by itself, each with its verdict."""
+        """Returns the claims that one run settles by itself, each with its verdict."""
         return []
 
     def checks(self, outcomes: Outcomes) -> list[Check]:
-        """The claims that the runs settle together."""
+        """Returns the claims that the runs settle together."""
         return []
 
     def story(self, outcomes: Outcomes) -> list[str]:
-        """What is to be seen, in paragraphs with the outcomes' own figures."""
+        """Returns what is to be seen, in paragraphs with the outcomes' own figures."""
         return []
 
     def charts(self, outcomes: Outcomes) -> list[Chart]:
-        """The picture, left to right."""
+        """Returns the picture, left to right."""
         return []
 
 

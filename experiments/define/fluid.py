@@ -78,5 +78,5 @@ class Loops:
         return shares
 
     def queue_at(self, times_s: Array) -> Array:
-        """The queue at these times: between the starts of two loops it changes evenly."""
+        """Returns the queue at these times: between the starts of two loops it changes evenly."""
         return np.interp(times_s, np.arange(self.queue.size) * self.period_s, self.queue)

@@ -52,5 +52,5 @@ LOOKS = {
 
 
 def label(scheme: str) -> str:
-    """The display name: `dcqcn` is DCQCN."""
+    """Returns the display name: `dcqcn` is DCQCN."""
     return _LABELS.get(scheme, scheme)

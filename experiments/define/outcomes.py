@@ -43,25 +43,26 @@ class Outcomes:
         return [one for one in self._outcomes if all(one.keys.get(name) == value for name, value in keys.items())]
 
     def values(self, name: str) -> list[Key]:
-        """The different values of a key, in the order in which they came."""
+        """Returns the different values of a key, in the order in which they came."""
         return list(dict.fromkeys(one.keys[name] for one in self._outcomes if name in one.keys))
 
     def among(self, schemes: Sequence[str]) -> list[str]:
-        """Those of these schemes that were run."""
+        """Returns those of these schemes that were run."""
         return [scheme for scheme in schemes if scheme in self.values("scheme")]
 
     def mean(self, number: str, **keys: Key) -> float | None:
-        """Mean of a number over the seeds. None if there is no such run, or one of them has no such number."""
+        """Returns the mean of a number over the seeds. None if there is no such run, or one of them has no such
+        number."""
         found = [one.numbers.get(number) for one in self.where(**keys)]
         known = [value for value in found if value is not None]
         return statistics.fmean(known) if known and len(known) == len(found) else None
 
     def median(self, number: str, **keys: Key) -> float | None:
-        """Median of a number over the seeds. None as `mean` has it."""
+        """Returns the median of a number over the seeds. None as `mean` has it."""
         return statistics.median(known) if (known := self.each(number, **keys)) else None
 
     def extreme(self, number: str, largest: bool, **keys: Key) -> float | None:
-        """The largest or smallest of a number over all runs with these keys. None as `mean` has it."""
+        """Returns the largest or smallest of a number over all runs with these keys. None as `mean` has it."""
         found = [one.numbers.get(number) for one in self.where(**keys)]
         known = [value for value in found if value is not None]
         if not known or len(known) < len(found):
@@ -69,14 +70,14 @@ class Outcomes:
         return max(known) if largest else min(known)
 
     def each(self, number: str, **keys: Key) -> list[float]:
-        """A number of each run, of each seed; none as `mean` has it."""
+        """Returns a number of each run, of each seed; none as `mean` has it."""
         found = [one.numbers.get(number) for one in self.where(**keys)]
         known = [value for value in found if value is not None]
         return known if len(known) == len(found) else []
 
     def line(self, label: str, x: str, number: str, look: str = "", **keys: Key) -> Line:
-        """The means of a number over the values of key `x`, where there are any, each with what it is the mean of. It
-        looks as a scheme does: `look`, or that of the keys."""
+        """Returns the means of a number over the values of key `x`, where there are any, each with what it is the mean
+        of. It looks as a scheme does: `look`, or that of the keys."""
         points = [(float(value), self.each(number, **{x: value}, **keys)) for value in self.values(x)]
         known = [(value, seeds) for value, seeds in points if seeds]
         return curve(
@@ -89,7 +90,7 @@ class Outcomes:
         )
 
     def by(self, x: str, number: str, **keys: Key) -> Curve:
-        """The means of a number over the values of key `x`, where there are any."""
+        """Returns the means of a number over the values of key `x`, where there are any."""
         points = [(value, self.mean(number, **{x: value}, **keys)) for value in self.values(x)]
         known = [(float(value), mean) for value, mean in points if mean is not None]
         return [value for value, _ in known], [mean for _, mean in known]
@@ -109,5 +110,5 @@ def said(value: float | None, unit: str = "", digits: int = 3) -> str:
 
 
 def percent(value: float | None) -> str:
-    """A share in a text."""
+    """Returns a share in a text."""
     return "–" if value is None else f"{value:.0%}"

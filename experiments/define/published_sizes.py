@@ -67,12 +67,12 @@ PUBLISHED: Mapping[str, Published] = {
 
 
 def published(name: str) -> FlowSizes | None:
-    """Return the distribution of this name, in any case of letters; None: there is none."""
+    """Returns the distribution of this name, in any case of letters; None: there is none."""
     return next((one.sizes for own, one in PUBLISHED.items() if own.lower() == name.lower()), None)
 
 
 def percentiles(sizes: FlowSizes) -> list[tuple[float, float]]:
-    """Return a distribution as `CdfSizes` has it: its own points, or of classes some of each."""
+    """Returns a distribution as `CdfSizes` has it: its own points, or of classes some of each."""
     if isinstance(sizes, CdfSizes):
         return list(sizes.points)
     assert isinstance(sizes, ClassSizes)

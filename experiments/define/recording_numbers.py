@@ -22,7 +22,7 @@ POINTS = 400
 
 
 def thin(times: Array, values: Array, start_s: float, end_s: float, unit: float) -> Curve:
-    """A step series as a curve of POINTS points over [start_s, end_s]: x in ms, y times `unit`."""
+    """Returns a step series as a curve of POINTS points over [start_s, end_s]: x in ms, y times `unit`."""
     grid = np.linspace(start_s, end_s, POINTS)
     if times.size == 0:
         return [], []
@@ -30,19 +30,19 @@ def thin(times: Array, values: Array, start_s: float, end_s: float, unit: float)
 
 
 def binned(times: Array, totals: Array, start_s: float, end_s: float, unit: float, bins: int = POINTS) -> Curve:
-    """Mean rate of a counter series in bins: x in ms, y a second times `unit`."""
+    """Returns the mean rate of a counter series in bins: x in ms, y a second times `unit`."""
     edges = np.linspace(start_s, end_s, bins + 1)
     rates = np.diff(series_math.counter_at(times, totals, edges)) / np.diff(edges)
     return ((edges[:-1] + edges[1:]) * 500).round(6).tolist(), (rates * unit).tolist()
 
 
 def throughput_bps(recording: Recording, port: str, start_s: float, end_s: float) -> float:
-    """Frames of the lossless class that a port transmitted, over an interval."""
+    """Returns the frames of the lossless class that a port transmitted, over an interval."""
     return 8 * series_math.counter_rate(*recording.series.get(port, "transmitted_bytes"), start_s, end_s)
 
 
 def goodput_bps(recording: Recording, entity: str, start_s: float, end_s: float) -> float:
-    """Payload that arrived of a flow or a group, over an interval."""
+    """Returns the payload that arrived of a flow or a group, over an interval."""
     return 8 * series_math.counter_rate(*recording.series.get(entity, "received_bytes"), start_s, end_s)
 
 
@@ -54,7 +54,7 @@ def pauses(recording: Recording, links: Iterable[str], start_s: float, end_s: fl
 
 
 def completion_times_s(flows: Iterable[FlowRecord]) -> Array:
-    """Completion times of these flows; empty where one hasn't arrived: the others are the faster ones."""
+    """Returns the completion times of these flows; empty where one hasn't arrived: the others are the faster ones."""
     times = [flow.fct_s for flow in flows]
     return np.array([] if None in times else times, dtype=float)
 
@@ -76,7 +76,7 @@ class EmptyPath:
         return cls(tuple(rate_bps for rate_bps, _ in trail), tuple(delay_s for _, delay_s in trail))
 
     def fct_s(self, size_bytes: int, payload_bytes: int) -> float:
-        """The time from a flow's start to the arrival of its last byte of payload."""
+        """Returns the time from a flow's start to the arrival of its last byte of payload."""
         return float(self.fcts_s(np.array([size_bytes]), payload_bytes)[0])
 
     def fcts_s(self, sizes_bytes: NDArray[np.int64], payload_bytes: int) -> Array:
@@ -112,13 +112,13 @@ class EmptyPaths:
 
 
 def empty_fct_s(topology: Topology, src: str, dst: str, size_bytes: int, payload_bytes: int) -> float:
-    """The time of a number of bytes from host to host in the empty network, by `EmptyPath`."""
+    """Returns the time of a number of bytes from host to host in the empty network, by `EmptyPath`."""
     return EmptyPath.of(topology, src, dst).fct_s(size_bytes, payload_bytes)
 
 
 def slowest(plan: Plan, flows: Iterable[FlowRecord], count: int) -> tuple[int, ...]:
-    """Numbers of the `count` flows with the largest slowdown, the largest first; flows that haven't arrived by the
-    run's end come before all others."""
+    """Returns the numbers of the `count` flows with the largest slowdown, the largest first; flows that haven't arrived
+    by the run's end come before all others."""
     paths: dict[tuple[str, str], EmptyPath] = {}
     found = []
     for spec, flow in zip(plan.topology.flows, flows, strict=True):
@@ -138,5 +138,5 @@ def mean(values: Array) -> float | None:
 
 
 def lost(recording: Recording) -> float:
-    """Packets sent and not received. Lossless Ethernet: 0 in every run."""
+    """Returns the packets sent and not received. Lossless Ethernet: 0 in every run."""
     return float(sum(flow.sent_packets - flow.received_packets for flow in recording.flows))

@@ -59,12 +59,12 @@ def parameters(**defaults: Default) -> tuple[Parameter, ...]:
 
 
 def fields(scheme: str, values: Mapping[str, Value]) -> dict[str, float]:
-    """What the algorithm is given, from a plan's values."""
+    """Returns what the algorithm is given, from a plan's values."""
     return {one.field: float(values[name] or 0) for name, one in _of(scheme).items()}
 
 
 def with_network(scheme: str, values: Mapping[str, Value], topology: Topology) -> dict[str, Value]:
-    """The values, and those of the scheme's parameters that follow from the network where none is given."""
+    """Returns the values, and those of the scheme's parameters that follow from the network where none is given."""
     found = find_scheme(scheme)
     names = {one.field: name for name, one in _of(scheme).items()}
     missing = [field for field in found.by_network if values.get(names[field]) is None]
@@ -73,17 +73,17 @@ def with_network(scheme: str, values: Mapping[str, Value], topology: Topology) -
 
 
 def own(scheme: str, offered: Iterable[Parameter]) -> tuple[Parameter, ...]:
-    """Those of a scenario's parameters that a run of this scheme has: no other scheme's."""
+    """Returns those of a scenario's parameters that a run of this scheme has: no other scheme's."""
     return tuple(one for one in offered if one.name not in _foreign(scheme))
 
 
 def given(scheme: str, values: Mapping[str, Value]) -> dict[str, Value]:
-    """Those of the given values that are none of another scheme alone."""
+    """Returns those of the given values that are none of another scheme alone."""
     return {name: value for name, value in values.items() if name not in _foreign(scheme)}
 
 
 def owners(name: str) -> list[str]:
-    """The schemes that have this parameter; none: it is the scenario's."""
+    """Returns the schemes that have this parameter; none: it is the scenario's."""
     return [scheme for scheme, theirs in _offered().items() if name in theirs]
 
 
@@ -108,6 +108,6 @@ def _of(scheme: str) -> Mapping[str, Description]:
 
 
 def _foreign(scheme: str) -> set[str]:
-    """Names that other schemes have and this one hasn't."""
+    """Returns the names that other schemes have and this one hasn't."""
     others = {name for other, theirs in _offered().items() if other != scheme for name in theirs}
     return others - set(_of(scheme))

@@ -34,13 +34,13 @@ def by_bin(curves: Mapping[str, Curve]) -> dict[str, float]:
 
 
 def one_chart(curves: Mapping[str, Curve]) -> list[Chart]:
-    """Slowdown of one run: a line a percentile."""
+    """Returns the slowdown of one run: a line a percentile."""
     lines = [curve(f"{name[1:]}%", *found) for name in SHOWN if (found := curves.get(f"{name} slowdown{BY_SIZE}"))]
     return _charts([("Slowdown", lines)], 1)
 
 
 def charts(lines: Mapping[str, Sequence[Line]]) -> list[Chart]:
-    """Slowdown of several runs: a chart a percentile, by name of its curve in `SHOWN`, with a line each."""
+    """Returns the slowdown of several runs: a chart a percentile, by name of its curve in `SHOWN`, with a line each."""
     return _charts([(f"Slowdown, {name[1:]}%", own) for name, own in lines.items()], 3)
 
 
@@ -65,6 +65,6 @@ def _at(line: Line, places: Mapping[float, int]) -> Line:
 
 
 def _size(size: float) -> str:
-    """A number of bytes on an axis: 12 KB."""
+    """Returns a number of bytes on an axis: 12 KB."""
     scale, unit = next(((s, u) for s, u in ((1e9, "GB"), (1e6, "MB"), (1e3, "KB")) if size >= s), (1.0, "B"))
     return f"{size / scale:.2g} {unit}" if size / scale < 100 else f"{size / scale:.0f} {unit}"

@@ -10,23 +10,24 @@ from collections.abc import Iterator
 
 
 def aggregate_after_decrease(capacity_bps: float, w_min: float) -> float:
-    """Sum of the sending rates one loop after an overload: (1 - w_min) C. [Prop. 1, eq. 8]"""
+    """Returns the sum of the sending rates one loop after an overload: (1 - w_min) C. [Prop. 1, eq. 8]"""
     return (1 - w_min) * capacity_bps
 
 
 def loops_to_drain(aggregate_bps: float, capacity_bps: float, w_min: float) -> int:
-    """Control loops until the queue of an initial overload is empty: ceil(1 + (sum R(0) - C) / (w_min C)). [A.2.1]"""
+    """Returns the control loops until the queue of an initial overload is empty: ceil(1 + (sum R(0) - C) / (w_min C)).
+    [A.2.1]"""
     loops = 1 + (aggregate_bps - capacity_bps) / (w_min * capacity_bps)
     return math.ceil(loops - 1e-9)
 
 
 def queue_oscillation(flows: int, w_min: float, capacity_bps: float, period_s: float) -> float:
-    """Peak of the queue in the steady state: (N - 2 + w_min) w_min C T, in bytes. [eq. 15]"""
+    """Returns the peak of the queue in the steady state: (N - 2 + w_min) w_min C T, in bytes. [eq. 15]"""
     return max(0.0, flows - 2 + w_min) * w_min * capacity_bps * period_s / 8
 
 
 def rate_oscillation(flows: int, w_min: float, capacity_bps: float) -> float:
-    """Swing of one flow's rate in the steady state: w_min C (1 - (1 - w_min) / N).
+    """Returns the swing of one flow's rate in the steady state: w_min C (1 - (1 - w_min) / N).
 
     Equation 16 has w_min C: it compares a rate of eq. 9 from which it drops one factor (1 - w_min). [A.2.3 and A.2.2]
     """
@@ -40,7 +41,7 @@ def fairness_factor(flows: int, w_min: float) -> float:
 
 
 def fairness_half_life_loops(flows: int, w_min: float) -> float:
-    """Control loops in which a flow's distance from C / N halves."""
+    """Returns the control loops in which a flow's distance from C / N halves."""
     return flows * math.log(0.5) / math.log(fairness_factor(flows, w_min))
 
 
@@ -56,6 +57,6 @@ def increase(
 
 
 def incast_duration(sources: int, frame_bytes: float, capacity_bps: float, others: int = 1) -> float:
-    """How long `sources` take to bring `frame_bytes` together over one link that they share with `others`, equally by
-    source: PFC by ingress port sees to that."""
+    """Returns how long `sources` take to bring `frame_bytes` together over one link that they share with `others`,
+    equally by source: PFC by ingress port sees to that."""
     return frame_bytes * 8 / (capacity_bps * sources / (sources + others))

@@ -55,7 +55,7 @@ class SizeClass:
         return self.low * _power_integral(1 - a, span, shift) / _power_integral(-a, span, shift)
 
     def quantile(self, u: Array) -> Array:
-        """The size below which a share `u` of the class lies."""
+        """Returns the size below which a share `u` of the class lies."""
         a, span = self.exponent, math.log(self.high / self.low)
         if abs(a) * span < 1e-9:
             exponents = u * span
@@ -66,7 +66,7 @@ class SizeClass:
 
 
 def _power_integral(b: float, span: float, shift: float) -> float:
-    """Integral of r^(b-1) over r from 1 to e^span, times e^-shift."""
+    """Returns the integral of r^(b-1) over r from 1 to e^span, times e^-shift."""
     if abs(b) * span < 1e-9:
         return span * math.exp(-shift)
     return (math.exp(b * span - shift) - math.exp(-shift)) / b
@@ -154,9 +154,9 @@ _WHOLE = (100.0, 1.0, 1000.0)
 
 
 def read_cdf(path: Path) -> CdfSizes:
-    """A file of lines `SIZE SHARE`, as traffic generators have them: bytes, or with a unit (`64KB`); shares in percent,
-    as fractions or per mille, which the last one decides; `,` between them or not; `#` begins a comment, and the first
-    line may be a header of words. Raises ValueError that names the file, and the line."""
+    """Returns a file of lines `SIZE SHARE`, as traffic generators have them: bytes, or with a unit (`64KB`); shares in
+    percent, as fractions or per mille, which the last one decides; `,` between them or not; `#` begins a comment, and
+    the first line may be a header of words. Raises ValueError that names the file, and the line."""
     points: list[tuple[float, float]] = []
     numbers: list[int] = []
     lines = path.read_text(encoding="utf-8").splitlines()
@@ -187,7 +187,8 @@ def read_cdf(path: Path) -> CdfSizes:
 
 
 def from_table(name: str, number: Sequence[float], traffic: Sequence[float]) -> ClassSizes:
-    """The distribution with Table 1's shares by number and by traffic (percent; they needn't add up to 100 exactly).
+    """Returns the distribution with Table 1's shares by number and by traffic (percent; they needn't add up to 100
+    exactly).
 
     The shares fix each class's mean up to one factor, the mean of all. It is bounded by the classes' ends: its value
     is the geometric mean of these bounds. Raises ValueError where the table leaves none.
@@ -224,12 +225,12 @@ WEB_SEARCH = CdfSizes("WebSearch", (
 
 
 def arrivals_per_s(load: float, rate_bps: float, sizes: FlowSizes, payload_bytes: int, frame_bytes: int) -> float:
-    """How many flows a second load a link of this rate to `load`."""
+    """Returns how many flows a second load a link of this rate to `load`."""
     return load * rate_bps / (8 * sizes.mean_bytes * frame_bytes / payload_bytes)
 
 
 def poisson_times(random: np.random.Generator, per_s: float, end_s: float) -> list[float]:
-    """Arrivals of a Poisson process from 0 to `end_s`: exponentially distributed gaps."""
+    """Returns the arrivals of a Poisson process from 0 to `end_s`: exponentially distributed gaps."""
     expected = per_s * end_s
     gaps = random.exponential(1 / per_s, round(expected + 10 * math.sqrt(expected) + 20))
     times = np.cumsum(gaps)
@@ -246,7 +247,7 @@ def poisson_flows(
     group: str = "",
     first_id: int = 0,
 ) -> list[FlowSpec]:
-    """Flows that arrive from 0 to `end_s`, `per_s` a second at each sender.
+    """Returns the flows that arrive from 0 to `end_s`, `per_s` a second at each sender.
 
     Several senders are synchronous: at each arrival all of them start a flow of the same size. [7.2]
     """

@@ -29,7 +29,7 @@ class Theme:
         return colour
 
     def css(self) -> str:
-        """All of them as CSS variables."""
+        """Returns all of them as CSS variables."""
         names = {name: self.colour(name) for name in ("ink", "muted", "grid", "accent")}
         names |= {f"flow{index}": colour for index, colour in enumerate(self.flows)}
         names |= {f"other{index}": colour for index, colour in enumerate(self.others)}
@@ -59,7 +59,8 @@ DARK = Theme(
 
 
 def palette_name(name: str) -> str:
-    """The name, or that of a colour that comes again where there are more things than colours: `flow6` is `flow0`."""
+    """Returns the name, or that of a colour that comes again where there are more things than colours: `flow6` is
+    `flow0`."""
     for kind, colours in (("flow", LIGHT.flows), ("other", LIGHT.others)):
         if name.startswith(kind):
             return f"{kind}{int(name[len(kind) :]) % len(colours)}"

@@ -44,8 +44,8 @@ _MARKS = ("P", "<", ">", "h", "*", "d", "p")
 
 
 def pictures(charts: Sequence[Chart], pdf: bool = False) -> dict[str, bytes]:
-    """The charts as data, by format: `png`, `svg`, and `pdf`, which takes as long as both. Equal charts give equal
-    data."""
+    """Returns the charts as data, by format: `png`, `svg`, and `pdf`, which takes as long as both. Equal charts give
+    equal data."""
     with matplotlib.rc_context(fname=str(STYLE)):
         figure = draw(charts)
         figure.draw_without_rendering()  # finds a place for everything
@@ -65,7 +65,7 @@ def pictures(charts: Sequence[Chart], pdf: bool = False) -> dict[str, bytes]:
 
 
 def draw(charts: Sequence[Chart]) -> Figure:
-    """One chart with its views, or charts side by side, at most three a row by default."""
+    """Returns one chart with its views, or charts side by side, at most three a row by default."""
     with matplotlib.rc_context(fname=str(STYLE)):
         return _drawn(charts)
 
@@ -96,8 +96,8 @@ def _drawn(charts: Sequence[Chart]) -> Figure:
 
 
 def looks(theme: Theme, lines: Sequence[Line]) -> list[Look]:
-    """Each line's: its own colour, its scheme's look, or one that no other of these lines has. A scheme that has no
-    look begins to search for one at a place that its name decides."""
+    """Returns each line's: its own colour, its scheme's look, or one that no other of these lines has. A scheme that
+    has no look begins to search for one at a place that its name decides."""
     named = [Look(line.colour, _MARKS[0], "-") if line.colour else LOOKS.get(line.scheme) for line in lines]
     taken = {theme.colour(look.colour) for look in named if look}
     free = [one for one in dict.fromkeys((*theme.others, *theme.flows)) if one not in taken]
@@ -262,7 +262,7 @@ def _draw_seeds(
 
 
 def _step(places: Sequence[float], log: bool) -> float:
-    """The least distance between two x; in powers of two on a logarithmic axis."""
+    """Returns the least distance between two x; in powers of two on a logarithmic axis."""
     different = sorted({math.log2(x) if log else x for x in places})
     return min((b - a for a, b in itertools.pairwise(different)), default=1.0)
 

@@ -29,9 +29,9 @@ _Place = tuple[float, float]
 def topology_svg(
     topology: Topology, bottleneck: Endpoint, queues: Sequence[Endpoint] = (), load: Load | None = None
 ) -> str:
-    """An SVG element; empty for a topology too large to be drawn. Flows, and groups of flows, are dots at their ends in
-    the classes `flow0`, `flow1`, ..., in order. `queues` are ports that get a gauge: then what each flow gets stands
-    at its receiver instead of a dot. Links have the colours of their `load`."""
+    """Returns an SVG element; empty for a topology too large to be drawn. Flows, and groups of flows, are dots at their
+    ends in the classes `flow0`, `flow1`, ..., in order. `queues` are ports that get a gauge: then what each flow gets
+    stands at its receiver instead of a dot. Links have the colours of their `load`."""
     if len(topology.hosts) > _MOST_HOSTS:
         return ""
     below = _below(topology)
@@ -67,14 +67,14 @@ def _depths(topology: Topology) -> dict[str, int]:
 
 
 def _below(topology: Topology) -> set[str]:
-    """Senders whose switch isn't among the first."""
+    """Returns the senders whose switch isn't among the first."""
     depth = _depths(topology)
     senders = {flow.src for flow in topology.flows} - {flow.dst for flow in topology.flows}
     return {host for host in senders if depth[topology.peer(host, 0).node] > 1}
 
 
 def _places(topology: Topology, below: set[str]) -> dict[str, _Place]:
-    """Centre of every node. Columns: hosts that send; switches, by hops from them; hosts that don't."""
+    """Returns the centre of every node. Columns: hosts that send; switches, by hops from them; hosts that don't."""
     depth = _depths(topology)
     last = max(depth.values(), default=0)
     columns: dict[int, list[str]] = {}
@@ -167,7 +167,8 @@ def _nodes(topology: Topology, places: dict[str, _Place], below: set[str]) -> It
 
 
 def _colours(topology: Topology) -> dict[str, str]:
-    """The class of each flow, or group of flows, by its name in series: one colour each, here and in all plots."""
+    """Returns the class of each flow, or group of flows, by its name in series: one colour each, here and in all
+    plots."""
     entities = dict.fromkeys(flow_entity(flow.id, flow.group) for flow in topology.flows)
     return {entity: palette_name(f"flow{index}") for index, entity in enumerate(entities)}
 
@@ -188,7 +189,7 @@ def _dots(topology: Topology, places: dict[str, _Place], below: set[str], receiv
 
 
 def _gauge(topology: Topology, places: dict[str, _Place], port: Endpoint) -> Iterable[str]:
-    """How much waits at a port: a bar above its switch, at the side of the port, with the amount."""
+    """Yields how much waits at a port: a bar above its switch, at the side of the port, with the amount."""
     x, y = places[port.node]
     peer = topology.peer(port.node, port.port).node
     x += 8 if places[peer][0] > x else -8
@@ -202,7 +203,7 @@ def _gauge(topology: Topology, places: dict[str, _Place], port: Endpoint) -> Ite
 
 
 def _rates(topology: Topology, places: dict[str, _Place]) -> Iterable[str]:
-    """What each flow gets, right of its receiver; flows of one receiver under each other."""
+    """Yields what each flow gets, right of its receiver; flows of one receiver under each other."""
     colours = _colours(topology)
     rows: dict[str, list[str]] = {}
     for dst, entity in {(flow.dst, flow_entity(flow.id, flow.group)): None for flow in topology.flows}:

@@ -54,7 +54,7 @@ class Claim:
 
 
 def claims(text: str) -> list[Claim]:
-    """The rows of docs/claims.md."""
+    """Returns the rows of docs/claims.md."""
     return [Claim(found["id"], found["kind"].strip(), found["checked"].strip()) for found in _ROW.finditer(text)]
 
 

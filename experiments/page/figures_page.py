@@ -80,7 +80,7 @@ class Section:
 
 
 def sections(root: Path) -> list[Section]:
-    """The figures that have been run into `root`, in the paper's order."""
+    """Returns the figures that have been run into `root`, in the paper's order."""
     found = []
     for name, figure in FIGURES.items():
         summary = read(root / name)
@@ -115,7 +115,7 @@ def write_docs(root: Path, docs: Path) -> None:
 
 
 def documented(docs: Path) -> list[Section]:
-    """The figures of docs/results.md."""
+    """Returns the figures of docs/results.md."""
     places = ((figure, docs / "figures" / f"{name}.json") for name, figure in FIGURES.items())
     return [
         Section(figure, json.loads(place.read_text(encoding="utf-8")), None)
@@ -144,7 +144,7 @@ def markdown(made: Sequence[Section], claims: str = "") -> str:
 
 
 def _line(section: Section) -> str:
-    """A figure's row in the table on top."""
+    """Returns a figure's row in the table on top."""
     figure = section.figure
     paper = next(paper.title for paper in PAPERS if figure in paper.experiments)
     counts = Counter(check["verdict"] for check in section.summary["checks"])
@@ -163,14 +163,14 @@ def _body(section: Section) -> str:
 
 
 def _wrapped(text: str) -> str:
-    """Paragraphs in lines of a page."""
+    """Returns the paragraphs in lines of a page."""
     return "\n\n".join(
         textwrap.fill(part, _LINE, break_long_words=False, break_on_hyphens=False) for part in text.split("\n\n")
     )
 
 
 def _linked(check: Check) -> list[str]:
-    """A row's cells; the verdict with a link to what is known about it."""
+    """Returns a row's cells; the verdict with a link to what is known about it."""
     numbers = [number(value) for value in (check.paper, check.theory, check.measured)]
     link = f", [known]({check.explained})" if check.explained else ""
     return [check.claim, check.what, *numbers, check.unit, check.verdict + link]

@@ -21,7 +21,7 @@ TOGETHER = "slowdown_by_size"
 
 
 def drawn(results: Sequence[Result]) -> list[tuple[Chart, ...]]:
-    """The charts that all runs have: of each one a scheme."""
+    """Returns the charts that all runs have: of each one a scheme."""
     panels = [agreement.charts(runs) for runs in by_scheme(results)]
     common = set.intersection(*({chart.name for chart in charts} for charts in panels))
     return list(zip(*([chart for chart in charts if chart.name in common] for charts in panels), strict=True))
@@ -44,7 +44,7 @@ def measured(results: Sequence[Result]) -> dict[str, Measured]:
 
 
 def data(results: Sequence[Result]) -> dict[str, Any]:
-    """What the page's script draws."""
+    """Returns what the page's script draws."""
     common = drawn(results)
     charts = {panels[0].name: _chart(panels, shown(panels)) for panels in common}
     if beside := [_named(chart, len(common[0][0].views) if common else 1) for chart in together(results)]:
@@ -63,7 +63,7 @@ def _chart(panels: Sequence[Chart], lines: Sequence[Sequence[Line]]) -> dict[str
 
 
 def _named(chart: Chart, views: int) -> Chart:
-    """A chart over named x with as many views as the page's others, and with colours."""
+    """Returns a chart over named x with as many views as the page's others, and with colours."""
     whole = View("", -0.3, max(len(chart.ticks), 1) - 0.7)
     lines = [
         replace(line, colour=LOOKS[line.scheme].colour if line.scheme in LOOKS else f"flow{number}")
@@ -96,5 +96,5 @@ def _line(line: Line) -> dict[str, Any]:
 
 
 def _numbers(values: Array, digits: int) -> list[float | None]:
-    """Digits after the point to which values are rounded: 0.1 us, and less than a line's width."""
+    """Returns the digits after the point to which values are rounded: 0.1 us, and less than a line's width."""
     return [None if math.isnan(value) else round(float(value), digits) for value in values]

@@ -51,7 +51,7 @@ _FLOW_COLUMNS = (
 
 
 def environment() -> Environment:
-    """Where the pages' templates are, with what all of them need: colours, style, what opens what is known."""
+    """Returns where the pages' templates are, with what all of them need: colours, style, what opens what is known."""
     made = Environment(
         loader=FileSystemLoader(_TEMPLATES),
         autoescape=True,
@@ -69,7 +69,7 @@ def environment() -> Environment:
 
 
 def script(*names: str) -> Markup:
-    """What a page runs."""
+    """Returns what a page runs."""
     return Markup("\n".join((_TEMPLATES / name).read_text() for name in names))
 
 
@@ -79,9 +79,9 @@ def render(
     failures: Failures | None = None,
     pictures: bool = True,
 ) -> str:
-    """The page of one run, or of several: schemes side by side, in figures the clocks of a scheme over each other.
-    `compared` are the checks across them. `failures` names what is missing (default: the one run's).
-    `pictures`: whether there are PNG and SVG files of the charts beside it."""
+    """Returns the page of one run, or of several: schemes side by side, in figures the clocks of a scheme over each
+    other. `compared` are the checks across them. `failures` names what is missing (default: the one run's). `pictures`:
+    whether there are PNG and SVG files of the charts beside it."""
     first = results[0]
     charts = [first_chart for first_chart, *_ in plots.drawn(results)]
     page = {
@@ -110,13 +110,13 @@ def render(
 
 
 def scheme_title(scheme: str) -> str:
-    """What the page calls a scheme: `PCN: Photonic Congestion Notification (NSDI'20)`."""
+    """Returns what the page calls a scheme: `PCN: Photonic Congestion Notification (NSDI'20)`."""
     known = schemes.get(scheme)
     return f"{label(scheme)}: {known.summary}" if known else label(scheme)
 
 
 def number(value: float | None) -> str:
-    """A figure of a check for people: four significant digits, no exponent, a dash where there is none."""
+    """Returns a figure of a check for people: four significant digits, no exponent, a dash where there is none."""
     if value is None:
         return "–"
     if value == 0 or value == round(value):
@@ -178,7 +178,7 @@ def _run(result: Result, results: Sequence[Result], pictures: bool) -> dict[str,
 
 
 def _picture(result: Result) -> str:
-    """The network, links in the colours of their load: with what is replayed in it, or by its tiers."""
+    """Returns the network, links in the colours of their load: with what is replayed in it, or by its tiers."""
     plan, load = result.plan, utilisation(result)
     replayed = replay.times(result).size > 1
     queues = plan.sampling.queues if replayed else ()
@@ -187,7 +187,7 @@ def _picture(result: Result) -> str:
 
 
 def _panel_text(runs: Sequence[Result]) -> dict[str, Any]:
-    """What stands above and below a scheme's figures."""
+    """Returns what stands above and below a scheme's figures."""
     told = []
     for result in runs:
         who = f"{result.clock.capitalize()}: " if len(runs) > 1 else ""
@@ -205,13 +205,13 @@ def _load_steps() -> list[tuple[float, tuple[float, str]]]:
 
 
 def _tables(results: Sequence[Result]) -> list[Table]:
-    """What becomes of many flows."""
+    """Returns what becomes of many flows."""
     made = plots.page_of(results[0]).tables
     return (results[0].failures.attempt("tables", lambda: made(plots.measured(results))) or []) if made else []
 
 
 def _headlines(results: Sequence[Result]) -> list[dict[str, Any]]:
-    """Rows with a cell a run."""
+    """Returns the rows with a cell a run."""
     columns = []
     for result in results:
         lost = sum(flow.sent_packets - flow.received_packets for flow in result.recording.flows)
@@ -233,7 +233,7 @@ def _headlines(results: Sequence[Result]) -> list[dict[str, Any]]:
 
 
 def row(check: Check) -> dict[str, str]:
-    """A check as the pages' tables have it."""
+    """Returns a check as the pages' tables have it."""
     return {
         "claim": check.claim,
         "what": check.what,
@@ -247,7 +247,7 @@ def row(check: Check) -> dict[str, str]:
 
 
 def known(checks: Iterable[Check]) -> list[dict[str, str]]:
-    """The sections of docs/ that rows link to."""
+    """Returns the sections of docs/ that rows link to."""
     sections = [section(link) for link in dict.fromkeys(check.explained for check in checks) if link]
     return [
         {"anchor": one.anchor, "heading": one.heading, "page": one.page, "text": Markup(html(one.text))}
@@ -256,7 +256,7 @@ def known(checks: Iterable[Check]) -> list[dict[str, str]]:
 
 
 def _flows(result: Result) -> list[dict[str, Any]]:
-    """A row a flow, the flows of a group together."""
+    """Returns a row a flow, the flows of a group together."""
     singles = [flow for flow in result.recording.flows if not flow.group]
     groups: dict[str, list[FlowRecord]] = {}
     for flow in result.recording.flows:

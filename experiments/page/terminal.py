@@ -26,7 +26,7 @@ _MOST_FLOWS = 16
 
 
 def stdout() -> Console:
-    """A console that breaks no row of a table if neither a terminal nor COLUMNS has a width."""
+    """Returns a console that breaks no row of a table if neither a terminal nor COLUMNS has a width."""
     console = Console()
     return console if console.is_terminal or os.environ.get("COLUMNS", "").isdecimal() else Console(width=200)
 
@@ -62,7 +62,7 @@ def _show_tables(runs: Mapping[str, Path], scenario: str, console: Console) -> b
 
 
 def measured(directory: Path) -> Measured:
-    """What tables are made of, of the run in a directory."""
+    """Returns what tables are made of, of the run in a directory."""
     summary = json.loads((directory / SUMMARY).read_text())
     return Measured(summary["measures"], {name: (x, y) for name, (x, y) in summary["curves"].items()})
 
@@ -90,7 +90,7 @@ def _show_latency(summary: Mapping[str, Any], console: Console) -> None:
 
 
 def unmet(summary: Mapping[str, Any]) -> list[str]:
-    """The checks of a summary, of one run or of several, that aren't met: claim and what it is about."""
+    """Returns the checks of a summary, of one run or of several, that aren't met: claim and what it is about."""
     runs = summary.get("runs", {})
     rows = [(f"{name}: ", check) for name, run in runs.items() for check in run["checks"]]
     rows += [("", check) for check in summary["checks"]]

@@ -128,7 +128,7 @@ def _write_pages(
 
 
 def _compare(results: Sequence[Result]) -> list[Check]:
-    """The clocks of each scheme, and the schemes on each clock."""
+    """Returns the clocks of each scheme, and the schemes on each clock."""
     found = [check for runs in by_scheme(results) if len(runs) > 1 for check in agreement.agreement(*runs)]
     clocks = dict.fromkeys(result.clock for result in results)
     for clock in clocks:

@@ -19,7 +19,7 @@ _FRAMES = 5
 
 
 def charts(runs: Sequence[Result]) -> tuple[Chart, ...]:
-    """A scheme's charts, with the runs of its clocks, where there are two, over each other."""
+    """Returns a scheme's charts, with the runs of its clocks, where there are two, over each other."""
     first, *others = runs
     if not others:
         return first.charts
@@ -33,8 +33,8 @@ def charts(runs: Sequence[Result]) -> tuple[Chart, ...]:
 
 
 def agreement(live: Result, virtual: Result) -> list[Check]:
-    """The live run's figures, measured, against the virtual one's, in theory's place: over the plan's last third; of
-    flows that are recorded by groups alone, whose network is empty by then, their completion times."""
+    """Returns the live run's figures, measured, against the virtual one's, in theory's place: over the plan's last
+    third; of flows that are recorded by groups alone, whose network is empty by then, their completion times."""
     return list(_rows(live, virtual))
 
 

@@ -44,7 +44,7 @@ _WORK = ".pcn-run-"
 
 @contextmanager
 def result_directory(place: Path) -> Iterator[Path]:
-    """A new directory to write results into; when the block ends well, it becomes `place`.
+    """Yields a new directory to write results into; when the block ends well, it becomes `place`.
 
     Raises ExperimentError when `place` can't be written, or when it is something else than an earlier result (it is
     never touched then).
@@ -73,14 +73,15 @@ def result_directory(place: Path) -> Iterator[Path]:
 
 
 def _comparison(place: Path) -> Path | None:
-    """The outermost folder of several runs that `place` is inside, if any; none that this process works in."""
+    """Returns the outermost folder of several runs that `place` is inside, if any; none that this process works in."""
     here = Path.cwd()
     around = (folder for folder in reversed(place.parents) if not here.is_relative_to(folder.resolve()))
     return next((folder for folder in around if (folder / COMPARISON).is_file()), None)
 
 
 def _work_directory(place: Path, undo: contextlib.ExitStack) -> Path:
-    """A new one, locked, with a link in the cache; `undo` removes it, unless it was renamed. Raises ExperimentError."""
+    """Returns a new one, locked, with a link in the cache; `undo` removes it, unless it was renamed. Raises
+    ExperimentError."""
     try:
         private.make_folder(place.parent)
         with signals.deferred(), _locked(place.parent):
@@ -105,7 +106,7 @@ def _work_directory(place: Path, undo: contextlib.ExitStack) -> Path:
 
 @contextmanager
 def whole(path: Path) -> Iterator[IO[bytes]]:
-    """A new file of this name for the block to write, never what a link of that name leads to: where that fails,
+    """Yields a new file of this name for the block to write, never what a link of that name leads to: where that fails,
     nothing of the file stays."""
     path.unlink(missing_ok=True)
     try:
@@ -120,7 +121,8 @@ def whole(path: Path) -> Iterator[IO[bytes]]:
 
 @contextmanager
 def replacing(path: Path) -> Iterator[IO[bytes]]:
-    """A new file for the block to write. It then takes the place of `path`, which stays as it is if that fails."""
+    """Yields a new file for the block to write. It then takes the place of `path`, which stays as it is if that
+    fails."""
     new = path.with_name(f"{path.name}.new")
     with whole(new) as file:
         yield file
@@ -128,14 +130,14 @@ def replacing(path: Path) -> Iterator[IO[bytes]]:
 
 
 def left_out(pictures: bool = True) -> str:
-    """Return a line on what results lack here and how it comes, if anything; `pictures`: whether these are wanted."""
+    """Returns a line on what results lack here and how it comes, if anything; `pictures`: whether these are wanted."""
     lacking = [extra for extra in _OPTIONAL if not extras.installed(extra) and (pictures or extra != "figures")]
     what = " and no ".join(_OPTIONAL[extra] for extra in lacking)
     return what and f"results have no {what} here: {extras.remedy(*lacking)} adds them"
 
 
 def is_result(directory: Path) -> bool:
-    """Whether this is a directory that a run wrote, or one that holds nothing but such directories."""
+    """Returns whether this is a directory that a run wrote, or one that holds nothing but such directories."""
     return directory.is_dir() and (has_numbers(directory) or all(is_result(inner) for inner in directory.iterdir()))
 
 

@@ -32,7 +32,8 @@ class Section:
 
 
 def section(link: str) -> Section:
-    """The section that a link names. Where it isn't, as in an installation without docs/, there is its name alone."""
+    """Returns the section that a link names. Where it isn't, as in an installation without docs/, there is its name
+    alone."""
     name, _, wanted = link.partition("#")
     page = DOCS / name
     text = page.read_text(encoding="utf-8") if page.is_file() else ""
@@ -63,7 +64,7 @@ def html(text: str) -> str:
 
 
 def plain(text: str) -> str:
-    """A line of Markdown as HTML, without a paragraph around it."""
+    """Returns a line of Markdown as HTML, without a paragraph around it."""
     return re.sub(r"\A<p>(.*)</p>\s*\Z", r"\1", html(text), flags=re.DOTALL)
 
 

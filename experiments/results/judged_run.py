@@ -83,5 +83,5 @@ def judge(
 
 
 def by_scheme(results: Sequence[Result]) -> list[tuple[Result, ...]]:
-    """The runs of each scheme: one, or one by clock."""
+    """Returns the runs of each scheme: one, or one by clock."""
     return [tuple(runs) for _, runs in groupby(results, lambda result: result.plan.scheme)]

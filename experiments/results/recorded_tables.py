@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def recorded_tables(recorded: Recorded) -> Mapping[str, Mapping[str, Any]]:
-    """Columns, by the table's name."""
+    """Returns the columns, by the table's name."""
     return dict(_tables(recorded))
 
 
@@ -26,7 +26,7 @@ def _tables(recorded: Recorded) -> Iterator[tuple[str, Mapping[str, Any]]]:
 
 
 def _events(events: PfcEvents) -> Mapping[str, Any]:
-    """A row a PFC frame that was queued, or that took effect."""
+    """Returns a row a PFC frame that was queued, or that took effect."""
     from experiments.data import parquet  # an extra
     from virtualnet.pfc_log import KINDS
 
@@ -43,7 +43,7 @@ def _events(events: PfcEvents) -> Mapping[str, Any]:
 
 
 def _queues(queues: Queues) -> Mapping[str, Any]:
-    """A row a port and time, by time."""
+    """Returns a row a port and time, by time."""
     from experiments.data import parquet  # an extra
 
     ports = [str(port) for port in queues.ports]

@@ -293,18 +293,18 @@ def side_by_side(results: Sequence[Result], compared: Sequence[Check]) -> Summar
 
 
 def goodput_bps(flow: FlowRecord, duration_s: float) -> float:
-    """Payload that arrived, over the time from the flow's start to its end (or that of the run)."""
+    """Returns the payload that arrived, over the time from the flow's start to its end (or that of the run)."""
     active = flow.fct_s or flow.duration_s or duration_s - flow.start_s
     return 8 * flow.received_bytes / active if active > 0 else 0.0
 
 
 def dumps(summary: Summary) -> str:
-    """The summary as JSON text; refuses NaN and infinities, which JSON doesn't have."""
+    """Returns the summary as JSON text; refuses NaN and infinities, which JSON doesn't have."""
     return json.dumps(summary, indent=2, allow_nan=False) + "\n"
 
 
 def documentation() -> str:
-    """The table of docs/summary.md: each entry with its type and meaning."""
+    """Returns the table of docs/summary.md: each entry with its type and meaning."""
     return "\n".join(["| entry | type | meaning |", "|---|---|---|", *RUN.documented()]) + "\n"
 
 

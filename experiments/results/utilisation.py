@@ -10,8 +10,8 @@ from experiments.results.judged_run import Result
 
 
 def utilisation(result: Result) -> dict[str, float]:
-    """Shares of 1, by the port that the direction leaves (`s0:4`). Switches' ports count what they transmit, of the
-    lossless class; of a host there is what its flows sent."""
+    """Returns the shares of 1, by the port that the direction leaves (`s0:4`). Switches' ports count what they
+    transmit, of the lossless class; of a host there is what its flows sent."""
     plan, recording = result.plan, result.recording
     span_s = recording.duration_s - recording.start_s
     found = {

@@ -23,13 +23,14 @@ two cores: 20 programs of the victim scenario took 40% of a core at k = 1000 and
 
 
 def choose(plan: Plan, target: str) -> float:
-    """A k for `plan` on this machine as it is now, in steps of 20. The run itself checks whether that was enough."""
+    """Returns a k for `plan` on this machine as it is now, in steps of 20. The run itself checks whether that was
+    enough."""
     return stretch(plan, target, rounds_per_s(plan.frame_bytes))
 
 
 def stretch(plan: Plan, target: str, rounds: Sequence[float]) -> float:
-    """The k, within the plan's limits, at which its packets take USABLE of `rounds` rounds a second (real), of each
-    core; beyond these limits where a switch would lose what all its links bring at once."""
+    """Returns the k, within the plan's limits, at which its packets take USABLE of `rounds` rounds a second (real), of
+    each core; beyond these limits where a switch would lose what all its links bring at once."""
     assert plan.live
     bits = 8 * plan.frame_bytes
     k = plan.live.load_bps / bits * COST[target] / (USABLE * sum(rounds))

@@ -225,7 +225,7 @@ class _Run:
         return stats
 
     def late_nodes(self) -> list[str]:
-        """A note about nodes that were behind while the run was sampled; none if all kept pace."""
+        """Returns a note about nodes that were behind while the run was sampled; none if all kept pace."""
         return [f"Not in pace for a part of the run: {', '.join(sorted(self._behind))}."] if self._behind else []
 
     def _wait(self, nominal_s: float) -> None:
@@ -253,7 +253,7 @@ def agent_errors(logs: Mapping[str, Path]) -> Iterator[None]:
 
 
 def _end_s(flows: Iterable[FlowRecord], at_most_s: float) -> float:
-    """When the last of the flows had arrived, nominal; where one hadn't, the end of sampling."""
+    """Returns when the last of the flows had arrived, nominal; where one hadn't, the end of sampling."""
     ends = [at_most_s if flow.fct_s is None else flow.start_s + flow.fct_s for flow in flows]
     return max(ends)
 

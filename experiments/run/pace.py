@@ -28,8 +28,8 @@ class TooFastError(ExperimentError):
 
 
 def how_it_fell_behind(name: str, agent: AgentStats, plan: Plan, k: float) -> str | None:
-    """How an agent was late beyond what the plan bears, for TooFastError: by one long stall (machines stop for 0.1 s
-    now and then, at any k), by one frame, which may be a CNP, or by too much in all. None if it wasn't."""
+    """Returns how an agent was late beyond what the plan bears, for TooFastError: by one long stall (machines stop for
+    0.1 s now and then, at any k), by one frame, which may be a CNP, or by too much in all. None if it wasn't."""
     assert plan.live
     stall_real_s = plan.live.stall_s * k
     if 1 - agent.worst_pace > stall_real_s:  # of a window of a second

@@ -82,5 +82,5 @@ class Recorder:
         )
 
     def _columns(self, port: Endpoint) -> int:
-        """Sources of a port."""
+        """Returns the sources of a port."""
         return len(self._classes) * (2 if self._plan.topology.switch(port.node).output is not None else 1)

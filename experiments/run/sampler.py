@@ -21,7 +21,7 @@ MARKS = PortRecord.marks()
 
 
 def queue_registers(there: Iterable[str]) -> list[str]:
-    """Those of a sampled port, of those that its switch's program has."""
+    """Returns those of a sampled port, of those that its switch's program has."""
     names = set(there)
     named = [name for table in marking.known() for name in getattr(table, "SAMPLED", ())]
     return [name for name in (*_QUEUE, *named) if name in names]
@@ -38,7 +38,7 @@ class Clock:
         return (time.monotonic() - self.epoch) / self.k
 
     def real(self, nominal_s: float) -> float:
-        """The monotonic time of a nominal one."""
+        """Returns the monotonic time of a nominal one."""
         return self.epoch + nominal_s * self.k
 
 
@@ -98,7 +98,7 @@ class Sampler:
                 self.series.add(at, self._topology.link_name(name, port), "xoff", xoff[cell])
 
     def inside(self) -> dict[str, int]:
-        """Cells of INSIDE that aren't 0, of all switches, ports and classes, by name."""
+        """Returns the cells of INSIDE that aren't 0, of all switches, ports and classes, by name."""
         left: dict[str, int] = {}
         for name, switch in self._switches.items():
             for register in INSIDE:
@@ -108,7 +108,7 @@ class Sampler:
         return left
 
     def waiting(self) -> int:
-        """Packets of the classes that flows have that wait anywhere."""
+        """Returns the packets of the classes that flows have that wait anywhere."""
         found = 0
         for name, switch in self._switches.items():
             cells = [index(port, number) for port in self._cells[name] for number in self._classes]

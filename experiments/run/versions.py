@@ -52,8 +52,8 @@ def outside(scheme: Scheme) -> dict[str, str]:
 
 
 def provenance() -> dict[str, str]:
-    """Where a result comes from: git's commit, whether the tree is as committed, the C compiler, the command line.
-    "unknown" where there is no git, or no repository."""
+    """Returns where a result comes from: git's commit, whether the tree is as committed, the C compiler, the command
+    line. "unknown" where there is no git, or no repository."""
     try:
         compiler = compiler_version().splitlines()[0]
     except (BuildError, IndexError):

@@ -136,7 +136,7 @@ class _Run:
             self.end_s = network.now_s + self._plan.start_s
 
     def _moves(self) -> bool:
-        """Whether a packet has arrived since the last look."""
+        """Returns whether a packet has arrived since the last look."""
         before, self._arrived = self._arrived, int(self._network.flow_stats()["received"].sum())
         return self._arrived > before
 
@@ -208,8 +208,8 @@ class _Run:
             yield str(port), PortRecord(transmitted, rate_bps, **marks)
 
     def inside(self) -> dict[str, int]:
-        """Cells of INSIDE that aren't 0, of all switches, ports and classes, by name; and what the engine counts at
-        inputs and in output buffers."""
+        """Returns the cells of INSIDE that aren't 0, of all switches, ports and classes, by name; and what the engine
+        counts at inputs and in output buffers."""
         counted: dict[str, int] = {}
         for port in self._ports:
             peer = self._plan.topology.peer(port.node, port.port)

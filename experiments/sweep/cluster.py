@@ -74,8 +74,8 @@ def _by(client: Any, tasks: Sequence[Task]) -> Ends:
 
 
 def _result(client: Any, task: Task, future: Any, interrupt: signals.Deferred) -> Done | None:
-    """What a future has come to; None: a dying worker took it along, and Dask gave it up. Else Dask has such a task
-    computed again by itself. Runs are deterministic."""
+    """Returns what a future has come to; None: a dying worker took it along, and Dask gave it up. Else Dask has such a
+    task computed again by itself. Runs are deterministic."""
     from dask.distributed import CancelledError, KilledWorker
     from dask.distributed import TimeoutError as NotYet
 

@@ -40,7 +40,7 @@ class Means:
 
 
 def sweep(tasks: Sequence[Task], store: Store, means: Means, progress: RunProgress) -> list[Done]:
-    """All of them, in their order. Tasks in the store aren't run again, except failed ones.
+    """Returns all of them, in their order. Tasks in the store aren't run again, except failed ones.
 
     A task that fails leaves the others alone. Whatever ends the sweep, what was over stays in the store."""
     todo = [task for task in tasks if task.identity not in store.done or store.done[task.identity].error]

@@ -47,7 +47,8 @@ def run_figure(
     execution: Execution | None = None,
     progress: RunProgress | None = None,
 ) -> FigureResult:
-    """These runs of a figure (see `runs_of`), and what they come to. Raises RunsFailedError as `run_all` does."""
+    """Returns these runs of a figure (see `runs_of`), and what they come to. Raises RunsFailedError as `run_all`
+    does."""
     progress = progress or Silent()
     progress.stage(f"{figure.name}: {figure.title}, {len(runs)} runs")
     return judge(figure, run_all(figure, runs, store, execution or Execution(), progress))
@@ -60,7 +61,7 @@ def runs_of(figure: Experiment, schemes: Iterable[str] | None = None, seeds: Seq
 
 
 def in_order(schemes: Iterable[str], order: Sequence[str]) -> list[str]:
-    """Those of `order` first, as they are there; then others."""
+    """Returns those of `order` first, as they are there; then others."""
     given = list(dict.fromkeys(schemes))
     return [*(one for one in order if one in given), *(one for one in given if one not in order)]
 
@@ -75,8 +76,8 @@ def judge(figure: Experiment, outcomes: Sequence[Outcome]) -> FigureResult:
 
 
 def _lossless(outcomes: Sequence[Outcome], deadlocks: bool) -> list[Check]:
-    """What must hold of every run: nothing lost, the switches' counts of what is inside back at 0, no deadlock. In one
-    that has stood still since, all that is on its way stays there."""
+    """Returns what must hold of every run: nothing lost, the switches' counts of what is inside back at 0, no deadlock.
+    In one that has stood still since, all that is on its way stays there."""
     free = [outcome for outcome in outcomes if "deadlock_s" not in outcome.numbers]
     stuck = len(outcomes) - len(free)
     rows = []
@@ -126,7 +127,7 @@ def _as_json(result: FigureResult) -> dict[str, Any]:
 
 
 def read(place: Path) -> Mapping[str, Any] | None:
-    """The summary that `write` wrote there, if any."""
+    """Returns the summary that `write` wrote there, if any."""
     path = place / FIGURE
     if not path.is_file():
         return None
@@ -135,7 +136,7 @@ def read(place: Path) -> Mapping[str, Any] | None:
 
 
 def kept(place: Path) -> list[Outcome]:
-    """The outcomes of the runs that `write` wrote there. Raises ExperimentError where there are none."""
+    """Returns the outcomes of the runs that `write` wrote there. Raises ExperimentError where there are none."""
     path = place / OUTCOMES
     if not path.is_file():
         raise ExperimentError(f"{place} has no {OUTCOMES}: run the figure first, without --redraw")

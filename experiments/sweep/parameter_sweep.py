@@ -116,7 +116,7 @@ def _how(done: Done) -> dict[str, str | float | int]:
 
 
 def group_of(keys: Mapping[str, Key]) -> str:
-    """What runs that differ by their seed alone have in common, in JSON."""
+    """Returns what runs that differ by their seed alone have in common, in JSON."""
     return json.dumps({name: value for name, value in keys.items() if name != "seed"})
 
 
@@ -129,14 +129,14 @@ def groups(outcomes: Sequence[Outcome]) -> dict[str, list[Outcome]]:
 
 
 def whole(tasks: Sequence[Task], done: Sequence[Done]) -> list[Outcome]:
-    """The outcomes of groups of which no run failed: means over the others would be of other seeds than those beside
-    them."""
+    """Returns the outcomes of groups of which no run failed: means over the others would be of other seeds than those
+    beside them."""
     broken = {group_of(task.keys) for task, one in zip(tasks, done, strict=True) if one.error}
     return [outcome(one) for task, one in zip(tasks, done, strict=True) if group_of(task.keys) not in broken]
 
 
 def seeds_decide(experiment: Experiment, runs: Sequence[Run]) -> dict[str, str]:
-    """What the seed decides (`experiments.define.draws`), by group."""
+    """Returns what the seed decides (`experiments.define.draws`), by group."""
     first = {group_of(run.keys): run for run in reversed(runs)}
     return {
         group: draws(experiment, run, experiment.plan(run.scheme, run.seed, run.arguments))
@@ -157,7 +157,7 @@ def means(outcomes: Sequence[Outcome], what: str = "") -> dict[str, Mean]:
 
 
 def notes(outcomes: Sequence[Outcome], decided: Mapping[str, str], shown: Sequence[str]) -> list[str]:
-    """Remarks on the means: what seeds determine, where they give equal runs, and which runs lack one of
+    """Returns the remarks on the means: what seeds determine, where they give equal runs, and which runs lack one of
     the numbers `shown`."""
     found: list[str] = []
     grouped = groups(outcomes)
@@ -194,8 +194,8 @@ def write_means(place: Path, outcomes: Sequence[Outcome], decided: Mapping[str, 
 
 
 def charts(outcomes: Sequence[Outcome], decided: Mapping[str, str], shown: Sequence[str] = ()) -> list[Chart]:
-    """Each number over the first thing that was varied, a line for each combination of the others; a bar for each
-    combination where nothing was. `shown`: these numbers alone. Seeds are drawn where they are a sample in all."""
+    """Returns each number over the first thing that was varied, a line for each combination of the others; a bar for
+    each combination where nothing was. `shown`: these numbers alone. Seeds are drawn where they are a sample in all."""
     found, axis, grouped = Outcomes(outcomes), _axis(outcomes), groups(outcomes)
     sample = all(spreads(members, decided[group]) for group, members in grouped.items())
     names = [name for name in dict.fromkeys(name for one in outcomes for name in one.numbers) if _tells(name, outcomes)]
@@ -220,14 +220,14 @@ def charts(outcomes: Sequence[Outcome], decided: Mapping[str, str], shown: Seque
 
 
 def text_of(keys: Mapping[str, Key]) -> str:
-    """The keys that distinguish runs, the scheme by its name."""
+    """Returns the keys that distinguish runs, the scheme by its name."""
     texts = {name: f"{value:g}" if isinstance(value, float) else value for name, value in keys.items()}
     others = [f"{name} {text}" for name, text in texts.items() if name != "scheme"]
     return ", ".join([label(str(keys["scheme"])), *others] if "scheme" in keys else others)
 
 
 def _axis(outcomes: Sequence[Outcome]) -> str:
-    """The first key with several numbers."""
+    """Returns the first key with several numbers."""
     found = Outcomes(outcomes)
     keys = dict.fromkeys(key for one in outcomes for key in one.keys if key not in ("scheme", "seed"))
     for key in keys:
@@ -246,7 +246,7 @@ def _others(outcomes: Sequence[Outcome], axis: str) -> Iterator[dict[str, Key]]:
 
 
 def _tells(name: str, outcomes: Sequence[Outcome]) -> bool:
-    """Whether a number differs between runs."""
+    """Returns whether a number differs between runs."""
     return len({one.numbers.get(name) for one in outcomes}) > 1
 
 

@@ -49,7 +49,7 @@ class _Pool:
         return bool(self._waiting or self._workers)
 
     def look(self) -> list[tuple[Task, Done]]:
-        """What has ended since, after a while at most."""
+        """Returns what has ended since, after a while at most."""
         free = sum(worker.task is None for worker in self._workers)
         if len(self._workers) < self._jobs and free < len(self._waiting):
             self._workers.append(_Worker(self._jobs))
@@ -120,7 +120,7 @@ class _Worker:
             self.pipe.send(task)
 
     def receive(self) -> Done | None:
-        """The end of its task; None: it is up. Raises EOFError or OSError once it has ended."""
+        """Returns the end of its task; None: it is up. Raises EOFError or OSError once it has ended."""
         done: Done | None = self.pipe.recv()
         self.task = None
         return done

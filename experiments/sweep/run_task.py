@@ -42,7 +42,7 @@ class RunsFailedError(ExperimentError):
 def run_all(
     experiment: Experiment, runs: Sequence[Run], store: Store, execution: Execution, progress: RunProgress
 ) -> list[Outcome]:
-    """The outcomes of all runs, in their order. Raises RunsFailedError once all others are over."""
+    """Returns the outcomes of all runs, in their order. Raises RunsFailedError once all others are over."""
     tasks = [task_of(experiment, run, execution.limit_s) for run in runs]
     done = run_tasks(tasks, store, execution.means, progress)
     require_all(tasks, done, store)
@@ -78,8 +78,8 @@ def require_all(tasks: Sequence[Task], done: Sequence[Done], store: Store) -> No
 
 
 def task_of(experiment: Experiment, run: Run, limit_s: float | None = None) -> Task:
-    """What any process can carry out: a scheme from outside is found there by its reference. With other files it is
-    another task."""
+    """Returns what any process can carry out: a scheme from outside is found there by its reference. With other files
+    it is another task."""
     scheme = find_scheme(run.scheme)
     arguments = {"experiment": experiment.reference, "run": asdict(run), "scheme": scheme.reference}
     arguments["files"] = outside(scheme)
@@ -89,7 +89,7 @@ def task_of(experiment: Experiment, run: Run, limit_s: float | None = None) -> T
 def carry_out(
     experiment: str, run: Mapping[str, Any], scheme: str, files: Mapping[str, str], limit_s: float | None
 ) -> dict[str, Any]:
-    """A run from its declaration; its outcome in JSON's terms. Raises LabError."""
+    """Returns a run from its declaration; its outcome in JSON's terms. Raises LabError."""
     from experiments.papers import find_experiment
 
     if outside(find_scheme(scheme)) != files:
@@ -102,7 +102,7 @@ def outcome(done: Done) -> Outcome:
 
 
 def outcome_of(experiment: Experiment, run: Run, limit_s: float | None = None) -> Outcome:
-    """What a run comes to, in virtual time: its plan is made from the declaration alone. Raises LabError."""
+    """Returns what a run comes to, in virtual time: its plan is made from the declaration alone. Raises LabError."""
     plan = experiment.plan(run.scheme, run.seed, run.arguments)
     progress = Silent() if limit_s is None else _Limit(limit_s)
     plan, recording = execute(plan, progress, variant=experiment.variant(run))
@@ -116,7 +116,7 @@ def outcome_of(experiment: Experiment, run: Run, limit_s: float | None = None) -
 
 
 def _steady(plan: Plan, recording: Recording) -> dict[str, float | None]:
-    """What a scenario's summary has of the steady state."""
+    """Returns what a scenario's summary has of the steady state."""
     found = steady_state(recording, plan.bottleneck, plan.capacity_bps, plan.steady_from_s)
     return {
         "utilisation": found.utilisation,
@@ -127,7 +127,7 @@ def _steady(plan: Plan, recording: Recording) -> dict[str, float | None]:
 
 
 def with_seeds(runs: Iterable[Run], seeds: Sequence[int]) -> list[Run]:
-    """Each run with each of these seeds instead of the declared one."""
+    """Returns each run with each of these seeds instead of the declared one."""
     found: dict[str, Run] = {}
     for run in runs:
         for seed in seeds:

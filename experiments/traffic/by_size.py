@@ -52,7 +52,7 @@ def curves(sizes: Array, fct_s: Array, slowdown: Array) -> dict[str, Curve]:
 
 
 def _limits(sizes: Array) -> Array:
-    """The largest size of each bin."""
+    """Returns the largest size of each bin."""
     ordered = np.sort(sizes)
     bins = max(1, min(BINS, ordered.size // _LEAST))
     limits: Array = np.unique(ordered[np.arange(1, bins + 1) * ordered.size // bins - 1])
@@ -79,7 +79,8 @@ def tables(runs: Mapping[str, Measured]) -> list[Table]:
 
 
 def charts(runs: Mapping[str, Measured]) -> list[Chart]:
-    """Slowdown by size: of one run a line a percentile, of several a chart a percentile with a line each."""
+    """Returns the slowdown by size: of one run a line a percentile, of several a chart a percentile with a line
+    each."""
     if len(runs) == 1:
         (one,) = runs.values()
         return size_bins.one_chart(one.curves)
@@ -96,7 +97,7 @@ def charts(runs: Mapping[str, Measured]) -> list[Chart]:
 
 
 def _counts(runs: Mapping[str, Measured]) -> Table:
-    """How many flows, what they got, what PFC and the queues did."""
+    """Returns how many flows, what they got, what PFC and the queues did."""
     names = dict.fromkeys(name for one in runs.values() for name in one.numbers if name.startswith("pause_frames "))
     tiers = [name for name in names if not name.startswith("pause_frames class")]
     tiers = tiers if len(tiers) > 1 else []
@@ -119,7 +120,7 @@ def _counts(runs: Mapping[str, Measured]) -> Table:
 
 
 def _spans(runs: Mapping[str, Measured]) -> Table:
-    """When flows start and the last one arrives; goodput of all flows together until then."""
+    """Returns when flows start and the last one arrives; goodput of all flows together until then."""
     names = ("flows_a_host", "starts_ms", "end_ms", "goodput_of_starts_gbps", "goodput_gbps")
     columns = [
         "flows a host",
@@ -170,7 +171,7 @@ def _bins(one: Measured, unit: str) -> Table:
 
 
 def _bins_of(runs: Mapping[str, Measured]) -> Table:
-    """Slowdown side by side."""
+    """Returns the slowdown side by side."""
     found = {
         run: {name: dict(zip(*curve, strict=True)) for name, curve in one.curves.items()} for run, one in runs.items()
     }
@@ -196,7 +197,7 @@ def _bins_of(runs: Mapping[str, Measured]) -> Table:
 
 
 def size_text(size: float) -> str:
-    """A number of bytes for people: 12.3 KB."""
+    """Returns a number of bytes for people: 12.3 KB."""
     scale, unit = next(((s, u) for s, u in ((1e9, "GB"), (1e6, "MB"), (1e3, "KB")) if size >= s), (1.0, "B"))
     return f"{size / scale:.4g} {unit}"
 

@@ -41,8 +41,8 @@ _NUMBERS = {
 def draw(
     name: str, hosts: Sequence[str], random: np.random.Generator | None, more: Mapping[str, Value]
 ) -> list[FlowSpec]:
-    """The flows of a collective by its full name, ranks on the hosts in their order, or in one that `random` draws.
-    Raises ExperimentError."""
+    """Returns the flows of a collective by its full name, ranks on the hosts in their order, or in one that `random`
+    draws. Raises ExperimentError."""
     ranks = len(hosts) if more["ranks"] is None else round(more["ranks"])
     if ranks > len(hosts):
         raise ExperimentError(f"ranks={ranks}: the topology has {len(hosts)} hosts, for a rank each")
@@ -57,8 +57,8 @@ def draw(
 
 
 def least_s(flows: Sequence[FlowSpec], topology: Topology, payload_bytes: int) -> float:
-    """How long flows that wait for earlier ones of the list take at least: each in the empty network after those that
-    it waits for, and no host's link carries more than its rate."""
+    """Returns how long flows that wait for earlier ones of the list take at least: each in the empty network after
+    those that it waits for, and no host's link carries more than its rate."""
     paths = EmptyPaths(topology)
     sums: dict[tuple[str, str], int] = {}
     ends: dict[int, float] = {}
@@ -77,10 +77,10 @@ def least_s(flows: Sequence[FlowSpec], topology: Topology, payload_bytes: int) -
 
 
 def numbers(plan: Plan, recording: Recording) -> dict[str, float | None]:
-    """Mean and slowest time of the repetitions, each from the end of the one before, in ms; the least possible mean
-    time (`least_s`) and their ratio. Bandwidths in Gbit/s, as NCCL's tests print them: the buffer over the mean time,
-    and the most that a rank sends over the mean time. Nothing where there is no collective; None where a message hasn't
-    arrived."""
+    """Returns the mean and slowest time of the repetitions, each from the end of the one before, in ms; the least
+    possible mean time (`least_s`) and their ratio. Bandwidths in Gbit/s, as NCCL's tests print them: the buffer over
+    the mean time, and the most that a rank sends over the mean time. Nothing where there is no collective; None where a
+    message hasn't arrived."""
     return recording.once("collective", lambda: _numbers(plan, recording))
 
 
@@ -122,7 +122,7 @@ def headlines(plan: Plan, recording: Recording) -> list[Headline]:
 
 
 def tables(runs: Mapping[str, Measured]) -> list[Table]:
-    """The operation's times, a row a run; none where there is no collective."""
+    """Returns the operation's times, a row a run; none where there is no collective."""
     rows = [
         [label(run), *("–" if (value := one.numbers.get(name)) is None else f"{value:.4g}" for name in _NUMBERS)]
         for run, one in runs.items()

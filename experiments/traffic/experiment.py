@@ -144,7 +144,7 @@ class Traffic(Experiment):
         )
 
     def _notes(self, topology: Topology, filled: Mapping[str, Value]) -> Iterator[str]:
-        """What a reader of the command or the file may not expect."""
+        """Yields what a reader of the command or the file may not expect."""
         yield from unusual(topology)
         used = {flow.traffic_class for flow in topology.flows}
         safe = lossless.classes(str(topology.parameters["lossless_classes"]))
@@ -180,7 +180,7 @@ class Traffic(Experiment):
 
 
 def _of_topology(name: str) -> tuple[Parameter, ...]:
-    """Its options that are numbers, except the MTU, which follows from the payload."""
+    """Returns its options that are numbers, except the MTU, which follows from the payload."""
     made = []
     for option, one in find_topology(name).options.items():
         if one.annotation is str or option == "mtu_bytes":
@@ -205,7 +205,7 @@ def _least_s(drawn: list[FlowSpec], topology: Topology, payload: int) -> float:
 
 
 def _busiest_s(drawn: list[FlowSpec], topology: Topology, payload: int) -> float:
-    """How long any host's link needs for all that it sends or receives."""
+    """Returns how long any host's link needs for all that it sends or receives."""
     return max(
         8 * size * (payload + HEADER_BYTES) / payload / topology.link_at(host, 0).rate_bps
         for sums in (_bytes_by(drawn, "src"), _bytes_by(drawn, "dst"))
@@ -221,14 +221,14 @@ def _bytes_by(drawn: list[FlowSpec], end: str) -> dict[str, int]:
 
 
 def _busiest(drawn: list[FlowSpec], topology: Topology) -> list[Endpoint]:
-    """The switches' ports to the hosts that receive most, the first most of all."""
+    """Returns the switches' ports to the hosts that receive most, the first most of all."""
     received = _bytes_by(drawn, "dst")
     most = sorted(received, key=lambda host: (-received[host], host))[:_BUSIEST]
     return [topology.peer(host, 0) for host in most]
 
 
 def _received_bps(drawn: list[FlowSpec], topology: Topology, payload: int) -> float:
-    """Frames that hosts receive while flows start, at most all that their links carry."""
+    """Returns the frames that hosts receive while flows start, at most all that their links carry."""
     last_s = max(flow.start_s for flow in drawn)
     frames = 8 * sum(flow.size_bytes or 0 for flow in drawn) * (payload + HEADER_BYTES) / payload
     lines = sum(topology.link_at(host.name, 0).rate_bps for host in topology.hosts)

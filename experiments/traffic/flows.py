@@ -26,13 +26,13 @@ PERCENTILES = (50, 95, 99, 99.9)
 
 
 def size_class(name: str) -> str:
-    """A class's name with its sizes, for people: `M, 10 to 100 KB`; another group's alone."""
+    """Returns a class's name with its sizes, for people: `M, 10 to 100 KB`; another group's alone."""
     texts = {"S": "up to 10 KB", "M": "10 to 100 KB", "L": "100 KB to 1 MB", "XL": "above 1 MB"}
     return f"{name}, {texts[name]}" if name in texts else name
 
 
 def by_size(flows: Iterable[FlowSpec]) -> Iterator[FlowSpec]:
-    """Each in a group of its size, if it has no other: series are of groups."""
+    """Yields each in a group of its size, if it has no other: series are of groups."""
     for one in flows:
         group = one.group or next(name for name, most in SIZES if (one.size_bytes or 0) <= most)
         # All fields by hand: there are hundreds of thousands, and dataclasses.replace takes three times as long.
@@ -53,13 +53,13 @@ class Ended:
     """Completion time over that in the empty network."""
 
     def of(self, size: str) -> tuple[Array, Array]:
-        """Completion times and slowdowns of the flows of a size, NaN among them."""
+        """Returns the completion times and slowdowns of the flows of a size, NaN among them."""
         chosen = slice(None) if size == ALL else self.sizes == size
         return self.fct_s[chosen], self.slowdown[chosen]
 
 
 def kinds(plan: Plan) -> list[str]:
-    """The groups of flows: by size, and those of a collective operation and of in-casts if there are any."""
+    """Returns the groups of flows: by size, and those of a collective operation and of in-casts if there are any."""
     groups = {flow.group for flow in plan.topology.flows}
     return [*(name for name, _ in SIZES), *(name for name in (collective.GROUP, INCAST) if name in groups)]
 
@@ -85,11 +85,11 @@ def _ended(plan: Plan, recording: Recording) -> Ended:
 
 
 def numbers(plan: Plan, recording: Recording) -> dict[str, float | None]:
-    """Completion times in ms and slowdowns, mean and percentiles, by size; how many flows haven't arrived; PAUSE
-    frames, by the tier that sends them (a switch's name without its number) and by class. Of a size of which a flow
-    hasn't arrived there is neither mean nor percentile: the others are the faster ones. Goodput is payload that arrived
-    until the last flow did, or the run ended, and until the last flow started; the largest queue is what the run saw
-    when it looked."""
+    """Returns the completion times in ms and slowdowns, mean and percentiles, by size; how many flows haven't arrived;
+    PAUSE frames, by the tier that sends them (a switch's name without its number) and by class. Of a size of which a
+    flow hasn't arrived there is neither mean nor percentile: the others are the faster ones. Goodput is payload that
+    arrived until the last flow did, or the run ended, and until the last flow started; the largest queue is what the
+    run saw when it looked."""
     return recording.once("numbers", lambda: _numbers(plan, recording))
 
 
@@ -124,7 +124,7 @@ def _numbers(plan: Plan, recording: Recording) -> dict[str, float | None]:
 
 
 def _goodput_gbps(recording: Recording, end_s: float) -> float | None:
-    """Payload that arrives from the run's start to a time; None where nothing was read until then."""
+    """Returns the payload that arrives from the run's start to a time; None where nothing was read until then."""
     each = [
         recording.series.get(name, "received_bytes") for name in dict.fromkeys(one.group for one in recording.flows)
     ]
@@ -136,7 +136,7 @@ def _goodput_gbps(recording: Recording, end_s: float) -> float | None:
 
 
 def _sampled_kb(recording: Recording) -> float | None:
-    """The largest of the queues that were sampled; None: there are none."""
+    """Returns the largest of the queues that were sampled; None: there are none."""
     ports = recording.series.entities("waiting_bytes")
     return max((recording.series.get(port, "waiting_bytes")[1].max() / 1e3 for port in ports), default=None)
 
@@ -159,7 +159,7 @@ def pause_by_class(recording: Recording) -> list[int]:
 
 
 def table(plan: Plan, recording: Recording) -> dict[str, list[Any]]:
-    """Columns of flows.parquet: a row a flow."""
+    """Returns the columns of flows.parquet: a row a flow."""
     of = ended(plan, recording)
     specs, records = plan.topology.flows, recording.flows
     started = [

@@ -12,7 +12,7 @@ from topologies.formats import FORMATS, Source
 
 
 def other_kind(path: Path, option: str) -> str:
-    """Return what a file that `option` can't read is, and the option that reads it; empty: neither is known."""
+    """Returns what a file that `option` can't read is, and the option that reads it; empty: neither is known."""
     kinds = {"topology": _topology, "flows": _flows, "workload": _sizes}
     for other, name in kinds.items():
         if other != option and (found := name(path)):

@@ -53,7 +53,7 @@ CHARTS = (single_rates, single_marks, single_alpha, single_w, single_ccti, singl
 
 
 def _variable(recording: Recording, metric: str, label: str, unit: float = 1.0) -> Chart | None:
-    """What an RP keeps beside its rate; None: this scheme's has no such variable."""
+    """Returns what an RP keeps beside its rate; None: this scheme's has no such variable."""
     if not recording.series.entities(metric):
         return None
 

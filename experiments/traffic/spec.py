@@ -87,7 +87,7 @@ class TrafficSpec:
 
 
 def text_options(topology: str) -> set[str]:
-    """Names of a topology's options that are texts, as `lossless_classes`. Raises ExperimentError."""
+    """Returns the names of a topology's options that are texts, as `lossless_classes`. Raises ExperimentError."""
     try:
         found = find_topology(topology or TrafficSpec.topology).options
     except TopologyError as error:
@@ -185,8 +185,8 @@ def draw(
     payload_bytes: int,
     more: Mapping[str, Value] = MappingProxyType({}),
 ) -> list[FlowSpec]:
-    """The flows of a run: those of the file, or drawn; `more` are the parameters of arrivals and in-casts. Equal for
-    equal arguments, whatever the scheme. Raises ExperimentError for a host that the topology hasn't."""
+    """Returns the flows of a run: those of the file, or drawn; `more` are the parameters of arrivals and in-casts.
+    Equal for equal arguments, whatever the scheme. Raises ExperimentError for a host that the topology hasn't."""
     hosts = [host.name for host in topology.hosts]
     if of.flows:
         return read_flows(Path(of.flows), topology)
@@ -219,7 +219,7 @@ def draw(
 def _until(
     end_s: float, of: TrafficSpec, seed: list[int], per_s: float, hosts: Sequence[str], more: Mapping[str, Value]
 ) -> list[FlowSpec]:
-    """Flows that start before `end_s`. Raises ExperimentError where there are too many."""
+    """Returns the flows that start before `end_s`. Raises ExperimentError where there are too many."""
     expected = per_s * len(hosts) * end_s
     count = round(expected + 10 * math.sqrt(expected) + 20)
     while count <= 2 * MOST_FLOWS:
@@ -277,7 +277,7 @@ def _incasts(
 
 
 def _files(of: TrafficSpec) -> list[Path]:
-    """What is read: the topology's, then those of flows or sizes."""
+    """Returns what is read: the topology's, then those of flows or sizes."""
     file = of.flows or (of.workload if of.workload not in WORKLOADS and not of.collective else "")
     own = find_topology(of.topology).file
     return [path for path in (own, Path(file) if file else None) if path]

@@ -206,7 +206,7 @@ class ReactionPoint:
         """`sent_bytes` has reached `due_bytes`."""
 
     def state(self) -> dict[str, float]:
-        """Variables worth a log entry beside the rate, by the paper's names."""
+        """Returns the variables worth a log entry beside the rate, by the paper's names."""
         return {}
 
 
@@ -233,6 +233,6 @@ class NotificationPoint:
 
 
 def window_phase(np: NotificationPoint, seed: int, src_ip: int, flow: int) -> float:
-    """How far into a window of its NP a flow's first packet comes, windows: the same in every clock."""
+    """Returns how far into a window of its NP a flow's first packet comes, windows: the same in every clock."""
     key = b"%d/%d/%d" % (seed, src_ip, flow)
     return np.phase_spread * int.from_bytes(hashlib.blake2b(key, digest_size=6).digest(), "big") / (1 << 48)

@@ -52,7 +52,7 @@ Event = tuple[str, Any, float]
 
 
 def check(scheme: Scheme, seed: int = 1) -> list[Finding]:
-    """Every rule with its verdict, in order, except `cost`."""
+    """Returns every rule with its verdict, in order, except `cost`."""
     rules: list[tuple[str, Callable[[], str]]] = [
         ("parameters have a unit, bounds and a meaning", lambda: _parameters(scheme)),
         ("events are those that hosts bring", lambda: _methods(scheme)),
@@ -224,7 +224,7 @@ def decided(rp: ReactionPoint) -> dict[str, object]:
 
 
 def _trace(scheme: Scheme, seed: int) -> Iterator[tuple[object, ...]]:
-    """Outputs of RP and NP after each event."""
+    """Yields the outputs of RP and NP after each event."""
     configured, line_bps = scheme.configure(), LINE_RATES_BPS[1]
     rp, np = configured.new_rp(line_bps), configured.new_np()
     for event in _events(rp, np, seed):
@@ -275,7 +275,7 @@ def _cost(scheme: Scheme) -> str:
 
 
 def _per_call_s(configured: Configured) -> float:
-    """The least of several rounds: of what else a machine does there is more or less."""
+    """Returns the least of several rounds: of what else a machine does there is more or less."""
     rp, np = configured.new_rp(10e9), configured.new_np()
     rp.on_start(0.0)
     cnps = [Cnp(mark, 1e9) for mark in (Mark.NONE, Mark.CE, Mark.NONE, Mark.NONE)] * 250
@@ -294,8 +294,8 @@ def _per_call_s(configured: Configured) -> float:
 
 
 def _events(rp: ReactionPoint, np: NotificationPoint, seed: int) -> Iterator[Event]:
-    """What a host brings to an RP, which decides what comes by what it wants. CNPs are its own NP's, or anybody's:
-    all that the wire can carry. Nothing may come for long, and several at once."""
+    """Yields what a host brings to an RP, which decides what comes by what it wants. CNPs are its own NP's, or
+    anybody's: all that the wire can carry. Nothing may come for long, and several at once."""
     rng = random.Random(seed)
     cnps = [cnp for cnp in (_bring(np, arrival) for arrival in _arrivals(np, seed)) if isinstance(cnp, Cnp)]
     now_s = rng.uniform(0, 1e-3)
@@ -358,8 +358,8 @@ def _on_the_wire(cnp: Cnp) -> Cnp:
 
 
 def _arrivals(np: NotificationPoint, seed: int) -> Iterator[Event]:
-    """What a host brings to an NP: windows, empty and full, of packets of all sizes, and marked packets. A window's
-    last packet may come with the next one's first, or a picosecond before."""
+    """Yields what a host brings to an NP: windows, empty and full, of packets of all sizes, and marked packets. A
+    window's last packet may come with the next one's first, or a picosecond before."""
     rng = random.Random(seed)
     period_s = np.period_s or 50e-6
     for number in range(1, _EVENTS + 1):

@@ -175,7 +175,7 @@ class NsccReactionPoint(ReactionPoint):
             self._decreased_s = now_s
 
     def _quick_adapt(self, marked: bool, delay_s: float, now_s: float) -> bool:
-        """Whether the event ends here: the window was adapted, or what is acknowledged left before it was."""
+        """Returns whether the event ends here: the window was adapted, or what is acknowledged left before it was."""
         done = self._ignored_bytes < self._ignore_bytes and marked
         if not done and now_s > self._adapt_at_s:
             due = self._adapt_at_s != 0 and (self._adapt or delay_s > 4 * self._target_s)
@@ -199,7 +199,7 @@ class NsccReactionPoint(ReactionPoint):
 
 
 def recommended(facts: NetworkFacts) -> dict[str, float]:
-    """The network's round trip."""
+    """Returns the network's round trip."""
     return {"network_rtt_s": facts.rtt_s}
 
 

@@ -44,12 +44,12 @@ class Description:
 def parameter(
     default: float, kind: Kind, what: str, *, name: str = "", least: float = 0.0, most: float = math.inf
 ) -> Any:
-    """A field of a dataclass. `name`: the paper's, where that isn't the field's."""
+    """Returns a field of a dataclass. `name`: the paper's, where that isn't the field's."""
     return dataclasses.field(default=default, metadata={_KEY: (name, kind, what, least, most)})
 
 
 def describe(parameters: type[Any]) -> tuple[Description, ...]:
-    """The fields of a scheme's dataclass, in order."""
+    """Returns the fields of a scheme's dataclass, in order."""
     found = []
     for field in dataclasses.fields(parameters):
         name, kind, what, least, most = field.metadata.get(_KEY, ("", "number", "", -math.inf, math.inf))

@@ -50,7 +50,8 @@ class Scheme:
             object.__setattr__(self, "reference", self.name)
 
     def configure(self, settings: Mapping[str, str | float] | None = None) -> Configured:
-        """The scheme with these settings over its defaults: numbers in SI units, or text like `500us` and `1/128`.
+        """Returns the scheme with these settings over its defaults: numbers in SI units, or text like `500us` and
+        `1/128`.
 
         Raises SchemeError.
         """
@@ -82,11 +83,11 @@ class Configured:
         return self.new_rp(1e9).wants_telemetry
 
     def new_rp(self, line_rate_bps: float) -> ReactionPoint:
-        """The RP of a flow that starts now on a NIC of this rate. Raises SchemeError."""
+        """Returns the RP of a flow that starts now on a NIC of this rate. Raises SchemeError."""
         return self._new("RP", lambda: self.scheme.reaction_point(line_rate_bps, self.parameters))
 
     def new_np(self) -> NotificationPoint:
-        """The NP of a flow whose first packet has arrived. Raises SchemeError."""
+        """Returns the NP of a flow whose first packet has arrived. Raises SchemeError."""
         np = self._new("NP", lambda: self.scheme.notification_point(self.parameters))
         if np.period_s is not None and not 0 < np.period_s < math.inf:
             raise SchemeError(

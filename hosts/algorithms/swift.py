@@ -110,7 +110,7 @@ class SwiftReactionPoint(ReactionPoint):
 
 
 def recommended(network: NetworkFacts) -> dict[str, float]:
-    """A target of two empty round trips. The paper has no rule; below one round trip windows starve."""
+    """Returns a target of two empty round trips. The paper has no rule; below one round trip windows starve."""
     return {"base_target_s": 2 * network.rtt_s}
 
 

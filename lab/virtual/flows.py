@@ -96,12 +96,12 @@ class VirtualFlow:
 
 
 def limit_bps(spec: FlowSpec) -> float:
-    """The application's limit; infinite if it has none."""
+    """Returns the application's limit; infinite if it has none."""
     return math.inf if spec.rate_bps is None else spec.rate_bps
 
 
 def timer_ps(rp: ReactionPoint) -> int:
-    """When the RP wants its timer; NEVER if it doesn't."""
+    """Returns when the RP wants its timer; NEVER if it doesn't."""
     return NEVER if rp.timer_s is None or rp.timer_s >= LONGEST_S else picoseconds(rp.timer_s)
 
 
@@ -120,8 +120,8 @@ def configure(
     paths: Paths | None = None,
     notification_class: int | None = CONTROL_CLASS,
 ) -> tuple[native.FlowConfig, ReactionPoint, NotificationPoint]:
-    """What the engine needs of a flow, and the flow's two ends; `start_s` None: it waits for others; `end_s` None: its
-    bytes alone end it; `in_c`: the RP in C, if the scheme has one; `reliability`, `paths` None: the RP's;
+    """Returns what the engine needs of a flow, and the flow's two ends; `start_s` None: it waits for others; `end_s`
+    None: its bytes alone end it; `in_c`: the RP in C, if the scheme has one; `reliability`, `paths` None: the RP's;
     `notification_class`: of CNPs and ACKs, None: the flow's. Raises VirtualError."""
     if not 1 <= payload_bytes <= MAX_PAYLOAD:
         raise VirtualError(f"flow {spec.id}: a payload of {payload_bytes} bytes: 1 to {MAX_PAYLOAD} are possible")

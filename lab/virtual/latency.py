@@ -12,7 +12,7 @@ STEPS, BUCKETS = 64, 40 * 64
 
 
 def bounds_s() -> npt.NDArray[np.float64]:
-    """Where each bucket begins, and where the last one ends."""
+    """Returns where each bucket begins, and where the last one ends."""
     number = np.arange(BUCKETS + 1)
     octave = np.maximum(number // STEPS - 1, 0)
     return np.where(number < STEPS, number, (STEPS + number % STEPS) * 2.0**octave) * 1e-9
@@ -31,7 +31,7 @@ class Latency:
         return int(self.counts.sum())
 
     def percentile_s(self, q: float) -> float | None:
-        """The latency that `q` percent of the packets don't exceed; None of no packet."""
+        """Returns the latency that `q` percent of the packets don't exceed; None of no packet."""
         if not self.packets:
             return None
         bucket = int(np.searchsorted(np.cumsum(self.counts), self.packets * q / 100))

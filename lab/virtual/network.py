@@ -145,9 +145,9 @@ class VirtualNetwork(TimedNetwork, Sources):
         end_s: float | None = None,
         paths: Paths | None = None,
     ) -> VirtualFlow:
-        """A flow between hosts of the topology, from `start_s` (simulated seconds; default: the spec's) to `end_s`
-        (default: the spec's duration later). One that waits for others, which are there already and haven't arrived,
-        starts `start_s` after them. `paths`: default: the network's."""
+        """Returns a flow between hosts of the topology, from `start_s` (simulated seconds; default: the spec's) to
+        `end_s` (default: the spec's duration later). One that waits for others, which are there already and haven't
+        arrived, starts `start_s` after them. `paths`: default: the network's."""
         if spec.id in self.flows:
             raise VirtualError(f"flow {spec.id} is there already")
         start_s = spec.start_s if start_s is None else start_s

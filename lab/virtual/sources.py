@@ -32,45 +32,46 @@ class Sources:
     _nodes: dict[str, int]
 
     def register(self, switch: str, name: str, index: int) -> Source:
-        """A cell of a register of the program."""
+        """Returns a cell of a register of the program."""
         number = self._switch(switch).register(name).index
         return Source(f"{switch} {name}[{index}]", native.REGISTER, self._nodes[switch], number, index)
 
     def counter_packets(self, switch: str, name: str, index: int) -> Source:
-        """Packets in a cell of a counter of the program."""
+        """Returns the packets in a cell of a counter of the program."""
         number = self._switch(switch).counter(name).index
         return Source(f"{switch} {name}[{index}] packets", native.COUNTER_PACKETS, self._nodes[switch], number, index)
 
     def counter_bytes(self, switch: str, name: str, index: int) -> Source:
-        """Bytes in a cell of a counter of the program."""
+        """Returns the bytes in a cell of a counter of the program."""
         number = self._switch(switch).counter(name).index
         return Source(f"{switch} {name}[{index}] bytes", native.COUNTER_BYTES, self._nodes[switch], number, index)
 
     def flow_rate(self, flow: int) -> Source:
-        """What the NIC paces the flow at, bit/s of frames; 0 once it has ended."""
+        """Returns what the NIC paces the flow at, bit/s of frames; 0 once it has ended."""
         return Source(f"flow {flow} rate", rdma.FLOW_RATE, self.flows[flow].index)
 
     def flow_sent(self, flow: int) -> Source:
-        """Bytes of the flow's frames that have started to leave."""
+        """Returns the bytes of the flow's frames that have started to leave."""
         return Source(f"flow {flow} sent", rdma.FLOW_SENT_BYTES, self.flows[flow].index)
 
     def flow_window(self, flow: int) -> Source:
-        """The flow's window, bytes of frames; infinite if it has none."""
+        """Returns the flow's window, bytes of frames; infinite if it has none."""
         return Source(f"flow {flow} window", rdma.FLOW_WINDOW, self.flows[flow].index)
 
     def flow_in_flight(self, flow: int) -> Source:
-        """Bytes of the flow's frames that have started and aren't acknowledged; 0 where no packet requests it."""
+        """Returns the bytes of the flow's frames that have started and aren't acknowledged; 0 where no packet requests
+        it."""
         return Source(f"flow {flow} in flight", rdma.FLOW_IN_FLIGHT, self.flows[flow].index)
 
     def flow_received(self, flow: int) -> Source:
-        """Payload of the flow that has arrived."""
+        """Returns the payload of the flow that has arrived."""
         return Source(f"flow {flow} received", rdma.FLOW_RECEIVED_PAYLOAD, self.flows[flow].index)
 
     def flow_received_packets(self, flow: int) -> Source:
         return Source(f"flow {flow} packets", rdma.FLOW_RECEIVED_PACKETS, self.flows[flow].index)
 
     def flow_marked_packets(self, flow: int) -> Source:
-        """Packets of the flow that have arrived marked CE."""
+        """Returns the packets of the flow that have arrived marked CE."""
         return Source(f"flow {flow} marked", rdma.FLOW_MARKED_PACKETS, self.flows[flow].index)
 
     def flow_marked_ue_packets(self, flow: int) -> Source:

@@ -29,7 +29,7 @@ _MOST = 2**63 - 1
 
 
 def _found(session: Session, kind: str, name: str) -> Any:
-    """An array of a kind, or an entry's direct counter or meter."""
+    """Returns an array of a kind, or an entry's direct counter or meter."""
     known = [*getattr(session.schema, f"{kind}s")]
     if kind in ("counter", "meter"):
         known += getattr(session.schema, f"direct_{kind}s")
@@ -50,7 +50,7 @@ class _ByName:
 
 
 def _direct(session: Session, found: Any, handle: str) -> TableEntry | None:
-    """The entry whose direct counter or meter is meant; None: `found` is an array."""
+    """Returns the entry whose direct counter or meter is meant; None: `found` is an array."""
     number = getattr(found.pbuf, "direct_table_id", 0)
     if not number:
         return None
@@ -122,7 +122,7 @@ def _counter_reset(session: Session, words: Sequence[str]) -> Sequence[Step]:
 
 
 def _rates(words: Sequence[str]) -> P4MeterConfig:
-    """Two rates in units a microsecond, each with its burst in units."""
+    """Returns two rates in units a microsecond, each with its burst in units."""
     found: list[tuple[int, int]] = []
     for word in words:
         parts = _RATE.match(word)

@@ -40,7 +40,7 @@ def _replicas(session: Session, group: int) -> list[Replica]:
 
 
 def _changed(session: Session, group: int, before: Sequence[Replica]) -> list[Step]:
-    """What makes the switch's group as it is here."""
+    """Returns what makes the switch's group as it is here."""
     after = _replicas(session, group)
     if after == list(before):
         return []

@@ -38,7 +38,7 @@ def find(session: Session, name: str) -> P4Table:
 
 
 def action(session: Session, table: P4Table | None, name: str, words: Sequence[str]) -> TableAction:
-    """An action with its arguments in order. Raises ValueError."""
+    """Returns an action with its arguments in order. Raises ValueError."""
 
     def by_name(own: Any) -> dict[str, str]:
         names = [one.name for one in own.params]
@@ -52,7 +52,7 @@ def action(session: Session, table: P4Table | None, name: str, words: Sequence[s
 
 
 def split(words: Sequence[str]) -> tuple[list[str], list[str]]:
-    """What stands before and behind the arrow. Raises ValueError."""
+    """Returns what stands before and behind the arrow. Raises ValueError."""
     if ARROW not in words:
         raise ValueError(f"{ARROW} is needed between match fields and arguments")
     at = list(words).index(ARROW)
@@ -60,7 +60,7 @@ def split(words: Sequence[str]) -> tuple[list[str], list[str]]:
 
 
 def match(table: P4Table, words: Sequence[str]) -> TableMatch:
-    """The match of an entry. Raises ValueError."""
+    """Returns the match of an entry. Raises ValueError."""
     fields = list(table.match_fields)
     if len(words) != len(fields):
         names = " ".join(one.name for one in fields)

@@ -55,7 +55,7 @@ class Reno:
         self.threshold = self.window = self._at_least(self.window * self.factor())
 
     def factor(self) -> float:
-        """What a loss leaves of the window."""
+        """Returns what a loss leaves of the window."""
         return 0.5
 
     def timed_out(self) -> None:

@@ -42,7 +42,7 @@ class Connection:
         self.sender.stop()
 
     def summary(self) -> dict[str, Any]:
-        """What it came to, in SI units. `goodput_bps`: of the time until all was acknowledged, or until now."""
+        """Returns what it came to, in SI units. `goodput_bps`: of the time until all was acknowledged, or until now."""
         sender = self.sender
         end_s = self._network.now_s if sender.finished_s is None else sender.finished_s
         return {
@@ -76,7 +76,7 @@ class Connection:
                 self._transmit(self._back, answer)
 
     def _is(self, frame: Arrived, forth: bool) -> bool:
-        """Whether a frame has the addresses of the connection."""
+        """Returns whether a frame has the addresses of the connection."""
         names = (self.addresses.src, self.addresses.dst) if forth else (self.addresses.dst, self.addresses.src)
         ips = [bytes(map(int, self._network.topology.host(name).ip.split("."))) for name in names]
         return frame.start[26:34] == ips[0] + ips[1]

@@ -72,6 +72,6 @@ _PATTERN = _CYCLE * 80
 
 
 def content(first: int, size: int) -> bytes:
-    """Bytes of the stream that every connection sends: number n is n modulo 251."""
+    """Returns the bytes of the stream that every connection sends: number n is n modulo 251."""
     start = first % len(_CYCLE)
     return _PATTERN[start : start + size]

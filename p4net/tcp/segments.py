@@ -49,7 +49,7 @@ class Addresses:
 
 
 def encode(network: VirtualP4, addresses: Addresses, segment: Segment, mss: int) -> bytes:
-    """The frame of a segment. `mss` is announced in a SYN. Raises LabError."""
+    """Returns the frame of a segment. `mss` is announced in a SYN. Raises LabError."""
     options = _SYN_OPTIONS.pack(2, 4, mss, 1, 3, 3, _SCALE) if segment.flags & SYN else b""
     length = HEADER_BYTES + len(options)
     head = struct.pack(
@@ -66,8 +66,8 @@ def encode(network: VirtualP4, addresses: Addresses, segment: Segment, mss: int)
 
 
 def decode(frame: bytes, sequence_near: int, acknowledgement_near: int) -> tuple[int, int, Segment] | None:
-    """Source port, destination port and segment of a frame; None: it is no TCP over IPv4 with right checksums, so a
-    kernel drops it. The numbers of the segment are those nearest to the two given."""
+    """Returns the source port, destination port and segment of a frame; None: it is no TCP over IPv4 with right
+    checksums, so a kernel drops it. The numbers of the segment are those nearest to the two given."""
     if len(frame) < FRAME_BYTES or frame[12:14] != _TYPE_IPV4 or frame[14] >> 4 != 4 or frame[23] != TCP:
         return None
     start, total = 14 + 4 * (frame[14] & 15), int.from_bytes(frame[16:18], "big")
@@ -88,6 +88,6 @@ def decode(frame: bytes, sequence_near: int, acknowledgement_near: int) -> tuple
 
 
 def _nearest(number: int, near: int) -> int:
-    """The number that is equal modulo 2^32 and nearest."""
+    """Returns the number that is equal modulo 2^32 and nearest."""
     half = MODULUS // 2
     return max(near + (number - near + half) % MODULUS - half, 0)

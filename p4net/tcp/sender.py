@@ -88,7 +88,7 @@ class Sender:
         return [*out, *self._more(now_s)]
 
     def expire(self, now_s: float) -> list[Segment]:
-        """The timer is over: everything after `first` is sent again, as the window permits."""
+        """Returns what is sent as the timer is over: everything after `first` is sent again, as the window permits."""
         if self.due_s is None or now_s < self.due_s:
             return []
         self.timeouts += 1
@@ -172,7 +172,7 @@ class Sender:
         return out
 
     def _permitted(self) -> int | None:
-        """Bytes of the next segment; 0: the FIN alone; None: nothing is to be sent."""
+        """Returns the bytes of the next segment; 0: the FIN alone; None: nothing is to be sent."""
         if self.finished_s is not None or (self._end is not None and self.next > self._end):
             return None
         left = self.mss if self._end is None else min(self.mss, self._end - self.next)

@@ -34,12 +34,12 @@ SCRATCH = ".build-"
 
 
 def compiler() -> list[str]:
-    """The C compiler's command: `$CC`, or cc."""
+    """Returns the C compiler's command: `$CC`, or cc."""
     return shlex.split(os.environ.get("CC", "")) or ["cc"]
 
 
 def cache_dir(inner: str = "") -> Path:
-    """Where built objects are kept, or a folder `inner` in there; made if missing. Raises BuildError."""
+    """Returns where built objects are kept, or a folder `inner` in there; made if missing. Raises BuildError."""
     base = os.environ.get("XDG_CACHE_HOME", "")
     try:
         root = Path(base) if Path(base).is_absolute() else Path.home() / ".cache"
@@ -64,7 +64,7 @@ def writing(path: Path) -> Iterator[None]:
 
 
 def build_folder(name: str, folder: Path, flags: Sequence[str]) -> Path:
-    """The shared object of all C files of a folder."""
+    """Returns the shared object of all C files of a folder."""
     sources = sorted(folder.glob("*.c"))
     if not sources:
         raise BuildError(f"no C sources in {folder}; the installation is incomplete")
@@ -72,7 +72,7 @@ def build_folder(name: str, folder: Path, flags: Sequence[str]) -> Path:
 
 
 def digest(paths: Sequence[Path]) -> str:
-    """A hash of the files' names and contents."""
+    """Returns a hash of the files' names and contents."""
     result = hashlib.sha256()
     for path in paths:
         content = path.read_bytes()
@@ -82,7 +82,8 @@ def digest(paths: Sequence[Path]) -> str:
 
 
 def build(name: str, sources: Sequence[Path | str], digest: str, flags: Sequence[str], headers: Path) -> Path:
-    """The shared object of sources, files or texts, that `digest` identifies, with the headers that they include."""
+    """Returns the shared object of sources, files or texts, that `digest` identifies, with the headers that they
+    include."""
     target = entry(name, digest, flags)
     if intact(target):
         return target
@@ -108,7 +109,7 @@ def build(name: str, sources: Sequence[Path | str], digest: str, flags: Sequence
 
 @contextmanager
 def _scratch(folder: Path) -> Iterator[Path]:
-    """A folder in the cache for one build, locked while it lasts. Folders without a lock are removed."""
+    """Yields a folder in the cache for one build, locked while it lasts. Folders without a lock are removed."""
     import shutil
     import tempfile
 
@@ -132,7 +133,7 @@ def _scratch(folder: Path) -> Iterator[Path]:
 
 
 def _locked(folder: Path) -> int:
-    """A descriptor that locks a folder. Raises OSError, BlockingIOError if another has it."""
+    """Returns a descriptor that locks a folder. Raises OSError, BlockingIOError if another has it."""
     handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
     try:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -143,14 +144,14 @@ def _locked(folder: Path) -> int:
 
 
 def entry(name: str, digest: str, flags: Sequence[str]) -> Path:
-    """Where the cache has what the compiler makes, with these flags, of what `digest` identifies."""
+    """Returns where the cache has what the compiler makes, with these flags, of what `digest` identifies."""
     identity = "\n".join([digest, *flags, *compiler(), compiler_version()])
     return cache_dir() / f"{name}-{hashlib.sha256(identity.encode()).hexdigest()[:32]}.so"
 
 
 def intact(target: Path) -> bool:
-    """Whether an object is there, by this user, and as it was written. To load part of one would end the process
-    (SIGBUS)."""
+    """Returns whether an object is there, by this user, and as it was written. To load part of one would end the
+    process (SIGBUS)."""
     try:
         content = memoryview(private.read(target.resolve()))
     except (OSError, private.NotPrivateError):
@@ -168,7 +169,7 @@ def link(name: Path, target: Path) -> None:
 
 
 def compiler_version() -> str:
-    """The C compiler's version text. Raises BuildError if there is none."""
+    """Returns the C compiler's version text. Raises BuildError if there is none."""
     return _compiler_version(tuple(compiler()))
 
 

@@ -34,12 +34,12 @@ class Cells:
 
 
 def cell_bytes(width: int) -> int:
-    """Bytes of a register's cell of up to 128 bits."""
+    """Returns the bytes of a register's cell of up to 128 bits."""
     return next(size for size in (1, 2, 4, 8, 16) if width <= 8 * size)
 
 
 def cells(program: Program) -> Cells:
-    """The places of a program's registers and counters. Cells of more than 128 bits stay apart.
+    """Returns the places of a program's registers and counters. Cells of more than 128 bits stay apart.
 
     What egress uses stands first in a record: it is used for each packet that leaves, the rest often for few.
     """
@@ -73,7 +73,7 @@ def cells(program: Program) -> Cells:
 
 
 def _used_by_egress(program: Program) -> tuple[set[int], set[int]]:
-    """Numbers of registers and counters."""
+    """Returns the numbers of registers and counters."""
     registers, counters = set(), set()
     for node in program.egress.nodes:
         match node:

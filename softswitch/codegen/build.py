@@ -43,7 +43,8 @@ PROGRAM_FLAGS = (*COMMON_FLAGS, "-Werror=overflow", "-Werror=shift-count-overflo
 
 
 def _generator() -> str:
-    """What decides about a program's C text and its compilation besides its JSON: loader, generator, headers."""
+    """Returns what decides about a program's C text and its compilation besides its JSON: loader, generator,
+    headers."""
     folders = (PROGRAM, CODEGEN, CSRC)
     return digest(sorted(path for folder in folders for kind in ("*.py", "*.h") for path in folder.glob(kind)))
 
@@ -53,14 +54,15 @@ _FOUND = _generator()
 
 
 def build_runtime(extra_flags: Sequence[str] = ()) -> Path:
-    """The runtime library, libsoftswitch: all of csrc/*.c."""
+    """Returns the runtime library, libsoftswitch: all of csrc/*.c."""
     return build_folder("libsoftswitch", CSRC, (*RUNTIME_FLAGS, *extra_flags))
 
 
 def build_program(
     json_text: str, extra_flags: Sequence[str] = (), *, inplace: bool = False, traced: bool = False
 ) -> Path:
-    """The shared object of a program; it exports `sw_program` (csrc/pipeline.h). `inplace`, `traced`: see `generate`.
+    """Returns the shared object of a program; it exports `sw_program` (csrc/pipeline.h). `inplace`, `traced`: see
+    `generate`.
 
     Raises ProgramError if the switch cannot run it.
     """
@@ -85,7 +87,7 @@ def build_program(
 
 
 def build_source(text: str, extra_flags: Sequence[str] = ()) -> Path:
-    """The shared object of one C file that includes "pipeline.h"."""
+    """Returns the shared object of one C file that includes "pipeline.h"."""
     identity = hashlib.sha256(text.encode())
     for header in sorted(CSRC.glob("*.h")):
         identity.update(header.read_bytes())

@@ -58,8 +58,8 @@ class Calculations:
         return "\n".join([*lines, f"    return {_HASHES[calculation.algorithm]}(buffer, n);", "}"]) + "\n"
 
     def _sum(self, calculation: Calculation, groups: list[tuple[str, list[Piece]]]) -> list[str] | None:
-        """The Internet checksum straight from the fields, where each group fills whole 16-bit words. Sums are modulo
-        2^16 - 1, so that a run may be added as one integer, in place."""
+        """Returns the Internet checksum straight from the fields, where each group fills whole 16-bit words. Sums are
+        modulo 2^16 - 1, so that a run may be added as one integer, in place."""
         if calculation.payload or not calculation.algorithm.endswith("sum16"):
             return None
         lines = ["uint64_t sum = 0;"]
@@ -84,7 +84,7 @@ class Calculations:
         return (sum(p.width for p in pieces) + 7) // 8 + varbits
 
     def _groups(self, calculation: Calculation) -> list[tuple[str, list[Piece]]]:
-        """Pieces by the condition under which they are part of the input: their header is valid."""
+        """Returns the pieces by the condition under which they are part of the input: their header is valid."""
         groups: list[tuple[str, list[Piece]]] = []
         for item in calculation.inputs:
             condition, pieces = self._input(item)

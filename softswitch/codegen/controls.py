@@ -129,8 +129,8 @@ class ControlGenerator:
         return "\n".join(lines) + "\n"
 
     def _labels(self, table: Table, action: int) -> list[int]:
-        """The numbers under which a table meets an action. p4c gives each table its own copy of an action; a profile
-        that tables share holds only one of the copies."""
+        """Returns the numbers under which a table meets an action. p4c gives each table its own copy of an action; a
+        profile that tables share holds only one of the copies."""
         if table.profile is None:
             return [action]
         return sorted(self._shared[table.profile, self.program.actions[action].name])
@@ -215,7 +215,7 @@ class ControlGenerator:
         return "\n".join([*lines, "}"]) + "\n"
 
     def _topological(self, control: Control) -> list[int]:
-        """The reachable nodes, each before all that follow it."""
+        """Returns the reachable nodes, each before all that follow it."""
         if control.start is None:
             return []
         done: list[int] = []

@@ -69,7 +69,8 @@ class Expressions(Places):
         self._offsets: dict[int, int] = {}
 
     def spend(self, lines: list[str]) -> list[str]:
-        """The lines, counted: statements that become many lines each could make more than a machine's memory holds."""
+        """Returns the lines, counted: statements that become many lines each could make more than a machine's memory
+        holds."""
         self._lines += len(lines)
         if self._lines > C_LINES:
             raise self.unsupported(f"the program's C has more than {C_LINES:,} lines, which the switch takes at most")
@@ -92,7 +93,7 @@ class Expressions(Places):
     # ---- values ----
 
     def exact(self, e: Expression) -> Value:
-        """The value of a data expression, exactly."""
+        """Returns the value of a data expression, exactly."""
         try:
             r = self.ranges.of(e)
         except TooWide:
@@ -136,7 +137,7 @@ class Expressions(Places):
                 return convert(self.exact(e), kind, self.limbs)
 
     def unsigned(self, e: Expression, width: int) -> str:
-        """The low `width` bits of e, zero above them; of kind modular_kind(width)."""
+        """Returns the low `width` bits of e, zero above them; of kind modular_kind(width)."""
         kind = modular_kind(width, self.limbs)
         if self.ranges.fits(e, unsigned_range(width)):
             return convert(self.exact(e), kind, self.limbs)
@@ -151,13 +152,13 @@ class Expressions(Places):
         return f"({text} & {constant((1 << width) - 1, kind, self.limbs)})"
 
     def clamp(self, value: Value, bounds: Range) -> Value:
-        """The nearest value inside the bounds."""
+        """Returns the nearest value inside the bounds."""
         if within(value.range, bounds):
             return value
         return self._clamp(value, bounds, kind_for(union(value.range, bounds), self.limbs))
 
     def index(self, e: Expression) -> str:
-        """An index as uint64_t; anything that does not fit is out of every range."""
+        """Returns an index as uint64_t; anything that does not fit is out of every range."""
         if self.ranges.fits(e, unsigned_range(64)):
             return self.modulo(e, 64)
         return self._clamped(e)
@@ -272,7 +273,7 @@ class Expressions(Places):
         raise AssertionError(f"not a data expression: {e}")
 
     def _limb_value(self, pointer: str, count: int, r: Range) -> Value:
-        """Unsigned limbs in memory."""
+        """Returns the unsigned limbs in memory."""
         if count == 1:
             return Value(f"{pointer}[0]", "u64", r)
         if count == 2:
@@ -296,7 +297,7 @@ class Expressions(Places):
         return Value(f"sw_value({place})", "u64", r)
 
     def _register_cell(self, register: int, index: Expression, r: Range) -> Value:
-        """A register read inside an expression (P4_14); out of range it is 0."""
+        """Returns a register read inside an expression (P4_14); out of range it is 0."""
         size = self.program.registers[register].size
         i = f"({{ uint64_t i = {self.index(index)}; %s; }})"
         read = self.register_read(register)
@@ -304,12 +305,12 @@ class Expressions(Places):
         return Value(i % f"i < {size} ? {read.text} : {zero}", read.kind, r)
 
     def register_cell(self, c_type: str, register: int) -> str:
-        """An lvalue: cell `i` of a register of up to 128 bits; codegen/array_layout.py computes its place."""
+        """Returns an lvalue: cell `i` of a register of up to 128 bits; codegen/array_layout.py computes its place."""
         stride = self.cells.registers[register].stride
         return f"(*({c_type} *)((char *)s->registers[{register}].cells + i * {stride}))"
 
     def register_read(self, register: int) -> Value:
-        """Cell `i` of a register array; csrc/pipeline.h describes the layout of cells."""
+        """Returns the cell `i` of a register array; csrc/pipeline.h describes the layout of cells."""
         width = self.program.registers[register].width
         r = unsigned_range(width)
         if width <= 64:
@@ -325,7 +326,7 @@ class Expressions(Places):
     # ---- conditions ----
 
     def condition(self, e: Expression) -> str:
-        """A C truth value of a condition; of data, whether it is not zero."""
+        """Returns a C truth value of a condition; of data, whether it is not zero."""
         match e:
             case BoolConst(value):
                 return "true" if value else "false"
@@ -389,7 +390,7 @@ class Expressions(Places):
         return f"({'!' if op == '!=' else ''}{call})"
 
     def _equal_headers(self, left: Expression, right: Expression) -> str:
-        """Both valid, of one type, and equal in every field."""
+        """Returns both valid, of one type, and equal in every field."""
         assert isinstance(left, HeaderRef | StackElement | UnionMember)
         assert isinstance(right, HeaderRef | StackElement | UnionMember)
         types = [header_type_of(self.program, x) for x in (left, right)]
@@ -411,7 +412,7 @@ class Expressions(Places):
 
 
 def _decide(op: str, a: Range, b: Range) -> bool | None:
-    """What a comparison gives for all values of two ranges, if it is always the same."""
+    """Returns what a comparison gives for all values of two ranges, if it is always the same."""
     if op in ("==", "!="):
         if a[1] < b[0] or b[1] < a[0]:
             return op == "!="

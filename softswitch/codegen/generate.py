@@ -32,14 +32,14 @@ SUPPORT = Path(__file__).resolve().parent / "support.h"
 
 
 def generate(program: Program, *, inplace: bool = False, traced: bool = False) -> str:
-    """The C source of a program; raises UnsupportedProgram for what the generator cannot express. `inplace`: with its
-    in-place form (codegen/inplace.py), if it has one; that takes the compiler twice as long. `traced`: it reports its
-    steps, and has no in-place form."""
+    """Returns the C source of a program; raises UnsupportedProgram for what the generator cannot express. `inplace`:
+    with its in-place form (codegen/inplace.py), if it has one; that takes the compiler twice as long. `traced`: it
+    reports its steps, and has no in-place form."""
     return _Generator(program, inplace and not traced, traced).text()
 
 
 def largest_part(text: str) -> str:
-    """What the largest part of a generated program is: a parser, an action, a control."""
+    """Returns what the largest part of a generated program is: a parser, an action, a control."""
     parts = re.split(r"^/\* ---- (.+) ---- \*/$", text, flags=re.MULTILINE)
     return max(zip(parts[1::2], parts[2::2], strict=True), key=lambda part: len(part[1]))[0]
 
@@ -229,7 +229,7 @@ static void egress(struct sw_instance *s, struct sw_packet *p) {
         return "\n".join([*functions, *lines, "}"]) + "\n"
 
     def _size(self, header: int) -> str:
-        """The bytes that a valid header has in the packet."""
+        """Returns the bytes that a valid header has in the packet."""
         kind = self.program.headers[header].type
         header_type = self.program.header_types[kind]
         size = f"{header_type.fixed_bits // 8}"

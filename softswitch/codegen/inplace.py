@@ -67,7 +67,7 @@ class InPlace:
         self.egress_writes |= {c.target for c in self.program.checksums if c.update}
 
     def possible(self) -> bool:
-        """Whether this program has an in-place form."""
+        """Returns whether this program has an in-place form."""
         program = self.program
         return (
             not (program.stacks or program.unions or program.union_stacks)
@@ -110,8 +110,9 @@ class InPlace:
                     yield result
 
     def _depth(self) -> int | None:
-        """The most bytes that a parser path extracts. None: not every one extracts headers in the deparser's order,
-        each once, DEPTH bytes at most. Then a header's offset in the frame follows from which headers are valid."""
+        """Returns the most bytes that a parser path extracts. None: not every one extracts headers in the deparser's
+        order, each once, DEPTH bytes at most. Then a header's offset in the frame follows from which headers are
+        valid."""
         program = self.program
         if program.parser.loops:
             return None
@@ -139,7 +140,7 @@ class InPlace:
         return deepest
 
     def _headers(self) -> list[int]:
-        """The headers that the parser extracts, in order."""
+        """Returns the headers that the parser extracts, in order."""
         extracted = {
             s.operation.header
             for state in self.program.parser.states
@@ -149,7 +150,7 @@ class InPlace:
         return [header for header in self.program.deparser.order if header in extracted]
 
     def _changed(self) -> list[FieldRef]:
-        """Header fields that ingress changes."""
+        """Returns the header fields that ingress changes."""
         headers = set(self._headers())
         return sorted((r for r in self.ingress_writes if r.header in headers), key=lambda r: (r.header, r.field))
 
@@ -159,17 +160,17 @@ class InPlace:
         return {ref for ref in references(self.program, parts) if isinstance(ref, FieldRef)}
 
     def _metadata(self) -> list[FieldRef]:
-        """Metadata that egress reads."""
+        """Returns the metadata that egress reads."""
         refs = self._read_by_egress() & self.layout.usage.in_phv
         return sorted(refs, key=lambda r: (r.header, r.field))
 
     def _std(self) -> list[str]:
-        """Members of sw_std that must be bridged."""
+        """Returns the members of sw_std that must be bridged."""
         names = {self.program.std_fields[r] for r in self._read_by_egress() if r in self.program.std_fields}
         return sorted(names - _KNOWN)
 
     def _bridged(self) -> list[tuple[int, str]]:
-        """Members of struct bridged: bits, and the declaration."""
+        """Returns the members of struct bridged: bits, and the declaration."""
         rows = []
         for ref in [*self._changed(), *self._metadata()]:
             storage = self.layout.storage(ref)
@@ -278,7 +279,7 @@ class InPlace:
         return "\n".join(lines)
 
     def _fast_path(self) -> list[int]:
-        """The parser path that extracts the most headers, which most packets are expected to take."""
+        """Returns the parser path that extracts the most headers, which most packets are expected to take."""
         states = self.program.parser.states
         # From each state to accept: the headers that are extracted at most, and the next state on that path. There is
         # no loop: a state's successors are done before it.
@@ -338,7 +339,7 @@ class InPlace:
 
 
 def _targets(statements: Iterable[Statement]) -> Iterator[FieldRef]:
-    """The fields that statements name as what they write."""
+    """Yields the fields that statements name as what they write."""
     for statement in statements:
         target = getattr(statement.operation, "target", None)
         if isinstance(target, FieldRef):

@@ -62,7 +62,7 @@ class Layout:
         return f"struct {self._types[header_type]}"
 
     def header(self, index: int) -> str:
-        """An lvalue: the struct of a header instance."""
+        """Returns an lvalue: the struct of a header instance."""
         header = self.program.headers[index]
         if header.stack:
             return f"{self.stack(header.stack[0])}[{header.stack[1]}]"
@@ -72,7 +72,7 @@ class Layout:
         return f"h->{identifier('s', index, self.program.stacks[index].name)}"
 
     def next(self, index: int) -> str:
-        """The number of elements that a stack's push_back and push have filled."""
+        """Returns the number of elements that a stack's push_back and push have filled."""
         return f"h->next{index}"
 
     def union_next(self, index: int) -> str:
@@ -82,7 +82,7 @@ class Layout:
         return self._fields[header_type][field]
 
     def field(self, ref: FieldRef) -> str:
-        """An lvalue: a field of a header instance, or the switch's own."""
+        """Returns an lvalue: a field of a header instance, or the switch's own."""
         std = self.program.std_fields.get(ref)
         if std:
             return f"p->std.{std}"
@@ -101,7 +101,7 @@ class Layout:
         return storage_of(self.program.field_type(ref))
 
     def declarations(self) -> str:
-        """The header structs, struct phv and struct locals."""
+        """Returns the header structs, struct phv and struct locals."""
         whole = [i for i, h in enumerate(self.program.headers) if not h.metadata or i in self.usage.whole]
         lines = [self._header_struct(i) for i in sorted({self.program.headers[i].type for i in whole})]
         body = ["    uint64_t trace_packet;"] if self.traced else []
@@ -126,7 +126,7 @@ class Layout:
         )
 
     def _metadata(self, index: int) -> list[str]:
-        """A metadata header: as a whole, or what is used of it."""
+        """Returns a metadata header: as a whole, or what is used of it."""
         header = self.program.headers[index]
         name = identifier("h", index, header.name)
         if index in self.usage.whole:
@@ -140,7 +140,7 @@ class Layout:
         return [f"    struct {{ /* {comment(header.name)} */", *sort_rows(rows), f"    }} {name};"] if rows else []
 
     def _row(self, field: FieldType, name: str) -> tuple[int, str]:
-        """A member, and what it sorts by."""
+        """Returns a member, and what it sorts by."""
         storage = storage_of(field)
         text = f"    {storage.declare(name, field.width // 8)} /* {comment(field.name)}, {field.width} bits */"
         return -(storage.bits or 64), text
@@ -153,5 +153,5 @@ class Layout:
 
 
 def sort_rows(rows: list[tuple[int, str]]) -> list[str]:
-    """The largest members first, which avoids holes."""
+    """Returns the largest members first, which avoids holes."""
     return [text for _, text in sorted(rows, key=lambda row: row[0])]

@@ -33,10 +33,10 @@ class Places(ABC):
 
     @abstractmethod
     def index(self, e: Expression) -> str:
-        """An index as uint64_t; anything that does not fit is out of every range."""
+        """Returns an index as uint64_t; anything that does not fit is out of every range."""
 
     def place(self, e: LValue | LastUnionField) -> tuple[str, Storage]:
-        """An lvalue, and how it is stored."""
+        """Returns an lvalue, and how it is stored."""
         match e:
             case FieldRef():
                 return self.layout.field(e), self.layout.storage(e)
@@ -54,12 +54,12 @@ class Places(ABC):
     # ---- headers ----
 
     def last(self, stack: int) -> str:
-        """The last element that was filled; the spare one if there is none."""
+        """Returns the last element that was filled; the spare one if there is none."""
         size = len(self.program.stacks[stack].headers)
         return f"{self.layout.stack(stack)}[sw_index((uint64_t){self.layout.next(stack)} - 1, {size})]"
 
     def header(self, e: HeaderExpression) -> str:
-        """An lvalue: the struct of a header."""
+        """Returns an lvalue: the struct of a header."""
         match e:
             case HeaderRef(header):
                 return self.layout.header(header)
@@ -96,7 +96,7 @@ class Places(ABC):
 
 
 def header_type_of(program: Program, e: HeaderExpression) -> int:
-    """The header type of a header expression."""
+    """Returns the header type of a header expression."""
     match e:
         case HeaderRef(header):
             return program.headers[header].type

@@ -59,7 +59,7 @@ def field_piece(field: FieldType, place: str, limbs: int) -> Piece:
 
 
 def header_pieces(layout: Layout, program: Program, header: int) -> list[Piece]:
-    """The fields of a header instance in wire order."""
+    """Returns the fields of a header instance in wire order."""
     header_type = program.headers[header].type
     return [
         field_piece(field, f"{layout.header(header)}.{layout.member(header_type, i)}", storage_of(field).limbs)
@@ -76,7 +76,8 @@ def write_pieces(pieces: list[Piece], to: str, *, aligned: bool) -> list[str]:
 
 
 def runs(pieces: list[Piece]) -> list[tuple[list[Piece], int, int]]:
-    """The shortest runs of pieces that start and end at a byte, and where, in bits; the last is filled with zeros."""
+    """Returns the shortest runs of pieces that start and end at a byte, and where, in bits; the last is filled with
+    zeros."""
     result: list[tuple[list[Piece], int, int]] = []
     start = bit = 0
     run: list[Piece] = []
@@ -93,7 +94,7 @@ def runs(pieces: list[Piece]) -> list[tuple[list[Piece], int, int]]:
 
 
 def as_integer(run: list[Piece]) -> str | None:
-    """A run as one big-endian integer, if it has at most 64 bits."""
+    """Returns a run as one big-endian integer, if it has at most 64 bits."""
     left = sum(piece.width for piece in run)
     if left > 64 or any(piece.limbs or piece.varbit for piece in run):
         return None

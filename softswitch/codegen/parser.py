@@ -156,8 +156,8 @@ class ParserGenerator:
         return "\n".join([*parts, *lines]) + "\n"
 
     def _part(self, kind: str, name: str, body: list[str], result: str, head: Sequence[str] = ()) -> str:
-        """A function of some statements, which go to `done` where the parser ends. It returns whether to go on, or the
-        next state, -1 if there is none."""
+        """Returns a function of some statements, which go to `done` where the parser ends. It returns whether to go on,
+        or the next state, -1 if there is none."""
         ended = "false" if kind == "bool" else "-1"
         return "\n".join(
             [
@@ -260,7 +260,7 @@ class ParserGenerator:
                 return self.statements.emit(operation, source)
 
     def _checks(self, item: object) -> list[str]:
-        """Bounds of every lookahead in a statement or an expression, in order, wherever it stands."""
+        """Returns the bounds of every lookahead in a statement or an expression, in order, wherever it stands."""
         lines, todo = [], [item]
         while todo:
             top = todo.pop()

@@ -29,7 +29,7 @@ class TooWide(Exception):  # noqa: N818, a signal to the caller, not an error
 
 
 def field_of(program: Program, e: FieldRef | LastField | LastUnionField | HeaderField) -> FieldType:
-    """The declaration of the field that an expression reads."""
+    """Returns the declaration of the field that an expression reads."""
     match e:
         case FieldRef():
             return program.field_type(e)
@@ -57,7 +57,7 @@ class Ranges:
         self._known: dict[int, tuple[Expression, Range]] = {}
 
     def of(self, e: Expression) -> Range:
-        """The range of a data expression; raises TooWide."""
+        """Returns the range of a data expression; raises TooWide."""
         known = self._known.get(id(e))
         if known and known[0] is e:
             return known[1]
@@ -68,7 +68,7 @@ class Ranges:
         return result
 
     def fits(self, e: Expression, outer: Range) -> bool:
-        """Whether every value of e is inside a range."""
+        """Returns whether every value of e is inside a range."""
         try:
             r = self.of(e)
         except TooWide:

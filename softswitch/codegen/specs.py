@@ -8,7 +8,7 @@ from softswitch.program.model import ActionCall, ConstEntry, Match, Program, Tab
 
 
 def words(value: int, width: int) -> list[str]:
-    """An argument as 64-bit words, low word first."""
+    """Returns an argument as 64-bit words, low word first."""
     return [f"UINT64_C({hex(value >> (64 * i) & (2**64 - 1))})" for i in range((width + 63) // 64)]
 
 
@@ -22,7 +22,7 @@ class Specs:
         self.program = program
 
     def defaults(self) -> str:
-        """Arguments of default actions; generated tables use them too."""
+        """Returns the arguments of default actions; generated tables use them too."""
         lines = []
         for i, table in enumerate(self.program.tables):
             lines.append(f"static const uint64_t default_args_{i}[] = {self._arguments(table.default)};")
@@ -130,12 +130,12 @@ class Specs:
 
 
 def place(where: Place) -> str:
-    """A struct sw_place."""
+    """Returns a struct sw_place."""
     return f"{{{where.block}, {where.offset}, {where.stride}}}"
 
 
 def array(c_type: str, name: str, rows: list[str]) -> list[str]:
-    """A constant array; a null pointer if it is empty, since C has no empty arrays."""
+    """Returns a constant array; a null pointer if it is empty, since C has no empty arrays."""
     if not rows:
         return [f"#define {name} ((const {c_type} *)NULL)"]
     return [f"static const {c_type} {name}[] = {{", *rows, "};"]

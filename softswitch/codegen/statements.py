@@ -64,7 +64,7 @@ class Statements:
         self.asserts: dict[str, int] = {}  # what the line about each says, and its number
 
     def emit(self, operation: Operation, source: Source | None) -> list[str]:
-        """The lines of one statement. Jumps and parser operations are their callers' business."""
+        """Returns the lines of one statement. Jumps and parser operations are their callers' business."""
         return self.e.spend(self._emit(operation, source))
 
     def _emit(self, operation: Operation, source: Source | None) -> list[str]:
@@ -214,7 +214,7 @@ class Statements:
         return lines
 
     def _siblings(self, header: HeaderExpression) -> list[HeaderExpression]:
-        """The other members of the union that a header is a member of."""
+        """Returns the other members of the union that a header is a member of."""
         match header:
             case HeaderRef(index):
                 union = self.program.headers[index].union
@@ -230,7 +230,7 @@ class Statements:
                 return []
 
     def _packet_bytes(self, header: HeaderExpression) -> str:
-        """The bytes that a header takes in the packet."""
+        """Returns the bytes that a header takes in the packet."""
         header_type = header_type_of(self.program, header)
         fixed = self.program.header_types[header_type].fixed_bits // 8
         varbit = self.program.header_types[header_type].varbit

@@ -33,7 +33,7 @@ class Tracing:
         return [f"TRACE({kind}, (uint32_t)({a}), (uint32_t)({b}), {data}, {length});"] if self.enabled else []
 
     def lines(self, *lines: str) -> list[str]:
-        """These lines."""
+        """Returns these lines."""
         return list(lines) if self.enabled else []
 
     def arguments(self, action: int, widths: Sequence[int]) -> list[str]:
@@ -45,7 +45,7 @@ class Tracing:
         return self.step("CONDITION", 65536 * _PIPELINES[pipeline] + node, f"taken_{node}")
 
     def pipelines(self) -> str:
-        """The functions that the runtime calls for ingress, egress and an ingress clone."""
+        """Returns the functions that the runtime calls for ingress, egress and an ingress clone."""
         return """static void parse(struct sw_instance *s, struct sw_packet *p) {
     struct phv *h = p->phv;
     struct locals locals;

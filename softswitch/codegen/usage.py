@@ -47,7 +47,7 @@ def analyse(program: Program) -> Usage:
 
 
 def control_parts(program: Program, control: Control) -> Iterator[Any]:
-    """Everything that a control's nodes can evaluate."""
+    """Yields everything that a control's nodes can evaluate."""
     for node in control.nodes:
         match node:
             case ConditionNode():
@@ -65,7 +65,7 @@ def control_parts(program: Program, control: Control) -> Iterator[Any]:
 
 
 def references(program: Program, item: Any) -> Iterator[FieldRef | HeaderRef]:
-    """Every field and header that a part of the model refers to, through calculations too."""
+    """Yields every field and header that a part of the model refers to, through calculations too."""
     stack = [item]
     while stack:
         top = stack.pop()

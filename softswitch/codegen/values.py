@@ -33,12 +33,12 @@ class Limbs:
 
 
 def signed_bits(r: Range) -> int:
-    """Bits of the smallest two's complement that holds every value of a range."""
+    """Returns the bits of the smallest two's complement that holds every value of a range."""
     return max((r[0] + 1).bit_length() if r[0] < 0 else r[0].bit_length(), r[1].bit_length()) + 1
 
 
 def kind_for(r: Range, limbs: Limbs) -> str:
-    """The smallest kind that holds a range exactly."""
+    """Returns the smallest kind that holds a range exactly."""
     if r[0] >= 0 and r[1] < 1 << 64:
         return "u64"
     bits = signed_bits(r)
@@ -51,7 +51,7 @@ def kind_for(r: Range, limbs: Limbs) -> str:
 
 
 def modular_kind(width: int, limbs: Limbs) -> str:
-    """The kind in which arithmetic modulo 2^width is done."""
+    """Returns the kind in which arithmetic modulo 2^width is done."""
     if width <= 64:
         return "u64"
     if width <= 128:
@@ -64,7 +64,7 @@ C_TYPES = {"u64": "uint64_t", "i64": "int64_t", "u128": "sw_u128", "i128": "sw_i
 
 
 def constant(value: int, kind: str, limbs: Limbs) -> str:
-    """A C constant of a kind; `value` is taken modulo the kind's size."""
+    """Returns a C constant of a kind; `value` is taken modulo the kind's size."""
     if kind == "u64":
         return f"UINT64_C({hex(value & (2**64 - 1)) if abs(value) > 9 else value & (2**64 - 1)})"
     if kind == "i64":
@@ -77,13 +77,13 @@ def constant(value: int, kind: str, limbs: Limbs) -> str:
 
 
 def wide_constant(value: int, count: int) -> str:
-    """A wide constant, once the number of limbs is known."""
+    """Returns a wide constant, once the number of limbs is known."""
     words = [f"UINT64_C({hex(value >> (64 * i) & (2**64 - 1))})" for i in range(count)]
     return f"((sw_wide){{{{{', '.join(words)}}}}})"
 
 
 def convert(value: Value, kind: str, limbs: Limbs) -> str:
-    """The value as another kind: exactly where it fits, else modulo the kind's size."""
+    """Returns the value as another kind: exactly where it fits, else modulo the kind's size."""
     if value.kind == kind:
         return value.text
     if kind == "wide":

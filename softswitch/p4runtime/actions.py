@@ -34,12 +34,12 @@ class Call(NamedTuple):
         message.action.CopyFrom(unpack(self.action, self.args))
 
     def fits(self, query: p4r.TableAction) -> bool:
-        """Whether a read with this action as a filter selects the entry."""
+        """Returns whether a read with this action as a filter selects the entry."""
         return self.action.id == query.action.action_id
 
 
 def pack(where: str, actions: Mapping[int, Action], message: p4r.Action) -> Call:
-    """The action call of a message. Raises RpcError INVALID_ARGUMENT for a foreign action or bad parameters."""
+    """Returns the action call of a message. Raises RpcError INVALID_ARGUMENT for a foreign action or bad parameters."""
     action = actions.get(message.action_id)
     if action is None:
         raise RpcError(
@@ -62,7 +62,7 @@ def pack(where: str, actions: Mapping[int, Action], message: p4r.Action) -> Call
 
 
 def unpack(action: Action, args: Sequence[int]) -> p4r.Action:
-    """The canonical message of a call."""
+    """Returns the canonical message of a call."""
     message = p4r.Action(action_id=action.id)
     at = 0
     for param in action.params:
@@ -74,12 +74,12 @@ def unpack(action: Action, args: Sequence[int]) -> p4r.Action:
 
 
 def to_words(value: int, words: int) -> list[int]:
-    """A number in 64-bit words, low word first."""
+    """Returns a number in 64-bit words, low word first."""
     return [value >> (WORD * i) & WORD_MASK for i in range(words)]
 
 
 def from_words(words: Sequence[int]) -> int:
-    """The number in 64-bit words, low word first."""
+    """Returns the number in 64-bit words, low word first."""
     value = 0
     for i, word in enumerate(words):
         value |= word << (WORD * i)

@@ -86,7 +86,7 @@ class Session:
             self._queue.put(None)
 
     def outgoing(self) -> Iterator[p4r.StreamMessageResponse]:
-        """The messages to send, until the session is closed."""
+        """Yields the messages to send, until the session is closed."""
         while (item := self._queue.get()) is not None:
             message, size = item
             with self._lock:
@@ -94,7 +94,7 @@ class Session:
             yield message
 
     def _queued(self, message: p4r.StreamMessageResponse) -> bool:
-        """Whether there is room for a message, which then waits to be sent, or the stream has ended anyway."""
+        """Returns whether there is room for a message, which then waits to be sent, or the stream has ended anyway."""
         size = message.ByteSize()
         with self._lock:
             if self.closed:
@@ -106,7 +106,7 @@ class Session:
         return True
 
     def _close(self, error: RpcError | None) -> bool:
-        """Whether it was open."""
+        """Returns whether it was open."""
         with self._lock:
             if self.closed:
                 return False
@@ -179,7 +179,8 @@ class Arbitration:
             raise RpcError(NOT_FOUND, f"this switch is device {self._device_id}, not {device_id}")
 
     def check_primary(self, role_name: str, election_id: p4r.Uint128) -> Scope | None:
-        """What the role may do; None: everything. Raises RpcError unless the request comes from the role's primary."""
+        """Returns what the role may do; None: everything. Raises RpcError unless the request comes from the role's
+        primary."""
         role = self._roles.get(role_name)
         if role is None:
             raise RpcError(NOT_FOUND, f"no controller has taken the role {role_name[:MAX_ROLE_NAME]!r}")
@@ -189,22 +190,22 @@ class Arbitration:
         return role.scope
 
     def scope(self, role_name: str) -> Scope | None:
-        """What a role sees; None: everything."""
+        """Returns what a role sees; None: everything."""
         role = self._roles.get(role_name)
         return None if role is None else role.scope
 
     def is_primary(self, session: Session) -> bool:
-        """Whether a session may send packets."""
+        """Returns whether a session may send packets."""
         return session.role is not None and self._roles[session.role].primary is session
 
     def primaries(self) -> list[tuple[Session, Scope | None]]:
-        """The primary of each role that has one: who gets packets and digests."""
+        """Returns the primary of each role that has one: who gets packets and digests."""
         return [(role.primary, role.scope) for role in list(self._roles.values()) if role.primary is not None]
 
     def _check(
         self, session: Session, message: p4r.MasterArbitrationUpdate, name: str, election_id: int | None
     ) -> Scope | None:
-        """What the role is to do."""
+        """Returns what the role is to do."""
         if session.role is None:
             self.check_device(message.device_id)
             if sum(len(role.sessions) for role in self._roles.values()) >= MAX_SESSIONS:

@@ -29,11 +29,11 @@ class Arrays:
         self._native = native
 
     def counters(self, array: Array, first: int, n: int) -> list[Counter]:
-        """Cells of a counter."""
+        """Returns the cells of a counter."""
         return self._native.counters(array.index, first, n)
 
     def registers(self, array: Register, first: int, n: int) -> list[int]:
-        """Cells of a register, as unsigned numbers."""
+        """Returns the cells of a register, as unsigned numbers."""
         return self._native.registers(array.index, array.width, first, n)
 
     def set_registers(self, array: Register, first: int, values: Sequence[int]) -> None:
@@ -53,7 +53,7 @@ class Arrays:
         return functools.partial(self._native.set_counters, array.index, first, old)
 
     def read_counters(self, query: p4r.CounterEntry) -> Iterator[Part]:
-        """The cells that a CounterEntry query selects, array by array."""
+        """Yields the cells that a CounterEntry query selects, array by array."""
         for array in _selected(self._schema.counters, query.counter_id, self._schema.counter):
             first, n = _cells("counter", array, query)
             yield Part(n, _counter_entities(array, first, self._native.counter_cells(array.index, first, n)))
@@ -68,7 +68,7 @@ class Arrays:
         return functools.partial(self._native.set_registers, array.index, array.width, first, old)
 
     def read_registers(self, query: p4r.RegisterEntry) -> Iterator[Part]:
-        """The cells that a RegisterEntry query selects, array by array."""
+        """Yields the cells that a RegisterEntry query selects, array by array."""
         for array in _selected(self._schema.registers, query.register_id, self._schema.register):
             first, n = _cells("register", array, query)
             values = self._native.register_cells(array.index, array.width, first, n)
@@ -93,7 +93,8 @@ class Arrays:
         return functools.partial(write, old)
 
     def read_meters(self, query: p4r.MeterEntry) -> Iterator[Part]:
-        """The cells that a MeterEntry query selects, array by array; `config` is unset where it is the default."""
+        """Yields the cells that a MeterEntry query selects, array by array; `config` is unset where it is the
+        default."""
         if query.HasField("counter_data"):
             raise RpcError(UNIMPLEMENTED, "colour counters of meters are not implemented")
         for array in _selected(self._schema.meters, query.meter_id, self._schema.meter):
@@ -103,8 +104,8 @@ class Arrays:
 
 
 def meter_config(what: str, config: p4r.MeterConfig, single_rate: bool) -> MeterConfig:
-    """A two-rate three-colour configuration; of a single-rate two-colour meter both rates are the same. Raises RpcError
-    INVALID_ARGUMENT."""
+    """Returns a two-rate three-colour configuration; of a single-rate two-colour meter both rates are the same. Raises
+    RpcError INVALID_ARGUMENT."""
     rates = (config.cir, config.cburst, config.pir, config.pburst)
     if min(rates) < 0 or config.eburst:
         raise RpcError(INVALID_ARGUMENT, f"{what}: rates and bursts must not be negative, and eburst not be set")
@@ -126,7 +127,7 @@ def _selected(arrays: Mapping[int, A], array_id: int, find: Callable[[int], A]) 
 
 
 def _cells(kind: str, array: Array, message: p4r.CounterEntry | p4r.RegisterEntry | p4r.MeterEntry) -> tuple[int, int]:
-    """First cell and number of cells that a message means."""
+    """Returns the first cell and number of cells that a message means."""
     if not message.HasField("index"):
         return 0, array.size
     index = message.index.index

@@ -98,8 +98,8 @@ class Reading:
         return BatchError(self._outcomes) if failed else None
 
     def take(self) -> list[Part]:
-        """What comes next, all as of now: whole tables and arrays, until LOOK entries have been looked at. Callers
-        ensure that no client writes meanwhile."""
+        """Returns what comes next, all as of now: whole tables and arrays, until LOOK entries have been looked at.
+        Callers ensure that no client writes meanwhile."""
         taken, looked_at = [], 0
         for part in self._parts:
             taken.append(part)
@@ -111,7 +111,7 @@ class Reading:
         return taken
 
     def responses(self, parts: Iterable[Part]) -> Iterator[p4r.ReadResponse]:
-        """The entities of parts, in messages that a client takes."""
+        """Yields the entities of parts, in messages that a client takes."""
         response, size = p4r.ReadResponse(), 0
         for part in parts:
             for entity in part.entities:

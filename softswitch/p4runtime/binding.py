@@ -39,7 +39,7 @@ N = TypeVar("N", bound=_Named)
 
 
 def bind(info: p4i.P4Info, program: model.Program) -> schema.Schema:
-    """The schema of a program. Raises RpcError INVALID_ARGUMENT if p4info and program do not belong together.
+    """Returns the schema of a program. Raises RpcError INVALID_ARGUMENT if p4info and program do not belong together.
 
     What p4c describes in the p4info and then optimises away stays without effect: it is in the schema's `missing`.
     """
@@ -238,14 +238,15 @@ def _value_set(
 
 
 def _width(described: p4i.MatchField | p4i.Action.Param, width: int) -> int:
-    """Bits that a client may use, of the `width` in the program. A p4info has none if the type is `error`."""
+    """Returns the bits that a client may use, of the `width` in the program. A p4info has none if the type is
+    `error`."""
     if described.bitwidth < 0:
         raise RpcError(INVALID_ARGUMENT, f"{described.name} has {described.bitwidth} bits in the p4info")
     return min(described.bitwidth or width, width)
 
 
 def _match_field(types: Translations, described: p4i.MatchField, width: int, what: str) -> schema.KeyField:
-    """A field of a table's key or of a value set, of `width` bits in the program."""
+    """Returns a field of a table's key or of a value set, of `width` bits in the program."""
     match = _MATCHES[described.match_type]
     strings = types.strings(described.type_name.name, width, what)
     if strings is not None and match not in (schema.Match.EXACT, schema.Match.OPTIONAL):
@@ -296,7 +297,8 @@ def _action(
 
 
 def _initial(program: model.Program, table: model.Table, const: bool) -> tuple[schema.InitialEntry, ...]:
-    """The entries of the source, in its order. BMv2's priorities are turned round: in P4Runtime the higher wins."""
+    """Returns the entries of the source, in its order. BMv2's priorities are turned round: in P4Runtime the higher
+    wins."""
     masked = table.kind not in _KINDS
     last = max((entry.priority for entry in table.const_entries), default=0)
     entries = []
@@ -347,7 +349,8 @@ def _arrays(
 
 
 def _single_rate(described: p4i.Meter | p4i.DirectMeter) -> bool:
-    """Whether a meter has one rate and two colours. Raises RpcError UNIMPLEMENTED for one rate and three colours."""
+    """Returns whether a meter has one rate and two colours. Raises RpcError UNIMPLEMENTED for one rate and three
+    colours."""
     kind = described.spec.type
     if kind == p4i.MeterSpec.SINGLE_RATE_THREE_COLOR:
         name = described.preamble.name

@@ -11,12 +11,12 @@ SHOWN_BYTES = 64  # of a value that an error quotes
 
 
 def encode(value: int) -> bytes:
-    """The canonical string of an unsigned number: no leading zero bytes, b"\\0" for 0."""
+    """Returns the canonical string of an unsigned number: no leading zero bytes, b"\\0" for 0."""
     return value.to_bytes((value.bit_length() + 7) // 8 or 1, "big")
 
 
 def decode(data: bytes, width: int, what: str, code: int = INVALID_ARGUMENT) -> int:
-    """The unsigned number in `data`. Raises RpcError `code` if it is empty or exceeds `width` bits.
+    """Returns the unsigned number in `data`. Raises RpcError `code` if it is empty or exceeds `width` bits.
 
     The specification requires OUT_OF_RANGE in general, and for INVALID_ARGUMENT in matches and action parameters.
     """
@@ -29,13 +29,13 @@ def decode(data: bytes, width: int, what: str, code: int = INVALID_ARGUMENT) -> 
 
 
 def encode_signed(value: int) -> bytes:
-    """The canonical string of a signed number: the shortest two's complement."""
+    """Returns the canonical string of a signed number: the shortest two's complement."""
     bits = (value if value >= 0 else ~value).bit_length() + 1
     return value.to_bytes((bits + 7) // 8, "big", signed=True)
 
 
 def decode_signed(data: bytes, width: int, what: str) -> int:
-    """The signed number in `data`. Raises RpcError OUT_OF_RANGE if it is empty or exceeds `width` bits."""
+    """Returns the signed number in `data`. Raises RpcError OUT_OF_RANGE if it is empty or exceeds `width` bits."""
     if not data:
         raise RpcError(OUT_OF_RANGE, f"{what}: the value is an empty byte string")
     value = int.from_bytes(data, "big", signed=True)

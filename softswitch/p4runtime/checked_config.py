@@ -40,7 +40,7 @@ class Verified:
     shared_object: Path
 
     def state(self, native: NativeSwitch) -> Forwarding:
-        """The state of a switch that has just loaded it."""
+        """Returns the state of a switch that has just loaded it."""
         return Forwarding(self.schema, native)
 
 
@@ -60,7 +60,7 @@ def verify(config: p4r.ForwardingPipelineConfig, *, inplace: bool = False, trace
 
 
 def of_json(text: str, *, traced: bool = False) -> Verified:
-    """The configuration of a program without a p4info: one is made of its JSON. Raises as `build_program`."""
+    """Returns the configuration of a program without a p4info: one is made of its JSON. Raises as `build_program`."""
     from softswitch.thrift import p4info
 
     info = p4info.describe(_loaded(text))
@@ -69,7 +69,7 @@ def of_json(text: str, *, traced: bool = False) -> Verified:
 
 
 def device_data(config: bytes) -> bytes:
-    """The JSON of a p4_device_config.
+    """Returns the JSON of a p4_device_config.
 
     P4DeviceConfig has it in field 2, or in 3 where it has `reassign` as its first. JSON is never taken for that
     message: it would have to begin a field with the byte 0x12 or 0x1a, and has no such control characters.

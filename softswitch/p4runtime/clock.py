@@ -73,11 +73,11 @@ class Clock:
         return self._native.now_ns
 
     def departed(self) -> list[Departed]:
-        """The frames that left ports without interface since the last call, in order."""
+        """Returns the frames that left ports without interface since the last call, in order."""
         return self._native.departed()
 
     def _next_ns(self) -> int:
-        """The time of the next notification of controllers, beside the data plane's."""
+        """Returns the time of the next notification of controllers, beside the data plane's."""
         running = self._pipeline.running
         if running is None:
             return NEVER

@@ -14,7 +14,7 @@ from softswitch.values import MAX_PORT
 
 
 def handler(clock: Clock) -> Any:
-    """What a gRPC server needs to serve a clock."""
+    """Returns what a gRPC server needs to serve a clock."""
     servicer = _Servicer(clock)
     methods = {}
     for method in SERVICE.methods:

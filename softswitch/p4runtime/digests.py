@@ -41,7 +41,7 @@ class _Learning:
         self.cache.difference_update(digests)
 
     def due_ns(self) -> int:
-        """When the buffer is to be sent at the latest."""
+        """Returns when the buffer is to be sent at the latest."""
         return self.since_ns + self.config.max_timeout_ns if self.buffer else NEVER
 
     def expire(self, now_ns: int) -> None:
@@ -96,7 +96,7 @@ class Digests:
         return functools.partial(self._restore, digest.id, old)
 
     def read(self, query: p4r.DigestEntry) -> Iterator[Part]:
-        """The enabled digests that a query selects: one, or all (id 0)."""
+        """Yields the enabled digests that a query selects: one, or all (id 0)."""
         wanted = self._schema.digest(query.digest_id).id if query.digest_id else 0
         with self._lock:
             active = [(number, learning.config) for number, learning in self._active.items()]
@@ -123,7 +123,7 @@ class Digests:
             return []
 
     def due(self, now_ns: int) -> list[p4r.DigestList]:
-        """What is to be sent because its time has come."""
+        """Returns what is to be sent because its time has come."""
         messages = []
         with self._lock:
             for learning in self._active.values():
@@ -156,7 +156,7 @@ class Digests:
 
 
 def _split(digest: Digest, packed: bytes) -> list[int]:
-    """The fields of a packed digest: each big endian in whole bytes."""
+    """Returns the fields of a packed digest: each big endian in whole bytes."""
     values, at = [], 0
     for width in digest.widths:
         size = (width + 7) // 8

@@ -42,7 +42,7 @@ class DirectResources:
         return functools.partial(self._tables.set_counter, table, entry, old)
 
     def read_counters(self, query: p4r.DirectCounterEntry) -> Iterator[Part]:
-        """The direct counters that a query selects: of all tables, of one, or of one entry."""
+        """Yields the direct counters that a query selects: of all tables, of one, or of one entry."""
         if query.table_entry.table_id:
             self._check("counter", query.table_entry)
         for table, entries, looked_at in self._tables.select(query.table_entry):
@@ -62,7 +62,7 @@ class DirectResources:
         return functools.partial(self._tables.set_meter, table, entry, old)
 
     def read_meters(self, query: p4r.DirectMeterEntry) -> Iterator[Part]:
-        """The direct meters that a query selects; `config` is unset where it is the default."""
+        """Yields the direct meters that a query selects; `config` is unset where it is the default."""
         if query.HasField("counter_data"):
             raise RpcError(UNIMPLEMENTED, "colour counters of meters are not implemented")
         if query.table_entry.table_id:

@@ -76,19 +76,19 @@ class Forwarding:
             raise from_native(error) from error
 
     def parts(self, query: p4r.Entity) -> Iterator[Part]:
-        """What a query selects, each part as of the moment at which it is taken. Raises RpcError, at the latest while
-        it is consumed."""
+        """Yields what a query selects, each part as of the moment at which it is taken. Raises RpcError, at the latest
+        while it is consumed."""
         try:
             yield from self._read(query)
         except NativeError as error:
             raise from_native(error) from error
 
     def read(self, query: p4r.Entity) -> Iterator[p4r.Entity]:
-        """The entities that a query selects, if no client writes meanwhile. Raises as `parts`."""
+        """Yields the entities that a query selects, if no client writes meanwhile. Raises as `parts`."""
         return entities(self.parts(query))
 
     def messages(self, event: Event) -> Iterator[p4r.StreamMessageResponse]:
-        """What controllers get because of an event of the data plane."""
+        """Yields what controllers get because of an event of the data plane."""
         if event.kind == EVENT_PACKET_IN:
             packet = packetio.unpack_in(self.schema.packet_in, event.data)
             if packet is None:
@@ -100,7 +100,7 @@ class Forwarding:
                 yield p4r.StreamMessageResponse(digest=digest)
 
     def snapshot(self) -> Iterator[p4r.Update]:
-        """The updates that turn a fresh pipeline into this one: entries, defaults, arrays and replication."""
+        """Yields the updates that turn a fresh pipeline into this one: entries, defaults, arrays and replication."""
         yield from self.profiles.snapshot()
         yield from self.tables.snapshot()
         for entity in (

@@ -36,12 +36,12 @@ def check_write(table: Table, message: p4r.TableEntry) -> None:
 
 
 def counter_of(message: p4r.TableEntry) -> Counter:
-    """The direct counter that a message gives."""
+    """Returns the direct counter that a message gives."""
     return Counter(message.counter_data.packet_count, message.counter_data.byte_count)
 
 
 def meter_of(table: Table, message: p4r.TableEntry) -> MeterConfig | None:
-    """The direct meter that a message gives; None: none. Raises RpcError INVALID_ARGUMENT."""
+    """Returns the direct meter that a message gives; None: none. Raises RpcError INVALID_ARGUMENT."""
     if not message.HasField("meter_config"):
         return None
     return meter_config(table.label, message.meter_config, table.single_rate)

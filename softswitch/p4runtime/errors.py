@@ -74,7 +74,7 @@ class BatchError(Exception):
 
 
 def from_native(error: NativeError) -> RpcError:
-    """What a refusal of the C runtime means to a P4Runtime client."""
+    """Returns what a refusal of the C runtime means to a P4Runtime client."""
     return RpcError(_BY_ERRNO.get(error.code, INTERNAL), str(error))
 
 

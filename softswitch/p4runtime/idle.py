@@ -39,7 +39,7 @@ class IdleTimers:
         self._push(table, entry, self._native.now_ns)
 
     def due(self, now_ns: int) -> list[tuple[Table, Timed]]:
-        """The entries that have become idle; their time starts anew."""
+        """Returns the entries that have become idle; their time starts anew."""
         idle = []
         while self._heap and self._heap[0][0] <= now_ns:
             _, number, since_ns, table, entry = heapq.heappop(self._heap)
@@ -54,7 +54,7 @@ class IdleTimers:
         return idle
 
     def quiet_ns(self, table: Table, entry: Timed) -> int:
-        """How long ago a packet hit the entry, or the entry came."""
+        """Returns how long ago a packet hit the entry, or the entry came."""
         return 1000 * self._native.table_idle_us(table.index, entry.handle)
 
     def _push(self, table: Table, entry: Timed, since_ns: int) -> None:

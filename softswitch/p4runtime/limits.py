@@ -63,7 +63,7 @@ class Limits(grpc.ServerInterceptor):  # type: ignore[misc]  # grpc has no types
         self._patience.stop()
 
     def intercept_service(self, continuation: Callable[[Any], Any], details: Any) -> Any:
-        """The handler of a method, within limits; None for a method that there isn't."""
+        """Returns the handler of a method, within limits; None for a method that there isn't."""
         wrapper = self._wrappers.get(details.method)
         if wrapper is None:
             handler = continuation(details)
@@ -137,11 +137,11 @@ class Limits(grpc.ServerInterceptor):  # type: ignore[misc]  # grpc has no types
         return behave
 
     def _most(self, method: str) -> int:
-        """Bytes of a method's largest request."""
+        """Returns the bytes of a method's largest request."""
         return self._message_bytes if method.rpartition("/")[2] in _LARGE else SMALL_BYTES
 
     def _received(self, requests: Iterator[bytes], context: grpc.ServicerContext) -> bytes:
-        """A call's one request, as it comes from the wire."""
+        """Returns a call's one request, as it comes from the wire."""
         self._patience.begin(context)
         try:
             data = next(requests, None)
@@ -245,7 +245,7 @@ class _Refusals:
 
 
 def _parsed(handler: Any, data: bytes, most: int) -> Any:
-    """A request or a stream's message. Raises RpcError."""
+    """Returns a request or a stream's message. Raises RpcError."""
     if len(data) > most:
         raise RpcError(RESOURCE_EXHAUSTED, f"a message of {len(data)} bytes is larger than {most}")
     _check_memory()

@@ -26,8 +26,8 @@ class Key(NamedTuple):
 
 
 def pack(table: Table, matches: Iterable[p4r.FieldMatch], priority: int, *, known: bool = False) -> Key:
-    """The key of an entry. Raises RpcError INVALID_ARGUMENT where the specification forbids it, NOT_FOUND where the
-    entry has to be `known` and can't be, since no entry has such a string."""
+    """Returns the key of an entry. Raises RpcError INVALID_ARGUMENT where the specification forbids it, NOT_FOUND where
+    the entry has to be `known` and can't be, since no entry has such a string."""
     keys, masks, prefix = pack_fields(table, matches, known=known)
     if table.prioritised and priority <= 0:
         raise _bad(table, f"priority must be above 0 (ternary, range or optional key), not {priority}")
@@ -40,7 +40,7 @@ def pack(table: Table, matches: Iterable[p4r.FieldMatch], priority: int, *, know
 def pack_fields(
     owner: Table | ValueSet, matches: Iterable[p4r.FieldMatch], *, known: bool = False
 ) -> tuple[bytes, bytes, int]:
-    """Key, mask and prefix of what matches. Raises RpcError as `pack` does."""
+    """Returns the key, mask and prefix of what matches. Raises RpcError as `pack` does."""
     given: dict[int, p4r.FieldMatch] = {}
     for match in matches:
         if match.field_id in given:
@@ -60,7 +60,7 @@ def pack_fields(
 
 
 def unpack(owner: Table | ValueSet, key: Key) -> list[p4r.FieldMatch]:
-    """The canonical FieldMatch messages of a key: don't-care fields are left out."""
+    """Returns the canonical FieldMatch messages of a key: don't-care fields are left out."""
     matches = []
     offset = 0
     for field in owner.fields:
@@ -80,12 +80,12 @@ def unpack(owner: Table | ValueSet, key: Key) -> list[p4r.FieldMatch]:
 
 
 def prefix_mask(width: int, length: int) -> int:
-    """The mask of a prefix of `length` bits in a field of `width` bits."""
+    """Returns the mask of a prefix of `length` bits in a field of `width` bits."""
     return ((1 << length) - 1) << (width - length)
 
 
 def _unpack_one(owner: Table | ValueSet, field: KeyField, match: p4r.FieldMatch | None, known: bool) -> tuple[int, int]:
-    """Value and mask (range: bounds) of one field; of an absent one, what matches anything."""
+    """Returns the value and mask (range: bounds) of one field; of an absent one, what matches anything."""
     full = (1 << field.width) - 1
     what = f"{owner.label}, key {field.name}"
     if match is None:

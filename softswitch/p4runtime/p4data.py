@@ -48,13 +48,13 @@ class Scalar:
             data.enum_value = self._octets(value)
 
     def encode(self, value: int) -> p4d.P4Data:
-        """The P4Data of the cell's unsigned content."""
+        """Returns the P4Data of the cell's unsigned content."""
         data = p4d.P4Data()
         self.fill(data, value)
         return data
 
     def decode(self, data: p4d.P4Data, what: str) -> int:
-        """The cell's unsigned content. Raises RpcError."""
+        """Returns the cell's unsigned content. Raises RpcError."""
         form = data.WhichOneof("data")
         if form != self.form:
             raise RpcError(INVALID_ARGUMENT, f"{what}: the value must be a {self.form}, not {form or 'empty'}")
@@ -85,7 +85,7 @@ class Composite:
     leaves: int  # the scalars in it
 
     def encode(self, values: Iterator[int]) -> p4d.P4Data:
-        """The P4Data of the leaves' unsigned contents, in order."""
+        """Returns the P4Data of the leaves' unsigned contents, in order."""
         data = p4d.P4Data()
         parts = [_encode(part, values) for part in self.parts]
         if self.form == "struct":
@@ -102,7 +102,7 @@ Type = Scalar | Composite
 
 
 def encode(kind: Type, values: Sequence[int]) -> p4d.P4Data:
-    """The P4Data of a type from the unsigned contents of its leaves."""
+    """Returns the P4Data of a type from the unsigned contents of its leaves."""
     return _encode(kind, iter(values))
 
 
@@ -119,8 +119,8 @@ class Types:
         self._under_way: list[tuple[str, str]] = []  # those that what is made is a part of
 
     def resolve(self, spec: p4t.P4DataTypeSpec, what: str) -> Type:
-        """The type that a spec of the p4info names. Raises RpcError INVALID_ARGUMENT for one that no register can
-        hold, that is unknown, that contains itself, or that has more than MAX_SIZE members in all."""
+        """Returns the type that a spec of the p4info names. Raises RpcError INVALID_ARGUMENT for one that no register
+        can hold, that is unknown, that contains itself, or that has more than MAX_SIZE members in all."""
         kind = spec.WhichOneof("type_spec")
         if kind == "bitstring":
             return _bits(spec.bitstring, what)

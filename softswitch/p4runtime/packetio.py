@@ -23,13 +23,13 @@ MAX_PACKET_OUT: Final = 9216
 
 
 def header_bytes(fields: Sequence[HeaderField]) -> int:
-    """Bytes that the header takes, rounded up."""
+    """Returns the bytes that the header takes, rounded up."""
     return (sum(field.width for field in fields) + 7) // 8
 
 
 def pack_out(fields: Sequence[HeaderField], message: p4r.PacketOut) -> bytes:
-    """The frame to inject. Raises RpcError INVALID_ARGUMENT if the metadata is not what the p4info declares, or the
-    frame is too long.
+    """Returns the frame to inject. Raises RpcError INVALID_ARGUMENT if the metadata is not what the p4info declares, or
+    the frame is too long.
 
     Fields annotated @padding may be left out.
     """
@@ -57,7 +57,7 @@ def pack_out(fields: Sequence[HeaderField], message: p4r.PacketOut) -> bytes:
 
 
 def unpack_in(fields: Sequence[HeaderField], frame: bytes) -> p4r.PacketIn | None:
-    """The message for a frame that left for the CPU port; None if it is too short for the header."""
+    """Returns the message for a frame that left for the CPU port; None if it is too short for the header."""
     size = header_bytes(fields)
     if len(frame) < size:
         return None

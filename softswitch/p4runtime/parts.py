@@ -20,6 +20,6 @@ class Part(NamedTuple):
 
 
 def entities(parts: Iterable[Part]) -> Iterator[p4r.Entity]:
-    """Those of all parts, where nothing changes meanwhile."""
+    """Yields those of all parts, where nothing changes meanwhile."""
     for part in parts:
         yield from part.entities

@@ -96,7 +96,7 @@ class Profiles:
         return functools.partial(self._add_member, state, member)
 
     def read_members(self, query: p4r.ActionProfileMember) -> Iterator[Part]:
-        """The members that a query selects: of all profiles, of one, or one."""
+        """Yields the members that a query selects: of all profiles, of one, or one."""
         for state in self._select(query.action_profile_id, query.member_id):
             found = [_member(state, query.member_id)] if query.member_id else state.members.values()
             members = [(member.id, member.call) for member in found]
@@ -151,7 +151,7 @@ class Profiles:
         return functools.partial(self._add_group, state, group, old)
 
     def read_groups(self, query: p4r.ActionProfileGroup) -> Iterator[Part]:
-        """The groups that a query selects: of all profiles, of one, or one."""
+        """Yields the groups that a query selects: of all profiles, of one, or one."""
         for state in self._select(query.action_profile_id, query.group_id):
             found = [_group(state, query.group_id)] if query.group_id else state.groups.values()
             groups = [(group.id, group.max_size, group.weights) for group in found]
@@ -208,7 +208,7 @@ class Profiles:
     # ---- what table entries refer to ----
 
     def refer(self, table: Table, message: p4r.TableAction) -> Reference:
-        """What an entry's action refers to. Raises RpcError where the specification forbids it."""
+        """Returns what an entry's action refers to. Raises RpcError where the specification forbids it."""
         return Reference.parse(self._states[table.profile].profile, message)
 
     def acquire(self, reference: Reference) -> None:
@@ -246,7 +246,7 @@ class Profiles:
             state.size -= reference.size
 
     def snapshot(self) -> Iterator[p4r.Update]:
-        """The updates that turn fresh profiles into these, one-shots apart: those come with their entries."""
+        """Yields the updates that turn fresh profiles into these, one-shots apart: those come with their entries."""
         for entity in (
             *entities(self.read_members(p4r.ActionProfileMember())),
             *entities(self.read_groups(p4r.ActionProfileGroup())),
@@ -323,7 +323,7 @@ def _check_room(state: ProfileState, more: int) -> None:
 
 
 def _weights(state: ProfileState, message: p4r.ActionProfileGroup, before: int) -> dict[int, int]:
-    """A group's weights by member id, in the message's order. `before`: the size that the group has now."""
+    """Returns a group's weights by member id, in the message's order. `before`: the size that the group has now."""
     profile = state.profile
     weights: dict[int, int] = {}
     for item in message.members:

@@ -58,13 +58,13 @@ class Reference:
             setattr(message, self.kind, self.number)
 
     def fits(self, query: p4r.TableAction) -> bool:
-        """Whether a read with this action as a filter selects the entry."""
+        """Returns whether a read with this action as a filter selects the entry."""
         kind = query.WhichOneof("type")
         return kind == self.kind and (kind == SET or getattr(query, self.kind) == self.number)
 
     @classmethod
     def parse(cls, profile: Profile, message: p4r.TableAction) -> Reference:
-        """The reference in a message. Raises RpcError where the specification forbids it."""
+        """Returns the reference in a message. Raises RpcError where the specification forbids it."""
         kind = message.WhichOneof("type")
         where = f"action profile {profile.name}"
         if kind == MEMBER:

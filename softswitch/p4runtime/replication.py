@@ -47,7 +47,7 @@ class Replication:
         raise RpcError(INVALID_ARGUMENT, "the packet replication engine entry is empty")
 
     def read(self, query: p4r.PacketReplicationEngineEntry) -> Iterator[Part]:
-        """The entries that a query selects: one, all of a kind (id 0), or all."""
+        """Yields the entries that a query selects: one, all of a kind (id 0), or all."""
         which = query.WhichOneof("type")
         if which in (None, "clone_session_entry"):
             wanted = query.clone_session_entry.session_id

@@ -41,16 +41,17 @@ class Scope:
     pipeline: bool
 
     def covers(self, entity: p4r.Entity) -> bool:
-        """Whether the role may write and read an entity. The replication engine has no id, so it belongs to no role."""
+        """Returns whether the role may write and read an entity. The replication engine has no id, so it belongs to no
+        role."""
         which = entity.WhichOneof("entity")
         return which in _IDS and self._has(_IDS[which](getattr(entity, which)))
 
     def conflicts(self, other: Scope) -> bool:
-        """Whether one has for itself what the other has too."""
+        """Returns whether one has for itself what the other has too."""
         return bool(self.exclusive & (other.exclusive | other.shared) or other.exclusive & self.shared)
 
     def heard(self, message: p4r.StreamMessageResponse) -> p4r.StreamMessageResponse | None:
-        """The part of a message that the role receives; None: nothing."""
+        """Returns the part of a message that the role receives; None: nothing."""
         which = message.WhichOneof("update")
         if which == "packet":
             metadata = {(item.metadata_id, item.value) for item in message.packet.metadata}
@@ -70,7 +71,7 @@ class Scope:
 
 
 def scope_of(config: any_pb2.Any) -> Scope:
-    """A `role.config`. Raises RpcError where it is no P4RoleConfig."""
+    """Returns a `role.config`. Raises RpcError where it is no P4RoleConfig."""
     message = stratum.P4RoleConfig()
     try:
         known = config.Unpack(message)

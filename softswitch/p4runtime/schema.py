@@ -159,7 +159,7 @@ class Profile:
         return self.size or MAX_GROUPS
 
     def measure(self, weights: Iterable[int]) -> int:
-        """The size of a group whose members have these weights."""
+        """Returns the size of a group whose members have these weights."""
         return sum(1 if self.by_members else max(weight, 1) for weight in weights)
 
 
@@ -220,31 +220,31 @@ class Schema:
     packet_out: tuple[HeaderField, ...] = ()
 
     def table(self, table_id: int) -> Table:
-        """The table with this id. Raises RpcError NOT_FOUND."""
+        """Returns the table with this id. Raises RpcError NOT_FOUND."""
         return self._find(self.tables, table_id, "table")
 
     def profile(self, profile_id: int) -> Profile:
-        """The action profile with this id. Raises RpcError NOT_FOUND."""
+        """Returns the action profile with this id. Raises RpcError NOT_FOUND."""
         return self._find(self.profiles, profile_id, "action profile")
 
     def value_set(self, value_set_id: int) -> ValueSet:
-        """The value set with this id. Raises RpcError NOT_FOUND."""
+        """Returns the value set with this id. Raises RpcError NOT_FOUND."""
         return self._find(self.value_sets, value_set_id, "value set")
 
     def counter(self, counter_id: int) -> Array:
-        """The indexed counter with this id. Raises RpcError NOT_FOUND."""
+        """Returns the indexed counter with this id. Raises RpcError NOT_FOUND."""
         return self._find(self.counters, counter_id, "counter")
 
     def register(self, register_id: int) -> Register:
-        """The register with this id. Raises RpcError NOT_FOUND."""
+        """Returns the register with this id. Raises RpcError NOT_FOUND."""
         return self._find(self.registers, register_id, "register")
 
     def meter(self, meter_id: int) -> Array:
-        """The indexed meter with this id. Raises RpcError NOT_FOUND."""
+        """Returns the indexed meter with this id. Raises RpcError NOT_FOUND."""
         return self._find(self.meters, meter_id, "meter")
 
     def digest(self, digest_id: int) -> Digest:
-        """The digest with this id. Raises RpcError NOT_FOUND."""
+        """Returns the digest with this id. Raises RpcError NOT_FOUND."""
         return self._find(self.digests, digest_id, "digest")
 
     def _find(self, things: Mapping[int, T], thing_id: int, kind: str) -> T:

@@ -90,7 +90,7 @@ class Server:
         self.address = address if address.startswith("unix:") else f"{address.rpartition(':')[0]}:{self.port}"
 
     def _listen(self, address: str, tls: Tls | None) -> int:
-        """The port; 0: it can't listen."""
+        """Returns the port; 0: it can't listen."""
         try:
             with private.unshared():  # of a Unix socket: it listens as soon as it is made
                 if tls is None:
@@ -140,7 +140,7 @@ class _Pool(ThreadPoolExecutor):
 
 
 def is_local(address: str) -> bool:
-    """Whether only this machine's users can reach an address, as gRPC writes it."""
+    """Returns whether only this machine's users can reach an address, as gRPC writes it."""
     scheme, _, rest = address.partition(":")
     if scheme in ("unix", "unix-abstract"):
         return True

@@ -168,7 +168,7 @@ class Service(p4r_grpc.P4RuntimeServicer):
 
     @contextmanager
     def locally(self) -> Iterator[Forwarding]:
-        """The state, for a face of this process that isn't P4Runtime's, with the lock held. Raises RpcError."""
+        """Yields the state, for a face of this process that isn't P4Runtime's, with the lock held. Raises RpcError."""
         with self._lock:
             yield self._state()
 
@@ -179,12 +179,12 @@ class Service(p4r_grpc.P4RuntimeServicer):
             self._pipeline.record([update])
 
     def read_locally(self, query: p4r.Entity) -> list[p4r.Entity]:
-        """The entities that a query selects. Raises RpcError."""
+        """Returns the entities that a query selects. Raises RpcError."""
         with self.locally() as state:
             return list(state.read(query))
 
     def program_locally(self) -> str:
-        """The JSON of the program; empty: there is none."""
+        """Returns the JSON of the program; empty: there is none."""
         with self._lock:
             return self._pipeline.json_text
 

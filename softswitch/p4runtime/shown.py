@@ -33,7 +33,7 @@ class Shown(NamedTuple):
 
 
 def entity_of(table: Table, shown: Shown) -> p4r.Entity:
-    """What a Read answers."""
+    """Returns what a Read answers."""
     entity = p4r.Entity()
     message = entity.table_entry
     fill_key(message, table, shown.key)

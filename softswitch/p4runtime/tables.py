@@ -76,7 +76,7 @@ class Numbers:
     versions: dict[int, int] = field(default_factory=dict)
 
     def take(self) -> int:
-        """The next entry's."""
+        """Returns the next entry's."""
         if not self.freed:
             self.used += 1
             return self.used - 1
@@ -186,7 +186,8 @@ class Tables:
         return functools.partial(self._add, state, entry, direct)
 
     def read(self, query: p4r.TableEntry) -> Iterator[Part]:
-        """The entries that a TableEntry query selects, table by table, by the specification's "Wildcard Reads"."""
+        """Yields the entries that a TableEntry query selects, table by table, by the specification's "Wildcard
+        Reads"."""
         filtered = query.match or query.HasField("action") or query.priority
         if not query.table_id and (filtered or query.controller_metadata or query.metadata):
             raise RpcError(INVALID_ARGUMENT, "a read of all tables takes no other filter")
@@ -202,17 +203,17 @@ class Tables:
             yield Part(looked_at, map(functools.partial(entity_of, table), shown))
 
     def select(self, query: p4r.TableEntry) -> Iterator[Selected]:
-        """The entries that a query selects: of all tables where it names none."""
+        """Yields the entries that a query selects: of all tables where it names none."""
         for state in [self._state(query)] if query.table_id else list(self._states.values()):
             yield self._select(state, query)
 
     def find(self, message: p4r.TableEntry) -> tuple[Table, Entry]:
-        """The one entry that a message means. Raises RpcError NOT_FOUND."""
+        """Returns the one entry that a message means. Raises RpcError NOT_FOUND."""
         state = self._state(message)
         return state.table, state.default if message.is_default_action else self._entry(state, message)
 
     def idle(self, now_ns: int) -> p4r.IdleTimeoutNotification | None:
-        """The notifications of the entries that have become idle."""
+        """Returns the notifications of the entries that have become idle."""
         message = p4r.IdleTimeoutNotification(timestamp=self._native.timestamp_ns())
         for table, entry in self.timers.due(now_ns):
             assert isinstance(entry, Entry)
@@ -224,7 +225,7 @@ class Tables:
     # ---- direct resources ----
 
     def counter(self, table: Table, entry: Entry) -> Counter:
-        """An entry's direct counter; zeros without one."""
+        """Returns an entry's direct counter; zeros without one."""
         return self._native.table_counter(table.index, entry.handle) if table.direct_counter else Counter(0, 0)
 
     def set_counter(self, table: Table, entry: Entry, value: Counter) -> None:
@@ -233,7 +234,7 @@ class Tables:
             self._native.set_table_counter(table.index, entry.handle, value)
 
     def meter(self, table: Table, entry: Entry) -> MeterConfig | None:
-        """An entry's direct meter; None without one, or without a configuration."""
+        """Returns an entry's direct meter; None without one, or without a configuration."""
         return self._native.table_meter(table.index, entry.handle) if _metered(table, entry) else None
 
     def set_meter(self, table: Table, entry: Entry, value: MeterConfig | None) -> None:
@@ -251,7 +252,8 @@ class Tables:
         self.set_meter(table, entry, direct.meter)
 
     def snapshot(self) -> Iterator[p4r.Update]:
-        """The updates that turn fresh tables into these. Initial entries, which a fresh table has, are modified."""
+        """Yields the updates that turn fresh tables into these. Initial entries, which a fresh table has, are
+        modified."""
         for state in self._states.values():
             table = state.table
             initial = {Key(i.key, i.mask, i.prefix, i.priority) for i in table.initial}
@@ -348,7 +350,7 @@ class Tables:
         return Selected(state.table, found, 1 if one else len(state.entries))
 
     def _matching(self, state: TableState, query: p4r.TableEntry) -> list[Entry]:
-        """The entries with a query's match: of every priority, where it gives none."""
+        """Returns the entries with a query's match: of every priority, where it gives none."""
         if query.priority or not state.table.prioritised:
             return [self._entry(state, query)]
         wanted = matches.pack(state.table, query.match, 1, known=True)
@@ -425,7 +427,7 @@ class Tables:
         entry.call = call
 
     def _restorer(self, state: TableState, entry: Entry) -> Undo:
-        """What brings an entry back to how it is now."""
+        """Returns what brings an entry back to how it is now."""
         call, direct = entry.call, self._direct(state.table, entry)
         controller_metadata, metadata = entry.controller_metadata, entry.metadata
         idle_timeout_ns = entry.idle_timeout_ns

@@ -33,7 +33,8 @@ class Strings:
         self._free = (1 << width) - 1
 
     def number(self, text: bytes, what: str, *, known: bool = False) -> int:
-        """The number of a string. Raises RpcError: NOT_FOUND if it has to be `known` and isn't, RESOURCE_EXHAUSTED."""
+        """Returns the number of a string. Raises RpcError: NOT_FOUND if it has to be `known` and isn't,
+        RESOURCE_EXHAUSTED."""
         with self._lock:
             if text in self._numbers:
                 return self._numbers[text]
@@ -45,7 +46,7 @@ class Strings:
             return self._keep(text, number)
 
     def text(self, number: int) -> bytes:
-        """The string of a number; its numeral, if no client gave it another."""
+        """Returns the string of a number; its numeral, if no client gave it another."""
         with self._lock:
             text = self._texts.get(number)
             if text is None:
@@ -73,11 +74,11 @@ class Translations:
         self._strings: dict[tuple[str, int], Strings] = {}
 
     def is_string(self, type_name: str) -> bool:
-        """Whether the type is translated to strings."""
+        """Returns whether the type is translated to strings."""
         return type_name in self._types and self._types[type_name].translated_type.HasField("sdn_string")
 
     def strings(self, type_name: str, width: int, what: str) -> Strings | None:
-        """Those of a type of `width` bits; None if it has none. Raises RpcError."""
+        """Returns those of a type of `width` bits; None if it has none. Raises RpcError."""
         if not self.is_string(type_name):
             return None
         if width > MAX_WIDTH:
@@ -89,7 +90,8 @@ class Translations:
 
 
 def _fixed(annotations: Iterable[str], width: int, what: str) -> list[tuple[bytes, int]]:
-    """What a type's annotations fix. Raises RpcError INVALID_ARGUMENT if that isn't one to one within `width` bits."""
+    """Returns what a type's annotations fix. Raises RpcError INVALID_ARGUMENT if that isn't one to one within `width`
+    bits."""
     pairs = [
         (re.sub(r"\\(.)", r"\1", text).encode(), _parsed(number))
         for annotation in annotations
@@ -106,7 +108,7 @@ def _fixed(annotations: Iterable[str], width: int, what: str) -> list[tuple[byte
 
 
 def _parsed(number: str) -> int:
-    """A number of an annotation; one that fits nowhere, where it has more digits than Python reads."""
+    """Returns a number of an annotation; one that fits nowhere, where it has more digits than Python reads."""
     if len(number) > MAX_WIDTH:
         return 1 << MAX_WIDTH
     return int(number, 16 if number[:2] in ("0x", "0X") else 10)

@@ -44,7 +44,7 @@ class ValueSets:
         return functools.partial(self._replace, value_set, old)
 
     def read(self, query: p4r.ValueSetEntry) -> Iterator[Part]:
-        """The value sets that a query selects: one, or all (id 0)."""
+        """Yields the value sets that a query selects: one, or all (id 0)."""
         wanted = [query.value_set_id] if query.value_set_id else list(self._members)
         for value_set in map(self._schema.value_set, wanted):
             keys = list(self._members[value_set.id])

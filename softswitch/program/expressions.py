@@ -182,7 +182,7 @@ _BOOL_OPS |= {"==h", "!=h", "==u", "!=u"}
 
 
 def sort_of(expression: Expression) -> Sort:
-    """The sort of a well-formed expression."""
+    """Returns the sort of a well-formed expression."""
     if isinstance(expression, Ternary):
         return sort_of(expression.on_true)
     if isinstance(expression, BoolConst) or (isinstance(expression, Unary | Binary) and expression.op in _BOOL_OPS):

@@ -50,18 +50,18 @@ class Place:
         return self.value
 
     def has(self, key: str) -> bool:
-        """Whether `key` is there and is not null."""
+        """Returns whether `key` is there and is not null."""
         return self.object().get(key) is not None
 
     def at(self, key: str) -> Place:
-        """The member `key` of an object; it must be there."""
+        """Returns the member `key` of an object; it must be there."""
         members = self.object()
         if key not in members:
             raise self.error(f"{key!r} is missing")
         return Place(members[key], f"{self.path}.{key}" if self.path else key, self.source)
 
     def maybe(self, key: str) -> Place | None:
-        """The member `key`, or None if it is missing or null."""
+        """Returns the member `key`, or None if it is missing or null."""
         return self.at(key) if self.has(key) else None
 
     def most(self, count: int, limit: int, what: str) -> None:
@@ -70,7 +70,7 @@ class Place:
             raise self.unsupported(f"{count:,} {what}, and the switch takes {limit:,} at most")
 
     def items(self, length: int | None = None) -> list[Place]:
-        """The elements of an array, of a given length if one is given."""
+        """Returns the elements of an array, of a given length if one is given."""
         if not isinstance(self.value, list):
             raise self.error(f"expected an array, found {_kind(self.value)}")
         if length is not None and len(self.value) != length:
@@ -78,7 +78,7 @@ class Place:
         return [Place(item, f"{self.path}[{i}]", self.source) for i, item in enumerate(self.value)]
 
     def each(self, key: str, most: int | None = None) -> Iterator[Place]:
-        """The elements of the array under `key`, of which there are `most` at most; none if it is missing."""
+        """Yields the elements of the array under `key`, of which there are `most` at most; none if it is missing."""
         place = self.maybe(key)
         items = place.items() if place else []
         if place and most is not None:
@@ -91,7 +91,7 @@ class Place:
         return self.value
 
     def name(self) -> str:
-        """A string that names something: not empty, printable, of bounded length."""
+        """Returns a string that names something: not empty, printable, of bounded length."""
         text = self.string()
         if not text or len(text) > limits.NAME or not text.isprintable():
             raise self.error(f"expected a name: 1 to {limits.NAME:,} printable characters")
@@ -103,11 +103,11 @@ class Place:
         return self.value
 
     def flag(self) -> bool:
-        """A boolean that p4c may write as 0 or 1."""
+        """Returns a boolean that p4c may write as 0 or 1."""
         return bool(self.integer(0, 1)) if type(self.value) is int else self.boolean()
 
     def integer(self, low: int, high: int) -> int:
-        """An integer in [low, high]."""
+        """Returns an integer in [low, high]."""
         if not isinstance(self.value, int) or isinstance(self.value, bool):
             raise self.error(f"expected an integer, found {_kind(self.value)}")
         if not low <= self.value <= high:
@@ -115,7 +115,7 @@ class Place:
         return self.value
 
     def hexadecimal(self, max_bits: int = 4096) -> int:
-        """A BMv2 hexstr: hexadecimal digits, optionally with 0x and, before that, a minus sign."""
+        """Returns a BMv2 hexstr: hexadecimal digits, optionally with 0x and, before that, a minus sign."""
         text = self.string()
         digits = text.removeprefix("-").removeprefix("0x")
         if not digits or len(digits) > max_bits // 4 + 1 or any(c not in "0123456789abcdefABCDEF" for c in digits):
@@ -125,7 +125,7 @@ class Place:
 
 
 def parse(text: str) -> Place:
-    """The root of a JSON text; it must be an object."""
+    """Returns the root of a JSON text; it must be an object."""
     if len(text) > limits.TEXT:
         raise ProgramError(f"the program has {len(text):,} characters, and the switch takes {limits.TEXT:,} at most")
     try:

@@ -295,7 +295,7 @@ def _learn_list(place: Place, names: Names) -> LearnList:
 
 
 def _by_id(root: Place, key: str) -> dict[int, int]:
-    """The indices of lists by their ids, each of which stands once."""
+    """Returns the indices of lists by their ids, each of which stands once."""
     found: dict[int, int] = {}
     for index, place in enumerate(root.each(key)):
         number = place.at("id").integer(0, 2**16 - 1)
@@ -322,7 +322,8 @@ def _deparser(place: Place, names: Names) -> Deparser:
 
 
 def _errors(root: Place) -> dict[str, int]:
-    """Every error of the program, and those of core.p4: BMv2 gives the ones that are not declared the next numbers."""
+    """Returns every error of the program, and those of core.p4: BMv2 gives the ones that are not declared the next
+    numbers."""
     index = Index("error")
     errors: dict[str, int] = {}
     for place in root.each("errors"):

@@ -251,7 +251,8 @@ def _next(place: Place, key: str, nodes: Index) -> int | None:
 
 
 def _unsigned(place: Place, width: int, *, clip: bool = False) -> int:
-    """A hexstr in `width` bits. `clip` drops what p4c leaves above them, such as the padding of a range's bound."""
+    """Returns a hexstr in `width` bits. `clip` drops what p4c leaves above them, such as the padding of a range's
+    bound."""
     value = place.hexadecimal(max_bits=max(width, 64) + 64)
     if clip or value < 0:
         value &= (1 << width) - 1

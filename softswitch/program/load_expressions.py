@@ -51,7 +51,7 @@ class ExpressionLoader:
         self.pure = pure
 
     def data(self, place: Place) -> Expression:
-        """An expression that is a value. A condition is refused: BMv2 converts none implicitly."""
+        """Returns an expression that is a value. A condition is refused: BMv2 converts none implicitly."""
         return self._of(place, Sort.DATA)
 
     def condition(self, place: Place) -> Expression:
@@ -68,21 +68,21 @@ class ExpressionLoader:
         return expression
 
     def any(self, place: Place) -> Expression:
-        """A value or a condition."""
+        """Returns a value or a condition."""
         expression = self._load(place, 0)
         if sort_of(expression) not in (Sort.DATA, Sort.BOOL):
             raise place.error(f"expected a value or a condition, found {sort_of(expression).value}")
         return expression
 
     def lvalue(self, place: Place) -> LValue:
-        """A field that can be assigned to, a varbit too."""
+        """Returns a field that can be assigned to, a varbit too."""
         expression = self._load(place, 0)
         if not isinstance(expression, FieldRef | LastField | HeaderField):
             raise place.error("expected a field, which can be assigned to")
         return expression
 
     def number(self, place: Place) -> LValue:
-        """A field that takes a number: no varbit."""
+        """Returns a field that takes a number: no varbit."""
         field = self.lvalue(place)
         if self.is_varbit(field):
             raise place.error("a varbit cannot be used here")
@@ -172,7 +172,7 @@ class ExpressionLoader:
         return LastUnionField(stack, member, self.names.member(header_type, field_place))
 
     def union_member(self, stack: int, place: Place) -> int:
-        """The index of the member that `place` names in the unions of a stack."""
+        """Returns the index of the member that `place` names in the unions of a stack."""
         union = self.names.unions[self.names.union_stacks[stack].unions[0]]
         name = place.string()
         if name not in union.members:

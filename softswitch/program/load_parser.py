@@ -178,7 +178,7 @@ class ParserLoader:
 
 
 def _loops(states: tuple[ParseState, ...]) -> bool:
-    """Whether a state can follow itself."""
+    """Returns whether a state can follow itself."""
     successors = [[t.next_state for t in s.transitions] + [s.default] for s in states]
     state_of = [0] * len(states)  # 0: not seen, 1: on the path, 2: done
     for root in range(len(states)):

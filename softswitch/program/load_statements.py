@@ -68,7 +68,7 @@ class StatementLoader:
         self.count = count
 
     def load(self, place: Place) -> Statement | None:
-        """One primitive, or None for one that does nothing."""
+        """Returns one primitive, or None for one that does nothing."""
         self.note(place)
         op = place.at("op").string()
         if self.count is None and op in ("exit", "_jump", "_jump_if_zero"):
@@ -198,7 +198,7 @@ class StatementLoader:
         return MarkToDrop(fields["egress_spec"], fields.get("mcast_grp"))
 
     def assign(self, target: LValue, given: Place, place: Place) -> Assign | AssignVarbit:
-        """A plain assignment, or that of a varbit to a varbit."""
+        """Returns a plain assignment, or that of a varbit to a varbit."""
         value = self.expressions.any(given)
         if not self.expressions.is_varbit(target):
             return Assign(target, value)
@@ -261,7 +261,8 @@ class StatementLoader:
 
 
 def split_format(text: str) -> tuple[str, ...] | None:
-    """The texts around the {} of a log_msg format, escapes (\\{ and \\}) resolved; None if a brace is unmatched."""
+    """Returns the texts around the {} of a log_msg format, escapes (\\{ and \\}) resolved; None if a brace is
+    unmatched."""
     parts, current, i = [], "", 0
     while i < len(text):
         if text[i] == "\\" and text[i + 1 : i + 2] in ("{", "}"):

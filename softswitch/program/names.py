@@ -27,7 +27,7 @@ class Index:
         return self._by_name[name]
 
     def find(self, place: Place) -> int:
-        """The index of the object that `place` names."""
+        """Returns the index of the object that `place` names."""
         name = place.string()
         if name not in self._by_name:
             raise place.error(f"there is no {self.kind} named {name[:100]!r}")
@@ -64,7 +64,7 @@ class Names:
     statements: int = 0
 
     def field_or_valid(self, place: Place) -> FieldRef | Valid:
-        """A field reference: [header, field], where the field may be $valid$."""
+        """Returns a field reference: [header, field], where the field may be $valid$."""
         header_place, field_place = place.items(2)
         header = self.header_names.find(header_place)
         if field_place.string() == VALID:
@@ -74,21 +74,21 @@ class Names:
         return FieldRef(header, self.member(self.headers[header].type, field_place))
 
     def field(self, place: Place) -> FieldRef:
-        """A field reference that is not $valid$."""
+        """Returns a field reference that is not $valid$."""
         ref = self.field_or_valid(place)
         if isinstance(ref, Valid):
             raise place.error(f"{VALID} cannot be used here")
         return ref
 
     def number_field(self, place: Place) -> FieldRef:
-        """A field that holds a number: no varbit."""
+        """Returns a field that holds a number: no varbit."""
         ref = self.field(place)
         if self.is_varbit(ref):
             raise place.error("a varbit cannot be used here")
         return ref
 
     def member(self, header_type: int, place: Place) -> int:
-        """The index of the field that `place` names in a header type."""
+        """Returns the index of the field that `place` names in a header type."""
         name = place.string()
         index = self.members[header_type].get(name)
         if index is not None:
@@ -96,7 +96,7 @@ class Names:
         raise place.error(f"header type {self.header_types[header_type].name!r} has no field {name[:100]!r}")
 
     def width(self, ref: FieldRef | Valid) -> int:
-        """Bits of a field; of a varbit, its largest."""
+        """Returns the bits of a field; of a varbit, its largest."""
         if isinstance(ref, Valid):
             return 1
         return self.header_types[self.headers[ref.header].type].fields[ref.field].width
@@ -105,7 +105,7 @@ class Names:
         return self.header_types[self.headers[ref.header].type].fields[ref.field].varbit
 
     def type_of(self, header: HeaderExpression) -> int:
-        """The header type that a header expression has."""
+        """Returns the header type that a header expression has."""
         if isinstance(header, HeaderRef):
             return self.headers[header.header].type
         if hasattr(header, "stack"):

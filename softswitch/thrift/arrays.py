@@ -146,7 +146,7 @@ class ArrayCalls(Face):
         return found
 
     def _cells(self, register: Register, first: int, count: int) -> list[int]:
-        """The lower 64 bits of cells, as i64 has them."""
+        """Returns the lower 64 bits of cells, as i64 has them."""
         with self.service.locally() as state:
             cells = state.arrays.registers(register, first, count)
         return [(cell + _SIGNED) % (1 << 64) - _SIGNED for cell in cells]
@@ -175,7 +175,7 @@ class ArrayCalls(Face):
         return values
 
     def _member(self, value_set: ValueSet, value: bytes) -> tuple[int, ...]:
-        """The fields of a value, which has them without gaps."""
+        """Returns the fields of a value, which has them without gaps."""
         number, left = int.from_bytes(value, "big"), sum(field.width for field in value_set.fields)
         if number >> left:
             raise self.idl.ValueSetFailure(2)

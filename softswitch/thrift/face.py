@@ -52,7 +52,7 @@ class Face:
         self.service.write_locally(p4r.Update(type=kind, entity=p4r.Entity(**entity)))
 
     def read(self, **entity: Any) -> Iterator[Any]:
-        """The entities that a query selects. Raises RpcError."""
+        """Yields the entities that a query selects. Raises RpcError."""
         (kind,) = entity
         for found in self.service.read_locally(p4r.Entity(**entity)):
             yield getattr(found, kind)
@@ -70,5 +70,5 @@ class Face:
 
 
 def named(things: Mapping[int, N], name: str) -> N | None:
-    """A thing with this whole name."""
+    """Returns a thing with this whole name."""
     return next((thing for thing in things.values() if thing.name == name), None)

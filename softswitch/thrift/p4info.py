@@ -26,7 +26,7 @@ def _id(prefix: int, number: int) -> int:
 
 
 def describe(program: Program) -> p4i.P4Info:
-    """The p4info. Names are those of the JSON."""
+    """Returns the p4info. Names are those of the JSON."""
     info = p4i.P4Info(pkg_info=p4i.PkgInfo(name=program.name, arch="v1model"))
     actions = _actions(info, program)
     for number, table in enumerate(program.tables):

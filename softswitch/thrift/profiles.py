@@ -157,6 +157,6 @@ class ProfileCalls(Face):
 
 
 def _free(used: Iterator[int]) -> int:
-    """The lowest id that is free, from 1 on."""
+    """Returns the lowest id that is free, from 1 on."""
     taken = set(used)
     return next(number for number in range(1, len(taken) + 2) if number not in taken)

@@ -133,7 +133,7 @@ class ThriftServer:
 
 
 def _is_failure(spec: Any, error: Exception) -> bool:
-    """Whether a call declares that it throws this."""
+    """Returns whether a call declares that it throws this."""
     return spec[1] != "success" and isinstance(spec[2], type) and isinstance(error, spec[2])
 
 

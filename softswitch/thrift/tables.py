@@ -256,7 +256,7 @@ class TableCalls(Face):
         self._try(DELETE, self._message(table, entry))
 
     def _message(self, table: Table, entry: Entry) -> p4r.TableEntry:
-        """What names an entry."""
+        """Returns what names an entry."""
         assert entry.key is not None
         return p4r.TableEntry(table_id=table.id, match=matches.unpack(table, entry.key), priority=entry.key.priority)
 
@@ -343,7 +343,7 @@ class TableCalls(Face):
 
 
 def arguments(call: Call) -> list[bytes]:
-    """An action's arguments, each as short as it can be."""
+    """Returns an action's arguments, each as short as it can be."""
     values, words = [], list(call.args)
     for parameter in call.action.params:
         mine, words = words[: parameter.words], words[parameter.words :]
@@ -380,7 +380,7 @@ def _shown_priority(table: Table, key: matches.Key) -> int:
 
 
 def _field(number: int, match: Match, width: int, given: Any) -> p4r.FieldMatch | None:
-    """A part of a key. None: it isn't of the field's kind, or doesn't fit."""
+    """Returns a part of a key. None: it isn't of the field's kind, or doesn't fit."""
     made, ones = p4r.FieldMatch(field_id=number), (1 << width) - 1
     if match is Match.EXACT:
         if given.exact is None and given.valid is None:

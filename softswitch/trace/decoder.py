@@ -48,7 +48,7 @@ class Decoder:
         self._next.pop()
 
     def steps(self, data: bytes) -> Iterator[Step]:
-        """The steps in bytes of `NativeSwitch.take_trace`."""
+        """Yields the steps in bytes of `NativeSwitch.take_trace`."""
         at = 0
         while at < len(data):
             packet, time_ns, kind, a, b, length = _HEAD.unpack_from(data, at)

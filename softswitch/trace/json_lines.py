@@ -9,6 +9,6 @@ from softswitch.trace.decoder import Step
 
 
 def line(switch: str, step: Step) -> str:
-    """A step's line, without its end."""
+    """Returns a step's line, without its end."""
     head: dict[str, Any] = {"switch": switch, "packet": step.packet, "time_ns": step.time_ns, "step": step.kind}
     return json.dumps({**head, **step.fields}, separators=(",", ":"))

@@ -27,7 +27,7 @@ class Lines:
         self._copy = 0
 
     def of(self, step: Step) -> Iterator[tuple[str, str]]:
-        """A step's lines, each with its level, D or T: `[packet.copy] [cxt 0] text`."""
+        """Yields a step's lines, each with its level, D or T: `[packet.copy] [cxt 0] text`."""
         if step.kind in ("received", "state"):
             self._copy = 0
         elif step.kind == "dequeued":

@@ -26,8 +26,8 @@ FORMATS: dict[str, Format] = {
 
 
 def split(reference: str) -> tuple[str, Path] | None:
-    """The format's name, empty where none is given, and the path of a reference `FORMAT:FILE` or `FILE`; None of what
-    names no file."""
+    """Returns the format's name, empty where none is given, and the path of a reference `FORMAT:FILE` or `FILE`; None
+    of what names no file."""
     name, colon, file = reference.partition(":")
     if colon and file and name in FORMATS:
         return name, Path(file)
@@ -36,7 +36,7 @@ def split(reference: str) -> tuple[str, Path] | None:
 
 
 def format_of(source: Source, name: str = "") -> Format:
-    """The format of a file, by its name, or by its content. Raises FormatError."""
+    """Returns the format of a file, by its name, or by its content. Raises FormatError."""
     if name:
         return FORMATS[name]
     found = [one for one in FORMATS.values() if one.recognises(source)]
@@ -51,7 +51,7 @@ def format_of(source: Source, name: str = "") -> Format:
 
 
 def writer(reference: str) -> tuple[Format, Path]:
-    """The format, with a writer, and the path that a reference names to be written. Raises FormatError."""
+    """Returns the format, with a writer, and the path that a reference names to be written. Raises FormatError."""
     able = {one.name: one for one in FORMATS.values() if one.write}
     name, path = split(reference) or ("", Path(reference))
     if name:

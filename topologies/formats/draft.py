@@ -137,7 +137,7 @@ class Draft:
         parameters: Mapping[str, Value] | None = None,
         flow_control: str = PFC,
     ) -> Topology:
-        """The topology; `split_hosts`: a host with several links becomes that many hosts, NAME-0, NAME-1, ...
+        """Returns the topology; `split_hosts`: a host with several links becomes that many hosts, NAME-0, NAME-1, ...
 
         Raises FormatError.
         """

@@ -105,7 +105,7 @@ def read(source: Source, rate_bps: float | None = None, delay_s: float | None = 
 
 
 def write(topology: Topology) -> str:
-    """What `networkx.read_graphml` reads."""
+    """Returns what `networkx.read_graphml` reads."""
     nodes, edges = graph.attributes(topology)
     kinds: dict[tuple[str, str], str] = {("graph", "name"): "string"}
     for what, many in (("node", nodes), ("edge", edges)):

@@ -33,7 +33,7 @@ def read(source: Source, split_hosts: int = 0) -> Topology:
 
 
 def network(source: Source, lines: Iterator[Line], line: int, nodes: int, switches: int, links: int) -> Draft:
-    """The network that follows a first line of these numbers. Raises FormatError."""
+    """Returns the network that follows a first line of these numbers. Raises FormatError."""
     if nodes - switches > MOST_HOSTS or switches > MOST_SWITCHES:
         raise source.error(line, f"{nodes} nodes: {MOST_HOSTS:,} hosts and {MOST_SWITCHES:,} switches are possible")
     if switches > nodes:
@@ -63,7 +63,7 @@ def network(source: Source, lines: Iterator[Line], line: int, nodes: int, switch
 
 
 def _switches(source: Source, lines: Iterator[Line], nodes: int, switches: int) -> dict[int, int]:
-    """Lines of the switches, by number."""
+    """Returns the lines of the switches, by number."""
     found: dict[int, int] = {}
     first = 0
     while len(found) < switches:
@@ -96,7 +96,7 @@ def _node(source: Source, line: Line, word: str, nodes: int) -> int:
 
 
 def _numbers(source: Source, line: Line) -> tuple[float, float, float]:
-    """Rate, delay, error rate of a link."""
+    """Returns the rate, delay, error rate of a link."""
     try:
         rate_bps, delay_s, errors = ns3_units.rate(line.words[2]), ns3_units.time(line.words[3]), float(line.words[4])
     except ValueError as error:

@@ -50,7 +50,7 @@ class _File:
     tiers: dict[int, _Tier]
 
     def of(self, tier: int, name: str, default: int | None = None, least: int = 1) -> int:
-        """A tier's value. Raises FormatError."""
+        """Returns a tier's value. Raises FormatError."""
         one = self.tiers[tier]
         value = one.values.get(name, default)
         if value is None:
@@ -111,7 +111,7 @@ def _links(file: _File, draft: Draft, counts: list[int], down: list[int], up: li
 
 
 def _counts(file: _File, nodes: int, pod: int, down: list[int], up: list[int], bundle: list[int]) -> list[int]:
-    """Switches of each tier. Raises FormatError where the numbers make no fat-tree."""
+    """Returns the switches of each tier. Raises FormatError where the numbers make no fat-tree."""
     if bundle[0] != 1:
         raise file.fail(0, "bundle", "Bundle of tier 0: a host has one link")
     if nodes > MOST_HOSTS:

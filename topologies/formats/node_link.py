@@ -48,7 +48,7 @@ def _attributes(node: Node) -> dict[str, str]:
 
 
 def write(topology: Topology) -> str:
-    """What `networkx.node_link_graph` reads."""
+    """Returns what `networkx.node_link_graph` reads."""
     nodes, edges = graph.attributes(topology)
     head = f'{{"directed": false, "multigraph": true, "graph": {{"name": {json.dumps(topology.name)}}},'
     parts = (",\n".join(f"  {json.dumps(one)}" for one in many) for many in (nodes, edges))

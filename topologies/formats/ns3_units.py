@@ -21,7 +21,7 @@ def rate(text: str) -> float:
 
 
 def time(text: str) -> float:
-    """Seconds; a bare number is in seconds. Raises ValueError."""
+    """Returns the seconds; a bare number is in seconds. Raises ValueError."""
     found = _TIME.match(text)
     if found is None:
         raise ValueError(f"{text!r} is no time: write it like 1000ns")
@@ -29,7 +29,7 @@ def time(text: str) -> float:
 
 
 def rate_text(rate_bps: float) -> str:
-    """A rate that `rate` reads again."""
+    """Returns a rate that `rate` reads again."""
     for prefix in ("T", "G", "M", "k"):
         if rate_bps >= _PREFIXES[prefix] and (whole := Decimal(repr(rate_bps)) / _PREFIXES[prefix]) == int(whole):
             return f"{int(whole)}{prefix}bps"
@@ -37,7 +37,7 @@ def rate_text(rate_bps: float) -> str:
 
 
 def time_text(delay_s: float) -> str:
-    """A time that `time` reads again."""
+    """Returns a time that `time` reads again."""
     return f"{_plain(Decimal(repr(delay_s)).scaleb(9))}ns"
 
 

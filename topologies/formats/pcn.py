@@ -83,7 +83,7 @@ TOPOLOGY: dict[str, Field] = {
 
 
 def _part(known: Mapping[str, Field]) -> Callable[[Node], tuple[Node, dict[str, Any]]]:
-    """A mapping with these fields; of nodes, a name alone will do."""
+    """Returns a mapping with these fields; of nodes, a name alone will do."""
 
     def read(node: Node) -> tuple[Node, dict[str, Any]]:
         if "name" in known and not node.is_mapping:
@@ -231,7 +231,7 @@ def _parameter(name: str, value: Value) -> Value:
 
 
 def _flow(value: Any) -> str:
-    """A value in YAML's flow style, without quotes where YAML needs none."""
+    """Returns a value in YAML's flow style, without quotes where YAML needs none."""
     text = json.dumps(value, ensure_ascii=False)
     return _QUOTED.sub(lambda found: found[1] if _PLAIN.match(found[1]) else found[0], text)
 

@@ -38,7 +38,7 @@ def one_of(*known: str) -> Callable[[Node], str]:
 
 
 def exact(kind: Kind, value: float) -> str:
-    """A text that `quantity` reads again, to the bit. Raises FormatError."""
+    """Returns a text that `quantity` reads again, to the bit. Raises FormatError."""
     text = quantity_text(kind, value).replace(" ", "")
     for one in (text, f"{value!r}{_SI[kind]}"):
         with contextlib.suppress(ValueError):

@@ -58,7 +58,8 @@ def read(file: Path) -> SonicSwitch:
 
 
 def apply(topology: Topology, configs: Mapping[str, SonicSwitch]) -> Topology:
-    """The topology with these switches' settings. Raises TopologyError where they don't fit it, or each other."""
+    """Returns the topology with these switches' settings. Raises TopologyError where they don't fit it, or each
+    other."""
     rates: dict[tuple[str, int], float] = {}
     switches = {switch.name: switch for switch in topology.switches}
     for name, config in configs.items():
@@ -97,7 +98,7 @@ def apply(topology: Topology, configs: Mapping[str, SonicSwitch]) -> Topology:
 
 
 def _buffer(name: str, config: SonicSwitch, ports: tuple[int, ...]) -> SharedBuffer | None:
-    """A pool of `pool_bytes`, and beside it all reserves and headrooms."""
+    """Returns a pool of `pool_bytes`, and beside it all reserves and headrooms."""
     if config.pool_bytes is None:
         return None
     shares, size = [], config.pool_bytes
@@ -237,7 +238,7 @@ def _wred(node: Node) -> EcnThresholds | None:
 
 
 def _by_class(table: Mapping[str, Node], names: list[str], read: Callable[[Node], T | None]) -> dict[str, dict[int, T]]:
-    """Rows PORT,PORT|CLASS-CLASS, by port and class; of other ports' none."""
+    """Returns the rows PORT,PORT|CLASS-CLASS, by port and class; of other ports' none."""
     known, found = set(names), dict[str, dict[int, T]]()
     for key, node in table.items():
         ports, _, classes = key.partition("|")
@@ -253,7 +254,7 @@ def _by_class(table: Mapping[str, Node], names: list[str], read: Callable[[Node]
 
 
 def _named(node: Node, field: str, known: Mapping[str, T], table: str) -> T | None:
-    """What a field refers to, as NAME or [TABLE|NAME]; None: it is missing, or NULL."""
+    """Returns what a field refers to, as NAME or [TABLE|NAME]; None: it is missing, or NULL."""
     found = node.get(field)
     if found is None or found.text() == "NULL":
         return None
@@ -285,7 +286,7 @@ def _lossless(node: Node, table: Mapping[str, Node], names: list[str]) -> frozen
 def _one_of(
     node: Node, port: str, by_class: Mapping[int, EcnThresholds | None], lossless: frozenset[int]
 ) -> EcnThresholds | None:
-    """Thresholds are a port's here: those of its lossless classes."""
+    """The thresholds are a port's here: those of its lossless classes."""
     found = {one for number, one in by_class.items() if number in lossless and one is not None}
     if len(found) > 1:
         raise node.fail(f"QUEUE: lossless classes of {port} differ in wred_profile: a port has one here")

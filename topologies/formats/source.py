@@ -68,7 +68,7 @@ class Source:
         return {key.text: value for key, value in pairs if isinstance(key, Scalar)}
 
     def read(self, read: Callable[[Node], T]) -> T:
-        """What `read` makes of the tree. Raises FormatError with all faults."""
+        """Returns what `read` makes of the tree. Raises FormatError with all faults."""
         if self.tree is None:
             raise FormatError(f"{self.path}: empty")
         try:
@@ -77,7 +77,7 @@ class Source:
             raise FormatError(str(error)) from None
 
     def lines(self, comment: str = "") -> Iterator[Line]:
-        """Lines that have words, less what follows `comment`."""
+        """Yields the lines that have words, less what follows `comment`."""
         for number, text in enumerate(self.text.split("\n"), start=1):
             words = (text.partition(comment)[0] if comment else text).split()
             if words:

@@ -14,7 +14,7 @@ KINDS: Mapping[str, Callable[[Topology], str]] = {".svg": svg, ".html": page, ".
 
 
 def drawn(topology: Topology, suffix: str) -> str:
-    """The text of a file with this suffix. Raises TopologyError."""
+    """Returns the text of a file with this suffix. Raises TopologyError."""
     if suffix not in KINDS:
         raise TopologyError(f"no picture is drawn to {suffix or 'a file without suffix'}; {nearest(suffix, KINDS)}")
     return KINDS[suffix](topology)

@@ -20,7 +20,7 @@ def colour(share: float) -> str:
 
 
 def busiest(links: Iterable[Link], load: Load, node: str) -> tuple[float, float]:
-    """The largest shares of what leaves the links' ends: those at `node`, and those at the other nodes."""
+    """Returns the largest shares of what leaves the links' ends: those at `node`, and those at the other nodes."""
     ends = [end for link in links for end in (link.a, link.b)]
     shares = {own: [load.get(str(end), 0.0) for end in ends if (end.node == node) == own] for own in (True, False)}
     return max(shares[True]), max(shares[False])

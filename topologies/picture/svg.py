@@ -71,7 +71,7 @@ def _width(label: str) -> float:
 
 
 def _places(tiers: Tiers, labels: Mapping[str, str]) -> tuple[dict[str, _Place], float, float]:
-    """Centres of switches by name and of racks by their first host; width and height of the picture."""
+    """Returns the centres of switches by name and of racks by their first host; width and height of the picture."""
     widths = [_width(labels[rack.hosts[0]]) + _GAP for rack in tiers.racks]
     widest = max(sum(widths), *(sum(_width(name) + _GAP for name in row) for row in tiers.switches), 400) + 2 * _MARGIN
     row_height = min(max(widest / _FLAT, _LEAST_ROW), _MOST_ROW)
@@ -138,7 +138,7 @@ def _title(what: str, links: Sequence[Link], load: Load | None, ends: tuple[str,
 
 
 def _stroke(links: Sequence[Link], colours: dict[float, str], load: Load | None, node: str) -> str:
-    """Attributes of a line: by its rate and the number of links, or by their load."""
+    """Returns the attributes of a line: by its rate and the number of links, or by their load."""
     if load is not None:
         share = max(busiest(links, load, node))
         return f'stroke="{colour(share)}" style="stroke-width:{1 + 2.5 * min(share, 1):.1f}"'

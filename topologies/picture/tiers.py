@@ -112,6 +112,6 @@ def _cables(topology: Topology) -> tuple[Cable, ...]:
 
 
 def kinds(topology: Topology) -> list[tuple[float, float, int]]:
-    """Rates, delays and numbers of the links, the fastest first."""
+    """Returns the rates, delays and numbers of the links, the fastest first."""
     counts = Counter((link.rate_bps, link.delay_s) for link in topology.links)
     return [(rate, delay, count) for (rate, delay), count in sorted(counts.items(), reverse=True)]

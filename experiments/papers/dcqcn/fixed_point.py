@@ -124,7 +124,7 @@ class FixedPoint(Experiment):
 
 
 def marking(flows: int) -> float:
-    """The marking probability at the fluid model's fixed point (Zhu et al., CoNEXT'16): of this many flows
+    """Returns the marking probability at the fluid model's fixed point (Zhu et al., CoNEXT'16): of this many flows
     at LINE_BPS, with DCQCN's parameters as they are."""
     own = DcqcnParameters()
     packet_bits = 8 * (PAYLOAD_BYTES + HEADER_BYTES)

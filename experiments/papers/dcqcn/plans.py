@@ -25,7 +25,7 @@ DRAWN_NUMBERS = "the flows' numbers, and so their paths"
 
 
 def plan(name: str, scheme: str, seed: int, pairs: Sequence[tuple[str, str]]) -> Plan:
-    """Flows between these hosts, in this order, that begin together and don't end."""
+    """Returns the flows between these hosts, in this order, that begin together and don't end."""
     numbers = random.Random(seed).sample(range(1, _PORTS), len(pairs))
     _, end_s = span(scheme)
     flows = tuple(FlowSpec(number, *pair, duration_s=end_s) for number, pair in zip(numbers, pairs, strict=True))

@@ -129,12 +129,12 @@ class Unfairness(Experiment):
 
 
 def farthest(measured: Sequence[float], shares: Sequence[float]) -> float | None:
-    """The largest distance of a value from the share that is nearest to it, as a part of that."""
+    """Returns the largest distance of a value from the share that is nearest to it, as a part of that."""
     return max((min(abs(one / share - 1) for share in shares) for one in measured), default=None)
 
 
 def _extremes(outcomes: Outcomes, scheme: str) -> list[Line]:
-    """Least, median and largest rate of each host, as the paper's figure has them."""
+    """Returns the least, median and largest rate of each host, as the paper's figure has them."""
     found = [outcomes.each(host, scheme=scheme) for host in HOSTS]
     kinds: dict[str, Callable[[list[float]], float]] = {"least": min, "median": statistics.median, "largest": max}
     return [curve(name, range(len(HOSTS)), [of(each) for each in found]) for name, of in kinds.items() if all(found)]

@@ -19,7 +19,7 @@ TIMELY_SEGMENT_BYTES = 16_000
 
 
 def pcn_fields(scheme: str, w_min: float, period_s: float, w_max: float = 0.5, **more: float) -> dict[str, float]:
-    """What PCN and its variants are given; other schemes have none of these."""
+    """Returns what PCN and its variants are given; other schemes have none of these."""
     return known_fields(scheme, {"w_min": w_min, "w_max": w_max, "period_s": period_s, **more})
 
 

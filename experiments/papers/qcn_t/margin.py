@@ -31,7 +31,7 @@ EMPTY = 0.01
 
 
 def margin_us(outcomes: Outcomes, **keys: str | int) -> float | None:
-    """The longest delay up to which the queue is empty for EMPTY of the time at most."""
+    """Returns the longest delay up to which the queue is empty for EMPTY of the time at most."""
     found = None
     for delay in DELAYS_US:
         empty = outcomes.mean("empty", delay_us=delay, **keys)

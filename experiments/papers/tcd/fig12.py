@@ -40,7 +40,7 @@ _LOOKS = (1,)
 
 
 def states(recording: Recording, port: Endpoint, until_s: float) -> list[tuple[float, int]]:
-    """A port's states in order, each from when on (s)."""
+    """Returns a port's states in order, each from when on (s)."""
     times, values = recording.series.get(str(port), "tcd_state")
     found: list[tuple[float, int]] = []
     for time, value in zip(times, values, strict=True):

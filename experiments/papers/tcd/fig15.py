@@ -118,7 +118,7 @@ class Fig15(Victims):
 
 
 def _settings(scheme: str) -> list[tuple[dict[str, float], dict[str, float]]]:
-    """Keys, and the fields that they stand for."""
+    """Returns the keys, and the fields that they stand for."""
     if scheme in PAPER_ALPHA:
         return [({"alpha": alpha}, {"initial_alpha": alpha}) for alpha in ALPHAS]
     if scheme in (TIMELY, TIMELY_TCD):

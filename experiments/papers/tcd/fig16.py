@@ -202,7 +202,7 @@ class Fig16(Experiment):
 
 
 def _by_size(sizes: Array, slowdown: Array, q: float) -> tuple[list[float], list[float]]:
-    """A percentile of ten equal parts of the flows, by size: at the middle size of each, KB."""
+    """Returns a percentile of ten equal parts of the flows, by size: at the middle size of each, KB."""
     order = np.argsort(sizes, kind="stable")
     parts = [part for part in np.array_split(order, 10) if part.size]
     return (

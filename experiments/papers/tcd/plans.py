@@ -81,8 +81,8 @@ def _drawn(
     group: str,
     first_id: int,
 ) -> list[FlowSpec]:
-    """Flows that together bring this rate of frames, within 5%: in 100 ms there are few large ones, and what is drawn
-    first may bring far less or more."""
+    """Returns the flows that together bring this rate of frames, within 5%: in 100 ms there are few large ones, and
+    what is drawn first may bring far less or more."""
     per_s = arrivals_per_s(1.0, offered_bps, sizes, PAYLOAD_BYTES, _FRAME_BYTES) / len(senders)
     expected = offered_bps / 8 * ARRIVALS_S * PAYLOAD_BYTES / _FRAME_BYTES
     drawn: list[FlowSpec] = []
@@ -96,7 +96,8 @@ def victims(recording: Recording) -> list[FlowRecord]:
 
 
 def times_us(plan: Plan, recording: Recording, group: str, least: float = 0.0, most: float = float("inf")) -> Array:
-    """Completion times of a group's flows of one size. One that is still going counts with the time it had."""
+    """Returns the completion times of a group's flows of one size. One that is still going counts with the time it
+    had."""
     return np.array([
         (recording.duration_s - flow.start_s if flow.fct_s is None else flow.fct_s) * 1e6
         for flow, spec in zip(recording.flows, plan.topology.flows, strict=True)
@@ -108,8 +109,8 @@ SIZES = {"< 10 KB": (0.0, 10e3), "10 to 100 KB": (10e3, 100e3), "100 KB to 1 MB"
 
 
 def victims_numbers(plan: Plan, recording: Recording) -> dict[str, float | None]:
-    """Shares of the victims with a packet marked CE, and UE; mean completion times in us, theirs by size, and the
-    bursts'."""
+    """Returns the shares of the victims with a packet marked CE, and UE; mean completion times in us, theirs by size,
+    and the bursts'."""
     found = victims(recording)
     return {
         "victims": float(len(found)),

@@ -53,7 +53,7 @@ def network(rate_bps: float, delay_s: float, duration_s: float, payload_bytes: i
 
 
 def settled_s(rate_bps: float) -> float:
-    """How long after a change the marks are looked at."""
+    """Returns how long after a change the marks are looked at."""
     return _SETTLED_BITS / rate_bps
 
 
@@ -78,8 +78,8 @@ def shares(recording: Recording, flow: int, mark: str, span: tuple[float, float]
 
 
 def numbers(recording: Recording, rate_bps: float) -> dict[str, float | None]:
-    """The least and largest shares of all bins, by flow, mark and when; `rest` is before and after. None: the run is
-    too short for links of this rate."""
+    """Returns the least and largest shares of all bins, by flow, mark and when; `rest` is before and after. None: the
+    run is too short for links of this rate."""
     when = spans(recording.duration_s, rate_bps)
     found: dict[str, float | None] = {}
     for flow in SHARES:

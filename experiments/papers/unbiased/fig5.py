@@ -133,7 +133,7 @@ class Fig5(Experiment):
 
 
 def cuts(recording: Recording, flow: int) -> list[float]:
-    """When messages cut a flow's rate, in s."""
+    """Returns when messages cut a flow's rate, in s."""
     times, rates = recording.series.get(f"flow {flow}", "rate_bps")
     ended = np.flatnonzero(rates == 0)
     fell = np.flatnonzero(np.diff(rates[: ended[0]] if ended.size else rates) < 0) + 1

@@ -36,7 +36,7 @@ _SENDERS, _FAIR = 4, 0.25
 
 
 def _gbps(plan: Plan, recording: Recording, flow: int) -> float:
-    """Frames of the flow that arrive, over the last third."""
+    """Returns the frames of the flow that arrive, over the last third."""
     frames = plan.frame_bytes / plan.payload_bytes
     return recording_numbers.goodput_bps(recording, f"flow {flow}", plan.steady_from_s, plan.duration_s) * frames / 1e9
 

@@ -46,8 +46,8 @@ def star_plan(
     rate_bps: float = 10e9,
     every_s: float = 0.5e-3,
 ) -> Plan:
-    """These flows, of which those to r0 compete. `values`: switch (which of SWITCHES, by number), and fields of the
-    scheme's parameters; those that it hasn't change nothing."""
+    """Returns these flows, of which those to r0 compete. `values`: switch (which of SWITCHES, by number), and fields of
+    the scheme's parameters; those that it hasn't change nothing."""
     given = numbers(values)
     switch = SWITCHES[round(given.pop("switch", 0))]
     senders = len({flow.src for flow in flows})

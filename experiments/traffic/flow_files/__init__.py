@@ -24,8 +24,8 @@ _TRIED = (PARQUET, CAPTURE, CM, HPCC)
 
 
 def read_flows(path: Path, topology: Topology | None = None) -> list[FlowSpec]:
-    """The flows of a file, whose format its content decides, between the topology's hosts, or by the file's own names.
-    Raises ExperimentError that names the file, and the line where one is at fault."""
+    """Returns the flows of a file, whose format its content decides, between the topology's hosts, or by the file's own
+    names. Raises ExperimentError that names the file, and the line where one is at fault."""
     file = FlowFile(path, Ends(topology) if topology else None)
     made: list[FlowSpec] = []
     try:

@@ -48,8 +48,8 @@ class FlowFile:
         return FormatError(f"{self.path}: {text}" if line is None else f"{self.path}:{line}: {text}")
 
     def checked(self, flow: FlowSpec, line: int | None = None, where: str = "") -> FlowSpec:
-        """The flow with the names of the topology's hosts, if that is known. Raises FormatError where no run can have
-        it; `where` stands before the fault."""
+        """Returns the flow with the names of the topology's hosts, if that is known. Raises FormatError where no run
+        can have it; `where` stands before the fault."""
         why = fault(flow)
         if not why and self.ends is not None:
             try:
@@ -77,7 +77,7 @@ class FlowFormat:
 
 
 def fault(flow: FlowSpec) -> str:
-    """Return why no run can have the flow; empty: runs can."""
+    """Returns why no run can have the flow; empty: runs can."""
     size = flow.size_bytes or 0
     if not 0 <= flow.start_s <= LONGEST_S:
         return f"start {flow.start_s:g} s: flows start within {LONGEST_S:,.0f} s"

@@ -42,7 +42,7 @@ def _read(file: FlowFile) -> Iterator[FlowSpec]:
 
 
 def _columns(source: Source, header: list[str]) -> list[tuple[str, str]]:
-    """Name and unit of each column."""
+    """Returns the name and unit of each column."""
     found = []
     for text in header:
         name, _, unit = text.strip().partition("_")

@@ -29,8 +29,8 @@ class Ends:
         return len(self._hosts)
 
     def host(self, name: str, flow: int) -> str:
-        """The host of this name or address; of one that was split the NIC whose place is the flow's number modulo
-        their count. Raises ValueError."""
+        """Returns the host of this name or address; of one that was split the NIC whose place is the flow's number
+        modulo their count. Raises ValueError."""
         if name in self._hosts:
             return name
         if nics := self._nics.get(name):

@@ -93,7 +93,7 @@ class _Matrix:
         self.flows.append((flow, line.number, started_by))
 
     def _bare(self, line: Line, word: str, text: str, kind: Kind) -> float:
-        """A number of ps or of bytes. Raises FormatError with the number that a text with a unit means."""
+        """Returns a number of ps or of bytes. Raises FormatError with the number that a text with a unit means."""
         unit, scale = ("ps", 10**12) if kind == "time" else ("bytes", 1)
         try:
             return quantity("number" if kind == "time" else "count", text)
@@ -149,7 +149,7 @@ class _Matrix:
 
 
 def _fault(trigger: _Trigger) -> str:
-    """Return why no flow starts as htsim does it; empty: flows do."""
+    """Returns why no flow starts as htsim does it; empty: flows do."""
     ends, starts = len(trigger.by), trigger.starts
     if not trigger.kind:
         return "a connection names it, and no line `trigger id N oneshot` or `barrier` defines it"

@@ -17,7 +17,8 @@ LOOPS = 25
 
 
 def rates() -> list[float]:
-    """The RP's rate over the line rate after 0, 1, ... CNPs that request an increase; w_min 1/128, w_max 0.5."""
+    """Returns the RP's rate over the line rate after 0, 1, ... CNPs that request an increase; w_min 1/128, w_max
+    0.5."""
     line = 40e9
     rp = PcnReactionPoint(line, PcnParameters(w_min=1 / 128, w_max=0.5))
     rp.rate_bps = 0.0

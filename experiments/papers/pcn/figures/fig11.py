@@ -32,7 +32,7 @@ _RTT_S = 500e-6
 
 
 def _above_rtt(fields: Mapping[str, float]) -> dict[str, float]:
-    """Thresholds as everywhere in this figure: so far above the RTT."""
+    """Returns the thresholds as everywhere in this figure: so far above the RTT."""
     return {name: value + _RTT_S if name in ("t_low_s", "t_high_s") else value for name, value in fields.items()}
 
 
@@ -261,14 +261,14 @@ class Fig11(Experiment):
 
 
 def _of_seed(place: int, x: Sequence[float], y: Sequence[float]) -> Line:
-    """The first seed's line, or a further one's, pale."""
+    """Returns the first seed's line, or a further one's, pale."""
     if not place:
         return curve("seed 1", x, y, PCN)
     return dataclasses.replace(curve("other seeds", x, y, PCN), width=0.4, pale=True)
 
 
 def _swings(outcomes: Outcomes, what: str, **keys: str) -> list[Check]:
-    """How long the queue is, how much it and the sum of the rates swing, over PCN's."""
+    """Returns how long the queue is, how much it and the sum of the rates swing, over PCN's."""
     rows = []
     for number, which in (
         ("queue_kb", "mean queue"),
@@ -282,7 +282,7 @@ def _swings(outcomes: Outcomes, what: str, **keys: str) -> list[Check]:
 
 
 def _of_w_min(outcomes: Outcomes) -> list[Check]:
-    """What PCN's queue is with the other w_min."""
+    """Returns what PCN's queue is with the other w_min."""
     less = ratio(outcomes.mean("queue_swing_kb", open=_OTHER_W_MIN), outcomes.mean("queue_swing_kb", scheme=PCN))
     expected = theory.queue_oscillation(4, 1 / 128, 10e9, _RTT_S) / theory.queue_oscillation(4, 0.1 / 4, 10e9, _RTT_S)
     text = (

@@ -139,7 +139,7 @@ class Fig12(Experiment):
 
 
 def _busy(outcomes: Outcomes) -> list[Check]:
-    """What decides about H1's flows: how R1's link is shared, which shows more when it is busier."""
+    """Returns what decides about H1's flows: how R1's link is shared, which shows more when it is busier."""
     left = ratio(outcomes.mean("pause_per_s", busy=PCN), outcomes.mean("pause_per_s", busy="dcqcn"))
     rows = [] if left is None else [prevented_row(f"S1 to R1 at {BUSY}: PCN", "dcqcn", 1 - left)]
     *_, (claim, number, times) = FACTORS["dcqcn"]
@@ -167,7 +167,7 @@ def prevented_row(who: str, scheme: str, saved: float | None) -> Check:
 
 
 def factor_row(claim: Claim, scheme: str, what: str, measured: float | None) -> Check:
-    """Both schemes' times, the other's over PCN's."""
+    """Returns both schemes' times, the other's over PCN's."""
 
     def band(measured: float | None) -> Verdict:
         verdict = at_least(0.8 * claim[scheme], 1.0)(measured)

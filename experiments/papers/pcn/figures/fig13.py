@@ -117,7 +117,7 @@ class Fig13(Experiment):
 
 
 def _a_little(factor: float | None) -> Verdict:
-    """What has grown a little: by up to a half. `trend` where it has hardly fallen, or not doubled."""
+    """Returns what has grown a little: by up to a half. `trend` where it has hardly fallen, or not doubled."""
     if factor is not None and factor >= 1:
         return at_most(1.5, 2.0)(factor)
     return at_least(1.0, 0.95)(factor)

@@ -148,12 +148,12 @@ class Fig14(Experiment):
 
 
 def _who(scheme: str, segment: int | None) -> str:
-    """A scheme as this figure has it: `timely 16 KB` beside the one that is judged."""
+    """Returns a scheme as this figure has it: `timely 16 KB` beside the one that is judged."""
     return scheme if segment is None or segment == SEGMENTS[0] else f"{scheme} {segment // 1000} KB"
 
 
 def _keys(who: str) -> dict[str, Key]:
-    """The keys that distinguish its runs."""
+    """Returns the keys that distinguish its runs."""
     return {"beside" if " " in who else "scheme": who}
 
 

@@ -143,7 +143,7 @@ class Fig17(Experiment):
 
 
 def _of_another(outcomes: Outcomes, scheme: str) -> list[Check]:
-    """The queues, PAUSE frames and shares of a scheme beside PCN."""
+    """Returns the queues, PAUSE frames and shares of a scheme beside PCN."""
     name = label(scheme)
     few = [outcomes.mean("queue_kb", scheme=scheme, flows=flows) for flows in FLOWS if flows <= _MANY]
     known = [value for value in few if value is not None]

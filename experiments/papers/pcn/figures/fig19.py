@@ -153,7 +153,7 @@ def _least(outcomes: Outcomes, number: str, **keys: str) -> float | None:
 
 
 def _shares(outcomes: Outcomes, what: str, **keys: str) -> list[Check]:
-    """What F0 gets, by N."""
+    """Returns what F0 gets, by N."""
     rows = []
     for n in BOTTLENECKS:
         share = RATE_GBPS / (n + 1)

@@ -156,7 +156,7 @@ class Fig2(Experiment):
 
 
 def _tree(claim: Claim, what: str, scheme: str, tree: float | None, pfc: float | None) -> Check:
-    """How long the tree of this scheme lasts, in ms, against the paper's and PFC's."""
+    """Returns how long the tree of this scheme lasts, in ms, against the paper's and PFC's."""
     shorter = tree is not None and pfc is not None and tree < pfc
     text = f"{what}: the tree lasts (met: within 50%; trend: shorter than with PFC alone)"
     return claim.row(text, tree, or_trend(near(claim[scheme], 0.5, 1.0), shorter), scheme)

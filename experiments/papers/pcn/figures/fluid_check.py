@@ -36,7 +36,7 @@ _QUEUE_SWING = "swing of the queue, second half, middle 90%"
 
 
 def cycle_swing(times: Array, rates: Array, flows: int, start_s: float, end_s: float) -> float:
-    """How far a rate swings within a cycle of N loops: the mean of all in [start_s, end_s]."""
+    """Returns how far a rate swings within a cycle of N loops: the mean of all in [start_s, end_s]."""
     cycle = round(flows * PERIOD_S / STEP_S)
     values = series_math.step_at(times, rates, np.arange(start_s, end_s, STEP_S))
     cycles = values[: values.size // cycle * cycle].reshape(-1, cycle)
@@ -207,7 +207,7 @@ def _model(flows: int) -> Loops:
 
 
 def _distance(plan: Plan, recording: Recording) -> Curve:
-    """How far the shares of h0's flows are from the others', over that at 2 ms, over time in ms."""
+    """Returns how far the shares of h0's flows are from the others', over that at 2 ms, over time in ms."""
     grid = np.arange(2e-3, plan.duration_s, 1e-3)
 
     def mean(hosts: Sequence[str]) -> Array:

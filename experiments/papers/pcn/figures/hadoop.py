@@ -38,8 +38,8 @@ ABOUT = (
 def hadoop_plan(
     scheme: str, seed: int, w_min: float = 1 / 128, w_max: float = 0.5, bursts_load: float = LOAD / 2, **fields: float
 ) -> Plan:
-    """The run. PCN's T is 50 us; H0's and H1's flows are each many in a row, of one or a few at a time. `fields` are
-    the scheme's parameters that are given other values."""
+    """Returns the run. PCN's T is 50 us; H0's and H1's flows are each many in a row, of one or a few at a time.
+    `fields` are the scheme's parameters that are given other values."""
     flows: list[FlowSpec] = []
     for stream, (group, load, senders, receiver) in enumerate(
         (("h0", LOAD / 2, ("h0",), "r0"), ("h1", LOAD / 2, ("h1",), "r1"), ("bursts", bursts_load, BURSTING, "r1"))
@@ -55,7 +55,7 @@ def hadoop_plan(
 
 
 def _load(flows: Sequence[FlowSpec]) -> float:
-    """What these flows bring while flows arrive, in frames, over the rate of a link."""
+    """Returns what these flows bring while flows arrive, in frames, over the rate of a link."""
     payload = sum(flow.size_bytes or 0 for flow in flows)
     return payload * _FRAME_BYTES / PAYLOAD_BYTES * 8 / (ARRIVALS_S * RATE_BPS)
 
@@ -75,8 +75,8 @@ def numbers(recording: Recording) -> dict[str, float | None]:
 
 
 def h1_of_fair_share(recording: Recording) -> float | None:
-    """What H1's flows got of R1's link while there were both theirs and the bursts', over what is theirs if every flow
-    gets the same."""
+    """Returns what H1's flows got of R1's link while there were both theirs and the bursts', over what is theirs if
+    every flow gets the same."""
     edges = np.arange(0.0, DURATION_S, STEP_S)
     going, got = ([counted(recording, group, edges) for group in ("h1", "bursts")] for counted in (_going, _received))
     both = (going[0] > 0) & (going[1] > 0)
@@ -95,7 +95,7 @@ def slow_share(recording: Recording, group: str) -> float | None:
 
 
 def _going(recording: Recording, group: str, edges: Array) -> Array:
-    """How many of a group's flows are going at each edge but the last."""
+    """Returns how many of a group's flows are going at each edge but the last."""
     count = np.zeros(edges.size - 1)
     for flow in recording.flows:
         if flow.group == group:
@@ -104,7 +104,7 @@ def _going(recording: Recording, group: str, edges: Array) -> Array:
 
 
 def _received(recording: Recording, group: str, edges: Array) -> Array:
-    """Payload of a group that arrives between two edges."""
+    """Returns the payload of a group that arrives between two edges."""
     received: Array = np.diff(series_math.counter_at(*recording.series.get(group, "received_bytes"), edges))
     return received
 

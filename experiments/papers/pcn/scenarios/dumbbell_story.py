@@ -163,7 +163,7 @@ def _queue(plan: Plan, recording: Recording, steady: Steady) -> list[tuple[str, 
 
 
 def _drain(plan: Plan, recording: Recording, peak_bytes: float, empty: float | None) -> str:
-    """How long the queue of the start lasts, by appendix A.2.1 and by what was sent."""
+    """Returns how long the queue of the start lasts, by appendix A.2.1 and by what was sent."""
     capacity, period = plan.capacity_bps, plan.number("T")
     loops = theory.loops_to_drain(initial_rate(plan.topology), capacity, plan.number("w_min"))
     text = (

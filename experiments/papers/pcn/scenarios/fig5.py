@@ -66,7 +66,7 @@ def share_bps(plan: Plan) -> float:
 
 
 def points(plan: Plan, recording: Recording) -> list[Point]:
-    """One a step, the fastest first."""
+    """Returns one a step, the fastest first."""
     series, step_s = recording.series, plan.number("step")
     frame_bits = plan.frame_bytes * 8
     found = []

@@ -103,7 +103,7 @@ def _half_life(plan: Plan, made: Measures) -> list[Check]:
 
 
 def _searching(plan: Plan, made: Measures) -> list[Check]:
-    """Schemes that look for their rate step by step."""
+    """Returns the schemes that look for their rate step by step."""
     scheme, burst, tree = plan.scheme, burst_s(plan) * 1e3, made.tree_s * 1e3
     full = None if made.full_s is None else made.full_s * 1e3
     cut = made.f0_rate_least_bps / made.f0_rate_before_bps if made.f0_rate_before_bps else None

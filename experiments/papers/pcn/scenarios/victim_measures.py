@@ -93,18 +93,18 @@ def measure(plan: Plan, recording: Recording) -> Measures:
 
 
 def received(plan: Plan, recording: Recording, entity: str) -> tuple[Array, Array]:
-    """What has arrived of a flow, in bits of frames: a counter series."""
+    """Returns what has arrived of a flow, in bits of frames: a counter series."""
     times, packets = recording.series.get(entity, "received_packets")
     return times, packets * plan.frame_bytes * 8
 
 
 def allowed(plan: Plan, recording: Recording, entity: str) -> tuple[Array, Array]:
-    """The rate that algorithm and limiter allow a long flow: a step series."""
+    """Returns the rate that algorithm and limiter allow a long flow: a step series."""
     return series_math.capped(recording.series.get(entity, "rate_bps"), plan.number("limit"))
 
 
 def paused_s(plan: Plan, recording: Recording, links: tuple[str, ...]) -> float:
-    """Time after 0, in bins, in which a PAUSE went over one of the links or held when they were read."""
+    """Returns the time after 0, in bins, in which a PAUSE went over one of the links or held when they were read."""
     edges = np.arange(0.0, plan.duration_s + BIN_S / 2, BIN_S)
     held = np.zeros(edges.size - 1, dtype=bool)
     for link in links:

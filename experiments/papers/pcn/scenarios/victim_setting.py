@@ -10,7 +10,7 @@ BURSTS = "bursts"
 
 
 def burst_s(plan: Plan) -> float:
-    """How long the bursts last when R1's link is always busy and F1 has its share of it. [0.18]"""
+    """Returns how long the bursts last when R1's link is always busy and F1 has its share of it. [0.18]"""
     hosts = round(plan.number("senders")) - LONG_SENDERS
     frames = hosts * plan.number("burst_flows") * plan.number("burst_size") * plan.frame_bytes / plan.payload_bytes
     return theory.incast_duration(hosts, frames, plan.number("rate"))

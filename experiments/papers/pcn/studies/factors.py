@@ -105,7 +105,7 @@ class FactorStudy(Experiment):
         return rows
 
     def story(self, outcomes: Outcomes) -> list[str]:
-        """How many of the paper's figures each setting meets."""
+        """Returns how many of the paper's figures each setting meets."""
         found: dict[str, list[str]] = {}
         for key, (scheme, what, _, _) in self.settings.items():
             rows = self._rows(outcomes, key)
@@ -144,7 +144,7 @@ class FactorStudy(Experiment):
         level: float | None,
         level_text: str,
     ) -> Chart:
-        """A bar a setting, in its scheme's colour: of each the mean, then its seeds' values."""
+        """Returns a bar a setting, in its scheme's colour: of each the mean, then its seeds' values."""
         keys = list(values)
         lines = []
         for scheme in dict.fromkeys(self.settings[key][0] for key in keys):

@@ -73,7 +73,7 @@ def over_flows(
 
 
 def increases_by_packets(recording: Recording, most: int = 24) -> Curve:
-    """Share of the NPs' windows that ended in an increase, by how many packets they had, from FROM_S on."""
+    """Returns the share of the NPs' windows that ended in an increase, by how many packets they had, from FROM_S on."""
     windows, increases = np.zeros(most + 1), np.zeros(most + 1)
     for flow in recording.flows:
         times, packets = recording.series.get(flow.entity, "window_packets")

@@ -123,7 +123,7 @@ def _label(scheme: str, silence: int | None) -> str:
 
 
 def _places(outcomes: Outcomes) -> list[tuple[str, dict[str, Key]]]:
-    """Workloads and classes that were run."""
+    """Returns the workloads and classes that were run."""
     return [
         (f"{workload}, {classes}", {"workload": workload, "classes": classes})
         for workload in outcomes.values("workload")
