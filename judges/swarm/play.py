@@ -150,7 +150,8 @@ def _at_the_end(network: VirtualNetwork, faults: Faults, deadlock: Deadlock | No
         yield f"{lost} data packets are lost, {explained} by faults"
     if totals.bad_frames or totals.stray_frames or totals.unusable_cnps:
         yield f"{totals.bad_frames} bad frames, {totals.stray_frames} stray, {totals.unusable_cnps} CNPs without a rate"
-    if not lost and any(stats.out_of_order for stats in flows):
+    in_order = all(flow.rp.paths is None for flow in network.flows.values())  # none is sprayed
+    if in_order and not lost and any(stats.out_of_order for stats in flows):
         yield f"packets are out of order: {[stats.out_of_order for stats in flows]}"
     if deadlock is not None:
         yield from _of_the_deadlock(network, deadlock)
@@ -160,8 +161,9 @@ def _at_the_end(network: VirtualNetwork, faults: Faults, deadlock: Deadlock | No
             yield f"{totals.packets} packets are inside long after the last flow stopped, and no deadlock is"
         return
     for number, stats in enumerate(flows):
-        if stats.sent_packets != stats.received_packets + stats.lost_packets:
-            came = f"{stats.received_packets} came, {stats.lost_packets} are lost"
+        again = stats.duplicate_packets + stats.refused_packets
+        if stats.sent_packets != stats.received_packets + again + stats.lost_packets:
+            came = f"{stats.received_packets} came, {again} more than once, {stats.lost_packets} are lost"
             yield f"flow {number}: {stats.sent_packets} packets sent, {came}"
     for end, stats in links.items():
         if stats.held_bytes or stats.output_bytes:
