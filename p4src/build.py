@@ -246,7 +246,7 @@ def _differences(
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Returns the command; returns its exit code."""
+    """Runs the command; returns its exit code."""
     parser = argparse.ArgumentParser(description="Compile the P4 programs.")
     parser.add_argument("--check", action="store_true", help="only check whether p4src/compiled fits the sources")
     options = parser.parse_args(arguments)

@@ -283,7 +283,7 @@ def stale(root: Path = ROOT) -> list[str]:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Returns the command; returns its exit code."""
+    """Runs the command; returns its exit code."""
     parser = argparse.ArgumentParser(description="Compile the P4 programs for Tofino.")
     parser.add_argument("--check", action="store_true", help=f"only check whether {COMPILED} fits the sources")
     parser.add_argument("--chip", choices=tuple(FLAGS), default=COMMITTED, help="for which, with --out")

@@ -162,7 +162,7 @@ def test_where_a_hit_decides_no_entry_has_the_action_of_a_miss(program: str) -> 
     tables = [table for pipeline in document["pipelines"] for table in pipeline["tables"]]
     asked = {table["name"] for table in tables if "__HIT__" in table["next_tables"]}
     found = [table for table in read_p4info(program).tables if table.preamble.name in asked]
-    assert bool(found) == program.startswith(("qcn", "tcd"))
+    assert bool(found) == program.startswith(("qcn", "tcd", "hpcc"))
     for table in found:
         (scope,) = (one.scope for one in table.action_refs if one.id == table.initial_default_action.action_id)
         assert scope == p4i.ActionRef.DEFAULT_ONLY, table.preamble.name
