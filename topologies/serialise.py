@@ -17,12 +17,19 @@ def to_dict(topology: Topology) -> dict[str, Any]:
     return {
         "name": topology.name,
         "hosts": [asdict(host) for host in topology.hosts],
-        "switches": [asdict(switch) for switch in topology.switches],
+        "switches": [_listed(asdict(switch)) for switch in topology.switches],
         "links": [asdict(link) for link in topology.links],
         "flows": [{**asdict(flow), "after": list(flow.after)} for flow in topology.flows],
         "parameters": dict(topology.parameters),
         "flow_control": topology.flow_control,
     }
+
+
+def _listed(value: Any) -> Any:
+    """Returns the value with lists in place of tuples, as JSON has them."""
+    if isinstance(value, dict):
+        return {name: _listed(one) for name, one in value.items()}
+    return [_listed(one) for one in value] if isinstance(value, list | tuple) else value
 
 
 def from_dict(raw: dict[str, Any]) -> Topology:

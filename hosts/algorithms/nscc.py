@@ -51,7 +51,7 @@ class NsccParameters(SprayingParameters):
     delay_alpha: float = parameter(
         0.0125, "number", "NSCC: weight of the newest delay in the mean", name="delay_alpha", least=1e-6, most=1
     )
-    alpha: float = parameter(4, "number", "NSCC: proportional increase", name="alpha", most=1e3)
+    alpha: float = parameter(4, "number", "NSCC: proportional increase", name="nscc_alpha", most=1e3)
     fi: float = parameter(5, "number", "NSCC: fair increase", name="fi", most=1e3)
     fi_scale: float = parameter(0.25, "number", "NSCC: fast increase", name="fi_scale", most=1e3)
     eta: float = parameter(0.15, "number", "NSCC: increase of each round trip, segments", name="eta", most=1e3)

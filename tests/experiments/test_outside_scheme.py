@@ -64,7 +64,7 @@ def test_name_of_another_scheme_is_refused(tmp_path: Path, capsys: pytest.Captur
     head = "from dataclasses import dataclass\nfrom pcn import parameter\n"
     file.write_text(head + text.replace("\nWRONG =", f"{own}\nWRONG ="))
     assert pcn(["run", "dumbbell", "--scheme", f"{file}:WRONG", *SHORT, "--set", "T=1ms"]) == 1
-    assert "T is a parameter of pcn, pcn-time, pcn-x; here it is wrong_T" in capsys.readouterr().err
+    assert "T is a parameter of pcn, pcn-time, pcn-w, pcn-x; here it is wrong_T" in capsys.readouterr().err
 
 
 def test_another_program_is_another_scheme(tmp_path: Path) -> None:

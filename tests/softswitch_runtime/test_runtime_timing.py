@@ -11,8 +11,9 @@ from ctypes import c_void_p
 
 import pytest
 from links import Link
-from runtime import MeterConfig, Switch, wait
+from runtime import Switch, wait
 
+from softswitch.native_types import MeterCell
 from softswitch.pace import Board, Pace
 
 pytestmark = pytest.mark.root
@@ -152,15 +153,15 @@ def test_endless_copies_use_up_the_pool_and_no_more(make_links: Links) -> None:
 
 def test_meters_are_configured_and_read_back() -> None:
     with Switch() as switch:
-        config = MeterConfig()
+        config = MeterCell()
         assert switch.lib.sw_meter_read(switch.handle, 0, 1, ctypes.byref(config)) == 0
         assert config.cir == 2**64 - 1
-        wanted = MeterConfig(1000, 100, 2000, 200)
+        wanted = MeterCell(1000, 100, 2000, 200)
         assert switch.lib.sw_meter_write(switch.handle, 0, 1, ctypes.byref(wanted)) == 0
         assert switch.lib.sw_meter_read(switch.handle, 0, 1, ctypes.byref(config)) == 0
         assert (config.cir, config.cburst, config.pir, config.pburst) == (1000, 100, 2000, 200)
         assert switch.lib.sw_meter_write(switch.handle, 0, 4, ctypes.byref(wanted)) < 0
-        assert switch.lib.sw_meter_write(switch.handle, 0, 1, ctypes.byref(MeterConfig(2, 1, 1, 1))) < 0
+        assert switch.lib.sw_meter_write(switch.handle, 0, 1, ctypes.byref(MeterCell(2, 1, 1, 1))) < 0
         assert switch.lib.sw_meter_write(switch.handle, 0, 1, None) == 0
         assert switch.lib.sw_meter_read(switch.handle, 0, 1, ctypes.byref(config)) == 0
         assert config.pburst == 2**64 - 1
