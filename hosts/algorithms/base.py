@@ -162,7 +162,7 @@ class ReactionPoint:
     acknowledgement's mark is that of each packet that it acknowledges (DCTCP's receiver). It doesn't change.
     `paths`: which of equal paths its packets take, where the network has no setting; None: one. `reliability`: what
     its host does about lost packets, where the flow's class has no setting; None: nothing. Neither changes.
-    `wants_telemetry`: packets have room for telemetry, and acknowledgements bring it back. It doesn't change.
+    `wants_telemetry`, of the class: packets have room for telemetry, and acknowledgements bring it back.
     `needs_rec_rate`: CNPs without a rate (RecRate 0), as other schemes and RoCE NICs send them, are none of this
     scheme's. Hosts count and drop them.
     """

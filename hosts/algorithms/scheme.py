@@ -79,7 +79,11 @@ class Configured:
 
     @property
     def wants_telemetry(self) -> bool:
-        """Whether its RPs do. Raises SchemeError."""
+        """Whether its RPs do: by their class, so that none is made; by one of them where a function makes them. Raises
+        SchemeError."""
+        made = self.scheme.reaction_point
+        if isinstance(made, type) and issubclass(made, ReactionPoint):
+            return made.wants_telemetry
         return self.new_rp(1e9).wants_telemetry
 
     def new_rp(self, line_rate_bps: float) -> ReactionPoint:
