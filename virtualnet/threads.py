@@ -25,26 +25,30 @@ def cores() -> int:
 
 def commanded() -> int | None:
     """Returns the environment's number; None: auto. Raises VirtualError."""
-    text = os.environ.get(VARIABLE, AUTO).partition(":")[0]
+    return _environment()[0]
+
+
+def _environment() -> tuple[int | None, int]:
+    """Returns the number of threads, None: auto, and the most that auto takes. Raises VirtualError."""
+    text = os.environ.get(VARIABLE, AUTO)
+    first, colon, rest = text.partition(":")
+    number = rest if colon and first == AUTO else text
     if text == AUTO:
-        return None
-    if not text.isdecimal() or not 1 <= int(text) <= MOST_THREADS:
-        raise VirtualError(f"{VARIABLE}={text}: a number from 1 to {MOST_THREADS}, or {AUTO}")
-    return int(text)
+        return None, min(cores(), MOST_THREADS)
+    if not (number.isascii() and number.isdecimal() and len(number) < 6) or not 1 <= int(number) <= MOST_THREADS:
+        raise VirtualError(f"{VARIABLE}={text}: a number from 1 to {MOST_THREADS}, {AUTO}, or {AUTO}:N")
+    return (None, int(number)) if number != text else (int(number), int(number))
 
 
 def threads_for(topology: Topology) -> int:
     """Returns the environment's number; else one a core, and one for 32 hosts at most."""
-    most = os.environ.get(VARIABLE, AUTO).partition(":")[2]
-    number = commanded()
-    if number is not None:
-        return number
-    return max(1, min(int(most or cores()), len(topology.hosts) // _HOSTS, MOST_THREADS))
+    number, most = _environment()
+    return number or max(1, min(most, len(topology.hosts) // _HOSTS))
 
 
 def shared(jobs: int) -> Mapping[str, str]:
     """Returns the environment of each of `jobs` processes: the cores that they leave each other."""
-    return {VARIABLE: str(commanded() or f"{AUTO}:{max(1, cores() // jobs)}")}
+    return {VARIABLE: str(commanded() or f"{AUTO}:{min(max(1, cores() // jobs), MOST_THREADS)}")}
 
 
 @dataclass(frozen=True)

@@ -184,10 +184,10 @@ def test_auto_takes_one_thread_for_sixteen_hosts(monkeypatch: pytest.MonkeyPatch
     assert threads.shared(3) == {threads.VARIABLE: "5"}
 
 
-@pytest.mark.parametrize("text", ["0", "65", "many", "-1", ""])
+@pytest.mark.parametrize("text", ["0", "65", "many", "-1", "", "auto:", "auto:x", "auto:0", "5:3", "9" * 5000])
 def test_environment_of_no_number_is_refused(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(threads.VARIABLE, text)
-    with pytest.raises(VirtualError, match="a number from 1 to 64, or auto"):
+    with pytest.raises(VirtualError, match="a number from 1 to 64, auto, or auto:N"):
         threads.threads_for(fat_tree(4))
 
 

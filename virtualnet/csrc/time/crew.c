@@ -122,7 +122,7 @@ static void begin_pass(struct vn_context *context, uint32_t phase, bool first)
     if (!alone || !first) context->prefetch.cursor = context->prefetch.total = 0;
 }
 
-/* What Python is asked in a pass waits for its end, where others run turns, or Python sees the order of the answers. */
+/* Python's answers wait for the pass's end where other threads run turns, or where Python sees their order. */
 static void run_pass(struct vn_crew *crew, struct vn_context *context)
 {
     begin_pass(context, crew->phase, crew->first);
