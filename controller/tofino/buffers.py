@@ -1,13 +1,113 @@
-"""PFC, buffers and queues of a Tofino's traffic manager, which P4Runtime doesn't reach and Stratum leaves without PFC:
-a script for the driver's own shell (bfrt_python), from ports.yaml."""
+"""PFC, buffers and queues of a Tofino's traffic manager, which P4Runtime doesn't reach and Stratum leaves without PFC.
+
+`settings` lists what is written, by the driver's own names of tables and fields (BF Runtime's). `pfc_script` makes it a
+script for the driver's shell (bfrt_python), which reads all of it back.
+"""
 
 from __future__ import annotations
 
+import pprint
+from collections import Counter as Counts
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
 from controller.constants import CLASSES
-from controller.tofino.model import CELL_BYTES, PORTS_A_PIPE, TofinoLab, cells
+from controller.tofino.model import CELL_BYTES, TofinoLab, cells
+
+Value: TypeAlias = "bool | int | str | list[int]"
 
 # Resuming is a distance below the limit; the chip counts it in eights of cells.
 _HYSTERESIS_CELLS = 8
+_FIRST_GROUP = 1  # of a pipe; the driver takes 0 for "no group"
+_INGRESS_POOL, _EGRESS_POOL, _HEADROOM_POOL = "IG_APP_POOL_1", "EG_APP_POOL_0", "IG_SKID_POOL"
+FIXED = ("mode_rx",)
+"""Fields that some releases of the driver only read. Tofino 1 obeys received PFC whatever they hold."""
+PORT_TABLE, PLACES_TABLE = "$PORT", "tf1.tm.port.cfg"
+
+
+@dataclass(frozen=True)
+class Setting:
+    """Data of one entry. `queue`: a port and a class; the entry is that of their queue, whose place `PLACES_TABLE` has.
+    `action`: which one, where the table's data depends on it. `pipe`: None where the table is of the whole chip."""
+
+    table: str
+    keys: Mapping[str, int | str]
+    data: Mapping[str, Value]
+    action: str = ""
+    adds: bool = False
+    pipe: int | None = None
+    queue: tuple[int, int] | None = field(default=None)
+
+
+def settings(lab: TofinoLab) -> list[Setting]:
+    """Returns what the traffic manager and the ports are to hold, in the order in which it is written."""
+    return [*_pools(lab), *_ports(lab), *_groups(lab), *_queues(lab)]
+
+
+def _pools(lab: TofinoLab) -> Iterator[Setting]:
+    """Yields separate pools, so that lossless classes don't compete with others."""
+    many = len(lab.lossless)
+    size = many * sum(cells(port.pfc.xoff_bytes) for port in lab.ports)
+    headroom = many * sum(cells(port.pfc.headroom_bytes) for port in lab.ports)
+    yield Setting("tf1.tm.pool.cfg", {"pool": _INGRESS_POOL}, {"size_cells": size})
+    yield Setting("tf1.tm.pool.cfg", {"pool": _HEADROOM_POOL}, {"size_cells": headroom})
+    for one in lab.lossless:
+        keys = {"pool": _INGRESS_POOL, "cos": one.number}
+        yield Setting("tf1.tm.pool.app_pfc", keys, {"pfc_limit_cells": size})
+
+
+def _ports(lab: TofinoLab) -> Iterator[Setting]:
+    """Yields PFC frames at the MAC, sent and obeyed, and the headroom of each port."""
+    enabled = sum(1 << one.number for one in lab.lossless)
+    for port in lab.ports:
+        keys = {"dev_port": port.number}
+        maps: dict[str, Value] = {"$TX_PFC_EN_MAP": enabled, "$RX_PFC_EN_MAP": enabled}
+        yield Setting(PORT_TABLE, {"$DEV_PORT": port.number}, maps)
+        modes: dict[str, Value] = {"mode_tx": "PFC", "mode_rx": "PFC", "cos_to_icos": list(range(CLASSES))}
+        yield Setting("tf1.tm.port.flowcontrol", keys, modes)
+        headroom = len(lab.lossless) * cells(port.pfc.headroom_bytes)
+        yield Setting("tf1.tm.port.buffer", keys, {"skid_limit_cells": headroom})
+
+
+def _groups(lab: TofinoLab) -> Iterator[Setting]:
+    """Yields what came in at a port, by class."""
+    there: Counts[int] = Counts()
+    for port in lab.ports:
+        for one in lab.lossless:
+            data: dict[str, Value] = {
+                "dev_port": port.number,
+                "pfc_enable": True,
+                "pfc_skid_max_cells": cells(port.pfc.headroom_bytes),
+                "guaranteed_cells": 0,
+                "hysteresis_cells": _resume_cells(port.pfc.xoff_bytes - port.pfc.xon_bytes),
+                "pool_id": _INGRESS_POOL,
+                "pool_max_cells": cells(port.pfc.xoff_bytes),
+                "dynamic_baf": "DISABLE",
+                f"icos_{one.number}": True,
+            }
+            keys = {"ppg_id": _FIRST_GROUP + there[port.pipe]}
+            there[port.pipe] += 1
+            yield Setting("tf1.tm.ppg.cfg", keys, data, action="dev_port", adds=True, pipe=port.pipe)
+
+
+def _queues(lab: TofinoLab) -> Iterator[Setting]:
+    """Yields what waits to leave: the program gives a packet's class as its queue."""
+    for port in lab.ports:
+        for one in lab.classes:
+            place, priority = (port.number, one.number), str(one.priority)
+            served: dict[str, Value] = {"min_priority": priority, "max_priority": priority}
+            yield Setting("tf1.tm.queue.sched_cfg", {}, served, pipe=port.pipe, queue=place)
+            if one.lossless:
+                yield Setting("tf1.tm.queue.cfg", {}, {"pfc_cos": one.number}, pipe=port.pipe, queue=place)
+                # PFC bounds it where it came in; nothing is dropped here.
+                kept: dict[str, Value] = {"tail_drop_enable": False, "pool_id": _EGRESS_POOL}
+                yield Setting("tf1.tm.queue.buffer", {}, kept, action="shared_pool", pipe=port.pipe, queue=place)
+
+
+def _resume_cells(size: int) -> int:
+    return -(-cells(size) // _HYSTERESIS_CELLS) * _HYSTERESIS_CELLS
+
 
 _SCRIPT = """\
 # PFC, buffers and queues of the switch "{switch}". Written by `pcn deploy`: change ports.yaml and write it again.
@@ -15,77 +115,56 @@ _SCRIPT = """\
 #
 #     bfshell -b $PWD/pfc.py
 
-CLASSES = {classes}
-LOSSLESS = {lossless!r}
-PRIORITIES = {priorities!r}  # of the queues; the highest is served first
-# Device port; in cells of {cell_bytes} bytes, for each lossless class: XOFF, how far below it RESUME is sent, headroom.
-PORTS = [
-{ports}
-]
+# Table, action, whether it adds an entry, pipe, port and class of the queue, keys, data. Cells have {cell} bytes.
+SETTINGS = {settings}
+FIXED = {fixed!r}  # fields that some releases of the driver only read; Tofino 1 obeys received PFC whatever they hold
 
-INGRESS_POOL, EGRESS_POOL, HEADROOM_POOL = "IG_APP_POOL_1", "EG_APP_POOL_0", "IG_SKID_POOL"
-
-tm = bfrt.tf1.tm
-
-# Separate pools, so that lossless classes don't compete with others.
-ingress_cells = len(LOSSLESS) * sum(xoff for _, xoff, _, _ in PORTS)
-tm.pool.cfg.mod(pool=INGRESS_POOL, size_cells=ingress_cells)
-tm.pool.cfg.mod(pool=HEADROOM_POOL, size_cells=len(LOSSLESS) * sum(headroom for _, _, _, headroom in PORTS))
-for cos in LOSSLESS:
-    tm.pool.app_pfc.mod(pool=INGRESS_POOL, cos=cos, pfc_limit_cells=ingress_cells)
-
-enabled = sum(1 << cos for cos in LOSSLESS)
-groups = {{}}  # pipe: PPGs there so far
-for port, xoff, resume, headroom in PORTS:
-    # PFC frames at the MAC, sent and obeyed.
-    bfrt.port.port.mod(DEV_PORT=port, TX_PFC_EN_MAP=enabled, RX_PFC_EN_MAP=enabled)
-    tm.port.flowcontrol.mod(dev_port=port, mode_tx="PFC", mode_rx="PFC", cos_to_icos=list(range(CLASSES)))
-    tm.port.buffer.mod(dev_port=port, skid_limit_cells=len(LOSSLESS) * headroom)
-    # What came in there, by class.
-    pipe = port // {ports_a_pipe}
-    for cos in LOSSLESS:
-        tm.ppg.cfg.add_with_dev_port(
-            pipe=pipe, ppg_id=groups.get(pipe, 0), dev_port=port, pfc_enable=True, pfc_skid_max_cells=headroom,
-            guaranteed_cells=0, hysteresis_cells=resume, pool_id=INGRESS_POOL, pool_max_cells=xoff,
-            dynamic_baf="DISABLE", **{{"icos_{{}}".format(cos): True}})
-        groups[pipe] = groups.get(pipe, 0) + 1
-    # What waits to leave there: the program gives a packet's class as its queue.
-    place = tm.port.cfg.get(dev_port=port, print_ents=False).data
-    group, queues = place[b"pg_id"], place[b"egress_qid_queues"]
-    for cos in range(CLASSES):
-        queue = dict(pipe=pipe, pg_id=group, pg_queue=queues[cos])
-        priority = str(PRIORITIES[cos])
-        tm.queue.sched_cfg.mod(min_priority=priority, max_priority=priority, **queue)
-        if cos in LOSSLESS:
-            tm.queue.cfg.mod(pfc_cos=cos, **queue)
-            # PFC bounds it where it came in; nothing is dropped here.
-            tm.queue.buffer.mod_with_shared_pool(tail_drop_enable=False, pool_id=EGRESS_POOL, **queue)
+written = []
+for table, action, adds, pipe, queue, keys, data in SETTINGS:
+    node = bfrt
+    for part in ("port.port" if table == "$PORT" else table).split("."):
+        node = getattr(node, part)
+    key = {{}}
+    for name in keys:
+        key[name.lstrip("$")] = keys[name]
+    if pipe is not None:
+        key["pipe"] = pipe
+    if queue:
+        place = bfrt.tf1.tm.port.cfg.get(dev_port=queue[0], print_ents=False).data
+        key["pg_id"], key["pg_queue"] = place[b"pg_id"], place[b"egress_qid_queues"][queue[1]]
+    fields = dict(key)
+    for name in data:
+        fields[name.lstrip("$")] = data[name]
+    getattr(node, ("add" if adds else "mod") + ("_with_" + action if action else ""))(**fields)
+    written.append((table, node, key, data))
 bfrt.complete_operations()
-print("PFC of classes {{}} at {{}} ports".format(LOSSLESS, len(PORTS)))
+
+count = lost = 0
+for table, node, key, data in written:
+    found = getattr(node.get(print_ents=False, **key), "data", {{}})
+    for name in data:
+        count += 1
+        held = found.get(name.encode())
+        if isinstance(held, bytes):
+            held = held.decode()
+        if held != data[name]:
+            lost += name not in FIXED
+            print("{{}} {{}}: {{}} is {{!r}}, {{!r}} was written; {{}}".format(
+                table, key, name, held, data[name], "this does no harm" if name in FIXED else "PFC WON'T WORK"))
+if lost:
+    raise RuntimeError("{{}} of {{}} fields don't hold what was written".format(lost, count))
+print("PFC of classes {lossless} at {ports} ports: {{}} fields were written and read back".format(count))
 """
 
 
 def pfc_script(lab: TofinoLab) -> str:
     """Returns the script's text."""
-    ports = [
-        (
-            port.number,
-            cells(port.pfc.xoff_bytes),
-            _resume_cells(port.pfc.xoff_bytes - port.pfc.xon_bytes),
-            cells(port.pfc.headroom_bytes),
-        )
-        for port in lab.ports
-    ]
+    rows = [(one.table, one.action, one.adds, one.pipe, one.queue, one.keys, one.data) for one in settings(lab)]
     return _SCRIPT.format(
         switch=lab.switch,
-        cell_bytes=CELL_BYTES,
-        classes=CLASSES,
+        cell=CELL_BYTES,
+        settings=pprint.pformat(rows, width=120, compact=True, sort_dicts=False),
+        fixed=FIXED,
         lossless=[one.number for one in lab.lossless],
-        priorities=[one.priority for one in lab.classes],
-        ports="\n".join(f"    {port}," for port in ports),
-        ports_a_pipe=PORTS_A_PIPE,
+        ports=len(lab.ports),
     )
-
-
-def _resume_cells(size: int) -> int:
-    return -(-cells(size) // _HYSTERESIS_CELLS) * _HYSTERESIS_CELLS

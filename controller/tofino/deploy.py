@@ -14,6 +14,7 @@ from controller.errors import SwitchError
 from controller.routes import Route
 from controller.switch import SwitchClient
 from controller.tofino import qcn, tcd
+from controller.tofino.counters import of_frames
 from controller.tofino.model import TofinoLab
 from controller.tofino.package import Package
 
@@ -24,7 +25,7 @@ _BATCH = 100
 
 @dataclass(frozen=True)
 class Cell:
-    """A counter's cell: of a port and a class, or, in `dropped`, a reason."""
+    """A counter's cell: of a port and a class, or, in `dropped`, a reason. Bytes are those of frames without FCS."""
 
     counter: str
     port: int
@@ -129,6 +130,8 @@ def _read(lab: TofinoLab, client: SwitchClient) -> Deployed:
     wanted = [index(port.number, number) for port in lab.ports for number in range(CLASSES)]
     cells = []
     for counter in client.counters():
-        found = client.read_counters(counter)
-        cells += [Cell(counter, *divmod(cell, CLASSES), found[cell]) for cell in wanted if cell in found]
+        found, name = client.read_counters(counter), client.counter_name(counter)
+        cells += [
+            Cell(counter, *divmod(cell, CLASSES), of_frames(name, found[cell])) for cell in wanted if cell in found
+        ]
     return Deployed(held, tuple(cells))

@@ -17,6 +17,7 @@ LANES_BY_SPEED = {10_000_000_000: 1, 25_000_000_000: 1, 40_000_000_000: 4, 50_00
 CELL_BYTES = 80  # of the buffer
 MOST_CELLS = 2**19 - 1  # that the length of a queue can say
 FREE_CELLS = 180 * 1024  # of 280 * 1024; the driver's own pools take the rest
+GROUPS_A_PIPE = 128  # of the buffer, each for a port and a lossless class
 CULPRITS = ("arrival", "sojourn")  # of QCN at inputs
 FCS_BYTES = 4
 WIRE_BYTES = FCS_BYTES + 20  # of each frame: FCS, preamble and gap
@@ -153,6 +154,14 @@ class TofinoLab:
                 f"xoff and headroom of all ports and lossless classes are {size * CELL_BYTES / 1e6:.1f} MB, the buffer "
                 f"has {FREE_CELLS * CELL_BYTES / 1e6:.1f} free: lower them",
             )
+        for pipe in range(self.pipes):
+            groups = len(self.lossless) * sum(port.pipe == pipe for port in self.ports)
+            if groups > GROUPS_A_PIPE:
+                yield (
+                    self.ports[0].line,
+                    f"pipe {pipe} needs {groups} priority groups, one for each port and lossless class; it has "
+                    f"{GROUPS_A_PIPE}: make fewer classes lossless",
+                )
 
     def _port_faults(self, port: Port) -> Iterator[Fault]:
         if port.pipe >= self.pipes:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from google.protobuf import descriptor_pb2, descriptor_pool, message_factory, text_format
 
-from controller.tofino.buffers import pfc_script
+from controller.tofino.buffers import FIXED, pfc_script, settings
 from controller.tofino.chassis import chassis_config
 from controller.tofino.lab_file import SAMPLE, read
 from controller.tofino.model import CELL_BYTES, Class, Pfc
@@ -84,100 +84,165 @@ def test_a_port_of_some_lanes_is_a_channel() -> None:
     assert made.singleton_ports[0].config_params.fec_mode == 2
 
 
-# What the driver's description of its fixed tables has: keys and data, by table. `pipe` goes with any.
+# What the driver's description of its fixed tables has: keys and data, by table and action. `pipe` goes with any.
 _COS = {f"icos_{cos}" for cos in range(8)}
-_TABLES = {
-    "port.port.mod": {"DEV_PORT", "TX_PFC_EN_MAP", "RX_PFC_EN_MAP"},
-    "tf1.tm.pool.cfg.mod": {"pool", "size_cells"},
-    "tf1.tm.pool.app_pfc.mod": {"pool", "cos", "pfc_limit_cells"},
-    "tf1.tm.port.flowcontrol.mod": {"dev_port", "mode_tx", "mode_rx", "cos_to_icos"},
-    "tf1.tm.port.buffer.mod": {"dev_port", "skid_limit_cells"},
-    "tf1.tm.port.cfg.get": {"dev_port", "print_ents"},
-    "tf1.tm.ppg.cfg.add_with_dev_port": {
-        *("pipe", "ppg_id", "dev_port", "pfc_enable", "pfc_skid_max_cells", "guaranteed_cells", "hysteresis_cells"),
-        *("pool_id", "pool_max_cells", "dynamic_baf"),
-        *_COS,
-    },
-    "tf1.tm.queue.sched_cfg.mod": {"pipe", "pg_id", "pg_queue", "min_priority", "max_priority"},
-    "tf1.tm.queue.cfg.mod": {"pipe", "pg_id", "pg_queue", "pfc_cos"},
-    "tf1.tm.queue.buffer.mod_with_shared_pool": {"pipe", "pg_id", "pg_queue", "tail_drop_enable", "pool_id"},
-    "complete_operations": set(),
+_FIELDS = {
+    "port.port": ({"DEV_PORT"}, {"TX_PFC_EN_MAP", "RX_PFC_EN_MAP"}),
+    "tf1.tm.pool.cfg": ({"pool"}, {"size_cells"}),
+    "tf1.tm.pool.app_pfc": ({"pool", "cos"}, {"pfc_limit_cells"}),
+    "tf1.tm.port.flowcontrol": ({"dev_port"}, {"mode_tx", "mode_rx", "cos_to_icos"}),
+    "tf1.tm.port.buffer": ({"dev_port"}, {"skid_limit_cells"}),
+    "tf1.tm.port.cfg": ({"dev_port"}, set[str]()),
+    "tf1.tm.ppg.cfg": (
+        {"ppg_id"},
+        {
+            *("dev_port", "pfc_enable", "pfc_skid_max_cells", "guaranteed_cells", "hysteresis_cells"),
+            *("pool_id", "pool_max_cells", "dynamic_baf"),
+            *_COS,
+        },
+    ),
+    "tf1.tm.queue.sched_cfg": ({"pg_id", "pg_queue"}, {"min_priority", "max_priority"}),
+    "tf1.tm.queue.cfg": ({"pg_id", "pg_queue"}, {"pfc_cos"}),
+    "tf1.tm.queue.buffer": ({"pg_id", "pg_queue"}, {"tail_drop_enable", "pool_id"}),
 }
+_ACTIONS = {"tf1.tm.ppg.cfg": "add_with_dev_port", "tf1.tm.queue.buffer": "mod_with_shared_pool"}
+Call = tuple[str, dict[str, Any]]
 
 
 class Driver:
-    """Stands for `bfrt` of the driver's shell: has the names above, and records its calls."""
+    """Stands for `bfrt` of the driver's shell: has the names above, refuses what the driver refuses, keeps what is
+    written, and records its calls. `loses`: a field of which it keeps nothing."""
 
-    def __init__(self, calls: list[tuple[str, dict[str, Any]]], name: str = "") -> None:
-        self._calls, self._name = calls, name
+    def __init__(self, calls: list[Call], loses: str = "", held: dict[Any, dict[str, Any]] | None = None) -> None:
+        self._calls, self._loses, self._name = calls, loses, ""
+        self._held: dict[Any, dict[str, Any]] = {} if held is None else held
 
     def __getattr__(self, part: str) -> Driver:
-        name = f"{self._name}.{part}" if self._name else part
-        assert any(table == name or table.startswith(name + ".") for table in _TABLES), name
-        return Driver(self._calls, name)
+        made = Driver(self._calls, self._loses, self._held)
+        made._name = f"{self._name}.{part}" if self._name else part
+        tables = {*_FIELDS, "complete_operations"}
+        assert any(f"{made._name}.".startswith(f"{one}.") or one.startswith(f"{made._name}.") for one in tables), part
+        return made
 
     def __call__(self, **fields: Any) -> Any:
-        assert set(fields) <= _TABLES[self._name], (self._name, fields)
-        self._calls.append((self._name, fields))
-        if self._name.endswith("port.cfg.get"):
-            port = fields["dev_port"]
-            # Four ports a group, eight queues each.
-            queues = [port % 4 * 8 + queue for queue in range(8)]
-            return type("Entry", (), {"data": {b"pg_id": port % 128 // 4, b"egress_qid_queues": queues}})()
+        self._calls.append((self._name, dict(fields)))
+        if self._name == "complete_operations":
+            return None
+        table, verb = self._name.rsplit(".", 1)
+        keys, data = _FIELDS[table]
+        entry = (table, fields.pop("pipe", None), *sorted((name, fields.pop(name)) for name in keys))
+        if verb == "get":
+            assert fields == {"print_ents": False}
+            return type("Entry", (), {"data": self._get(table, entry)})()
+        assert verb == _ACTIONS.get(table, "mod")
+        assert set(fields) <= data, (self._name, fields)
+        if verb.startswith("add"):
+            assert entry not in self._held
+            assert 1 <= dict(entry[2:])["ppg_id"] <= 255, "the driver takes 0 for no group"
+        kept = {name: value for name, value in fields.items() if name != self._loses}
+        self._held.setdefault(entry, {}).update(kept)
         return None
 
+    def _get(self, table: str, entry: Any) -> dict[bytes, Any]:
+        if table == "tf1.tm.port.cfg":  # four ports a group, eight queues each
+            port = dict(entry[2:])["dev_port"]
+            queues = [port % 4 * 8 + queue for queue in range(8)]
+            return {b"pg_id": port % 128 // 4, b"egress_qid_queues": queues}
+        prefix = "$" if table == "port.port" else ""
+        return {f"{prefix}{name}".encode(): value for name, value in self._held.get(entry, {}).items()}
 
-def run(script: str) -> list[tuple[str, dict[str, Any]]]:
-    calls: list[tuple[str, dict[str, Any]]] = []
+
+def run(script: str, loses: str = "") -> list[Call]:
+    calls: list[Call] = []
     # As the driver's shell may: names that the script makes aren't global.
-    exec(compile(script, "pfc.py", "exec"), {"bfrt": Driver(calls)}, {})
+    exec(compile(script, "pfc.py", "exec"), {"bfrt": Driver(calls, loses)}, {})
     return calls
 
 
-def told(calls: list[tuple[str, dict[str, Any]]], name: str) -> list[dict[str, Any]]:
+def written(calls: list[Call], name: str) -> list[dict[str, Any]]:
     return [fields for table, fields in calls if table == name]
 
 
-def test_pfc_of_the_sample(capsys: pytest.CaptureFixture[str]) -> None:
+def test_pfc_script_writes_the_sample_s_ports(capsys: pytest.CaptureFixture[str]) -> None:
     lab = read(SAMPLE)
     calls = run(pfc_script(lab))
-    assert capsys.readouterr().out == "PFC of classes [3] at 3 ports\n"
-    assert [one["DEV_PORT"] for one in told(calls, "port.port.mod")] == [128, 136, 144]
-    assert {one["TX_PFC_EN_MAP"] for one in told(calls, "port.port.mod")} == {0b1000}
-    for port, group in zip(lab.ports, told(calls, "tf1.tm.ppg.cfg.add_with_dev_port"), strict=True):
+    fields = sum(len(one.data) for one in settings(lab))
+    assert capsys.readouterr().out == f"PFC of classes [3] at 3 ports: {fields} fields were written and read back\n"
+    assert [one["DEV_PORT"] for one in written(calls, "port.port.mod")] == [128, 136, 144]
+    assert {one["TX_PFC_EN_MAP"] for one in written(calls, "port.port.mod")} == {0b1000}
+    for port, group in zip(lab.ports, written(calls, "tf1.tm.ppg.cfg.add_with_dev_port"), strict=True):
         assert (group["dev_port"], group["pipe"], group["icos_3"], group["pfc_enable"]) == (port.number, 1, True, True)
         assert group["pool_max_cells"] * CELL_BYTES == port.pfc.xoff_bytes
         resumes_at = port.pfc.xoff_bytes - group["hysteresis_cells"] * CELL_BYTES
         assert port.pfc.xon_bytes - 8 * CELL_BYTES < resumes_at <= port.pfc.xon_bytes
         assert group["pfc_skid_max_cells"] * CELL_BYTES == port.pfc.headroom_bytes
-    assert calls[-1] == ("complete_operations", {})
+
+
+def test_pfc_script_reads_back_each_setting() -> None:
+    """After the driver completed what was written."""
+    lab = read(SAMPLE)
+    calls = run(pfc_script(lab))
+    names = [name for name, _ in calls]
+    assert len(names[names.index("complete_operations") :]) - 1 == len(settings(lab))
+
+
+@pytest.mark.parametrize("name", sorted({name for one in settings(read(SAMPLE)) for name in one.data} - set(FIXED)))
+def test_pfc_script_reports_each_field_that_the_driver_loses(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(RuntimeError, match=r"\d+ of \d+ fields don't hold what was written"):
+        run(pfc_script(read(SAMPLE)), loses=name.lstrip("$"))
+    out = capsys.readouterr().out
+    assert f"{name} is None" in out
+    assert "PFC WON'T WORK" in out
+
+
+def test_pfc_script_accepts_that_the_driver_only_reads_mode_rx(capsys: pytest.CaptureFixture[str]) -> None:
+    run(pfc_script(read(SAMPLE)), loses="mode_rx")
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) == 4  # a line a port, and the last
+    assert all("mode_rx is None, 'PFC' was written; this does no harm" in line for line in lines[:-1])
 
 
 def test_every_class_has_its_queue_and_priority() -> None:
     lab = read(SAMPLE)
     classes = tuple(Class(one.number, 7 - one.number, one.number in (3, 4)) for one in lab.classes)
     calls = run(pfc_script(replace(lab, classes=classes)))
-    scheduled = told(calls, "tf1.tm.queue.sched_cfg.mod")
+    scheduled = written(calls, "tf1.tm.queue.sched_cfg.mod")
     assert len(scheduled) == 8 * len(lab.ports)
     assert {one["pg_id"] for one in scheduled} == {0, 2, 4}
     assert [one["max_priority"] for one in scheduled[:8]] == [str(7 - number) for number in range(8)]
     assert [one["pg_queue"] for one in scheduled[:8]] == list(range(8))
-    stopped = told(calls, "tf1.tm.queue.cfg.mod")
+    stopped = written(calls, "tf1.tm.queue.cfg.mod")
     assert [(one["pg_queue"], one["pfc_cos"]) for one in stopped] == [(3, 3), (4, 4)] * len(lab.ports)
-    assert all(not one["tail_drop_enable"] for one in told(calls, "tf1.tm.queue.buffer.mod_with_shared_pool"))
-    groups = told(calls, "tf1.tm.ppg.cfg.add_with_dev_port")
-    assert [one["ppg_id"] for one in groups] == list(range(6))
+    assert all(not one["tail_drop_enable"] for one in written(calls, "tf1.tm.queue.buffer.mod_with_shared_pool"))
+    groups = written(calls, "tf1.tm.ppg.cfg.add_with_dev_port")
+    assert [one["ppg_id"] for one in groups] == [1, 2, 3, 4, 5, 6]
+
+
+def test_priority_groups_count_from_1_in_each_pipe() -> None:
+    lab = read(SAMPLE)
+    ports = tuple(replace(port, number=number) for port, number in zip(lab.ports, (0, 128, 8), strict=True))
+    groups = [one for one in settings(replace(lab, ports=ports)) if one.table == "tf1.tm.ppg.cfg"]
+    assert [(one.pipe, one.keys["ppg_id"]) for one in groups] == [(0, 1), (1, 1), (0, 2)]
+
+
+def test_lab_refuses_more_priority_groups_than_a_pipe_has() -> None:
+    lab = read(SAMPLE)
+    ports = tuple(replace(lab.ports[0], number=128 + lane, connector=lane + 1) for lane in range(17))
+    classes = tuple(replace(one, lossless=True) for one in lab.classes)
+    assert [text for _, text in replace(lab, ports=ports[:16], classes=classes).faults() if "groups" in text] == []
+    (fault,) = [text for _, text in replace(lab, ports=ports, classes=classes).faults() if "groups" in text]
+    assert fault.startswith("pipe 1 needs 136 priority groups")
 
 
 def test_pools_hold_what_the_groups_may_take() -> None:
     lab = read(SAMPLE)
     odd = replace(lab, ports=tuple(replace(port, pfc=Pfc(200_001, 190_000, 50_001)) for port in lab.ports))
     calls = run(pfc_script(odd))
-    groups = told(calls, "tf1.tm.ppg.cfg.add_with_dev_port")
-    sizes = {one["pool"]: one["size_cells"] for one in told(calls, "tf1.tm.pool.cfg.mod")}
+    groups = written(calls, "tf1.tm.ppg.cfg.add_with_dev_port")
+    sizes = {one["pool"]: one["size_cells"] for one in written(calls, "tf1.tm.pool.cfg.mod")}
     assert sizes[groups[0]["pool_id"]] == sum(one["pool_max_cells"] for one in groups)
     assert sizes["IG_SKID_POOL"] == sum(one["pfc_skid_max_cells"] for one in groups)
-    limits = told(calls, "tf1.tm.port.buffer.mod")
+    limits = written(calls, "tf1.tm.port.buffer.mod")
     assert sum(one["skid_limit_cells"] for one in limits) == sizes["IG_SKID_POOL"]
     # Part of a cell is a cell.
     assert groups[0]["pool_max_cells"] * CELL_BYTES - 200_001 in range(CELL_BYTES)
