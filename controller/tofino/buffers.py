@@ -1,7 +1,7 @@
 """PFC, buffers and queues of a Tofino's traffic manager, which P4Runtime doesn't reach and Stratum leaves without PFC.
 
-`settings` lists what is written, by the driver's own names of tables and fields (BF Runtime's). `pfc_script` makes it a
-script for the driver's shell (bfrt_python), which reads all of it back.
+`settings` lists what is written, by the driver's own names of tables and fields. Two ways carry it there, and read all
+of it back: BF Runtime (`controller.tofino.bfrt`), and `pfc_script`, a script for the driver's shell (bfrt_python).
 """
 
 from __future__ import annotations
@@ -13,12 +13,13 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from controller.constants import CLASSES
-from controller.tofino.model import CELL_BYTES, TofinoLab, cells
+from controller.tofino.model import CELL_BYTES, FCS_BYTES, Port, TofinoLab, cells
 
 Value: TypeAlias = "bool | int | str | list[int]"
 
 # Resuming is a distance below the limit; the chip counts it in eights of cells.
 _HYSTERESIS_CELLS = 8
+_SLOW_LANE_BPS = 10_000_000_000
 _FIRST_GROUP = 1  # of a pipe; the driver takes 0 for "no group"
 _INGRESS_POOL, _EGRESS_POOL, _HEADROOM_POOL = "IG_APP_POOL_1", "EG_APP_POOL_0", "IG_SKID_POOL"
 FIXED = ("mode_rx",)
@@ -45,6 +46,33 @@ def settings(lab: TofinoLab) -> list[Setting]:
     return [*_pools(lab), *_ports(lab), *_groups(lab), *_queues(lab)]
 
 
+def port_settings(lab: TofinoLab) -> list[Setting]:
+    """Returns the ports themselves, which Stratum's chassis configuration adds, and over BF Runtime its client."""
+    return [
+        Setting(
+            PORT_TABLE,
+            {"$DEV_PORT": port.number},
+            {
+                "$SPEED": f"BF_SPEED_{port.speed_bps // 10**9}G",
+                "$FEC": _fec(port),
+                "$AUTO_NEGOTIATION": "PM_AN_FORCE_ENABLE" if port.autoneg else "PM_AN_FORCE_DISABLE",
+                "$TX_MTU": lab.mtu + FCS_BYTES,
+                "$RX_MTU": lab.mtu + FCS_BYTES,
+                "$PORT_ENABLE": True,
+            },
+            adds=True,
+        )
+        for port in lab.ports
+    ]
+
+
+def _fec(port: Port) -> str:
+    """Returns the code of the port's speed: lanes of 10 Gb/s have FireCode, those of 25 Reed-Solomon."""
+    if not port.fec:
+        return "BF_FEC_TYP_NONE"
+    return "BF_FEC_TYP_FIRECODE" if port.speed_bps // len(port.lanes) == _SLOW_LANE_BPS else "BF_FEC_TYP_REED_SOLOMON"
+
+
 def _pools(lab: TofinoLab) -> Iterator[Setting]:
     """Yields separate pools, so that lossless classes don't compete with others."""
     many = len(lab.lossless)
@@ -53,7 +81,7 @@ def _pools(lab: TofinoLab) -> Iterator[Setting]:
     yield Setting("tf1.tm.pool.cfg", {"pool": _INGRESS_POOL}, {"size_cells": size})
     yield Setting("tf1.tm.pool.cfg", {"pool": _HEADROOM_POOL}, {"size_cells": headroom})
     for one in lab.lossless:
-        keys = {"pool": _INGRESS_POOL, "cos": one.number}
+        keys: dict[str, int | str] = {"pool": _INGRESS_POOL, "cos": one.number}
         yield Setting("tf1.tm.pool.app_pfc", keys, {"pfc_limit_cells": size})
 
 

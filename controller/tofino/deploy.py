@@ -1,19 +1,22 @@
-"""A program and a lab's entries into a Tofino switch, over P4Runtime."""
+"""A program and a lab's entries into a Tofino switch: over P4Runtime, which Stratum has, or over BF Runtime, which the
+driver has."""
 
 from __future__ import annotations
 
 import contextlib
 from collections import Counter as Counts
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 
 from controller.configure import SwitchPlan, entries
 from controller.constants import CLASSES, index
-from controller.control_plane import CloneSession, Counter, TableAction, TableEntry, TableMatch
+from controller.control_plane import CloneSession, ControlPlane, Counter, TableAction, TableEntry, TableMatch
 from controller.errors import SwitchError
 from controller.routes import Route
 from controller.switch import SwitchClient
 from controller.tofino import qcn, tcd
+from controller.tofino.bfrt import BfRuntimeSwitch
+from controller.tofino.buffers import port_settings, settings
 from controller.tofino.counters import of_frames
 from controller.tofino.model import TofinoLab
 from controller.tofino.package import Package
@@ -21,6 +24,7 @@ from controller.tofino.package import Package
 CONNECT_LIMIT_S = 10.0
 # Errors come back one an entry, in metadata that gRPC limits to 8 KB.
 _BATCH = 100
+MOST_ENTRIES = 1 << 20
 
 
 @dataclass(frozen=True)
@@ -35,10 +39,14 @@ class Cell:
 
 @dataclass(frozen=True)
 class Deployed:
-    """The switch's state after deployment, as read from it. `entries`: by table."""
+    """The switch's state after deployment, as read from it. `entries`: by table. Over BF Runtime, `settings`: fields of
+    ports, PFC, buffers and queues that were written and read back; `ignored`: what the driver holds instead, of those
+    that do no harm."""
 
     entries: dict[str, int]
     counters: tuple[Cell, ...]
+    settings: int = 0
+    ignored: tuple[str, ...] = ()
 
 
 def plan(lab: TofinoLab) -> SwitchPlan:
@@ -95,7 +103,8 @@ def check(lab: TofinoLab, package: Package) -> list[TableEntry]:
 def deploy(
     lab: TofinoLab, package: Package, address: str, election_id: int, progress: Callable[[str], None]
 ) -> Deployed:
-    """Loads the program, which empties the switch's tables and stops its traffic meanwhile, and writes the entries.
+    """Loads the program over P4Runtime, which empties the switch's tables and stops its traffic meanwhile, and writes
+    the entries.
 
     Raises SwitchError.
     """
@@ -103,13 +112,26 @@ def deploy(
     progress(f"connecting to {address}")
     with contextlib.closing(_connect(lab, address)) as client:
         client.become_primary(election_id)
-        progress(f"program {package.name}, {len(package.data) / 1e6:.1f} MB")
-        client.set_pipeline(package)
-        progress(f"{len(made)} entries")
-        written: list[CloneSession | TableEntry] = [*sessions(lab, package), *made]
-        for start in range(0, len(written), _BATCH):
-            client.insert(written[start : start + _BATCH])
+        _program(lab, package, made, client, progress, _BATCH)
         return _read(lab, client)
+
+
+def deploy_bfrt(lab: TofinoLab, package: Package, address: str, progress: Callable[[str], None]) -> Deployed:
+    """Does the same over BF Runtime, and sets up ports, PFC, buffers and queues, which loading brought back to their
+    defaults. The entries go in one call, for which the driver may take minutes.
+
+    Raises SwitchError.
+    """
+    made = check(lab, package)
+    progress(f"connecting to {address}")
+    with BfRuntimeSwitch.connect(lab.switch, address, progress=progress) as client:
+        _program(lab, package, made, client, progress, MOST_ENTRIES)
+        wanted = [*port_settings(lab), *settings(lab)]
+        progress(f"{len(wanted)} settings of ports, PFC, buffers and queues")
+        ignored = client.apply(wanted)
+        return replace(
+            _read(lab, client, _cells(lab)), settings=sum(len(one.data) for one in wanted), ignored=tuple(ignored)
+        )
 
 
 def look(lab: TofinoLab, address: str) -> Deployed:
@@ -118,20 +140,47 @@ def look(lab: TofinoLab, address: str) -> Deployed:
         return _read(lab, client)
 
 
+def look_bfrt(lab: TofinoLab, address: str) -> Deployed:
+    """Does the same over BF Runtime."""
+    with BfRuntimeSwitch.connect(lab.switch, address) as client:
+        return _read(lab, client, _cells(lab))
+
+
+def _program(
+    lab: TofinoLab,
+    package: Package,
+    made: Sequence[TableEntry],
+    client: ControlPlane,
+    progress: Callable[[str], None],
+    batch: int,
+) -> None:
+    """Loads, and writes `batch` entries a call."""
+    progress(f"program {package.name}, {len(package.data) / 1e6:.1f} MB")
+    client.set_pipeline(package)
+    progress(f"{len(made)} entries")
+    written: list[CloneSession | TableEntry] = [*sessions(lab, package), *made]
+    for start in range(0, len(written), batch):
+        client.insert(written[start : start + batch])
+
+
 def _connect(lab: TofinoLab, address: str) -> SwitchClient:
     return SwitchClient.connect(lab.switch, address, lab.device, limit_s=CONNECT_LIMIT_S)
 
 
-def _read(lab: TofinoLab, client: SwitchClient) -> Deployed:
-    """Returns the entries that were written, and counters of the lab's ports. A counter is read whole: the chip copies
-    it to memory at once."""
+def _cells(lab: TofinoLab) -> list[int]:
+    """Returns the indices of the lab's ports and their classes."""
+    return [index(port.number, number) for port in lab.ports for number in range(CLASSES)]
+
+
+def _read(lab: TofinoLab, client: ControlPlane, indices: Sequence[int] | None = None) -> Deployed:
+    """Returns the entries that were written, and counters of the lab's ports. Over P4Runtime a counter is read whole:
+    the chip copies it to memory at once. BF Runtime fetches `indices` from the chip, each by itself."""
     written = [table for table in client.tables() if not client.schema.tables[table].is_const]
     held = {table: sum(not entry.is_default_action for entry in client.read_table(table)) for table in written}
-    wanted = [index(port.number, number) for port in lab.ports for number in range(CLASSES)]
     cells = []
     for counter in client.counters():
-        found, name = client.read_counters(counter), client.counter_name(counter)
+        found, name = client.read_counters(counter, indices), client.counter_name(counter)
         cells += [
-            Cell(counter, *divmod(cell, CLASSES), of_frames(name, found[cell])) for cell in wanted if cell in found
+            Cell(counter, *divmod(cell, CLASSES), of_frames(name, found[cell])) for cell in _cells(lab) if cell in found
         ]
     return Deployed(held, tuple(cells))

@@ -33,6 +33,7 @@ DRIVER = "driver.zip"
 DRIVER_FILES = ("tofino.bin", "context.json", "bf-rt.json")
 _MOST_BYTES = 64 << 20  # of one of them
 PIPES = (0, 1, 2, 3)  # all that the largest Tofino 1 has; the driver leaves out those that aren't there
+PIPELINE = "pipe"  # the compiler's name for it where a program has only one
 TARGET = "tofino"
 ARCHITECTURE = "tna"
 _LENGTH_DELIMITED = 2  # protobuf's wire type
@@ -47,16 +48,16 @@ class PackageError(LabError):
 
 class Package:
     """A program for Tofino, checked: what the server or the driver would refuse is refused here. `schema` names its
-    tables and counters; `data` is what is sent."""
+    tables and counters; `data` is what is sent over P4Runtime; `binary`, `context` and `bf_rt` are its parts."""
 
     def __init__(self, folder: Path) -> None:
         """Of a folder with what the compiler and the assembler wrote, named after the program. Raises PackageError."""
         self.name = folder.name
         self._p4info = _p4info(folder / "p4info.txtpb")
-        binary, context, bf_rt = driver_files(folder / DRIVER)
-        _check_target(folder, self._p4info, _json(folder / DRIVER / "context.json", context), binary)
-        _check_names(folder, self._p4info, _json(folder / DRIVER / "bf-rt.json", bf_rt))
-        self.data = encode(self.name, bf_rt, context, binary, PIPES)
+        self.binary, self.context, self.bf_rt = driver_files(folder / DRIVER)
+        _check_target(folder, self._p4info, _json(folder / DRIVER / "context.json", self.context), self.binary)
+        _check_names(folder, self._p4info, _json(folder / DRIVER / "bf-rt.json", self.bf_rt))
+        self.data = encode(self.name, self.bf_rt, self.context, self.binary, PIPES)
 
     @classmethod
     def compiled(cls, name: str) -> Package:
@@ -89,10 +90,10 @@ def driver_files(archive: Path) -> tuple[bytes, bytes, bytes]:
 
 
 def encode(program: str, bf_rt: bytes, context: bytes, binary: bytes, pipes: Iterable[int]) -> bytes:
-    """Returns the message, with one pipeline, `pipe`: the compiler's name for it where a program has only one."""
+    """Returns the message, with one pipeline, PIPELINE."""
     scope = b"".join(map(_varint, pipes))
     pipeline = b"".join(
-        _field(number, value) for number, value in ((1, b"pipe"), (2, context), (3, binary), (4, scope))
+        _field(number, value) for number, value in ((1, PIPELINE.encode()), (2, context), (3, binary), (4, scope))
     )
     return b"".join(_field(number, value) for number, value in ((1, program.encode()), (2, bf_rt), (3, pipeline)))
 

@@ -25,7 +25,7 @@ _PROGRAMS = ("pcn", "tcd", "qcn", "qcn_in")
 def _address(_context: click.Context, _parameter: click.Parameter, value: str | None) -> str | None:
     found = _ADDRESS.fullmatch(value or "")
     if value is not None and not (found and 0 < int(found.group(2)) <= _MOST_PORT):
-        raise click.BadParameter(f"{value!r}: write it as HOST:PORT; Stratum's port is 9559")
+        raise click.BadParameter(f"{value!r}: write it as HOST:PORT; Stratum's port is 9559, the driver's 50052")
     return value
 
 
@@ -34,6 +34,13 @@ def _address(_context: click.Context, _parameter: click.Parameter, value: str | 
 @click.option("--program", type=click.Choice(_PROGRAMS), default="pcn", show_default=True, help="Program to load.")
 @click.option(
     "--grpc", "address", metavar="HOST:PORT", callback=_address, help="Address of Stratum's P4Runtime server."
+)
+@click.option(
+    "--bfrt",
+    "driver",
+    metavar="HOST:PORT",
+    callback=_address,
+    help="Address of the driver's BF Runtime server (bf_switchd's port is 50052), instead of Stratum's.",
 )
 @click.option(
     "--ports",
@@ -58,6 +65,7 @@ def deploy(
     target: str,
     program: str,
     address: str | None,
+    driver: str | None,
     path: Path | None,
     check: bool,
     reads: bool,
@@ -79,26 +87,33 @@ def deploy(
       pcn deploy --grpc 192.0.2.10:9559 --ports ports.yaml --program tcd
       pcn deploy --grpc 192.0.2.10:9559 --ports ports.yaml --program qcn_in
       pcn deploy --grpc 192.0.2.10:9559 --ports ports.yaml --read
+      pcn deploy --bfrt 192.0.2.10:50052 --ports ports.yaml
     """
     from controller.tofino import deploy as tofino
     from controller.tofino.lab_file import SAMPLE, read
     from controller.tofino.package import Package
 
     if sample:
-        refuse("--sample does nothing but print", "program", "address", "path", "check", "reads", "directory")
+        refuse("--sample does nothing but print", "program", "address", "driver", "path", "check", "reads", "directory")
         click.echo(SAMPLE.read_text(), nl=False)
         return
     if path is None:
         raise click.UsageError("name the lab's file with --ports FILE; --sample prints one to start from")
     if check and reads:
         raise click.UsageError("take --check, which sends nothing, or --read")
-    if address is None and not check:
-        raise click.UsageError("name its P4Runtime server with --grpc HOST:PORT, or take --check")
+    if address is None and driver is None and not check:
+        raise click.UsageError(
+            "name its P4Runtime server with --grpc HOST:PORT, its driver with --bfrt HOST:PORT, or take --check"
+        )
+    if driver is not None:
+        refuse(
+            "--bfrt reaches the driver; Stratum has P4Runtime's addresses and election ids", "address", "election_id"
+        )
     lab = read(path)
     package = Package.compiled(program)
     entries = tofino.check(lab, package)
     files = _write(directory, lab, package) if directory else []
-    if address is None or check:
+    if (address is None and driver is None) or check:
         if as_json:
             print_json(
                 {"switch": lab.switch, "package_bytes": len(package.data), "entries": len(entries), "files": files}
@@ -110,10 +125,11 @@ def deploy(
         )
     else:
         say = (lambda _text: None) if as_json else (lambda text: click.echo(f"{lab.switch}: {text}"))
-        if reads:
-            made = tofino.look(lab, address)
+        if driver is not None:
+            made = tofino.look_bfrt(lab, driver) if reads else tofino.deploy_bfrt(lab, package, driver, say)
         else:
-            made = tofino.deploy(lab, package, address, election_id, say)
+            assert address is not None
+            made = tofino.look(lab, address) if reads else tofino.deploy(lab, package, address, election_id, say)
         if as_json:
             print_json({"switch": lab.switch, "package_bytes": len(package.data), **asdict(made), "files": files})
             return
@@ -148,6 +164,10 @@ def _write(directory: Path, lab: TofinoLab, package: Package) -> list[str]:
 
 def _show(lab: TofinoLab, made: Deployed) -> None:
     print_table(f"{lab.switch}: entries", ("table", "entries"), sorted(made.entries.items()))
+    for line in made.ignored:
+        click.echo(f"{lab.switch}: the driver ignores, without harm: {line}")
+    if made.settings:
+        click.echo(f"{lab.switch}: {made.settings} fields of ports, PFC, buffers and queues were written and read back")
     panels = {port.number: port.panel for port in lab.ports}
     print_table(
         f"{lab.switch}: counters that are not zero",

@@ -1,11 +1,13 @@
-"""The examples of a lab with a Tofino switch, as printed: where eth2 is cabled to another host, and Stratum's stand-in
-answers at the switch's address."""
+"""The examples of a lab with a Tofino switch, as printed: where eth2 is cabled to another host, and stand-ins of
+Stratum and of the driver answer at the switch's address."""
 
 from __future__ import annotations
 
+import contextlib
 import subprocess
 import sys
 from collections.abc import Iterator
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -15,7 +17,7 @@ from examples import LAB, LINES, ROOT
 
 pytestmark = pytest.mark.root
 SWITCH = "192.0.2.10"
-PORT = 9559
+TOFINO = ROOT / "tests/tofino"
 PREPARE = (
     "ip link set lo up",
     f"ip addr add {SWITCH}/32 dev lo",
@@ -28,19 +30,31 @@ PREPARE = (
 
 @pytest.fixture(scope="module")
 def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Machine]:
-    with machine(tmp_path_factory.mktemp("lab"), "-n", prepare=PREPARE) as made:
-        serve = [sys.executable, str(ROOT / "tests/tofino/stratum.py"), f"{SWITCH}:{PORT}"]
-        with subprocess.Popen(
-            [*made.enter, *serve],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-            cwd=ROOT,
-            env={"PYTHONPATH": str(ROOT)},
-        ) as server:
-            assert server.stdout is not None
-            assert server.stdout.readline() == "ready\n"
-            yield made
+    sde = tmp_path_factory.mktemp("sde")
+    with pytest.MonkeyPatch.context() as patch, contextlib.ExitStack() as stack:
+        patch.syspath_prepend(str(TOFINO))
+        import_module("bfrt_description").install(sde)
+        patch.setenv("SDE_INSTALL", str(sde))
+        made = stack.enter_context(machine(tmp_path_factory.mktemp("lab"), "-n", prepare=PREPARE))
+        for server, address in (("stratum.py", f"{SWITCH}:9559"), ("bfrt_driver.py", "0.0.0.0:50052")):
+            stack.enter_context(serving(made, server, address))
+        yield made
+
+
+@contextlib.contextmanager
+def serving(made: Machine, server: str, address: str) -> Iterator[None]:
+    """Runs a stand-in of the switch in the machine's namespaces."""
+    with subprocess.Popen(
+        [*made.enter, sys.executable, str(TOFINO / server), address],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        cwd=ROOT,
+        env={"PYTHONPATH": str(ROOT)},
+    ) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "ready\n"
+        yield
 
 
 @pytest.mark.parametrize("where", [name for name, lines in LINES if any(map(LAB.match, lines))])

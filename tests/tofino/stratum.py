@@ -24,6 +24,7 @@ from finsy.proto import p4i, p4r
 from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
 from google.protobuf.message import DecodeError
 
+from controller.constants import index
 from softswitch.native import Counter, NativeError, NativeSwitch
 from softswitch.p4runtime.entities import Forwarding
 from softswitch.p4runtime.errors import INVALID_ARGUMENT, UNIMPLEMENTED, RpcError
@@ -40,6 +41,15 @@ _MATCHES = {
     p4i.MatchField.TERNARY: Match.TERNARY,
     p4i.MatchField.RANGE: Match.RANGE,
     p4i.MatchField.OPTIONAL: Match.OPTIONAL,
+}
+
+# What the ports have counted as soon as a program runs, as the chip does: with 4 bytes of FCS, and in egress with 4
+# that ingress put in front.
+TRAFFIC = {
+    ("transmitted", index(136, 3)): Counter(1_000, 1_066_000),
+    ("marked", index(136, 3)): Counter(400, 426_400),
+    ("dropped", index(128, 0)): Counter(2, 128),
+    ("transmitted", index(7, 3)): Counter(9, 9),  # of a port that ports.yaml doesn't have
 }
 
 

@@ -221,8 +221,12 @@ def test_a_check_sends_nothing_and_writes_all(tmp_path: Path, sample: Path, caps
     ("arguments", "code", "message"),
     [
         ([], 2, "name the lab's file with --ports FILE"),
-        (["--ports", "PORTS"], 2, "with --grpc HOST:PORT, or take --check"),
-        (["--ports", "PORTS", "--grpc", "tofino"], 2, "write it as HOST:PORT; Stratum's port is 9559"),
+        (["--ports", "PORTS"], 2, "its driver with --bfrt HOST:PORT, or take --check"),
+        (
+            ["--ports", "PORTS", "--grpc", "tofino"],
+            2,
+            "write it as HOST:PORT; Stratum's port is 9559, the driver's 50052",
+        ),
         (["--ports", "PORTS", "--grpc", "a:0"], 2, "write it as HOST:PORT"),
         (["--ports", "PORTS", "--grpc", "a:65536"], 2, "write it as HOST:PORT"),
         (["--ports", "PORTS", "--grpc", "a b:1"], 2, "write it as HOST:PORT"),

@@ -1,0 +1,323 @@
+"""A switch over BF Runtime, the driver's own gRPC service: what labs have that run bf_switchd alone.
+
+    with BfRuntimeSwitch.connect("tofino", "192.0.2.10:50052", Package.compiled) as switch:
+        switch.set_pipeline(Package.compiled("pcn"))
+        switch.insert(...)
+        switch.apply(settings(lab))
+
+The service has no authentication and no TLS: who reaches its port controls the switch.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import queue
+import secrets
+import threading
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+import grpc
+from finsy import P4Schema
+from finsy.proto import p4r, rpc_status
+from google.protobuf.message import DecodeError
+
+from controller.control_plane import ControlPlane
+from controller.errors import SwitchError, grpc_errors, refusal_text
+from controller.tofino import bfrt_messages
+from controller.tofino.bfrt_entities import Entities
+from controller.tofino.bfrt_info import Info
+from controller.tofino.buffers import FIXED, PLACES_TABLE, Setting
+from controller.tofino.package import PIPELINE, PIPES, Package
+from softswitch import signals
+
+if TYPE_CHECKING:
+    from softswitch.embed.switch import Loadable
+
+CONNECT_LIMIT_S = 10.0
+CALL_LIMIT_S = 60.0
+WRITE_LIMIT_S = 1800.0
+"""A driver moves entries of ranges to make room for further ones: seconds an entry, minutes on a loaded machine."""
+PIPELINE_LIMIT_S = 600.0
+_LOOK_S = 0.2  # as long a signal waits
+_PROGRESS_S = 5.0
+_ALL_PIPES = 0xFFFF
+_CLIENT_IDS = 1 << 24
+_OPTIONS = [
+    ("grpc.max_receive_message_length", -1),
+    ("grpc.max_send_message_length", -1),
+    ("grpc.max_metadata_size", 1 << 20),  # an error for each entry
+]
+
+
+class BfRuntimeSwitch(ControlPlane):
+    """A connection to one driver. `progress` gets a line now and then while a call takes long."""
+
+    def __init__(
+        self, name: str, device_id: int, channel: grpc.Channel, messages: ModuleType, progress: Callable[[str], None]
+    ) -> None:
+        super().__init__(name)
+        self._device, self._channel, self._messages, self._progress = device_id, channel, messages, progress
+        self._client = secrets.randbelow(_CLIENT_IDS - 1) + 1
+        self._outgoing: queue.SimpleQueue[Any] = queue.SimpleQueue()
+        self._incoming: queue.SimpleQueue[Any] = queue.SimpleQueue()
+        self._stream: Any = None
+        self._program = ""
+        self._schema: P4Schema | None = None
+        self._info: Info | None = None
+        self._entities: Entities | None = None
+
+    @classmethod
+    def connect(
+        cls,
+        name: str,
+        address: str,
+        device_id: int = 0,
+        progress: Callable[[str], None] = lambda _text: None,
+        limit_s: float = CONNECT_LIMIT_S,
+    ) -> BfRuntimeSwitch:
+        """Connects and subscribes, which every client has to before it may call. Raises SwitchError."""
+        messages = bfrt_messages.load()
+        channel = grpc.insecure_channel(address, options=_OPTIONS)
+        made = cls(name, device_id, channel, messages, progress)
+        try:
+            made._subscribe(address, limit_s)
+        except Exception:
+            made.close()
+            raise
+        return made
+
+    def close(self) -> None:
+        with signals.deferred():
+            self._outgoing.put(None)
+            if self._stream is not None:
+                self._stream.cancel()
+            self._channel.close()
+
+    def _subscribe(self, address: str, limit_s: float) -> None:
+        request = self._messages.StreamMessageRequest(client_id=self._client)
+        request.subscribe.device_id = self._device
+        self._outgoing.put(request)
+        with signals.deferred():
+            call = self._channel.stream_stream(
+                f"{bfrt_messages.SERVICE}/StreamChannel",
+                request_serializer=lambda one: one.SerializeToString(),
+                response_deserializer=self._messages.StreamMessageResponse.FromString,
+            )
+            self._stream = call(iter(self._outgoing.get, None))
+        threading.Thread(target=self._receive, name="bfrt-stream", daemon=True).start()
+        answer = self._next(limit_s, f"no BF Runtime server answers at {address} within {limit_s:g} s")
+        code = answer.subscribe.status.code
+        if answer.WhichOneof("update") != "subscribe" or code:
+            raise SwitchError(
+                f"{self.name}: BF Runtime at {address} refuses to subscribe this client: "
+                f"{refusal_text(code, answer.subscribe.status.message)}"
+            )
+
+    def _next(self, limit_s: float, trouble: str) -> Any:
+        """Returns the stream's next message. A signal interrupts the wait."""
+        waited = 0.0
+        while waited < limit_s:
+            with contextlib.suppress(queue.Empty):
+                answer = self._incoming.get(timeout=_LOOK_S)
+                if isinstance(answer, grpc.RpcError):
+                    raise SwitchError(f"{self.name}: {trouble}: {answer.details() or answer.code().name}")
+                return answer
+            waited += _LOOK_S
+        raise SwitchError(f"{self.name}: {trouble}")
+
+    def _receive(self) -> None:
+        """Hands on what the stream brings, and the error that ends it."""
+        try:
+            for message in self._stream:
+                self._incoming.put(message)
+        except grpc.RpcError as error:
+            self._incoming.put(error)
+
+    # ---- the program ----
+
+    @property
+    def schema(self) -> P4Schema:
+        if self._schema is None:
+            self._identify()
+        assert self._schema is not None
+        return self._schema
+
+    def set_pipeline(self, program: Loadable) -> None:
+        """Loads a program of p4src/tna, and binds to it, which keeps other clients from writing to it."""
+        assert isinstance(program, Package)
+        request = self._messages.SetForwardingPipelineConfigRequest(device_id=self._device, client_id=self._client)
+        request.action = request.VERIFY_AND_WARM_INIT_BEGIN_AND_END
+        config = request.config.add(p4_name=program.name, bfruntime_info=program.bf_rt)
+        config.profiles.add(profile_name=PIPELINE, context=program.context, binary=program.binary, pipe_scope=PIPES)
+        what = f"loading {program.name}"
+        with grpc_errors(self.name, what):
+            self._call("SetForwardingPipelineConfig", request, PIPELINE_LIMIT_S, what)
+        while True:  # the first answer says that loading began
+            answer = self._next(PIPELINE_LIMIT_S, f"{what}: the driver doesn't report its end")
+            if answer.WhichOneof("update") == "set_forwarding_pipeline_config_response":
+                kind = answer.set_forwarding_pipeline_config_response.set_forwarding_pipeline_config_response_type
+                if kind == self._messages.WARM_INIT_FINISHED:
+                    break
+        self._identify()
+        bind = self._messages.SetForwardingPipelineConfigRequest(device_id=self._device, client_id=self._client)
+        bind.action = bind.BIND
+        bind.config.add(p4_name=program.name)
+        with grpc_errors(self.name, f"binding to {program.name}"):
+            self._call("SetForwardingPipelineConfig", bind, CALL_LIMIT_S, "binding")
+
+    def _identify(self) -> None:
+        """Reads which program runs, and its and the driver's own tables."""
+        request = self._messages.GetForwardingPipelineConfigRequest(device_id=self._device, client_id=self._client)
+        with grpc_errors(self.name, "reading the pipeline"):
+            answer = self._call("GetForwardingPipelineConfig", request, CALL_LIMIT_S, "reading the pipeline")
+        if not answer.config:
+            raise SwitchError(f"{self.name}: no program is loaded")
+        self._program = answer.config[0].p4_name
+        self._info = Info(self.name, [answer.config[0].bfruntime_info, answer.non_p4_config.bfruntime_info])
+        self._schema = Package.compiled(self._program).schema
+        self._entities = Entities(self._messages, self._info, self._schema)
+
+    def _call(self, method: str, request: Any, limit_s: float, what: str) -> Any:
+        """Calls, and reports every few seconds that the answer isn't there yet. A signal interrupts the wait."""
+        answer = self._messages.__dict__[f"{method}Response"]
+        with signals.deferred():
+            call = self._channel.unary_unary(
+                f"{bfrt_messages.SERVICE}/{method}",
+                request_serializer=lambda one: one.SerializeToString(),
+                response_deserializer=answer.FromString,
+            ).future(request, timeout=limit_s)
+        waited = 0.0
+        try:
+            while True:
+                with contextlib.suppress(grpc.FutureTimeoutError), signals.deferred():
+                    return call.result(timeout=_LOOK_S)
+                waited += _LOOK_S
+                if waited % _PROGRESS_S < _LOOK_S:
+                    self._progress(f"{what}: {waited:.0f} s so far, of {limit_s:g} at most")
+        finally:
+            with signals.deferred():
+                call.cancel()
+
+    # ---- entries ----
+
+    def _ready(self) -> Entities:
+        if self._entities is None:
+            self._identify()
+        assert self._entities is not None
+        return self._entities
+
+    def _write(self, updates: Sequence[p4r.Update], what: str) -> Mapping[int, str]:
+        return self._send_updates([self._ready().update(update) for update in updates], what)
+
+    def _send_updates(self, updates: Sequence[Any], what: str, pipe: int = _ALL_PIPES) -> Mapping[int, str]:
+        """One call, so that the driver moves entries and completes operations once."""
+        request = self._messages.WriteRequest(client_id=self._client, updates=updates, p4_name=self._program)
+        request.target.device_id, request.target.pipe_id = self._device, pipe
+        with grpc_errors(self.name, what):
+            try:
+                answer = self._call("Write", request, WRITE_LIMIT_S, what)
+            except grpc.RpcError as error:
+                if refused := self._refusals(error):
+                    return refused
+                raise
+        return {
+            n: refusal_text(one.canonical_code, one.message)
+            for n, one in enumerate(answer.status)
+            if one.canonical_code
+        }
+
+    def _refusals(self, error: grpc.RpcError) -> dict[int, str]:
+        """Returns the reasons that a failed call carries, by the number of the update."""
+        raw = dict(error.trailing_metadata() or ()).get("grpc-status-details-bin")
+        status, found = rpc_status.Status(), {}
+        with contextlib.suppress(DecodeError):
+            status.ParseFromString(raw or b"")
+            for number, detail in enumerate(status.details):
+                one = self._messages.Error.FromString(detail.value)
+                if one.canonical_code:
+                    found[number] = refusal_text(one.canonical_code, one.message)
+        return found
+
+    def _read(self, queries: Sequence[p4r.Entity]) -> Iterable[p4r.Entity]:
+        entities = self._ready()
+        found = self._read_entries([entities.query(query) for query in queries], "reading")
+        return [entity for entry in found for entity in entities.entities(entry)]
+
+    def _read_entries(self, entries: Sequence[Any], what: str, pipe: int = _ALL_PIPES) -> list[Any]:
+        request = self._messages.ReadRequest(client_id=self._client, p4_name=self._program)
+        request.target.device_id, request.target.pipe_id = self._device, pipe
+        for entry in entries:
+            request.entities.add(table_entry=entry)
+        with grpc_errors(self.name, what), signals.deferred():
+            call = self._channel.unary_stream(
+                f"{bfrt_messages.SERVICE}/Read",
+                request_serializer=lambda one: one.SerializeToString(),
+                response_deserializer=self._messages.ReadResponse.FromString,
+            )
+            try:
+                answers = list(call(request, timeout=CALL_LIMIT_S))
+            except grpc.RpcError as error:
+                for reason in self._refusals(error).values():
+                    raise SwitchError(f"{self.name}: {what} failed: {reason}") from None
+                raise
+        return [entity.table_entry for answer in answers for entity in answer.entities]
+
+    def _send(self, message: p4r.StreamMessageRequest) -> None:
+        raise SwitchError(f"{self.name}: BF Runtime sends no packets; a CPU port's interface does")
+
+    def _take(self, kind: str, wait_s: float) -> list[p4r.StreamMessageResponse]:
+        raise SwitchError(f"{self.name}: BF Runtime brings no {kind} here")
+
+    # ---- the driver's own tables ----
+
+    def apply(self, settings: Sequence[Setting]) -> list[str]:
+        """Writes settings of ports and traffic manager, and reads back each field. Returns a line for each that the
+        driver ignores without harm. Raises SwitchError for those that it refused or didn't keep."""
+        self._ready()
+        assert self._info is not None
+        ignored: list[str] = []
+        lost: list[str] = []
+        for one in settings:
+            keys = {**one.keys, **(self._place(*one.queue) if one.queue else {})}
+            fixed = [name for name in one.data if self._info.table(one.table).fields(one.action)[name].read_only]
+            self._set(one, keys, fixed)
+            held = self._held(one, keys)
+            for name, wanted in one.data.items():
+                if held.get(name) != wanted:
+                    line = f"{one.table} {keys}: {name} is {held.get(name)!r}, not {wanted!r}"
+                    (ignored if name in FIXED else lost).append(line)
+        if lost:
+            raise SwitchError(f"{self.name}: the driver didn't keep {len(lost)} fields: {'; '.join(lost)}")
+        return ignored
+
+    def _set(self, one: Setting, keys: dict[str, Any], fixed: Sequence[str]) -> None:
+        data = {name: value for name, value in one.data.items() if name not in fixed}
+        kind = "INSERT" if one.adds and not self._held(one, keys) else "MODIFY"
+        update = self._messages.Update(type=self._messages.Update.Type.Value(kind))
+        self._ready().fill(update.entity.table_entry, one.table, keys, data, one.action)
+        what = f"writing {one.table} {keys}"
+        for reason in self._send_updates([update], what, _pipe(one)).values():
+            raise SwitchError(f"{self.name}: {what} failed: {reason}")
+
+    def _held(self, one: Setting, keys: dict[str, Any]) -> dict[str, Any]:
+        """Returns what an entry holds; empty where there is none."""
+        entry = self._messages.TableEntry()
+        self._ready().fill(entry, one.table, keys, {})
+        try:
+            found = self._read_entries([entry], f"reading {one.table} {keys}", _pipe(one))
+        except SwitchError:
+            if one.adds:  # it isn't there yet
+                return {}
+            raise
+        return {} if not found else self._ready().values(found[0])
+
+    def _place(self, port: int, number: int) -> dict[str, int]:
+        """Returns where the queue of a port and class is."""
+        place = self._held(Setting(PLACES_TABLE, {"dev_port": port}, {}), {"dev_port": port})
+        return {"pg_id": place["pg_id"], "pg_queue": place["egress_qid_queues"][number]}
+
+
+def _pipe(one: Setting) -> int:
+    return _ALL_PIPES if one.pipe is None else one.pipe

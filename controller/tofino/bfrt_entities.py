@@ -1,0 +1,262 @@
+"""P4Runtime's entities as BF Runtime's, and back: what `ControlPlane` speaks, in the words of the driver.
+
+Both name the same things of one compilation: tables, keys, actions and parameters have the same names. They differ in
+
+- priorities: P4Runtime's highest wins, BF Runtime's lowest;
+- keys that don't matter: P4Runtime leaves them out, BF Runtime wants each;
+- numbers: P4Runtime's have no leading zeros, BF Runtime's have the field's width.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from types import ModuleType
+from typing import Any
+
+from finsy import P4Schema
+from finsy.proto import p4r
+
+from controller.errors import SwitchError
+from controller.tofino.bfrt_info import BYTES, INDEXES, PACKETS, PRIORITY, Field, Info, Table
+
+MOST_PRIORITY = (1 << 24) - 1
+SESSIONS = "$mirror.cfg"
+_PIPES = 4  # that an index of a port's array can name
+Value = Any  # of one field: bool, int, str, or a list of them
+
+
+class Entities:
+    """Translates for one program and one release's messages."""
+
+    def __init__(self, messages: ModuleType, info: Info, schema: P4Schema) -> None:
+        self._messages, self._info = messages, info
+        kinds = (schema.p4info.tables, schema.p4info.counters, schema.p4info.registers)
+        self._names = {one.preamble.id: one.preamble.name for kind in kinds for one in kind}
+        self._ids = {self._info.table(name).id: number for number, name in self._names.items()}
+        self._keys = {one.preamble.id: {key.id: key.name for key in one.match_fields} for one in schema.p4info.tables}
+        self._actions = {
+            one.preamble.id: (one.preamble.name, {param.id: param.name for param in one.params})
+            for one in schema.p4info.actions
+        }
+        self._action_ids = {name: number for number, (name, _) in self._actions.items()}
+
+    # ---- to the driver ----
+
+    def update(self, update: p4r.Update) -> Any:
+        """Returns BF Runtime's update. Raises SwitchError for an entity that has no counterpart."""
+        kind = {p4r.Update.INSERT: "INSERT", p4r.Update.MODIFY: "MODIFY", p4r.Update.DELETE: "DELETE"}[update.type]
+        made = self._messages.Update(type=self._messages.Update.Type.Value(kind))
+        which, entity = update.entity.WhichOneof("entity"), update.entity
+        if which == "table_entry":
+            self._entry(entity.table_entry, made.entity.table_entry, with_data=kind != "DELETE")
+        elif which == "packet_replication_engine_entry" and entity.packet_replication_engine_entry.HasField(
+            "clone_session_entry"
+        ):
+            self._session(entity.packet_replication_engine_entry.clone_session_entry, made.entity.table_entry)
+        else:
+            raise SwitchError(f"BF Runtime: no {str(which).replace('_', ' ')} is written here")
+        return made
+
+    def query(self, entity: p4r.Entity) -> Any:
+        """Returns the table entry that selects what is wanted. Raises SwitchError."""
+        made, which = self._messages.TableEntry(), entity.WhichOneof("entity")
+        if which == "table_entry":
+            self._entry(entity.table_entry, made, with_data=False)
+        elif which in ("counter_entry", "register_entry"):
+            cell = getattr(entity, which)
+            table = self._table(cell.counter_id if which == "counter_entry" else cell.register_id)
+            made.table_id = table.id
+            made.table_flags.from_hw = True
+            if cell.HasField("index"):
+                key = table.keys[INDEXES[table.kind]]
+                made.key.fields.add(field_id=key.id).exact.value = cell.index.index.to_bytes(key.bytes, "big")
+        else:
+            raise SwitchError(f"BF Runtime: no {str(which).replace('_', ' ')} is read here")
+        return made
+
+    def _table(self, number: int) -> Table:
+        return self._info.table(self._names[number])
+
+    def _entry(self, entry: p4r.TableEntry, made: Any, with_data: bool) -> None:
+        table = self._table(entry.table_id)
+        made.table_id = table.id
+        if entry.is_default_action:
+            made.is_default_entry = True
+        elif entry.match or with_data:
+            given = {self._keys[entry.table_id][match.field_id]: match for match in entry.match}
+            for name, key in table.keys.items():
+                field = made.key.fields.add(field_id=key.id)
+                if name == PRIORITY:
+                    field.exact.value = (MOST_PRIORITY - entry.priority).to_bytes(key.bytes, "big")
+                else:
+                    _match(key, given.get(name), field)
+        if with_data:
+            name, params = self._actions[entry.action.action.action_id]
+            made.data.action_id, fields = table.actions[name]
+            for param in entry.action.action.params:
+                field = fields[params[param.param_id]]
+                made.data.fields.add(field_id=field.id, stream=_wide(param.value, field))
+
+    def _session(self, session: p4r.CloneSessionEntry, made: Any) -> None:
+        """One copy, of both directions' packets."""
+        data: dict[str, Value] = {
+            "$session_enable": True,
+            "$direction": "BOTH",
+            "$ucast_egress_port": session.replicas[0].egress_port,
+            "$ucast_egress_port_valid": True,
+            "$ingress_cos": session.class_of_service,
+            "$max_pkt_len": session.packet_length_bytes,
+        }
+        self.fill(made, SESSIONS, {"$sid": session.session_id}, data, "$normal")
+
+    def fill(self, made: Any, name: str, keys: dict[str, Value], data: dict[str, Value], action: str = "") -> None:
+        """Fills in an entry of one of the driver's own tables. Raises SwitchError for a name that it doesn't have."""
+        table = self._info.table(name)
+        made.table_id = table.id
+        for one, value in keys.items():
+            field = _named(table.keys, one, name)
+            raw = value.encode() if isinstance(value, str) else int(value).to_bytes(field.bytes, "big")
+            made.key.fields.add(field_id=field.id).exact.value = raw
+        fields = table.fields(action)
+        if action:
+            made.data.action_id = table.actions[action][0]
+        for one, value in data.items():
+            _put(made.data.fields.add(), _named(fields, one, name), value)
+
+    # ---- from the driver ----
+
+    def values(self, entry: Any) -> dict[str, Value]:
+        """Returns the data of an entry by name: bool, int, str, or a list of them."""
+        table = self._info.by_id[entry.table_id]
+        action = next((name for name, (number, _) in table.actions.items() if number == entry.data.action_id), "")
+        names = {field.id: field for field in table.fields(action).values()}
+        found: dict[str, Value] = {}
+        for one in entry.data.fields:
+            if one.field_id in names:
+                field = names[one.field_id]
+                value = _value(one, field)
+                if table.kind == "Register":  # a field for each pipe
+                    value = [*found.get(field.name, []), value]
+                found[field.name] = value
+        return found
+
+    def entities(self, entry: Any) -> Iterator[p4r.Entity]:
+        """Yields P4Runtime's entity of an entry that was read; nothing for entries of other tables."""
+        number = self._ids.get(entry.table_id)
+        table = self._info.by_id.get(entry.table_id)
+        if number is None or table is None:
+            return
+        if table.kind == "Counter":
+            data = self.values(entry)
+            cell = p4r.CounterEntry(counter_id=number, index=p4r.Index(index=_index(entry)))
+            cell.data.packet_count, cell.data.byte_count = data.get(PACKETS, 0), data.get(BYTES, 0)
+            yield p4r.Entity(counter_entry=cell)
+        elif table.kind == "Register":
+            yield p4r.Entity(register_entry=self._register(number, table, entry))
+        else:
+            yield p4r.Entity(table_entry=self._table_entry(number, table, entry))
+
+    def _register(self, number: int, table: Table, entry: Any) -> p4r.RegisterEntry:
+        """Fields side by side, the first in the highest bits: those of the pipe that has the port of this cell."""
+        index = _index(entry)
+        pipe, whole = index * _PIPES // table.size, 0
+        for name, values in self.values(entry).items():
+            whole = whole << (table.data[name].width or 0) | values[pipe if pipe < len(values) else 0]
+        made = p4r.RegisterEntry(register_id=number, index=p4r.Index(index=index))
+        made.data.bitstring = _short(whole)
+        return made
+
+    def _table_entry(self, number: int, table: Table, entry: Any) -> p4r.TableEntry:
+        made = p4r.TableEntry(table_id=number, is_default_action=entry.is_default_entry)
+        ids = {name: key for key, name in self._keys[number].items()}
+        for key in entry.key.fields:
+            field = next(one for one in table.keys.values() if one.id == key.field_id)
+            if field.name == PRIORITY:
+                made.priority = MOST_PRIORITY - int.from_bytes(key.exact.value, "big")
+            elif not _matches_all(field, key):
+                _match_back(key, made.match.add(field_id=ids[field.name]))
+        name = next((one for one, (action, _) in table.actions.items() if action == entry.data.action_id), None)
+        if name is not None:
+            made.action.action.action_id = self._action_ids[name]
+            params = {text: param for param, text in self._actions[self._action_ids[name]][1].items()}
+            fields = {field.id: field.name for field in table.actions[name][1].values()}
+            for one in entry.data.fields:
+                if one.field_id in fields:
+                    value = _short(int.from_bytes(one.stream, "big"))
+                    made.action.action.params.add(param_id=params[fields[one.field_id]], value=value)
+        return made
+
+
+def _short(value: int) -> bytes:
+    return value.to_bytes((value.bit_length() + 7) // 8 or 1, "big")
+
+
+def _wide(value: bytes, field: Field) -> bytes:
+    return value.rjust(field.bytes, b"\0")
+
+
+def _named(fields: Mapping[str, Field], name: str, table: str) -> Field:
+    if name not in fields:
+        raise SwitchError(f"BF Runtime: table {table} has no {name} in this release of the driver")
+    return fields[name]
+
+
+def _match(field: Field, match: p4r.FieldMatch | None, made: Any) -> None:
+    """Fills in a key's field; None: what matches everything."""
+    least, most = bytes(field.bytes), ((1 << (field.width or 0)) - 1).to_bytes(field.bytes, "big")
+    if field.match == "Exact":
+        made.exact.value = _wide(match.exact.value, field) if match else least
+    elif field.match == "LPM":
+        made.lpm.value = _wide(match.lpm.value, field) if match else least
+        made.lpm.prefix_len = match.lpm.prefix_len if match else 0
+    elif field.match == "Ternary":
+        made.ternary.value = _wide(match.ternary.value, field) if match else least
+        made.ternary.mask = _wide(match.ternary.mask, field) if match else least
+    else:
+        made.range.low = _wide(match.range.low, field) if match else least
+        made.range.high = _wide(match.range.high, field) if match else most
+
+
+def _matches_all(field: Field, key: Any) -> bool:
+    number = int.from_bytes
+    if field.match == "Ternary":
+        return not number(key.ternary.mask, "big")
+    if field.match == "Range":
+        return not number(key.range.low, "big") and number(key.range.high, "big") == (1 << (field.width or 0)) - 1
+    return field.match == "LPM" and not key.lpm.prefix_len
+
+
+def _match_back(key: Any, made: p4r.FieldMatch) -> None:
+    kind = key.WhichOneof("match_type")
+    for part in ("value", "mask", "low", "high"):
+        if hasattr(getattr(key, kind), part):
+            setattr(getattr(made, kind), part, _short(int.from_bytes(getattr(getattr(key, kind), part), "big")))
+    if kind == "lpm":
+        made.lpm.prefix_len = key.lpm.prefix_len
+
+
+def _index(entry: Any) -> int:
+    return int.from_bytes(entry.key.fields[0].exact.value, "big")
+
+
+def _put(made: Any, field: Field, value: Value) -> None:
+    made.field_id = field.id
+    if isinstance(value, bool):
+        made.bool_val = value
+    elif isinstance(value, str):
+        made.str_val = value
+    elif isinstance(value, list):
+        made.int_arr_val.val.extend(value)
+    else:
+        made.stream = value.to_bytes(field.bytes, "big")
+
+
+def _value(one: Any, field: Field) -> Value:
+    kind = one.WhichOneof("value")
+    if kind == "stream":
+        return int.from_bytes(one.stream, "big")
+    if kind in ("int_arr_val", "bool_arr_val", "str_arr_val"):
+        return list(getattr(one, kind).val)
+    if kind is None:  # a number or a text of no length
+        return "" if field.width is None else 0
+    return getattr(one, kind)

@@ -1,0 +1,107 @@
+"""What a BF-RT description (bf-rt.json) names: tables, and the ids and widths of their fields."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from controller.errors import SwitchError
+
+_BYTES = {"uint8": 1, "uint16": 2, "uint32": 4, "int32": 4, "uint64": 8}
+PRIORITY = "$MATCH_PRIORITY"
+INDEXES = {"Counter": "$COUNTER_INDEX", "Register": "$REGISTER_INDEX"}
+"""The key of a table that is an array, by the table's type."""
+PACKETS, BYTES = "$COUNTER_SPEC_PKTS", "$COUNTER_SPEC_BYTES"
+
+
+@dataclass(frozen=True)
+class Field:
+    """Of a key, or of data. `width`: bits; None for text, flags and lists of them."""
+
+    id: int
+    name: str
+    kind: str
+    width: int | None
+    match: str = ""
+    read_only: bool = False
+    repeated: bool = False
+
+    @property
+    def bytes(self) -> int:
+        return -(-(self.width or 0) // 8)
+
+
+@dataclass(frozen=True)
+class Table:
+    """`data` is what entries have whatever their action; `actions`: ids and further data by name."""
+
+    id: int
+    name: str
+    kind: str
+    size: int
+    keys: Mapping[str, Field]
+    data: Mapping[str, Field]
+    actions: Mapping[str, tuple[int, Mapping[str, Field]]] = field(default_factory=dict)
+
+    def fields(self, action: str = "") -> Mapping[str, Field]:
+        """Returns what an entry of this action holds, by name."""
+        return {**self.data, **(self.actions[action][1] if action else {})}
+
+
+class Info:
+    """The tables of one or several descriptions, by name."""
+
+    def __init__(self, switch: str, documents: Iterable[bytes]) -> None:
+        """Raises SwitchError for what is no description."""
+        self._switch = switch
+        try:
+            made = [_table(one) for document in documents for one in json.loads(document)["tables"]]
+        except (ValueError, KeyError, TypeError) as error:
+            raise SwitchError(f"{switch}: no BF-RT description: {type(error).__name__}: {error}") from None
+        self.tables = {table.name: table for table in made}
+        self.by_id = {table.id: table for table in made}
+
+    def table(self, name: str) -> Table:
+        """Returns the table whose name is `name`, or ends so: the description puts the pipeline's name in front. Raises
+        SwitchError."""
+        found = self.tables.get(name) or next(
+            (table for whole, table in self.tables.items() if whole.endswith(f".{name}")), None
+        )
+        if found is None:
+            raise SwitchError(f"{self._switch}: its BF-RT description has no table {name}: another program runs there")
+        return found
+
+
+def _table(one: Mapping[str, Any]) -> Table:
+    return Table(
+        one["id"],
+        one["name"],
+        one["table_type"],
+        one.get("size", 0),
+        {key["name"]: _field(key) for key in one["key"]},
+        _fields(one.get("data", ())),
+        {action["name"]: (action["id"], _fields(action["data"])) for action in one.get("action_specs", ())},
+    )
+
+
+def _fields(found: Iterable[Mapping[str, Any]]) -> dict[str, Field]:
+    """Returns the fields by name; containers of fields, which nothing here uses, have no type."""
+    singles = (one.get("singleton", one) for one in found)
+    made = (_field(one) for one in singles if "type" in one)
+    return {one.name: one for one in made}
+
+
+def _field(one: Mapping[str, Any]) -> Field:
+    kind = one["type"]["type"]
+    width = one["type"]["width"] if kind == "bytes" else 8 * _BYTES[kind] if kind in _BYTES else None
+    return Field(
+        one["id"],
+        one["name"],
+        kind,
+        width,
+        one.get("match_type", ""),
+        bool(one.get("read_only")),
+        bool(one.get("repeated")),
+    )

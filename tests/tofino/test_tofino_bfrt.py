@@ -1,0 +1,260 @@
+"""`pcn deploy --bfrt`: a gRPC server of the BF Runtime service in the test's process, with our own description of the
+messages in place of an SDE's."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from bfrt_description import MESSAGES, install
+from bfrt_driver import Driver, description, serving
+from hypothesis import given
+from hypothesis import strategies as st
+from stratum import TRAFFIC
+
+from controller.control_plane import CloneSession, RegisterEntry, TableAction, TableEntry, TableMatch
+from controller.errors import SwitchError, WriteError
+from controller.tofino import bfrt, bfrt_messages, qcn
+from controller.tofino.bfrt import BfRuntimeSwitch
+from controller.tofino.bfrt_entities import MOST_PRIORITY, Entities
+from controller.tofino.bfrt_info import Info
+from controller.tofino.buffers import FIXED, port_settings, settings
+from controller.tofino.deploy import check, sessions
+from controller.tofino.lab_file import SAMPLE, read
+from controller.tofino.package import Package
+from pcn import cli
+
+PROGRAMS = ("pcn", "tcd", "qcn", "qcn_in")
+
+
+@pytest.fixture
+def sde(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    install(tmp_path / "sde")
+    monkeypatch.setenv("SDE_INSTALL", str(tmp_path / "sde"))
+    return tmp_path / "sde"
+
+
+@pytest.fixture
+def driver(sde: Path) -> Driver:
+    return Driver(TRAFFIC)
+
+
+@pytest.fixture
+def address(driver: Driver) -> Iterator[str]:
+    with serving(driver) as there:
+        yield there
+
+
+def run(capsys: pytest.CaptureFixture[str], *arguments: str | Path) -> tuple[int, str, str]:
+    code = cli.run(["deploy", *map(str, arguments)])
+    captured = capsys.readouterr()
+    return code, captured.out, captured.err
+
+
+def held(driver: Driver, table: str) -> list[object]:
+    return [entry for (name, _), entry in driver.held.items() if name.endswith(table)]
+
+
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_deploy_writes_each_program_and_its_entries(
+    program: str, driver: Driver, address: str, sample: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code, out, err = run(capsys, "--bfrt", address, "--ports", sample, "--program", program, "--json")
+    assert (code, err) == (0, "")
+    lab, package = read(sample), Package.compiled(program)
+    made = check(lab, package)
+    assert driver.loaded.p4_name == program
+    (profile,) = driver.loaded.profiles
+    assert (profile.profile_name, profile.binary) == ("pipe", package.binary)
+    assert driver.writes[0] == len(made) + len(sessions(lab, package))  # one call
+    report = json.loads(out)
+    assert sum(report["entries"].values()) == len(made)
+    assert report["settings"] == sum(len(one.data) for one in [*port_settings(lab), *settings(lab)])
+    assert [line.split(": ")[-1] for line in report["ignored"]] == ["mode_rx is None, not 'PFC'"] * 3
+    assert len(held(driver, "$mirror.cfg")) == (lab.pipes if program in qcn.PROGRAMS else 0)
+    assert len(held(driver, "$PORT")) == len(held(driver, "ppg.cfg")) == 3
+
+
+def test_deploy_prints_counters_and_what_was_read_back(
+    driver: Driver, address: str, sample: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code, out, err = run(capsys, "--bfrt", address, "--ports", sample)
+    assert (code, err) == (0, "")
+    assert "fields of ports, PFC, buffers and queues were written and read back" in out
+    assert out.count("the driver ignores, without harm: tf1.tm.port.flowcontrol") == 3
+    rows = [line.split() for line in out.splitlines()]
+    assert ["ipv4_lpm", "3"] in rows
+    assert ["transmitted", "136", "3/0", "3", "1000", "1058000"] in rows
+    assert ["dropped", "128", "1/0", "0", "2", "120"] in rows
+
+
+def test_deploy_reads_without_writing(
+    driver: Driver, address: str, sample: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code, _, err = run(capsys, "--bfrt", address, "--ports", sample, "--read")
+    assert (code, err) == (1, "pcn: tofino: no program is loaded\n")
+    assert run(capsys, "--bfrt", address, "--ports", sample)[0] == 0
+    before, driver.writes = dict(driver.held), []
+    code, out, _ = run(capsys, "--bfrt", address, "--ports", sample, "--read", "--json")
+    assert code == 0
+    assert json.loads(out)["entries"] == {"ipv4_lpm": 3, "rest_config": 15}
+    assert (driver.held, driver.writes) == (before, [])
+
+
+def test_deploy_can_be_repeated(driver: Driver, address: str, sample: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Ports stay while a program is loaded."""
+    for _ in range(2):
+        assert run(capsys, "--bfrt", address, "--ports", sample)[0] == 0
+    assert len(held(driver, "ipv4_lpm")) == len(held(driver, "$PORT")) == 3
+
+
+@pytest.mark.parametrize("name", sorted({n for one in settings(read(SAMPLE)) for n in one.data} - set(FIXED)))
+def test_deploy_refuses_each_setting_that_the_driver_loses(name: str, sde: Path) -> None:
+    lab, driver = read(SAMPLE), Driver(loses=name)
+    with serving(driver) as address, BfRuntimeSwitch.connect("tofino", address) as switch:
+        switch.set_pipeline(Package.compiled("pcn"))
+        with pytest.raises(SwitchError, match="didn't keep") as failure:
+            switch.apply([*port_settings(lab), *settings(lab)])
+    assert f"{name} is None" in str(failure.value)
+
+
+def test_long_write_reports_progress(sde: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The driver answers once the client has reported that it waits."""
+    monkeypatch.setattr(bfrt, "_PROGRESS_S", bfrt._LOOK_S)
+    lab, driver, lines = read(SAMPLE), Driver(), []
+    driver.slow = threading.Event()
+
+    def progress(line: str) -> None:
+        lines.append(line)
+        if line.startswith("insert of"):
+            assert driver.slow is not None
+            driver.slow.set()
+
+    with serving(driver) as address, BfRuntimeSwitch.connect("tofino", address, progress=progress) as switch:
+        switch.set_pipeline(Package.compiled("pcn"))
+        switch.insert(check(lab, Package.compiled("pcn")))
+    assert any(line.startswith("insert of 18 entries: ") and "s so far, of 1800 at most" in line for line in lines)
+
+
+def test_refused_entries_are_named(driver: Driver, address: str) -> None:
+    route = TableEntry(
+        "ipv4_lpm",
+        match=TableMatch(dst_addr="10.0.0.1/32"),
+        action=TableAction("ipv4_forward", dst_mac="02:00:00:00:00:01", port=128),
+    )
+    other = TableEntry("rest_config", match=TableMatch({"port": 1, "class": 3}), action=TableAction("no_rest"))
+    with BfRuntimeSwitch.connect("tofino", address) as switch:
+        switch.set_pipeline(Package.compiled("pcn"))
+        switch.insert([route])
+        with pytest.raises(WriteError, match=r"2 entries failed; ipv4_lpm dst_addr=10\.0\.0\.1/32") as failure:
+            switch.insert([other, route])
+        assert [entry for entry, _ in failure.value.refused] == [route]
+        assert "ALREADY_EXISTS" in str(failure.value)
+        switch.delete([route])
+        with pytest.raises(WriteError, match="NOT_FOUND"):
+            switch.modify([route])
+        assert [entry.table_id for entry in switch.read_table("rest_config")] == ["rest_config"]
+
+
+def test_registers_are_read_in_the_pipe_of_their_port(sde: Path) -> None:
+    """`busy` has a pair by port: `since`, then `until`."""
+    driver = Driver(registers={("busy", 136): {"since": [1, 7], "until": [2, 9]}})
+    with serving(driver) as address, BfRuntimeSwitch.connect("tofino", address) as switch:
+        switch.set_pipeline(Package.compiled("pcn"))
+        assert switch.read_register("busy", 136) == 7 << 32 | 9
+        assert switch.read_registers("busy")[135] == 0
+
+
+def test_only_one_client_writes_to_a_program(driver: Driver, address: str) -> None:
+    with BfRuntimeSwitch.connect("first", address) as first, BfRuntimeSwitch.connect("second", address) as second:
+        first.set_pipeline(Package.compiled("pcn"))
+        with pytest.raises(
+            SwitchError, match="second: insert of 1 entries failed: INVALID_ARGUMENT: the client is not"
+        ):
+            second.insert([CloneSession(4, packet_length_bytes=62, replicas=[68])])
+        assert second.read_table("ipv4_lpm") == []
+
+
+def test_bf_runtime_refuses_what_it_has_none_of(driver: Driver, address: str) -> None:
+    with BfRuntimeSwitch.connect("tofino", address) as switch:
+        switch.set_pipeline(Package.compiled("pcn"))
+        with pytest.raises(SwitchError, match="no register entry is written here"):
+            switch.insert([RegisterEntry("busy", index=0)])
+        with pytest.raises(SwitchError, match="BF Runtime sends no packets"):
+            switch.packet_out(b"")
+        with pytest.raises(SwitchError, match="brings no packet here"):
+            switch.packets_in()
+
+
+def test_a_missing_server_is_one_line(sde: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(SwitchError, match=r"^tofino: no BF Runtime server answers at 127.0.0.1:1 within 10 s: "):
+        BfRuntimeSwitch.connect("tofino", "127.0.0.1:1")
+
+
+@pytest.mark.parametrize(
+    ("file", "message"),
+    [
+        (None, "there is no bfruntime_pb2.py below lib/python3"),
+        ("import nothing_of_this_name", "ModuleNotFoundError: No module named 'nothing_of_this_name'"),
+        ("raise TypeError", "TypeError: no details"),
+    ],
+)
+def test_messages_that_cannot_be_loaded_are_one_line(file: str | None, message: str, tmp_path: Path) -> None:
+    folder = tmp_path / "lib/python3.9/site-packages/bfrt_grpc"
+    folder.mkdir(parents=True)
+    if file is not None:
+        (folder / "bfruntime_pb2.py").write_text(file)
+    with pytest.raises(SwitchError) as failure:
+        bfrt_messages.load({"SDE_INSTALL": str(tmp_path)})
+    assert message in str(failure.value)
+    with pytest.raises(SwitchError, match="set SDE_INSTALL to the folder"):
+        bfrt_messages.load({})
+
+
+def test_deploy_takes_one_of_two_servers(sample: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    code, _, err = run(capsys, "--bfrt", "a:50052", "--grpc", "a:9559", "--ports", sample)
+    assert code == 2
+    assert "--grpc: --bfrt reaches the driver" in err
+    assert "SDE_INSTALL" in run(capsys, "--bfrt", "a:50052", "--ports", sample)[2]
+
+
+def test_what_is_no_description_is_refused() -> None:
+    for document in (b"", b"[]", b'{"tables": [{}]}', b'{"tables": 3}'):
+        with pytest.raises(SwitchError, match="tofino: no BF-RT description: "):
+            Info("tofino", [document])
+
+
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_entries_come_back_as_they_were_written(program: str, sde: Path) -> None:
+    """Each kind of match, priorities, and actions: P4Runtime's entry, BF Runtime's, and P4Runtime's again."""
+    package, messages = Package.compiled(program), bfrt_messages.load()
+    translate = Entities(messages, Info("tofino", [package.bf_rt, description()]), package.schema)
+    lab = read(SAMPLE)
+    for entry in check(lab, package):
+        update = messages.Update(type=messages.Update.Type.Value("INSERT"))
+        translate._entry(entry.encode(package.schema).table_entry, update.entity.table_entry, with_data=True)
+        (back,) = translate.entities(update.entity.table_entry)
+        assert back == entry.encode(package.schema)
+
+
+@given(first=st.integers(1, MOST_PRIORITY), second=st.integers(1, MOST_PRIORITY))
+def test_the_higher_priority_becomes_the_lower_number(first: int, second: int) -> None:
+    """The driver serves the lowest number first."""
+    package = Package.compiled("qcn")
+    messages = type("Messages", (), dict(MESSAGES))
+    translate = Entities(messages, Info("tofino", [package.bf_rt, description()]), package.schema)  # type: ignore[arg-type]
+    numbers = []
+    for priority in (first, second):
+        entry = TableEntry(
+            "feedback_steps",
+            match=TableMatch(q_eq=1, most=0),
+            action=TableAction("set_feedback", quantised=1),
+            priority=priority,
+        )
+        made = messages.TableEntry()  # type: ignore[attr-defined]
+        translate._entry(entry.encode(package.schema).table_entry, made, with_data=True)
+        numbers.append(int.from_bytes(made.key.fields[-1].exact.value, "big"))
+    assert (numbers[0] < numbers[1]) == (first > second)
