@@ -180,7 +180,7 @@ class BfRuntimeSwitch(ControlPlane):
         self._entities = Entities(self._messages, self._info, self._schema)
 
     def _call(self, method: str, request: Any, limit_s: float, what: str) -> Any:
-        """Calls, and reports every few seconds that the answer isn't there yet. A signal interrupts the wait."""
+        """Calls, and reports every few seconds how long it waits. A signal interrupts the wait."""
         answer = self._messages.__dict__[f"{method}Response"]
         with signals.deferred():
             call = self._channel.unary_unary(
@@ -212,7 +212,7 @@ class BfRuntimeSwitch(ControlPlane):
         return self._send_updates([self._ready().update(update) for update in updates], what)
 
     def _send_updates(self, updates: Sequence[Any], what: str, pipe: int = _ALL_PIPES) -> Mapping[int, str]:
-        """One call, so that the driver moves entries and completes operations once."""
+        """Sends them in one call, so that the driver moves entries and completes operations once. Returns refusals."""
         request = self._messages.WriteRequest(client_id=self._client, updates=updates, p4_name=self._program)
         request.target.device_id, request.target.pipe_id = self._device, pipe
         with grpc_errors(self.name, what):

@@ -7,9 +7,11 @@ The SDE's licence and release are the lab's; this project has none of its files.
 
 from __future__ import annotations
 
+import contextlib
 import importlib.util
 import os
-from collections.abc import Mapping
+import sys
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from types import ModuleType
 
@@ -38,11 +40,28 @@ def load(environment: Mapping[str, str] = os.environ) -> ModuleType:
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     try:
-        spec.loader.exec_module(module)
-    except Exception as error:  # whatever this foreign file, or a package that it needs, raises
+        with _common_messages():
+            spec.loader.exec_module(module)
+    except Exception as error:  # anything that this foreign file raises
         raise SwitchError(
             f"{found[0]}: {type(error).__name__}: {str(error).splitlines()[0] if str(error) else 'no details'}: these "
-            "messages don't fit this Python: `pip install googleapis-common-protos` if google.rpc is missing, else run "
-            "the SDE's protoc again"
+            "messages don't fit this Python's protobuf: make the file again with a newer protoc"
         ) from None
     return module
+
+
+@contextlib.contextmanager
+def _common_messages() -> Iterator[None]:
+    """Lends the SDE's file `google.rpc`, whose messages are registered once in a process: finsy has registered them."""
+    from finsy.proto.google import rpc
+
+    name = "google.rpc"
+    before = sys.modules.get(name)
+    sys.modules[name] = rpc
+    try:
+        yield
+    finally:
+        if before is None:
+            del sys.modules[name]
+        else:
+            sys.modules[name] = before

@@ -1,7 +1,7 @@
 """Stands where a lab has bf_switchd: a real gRPC server of the BF Runtime service, with memory in place of the chip.
 
-It has our own description of the driver's fixed tables (names, types and choices are the driver's; the ids are ours, so
-that nobody relies on them), and checks what the driver checks: who subscribed and is bound, ids, widths, whole keys,
+It has our own description of the driver's fixed tables (names, types and choices are the driver's; the ids are ours, as
+a client must look them up), and checks what the driver checks: who subscribed and is bound, ids, widths, whole keys,
 actions, entries that exist or don't, priority group 0, fields that are only read.
 """
 

@@ -4,6 +4,8 @@ messages in place of an SDE's."""
 from __future__ import annotations
 
 import json
+import os
+import sys
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -27,11 +29,16 @@ from controller.tofino.lab_file import SAMPLE, read
 from controller.tofino.package import Package
 from pcn import cli
 
+SDE = os.environ.get("SDE_INSTALL", "")
 PROGRAMS = ("pcn", "tcd", "qcn", "qcn_in")
 
 
 @pytest.fixture
 def sde(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Has the messages of the SDE that the environment names, or else of our description."""
+    if SDE:
+        monkeypatch.setenv("SDE_INSTALL", SDE)
+        return Path(SDE)
     install(tmp_path / "sde")
     monkeypatch.setenv("SDE_INSTALL", str(tmp_path / "sde"))
     return tmp_path / "sde"
@@ -194,6 +201,15 @@ def test_a_missing_server_is_one_line(sde: Path, monkeypatch: pytest.MonkeyPatch
         BfRuntimeSwitch.connect("tofino", "127.0.0.1:1")
 
 
+def test_messages_find_google_s_common_ones(tmp_path: Path) -> None:
+    """protoc's file imports them; no package has to be installed for it."""
+    install(tmp_path)
+    (file,) = tmp_path.rglob("bfruntime_pb2.py")
+    file.write_text("from google.rpc import status_pb2 as common\n" + file.read_text())
+    assert bfrt_messages.load({"SDE_INSTALL": str(tmp_path)}).common.Status(code=3).code == 3
+    assert "google.rpc" not in sys.modules
+
+
 @pytest.mark.parametrize(
     ("file", "message"),
     [
@@ -214,10 +230,13 @@ def test_messages_that_cannot_be_loaded_are_one_line(file: str | None, message: 
         bfrt_messages.load({})
 
 
-def test_deploy_takes_one_of_two_servers(sample: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_deploy_takes_one_of_two_servers(
+    sample: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     code, _, err = run(capsys, "--bfrt", "a:50052", "--grpc", "a:9559", "--ports", sample)
     assert code == 2
     assert "--grpc: --bfrt reaches the driver" in err
+    monkeypatch.delenv("SDE_INSTALL", raising=False)
     assert "SDE_INSTALL" in run(capsys, "--bfrt", "a:50052", "--ports", sample)[2]
 
 
