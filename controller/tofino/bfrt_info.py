@@ -86,9 +86,9 @@ def _table(one: Mapping[str, Any]) -> Table:
     )
 
 
-def _fields(found: Iterable[Mapping[str, Any]]) -> dict[str, Field]:
+def _fields(found: Iterable[dict[str, Any]]) -> dict[str, Field]:
     """Returns the fields by name; containers of fields, which nothing here uses, have no type."""
-    singles = (one.get("singleton", one) for one in found)
+    singles = (one | one.get("singleton", {}) for one in found)
     made = (_field(one) for one in singles if "type" in one)
     return {one.name: one for one in made}
 

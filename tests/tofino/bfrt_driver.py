@@ -88,7 +88,7 @@ def description() -> bytes:
             "id": 900 + number,
             "table_type": "Fixed",
             "key": _described(keys, 1),
-            "data": [{"singleton": one} for one in _described(data, 50)],
+            "data": [{"read_only": one.pop("read_only"), "singleton": one} for one in _described(data, 50)],
             "action_specs": [
                 {"name": action, "id": 70 + at, "data": _described(more, 20)}
                 for at, (action, more) in enumerate(actions.items())
