@@ -20,7 +20,7 @@ from experiments.results.atomic_folder import left_out, result_directory
 from experiments.results.export import EXPORTS
 from experiments.results.judged_run import Result, judge
 from experiments.run.execute import Live, execute
-from experiments.run.progress import RunProgress, Silent
+from experiments.run.progress import RunProgress, Silent, Watcher
 from experiments.run.versions import provenance
 from hosts.algorithms import Scheme, find_scheme
 from lab import journal
@@ -51,6 +51,7 @@ def run(
     pictures: bool = True,
     records: Records | None = None,
     export: str = "",
+    watcher: Watcher | None = None,
 ) -> Path:
     """Runs a scenario and writes its result; the result's directory.
 
@@ -61,7 +62,8 @@ def run(
     again, larger, if the machine turns out not to carry it. `out` is by default as `place_of` has it; what is there
     already is kept beside it (see `results.atomic_folder`). The clock `virtual` needs neither root nor Mininet, and has
     neither k nor target. `pictures`: PNG and SVG files beside the report, which draws its charts itself. `records`:
-    what is recorded besides, in virtual time alone. `export` names a format of `experiments.results.export`.
+    what is recorded besides, in virtual time alone. `export` names a format of `experiments.results.export`. `watcher`
+    sees runs in virtual time go on.
 
     Raises LabError, with nothing left behind. Of a run that was measured everything stays that could be made and that
     had room: IncompleteError names what couldn't.
@@ -112,7 +114,7 @@ def run(
             if folder:
                 progress.stage(f"{folder}, {number} of {len(runs)}")
             live = Live(target, k, own / "logs") if clock == "live" else None
-            plan, recording = execute(plan, progress, live=live, folder=own)
+            plan, recording = execute(plan, progress, live=live, folder=own, watcher=watcher)
             notes = [f"Older program: {old}."] * bool(old) + [f"{note[0].upper()}{note[1:]}." for note in plan.notes]
             recording = replace(recording, notes=(*recording.notes, *notes))
             progress.stage("Figures and report")

@@ -36,23 +36,30 @@ class Line:
 def read(record: Record, nodes: Sequence[str] = (), last: int | None = None) -> list[Line]:
     """Returns the lines of these nodes, or of all; the last ones of each. Messages come first, then events by time.
     Raises UnknownNameError."""
-    return _new(_tails(record, nodes), last)
+    return Reader(record, nodes).new(last)
+
+
+class Reader:
+    """Reads logs again and again, each time what is new. Raises UnknownNameError."""
+
+    def __init__(self, record: Record, nodes: Sequence[str] = ()) -> None:
+        self._tails = _tails(record, nodes)
+
+    def new(self, last: int | None = None) -> list[Line]:
+        """Returns the lines since the last reading; the `last` ones of each node."""
+        lines = [line for tail in self._tails for line in tail.read()[-last if last else 0 :]]
+        return sorted(lines, key=lambda line: -math.inf if line.time_s is None else line.time_s)
 
 
 def follow(record: Record, nodes: Sequence[str] = (), last: int | None = None) -> Iterator[Line]:
     """As `read`, and then what is written, until the network ends."""
-    tails = _tails(record, nodes)
-    yield from _new(tails, last)
+    reader = Reader(record, nodes)
+    yield from reader.new(last)
     going = True
     while going:
         time.sleep(_LOOK_S)
         going = record.owner.alive()
-        yield from _new(tails)
-
-
-def _new(tails: Sequence[_Tail], last: int | None = None) -> list[Line]:
-    lines = [line for tail in tails for line in tail.read()[-last if last else 0 :]]
-    return sorted(lines, key=lambda line: -math.inf if line.time_s is None else line.time_s)
+        yield from reader.new()
 
 
 def nodes_with_logs(record: Record) -> list[str]:

@@ -28,6 +28,7 @@ _COMMANDS = {
     "status": "pcn.commands.network",
     "flow": "pcn.commands.flow",
     "watch": "pcn.commands.watch",
+    "view": "pcn.commands.view",
     "tables": "pcn.commands.read",
     "counters": "pcn.commands.read",
     "registers": "pcn.commands.read",
@@ -46,7 +47,7 @@ _COMMANDS = {
 
 
 # All others are over soon, and must be where a network's programs take the whole machine.
-_AS_LONG_AS_IT_TAKES = ("run", "figure", "sweep", "scheme", "up", "exec", "p4")
+_AS_LONG_AS_IT_TAKES = ("run", "figure", "sweep", "scheme", "up", "exec", "p4", "view")
 _NICE = -20
 
 

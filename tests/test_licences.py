@@ -36,7 +36,8 @@ def test_product_loads_nothing_that_only_tests_need() -> None:
     assert {"mininet", "arro3", "virtualnet"} <= set(loaded), "all was loaded"
     assert not {"pyarrow", "scapy"} & loaded.keys()
     owners = {canonical(owner) for owners in loaded.values() for owner in owners}
-    assert owners <= {names.PROJECT, *closure(extras.MODULES)}
+    by_anyio = {"sniffio"}  # which loads it where it is installed, here for ptf
+    assert owners - by_anyio <= {names.PROJECT, *closure(extras.MODULES)}
 
 
 def test_page_lists_licences_of_all_that_is_installed() -> None:

@@ -15,6 +15,7 @@ MODULES = {
     "figures": "matplotlib",
     "live": "mininet",
     "parquet": "arro3",
+    "web": "starlette",
     "yaml": "yaml",
 }
 """By extra, the module that it brings. Functions that use it import it: all others do without."""

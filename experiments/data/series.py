@@ -62,6 +62,16 @@ class Series:
     def __iter__(self) -> Iterator[tuple[str, str]]:
         return iter(self._columns)
 
+    def __contains__(self, key: object) -> bool:
+        return key in self._columns
+
+    def copy(self) -> Series:
+        """Returns another one with the same values, which may get more."""
+        columns = {
+            key: _Column(list(one.arrays), list(one.times), list(one.values)) for key, one in self._columns.items()
+        }
+        return Series(columns)
+
     def write(self, file: IO[bytes]) -> None:
         """Write all as Parquet: time_s, entity, metric, value; one row a value, ordered by entity, metric and time."""
         from experiments.data import parquet
@@ -80,11 +90,11 @@ class Series:
         parquet.write(file, {"time_s": times, **names, "value": values})
 
     @classmethod
-    def read(cls, path: Path) -> Series:
-        """Returns the series that `write` wrote."""
+    def read(cls, path: Path, most: int | None = None) -> Series:
+        """Returns the series that `write` wrote. Raises ValueError for more rows than `most`."""
         from experiments.data import parquet
 
-        table = parquet.read(path)
+        table = parquet.read(path, most=most)
         series = cls()
         for row in zip(table["time_s"], table["entity"], table["metric"], table["value"], strict=True):
             series.add(*row)

@@ -15,11 +15,13 @@ from experiments.define.checks import Check
 from experiments.define.outcomes import Outcomes
 from experiments.page import plots, report
 from experiments.results import agreement, summary
-from experiments.results.atomic_folder import COMPARISON, SERIES, SUMMARY, has_numbers, whole
+from experiments.results.atomic_folder import COMPARISON, SERIES, SUMMARY, TOPOLOGY, has_numbers, whole
 from experiments.results.export import EXPORTS
 from experiments.results.judged_run import Result, by_scheme
+from experiments.results.kept_run import drawn_with
 from experiments.results.recorded_tables import recorded_tables
 from topologies import extras
+from topologies.formats import pcn
 
 Page = Callable[[Sequence[Result], Sequence[Check], Failures, bool], str]
 PAGES: dict[str, Page] = {"report.html": report.render}
@@ -37,6 +39,8 @@ def write_run(result: Result, directory: Path, pictures: bool = True, export: st
     if not has_numbers(directory):
         shutil.rmtree(directory)
         return False
+    with result.failures.noting(TOPOLOGY), whole(directory / TOPOLOGY) as file:
+        file.write(pcn.write_json(drawn_with(result)).encode())
     if tables:
         _write_tables(result, directory)
     _write_captures(result, directory)

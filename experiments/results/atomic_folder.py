@@ -29,6 +29,8 @@ from topologies.errors import NO_ROOM
 
 SUMMARY, SERIES = "summary.json", "series.parquet"
 """Of a run."""
+TOPOLOGY = "topology.json"
+"""Its network, with its flows where they have series each."""
 COMPARISON = "comparison.json"
 """Of several runs, each in a separate directory."""
 FIGURE = "figure.json"

@@ -11,7 +11,7 @@ from experiments.data.records import FlowChoice, Records
 from experiments.define import recording_numbers
 from experiments.define.experiment import Variant
 from experiments.run.pace import TooFastError
-from experiments.run.progress import RunProgress
+from experiments.run.progress import RunProgress, Watcher
 
 _ATTEMPTS = 3
 
@@ -32,24 +32,27 @@ def execute(
     live: Live | None = None,
     variant: Variant | None = None,
     folder: Path | None = None,
+    watcher: Watcher | None = None,
 ) -> tuple[Plan, Recording]:
     """Carries out a run, in virtual time or `live`. Returns its plan, with the time that it took, and what was
-    recorded; captures of virtual time go into `folder`. Raises LabError."""
-    recording = _virtual(plan, progress, variant, folder) if live is None else _live(plan, live, progress)
+    recorded; captures of virtual time go into `folder`, and a `watcher` sees it go on. Raises LabError."""
+    recording = _virtual(plan, progress, variant, folder, watcher) if live is None else _live(plan, live, progress)
     return replace(plan, duration_s=recording.duration_s), recording
 
 
-def _virtual(plan: Plan, progress: RunProgress, variant: Variant | None, folder: Path | None) -> Recording:
+def _virtual(
+    plan: Plan, progress: RunProgress, variant: Variant | None, folder: Path | None, watcher: Watcher | None
+) -> Recording:
     from experiments.run.virtual import run_virtual  # only here: a live run loads no engine
 
     records = plan.records
     if not records.flows.worst:
-        return run_virtual(plan, progress, variant, folder)
+        return run_virtual(plan, progress, variant, folder, watcher)
     # Only the end shows which flows are the worst: the same run again, equal to the bit, records these alone.
     first = run_virtual(replace(plan, records=Records()), progress, variant)
     chosen = FlowChoice(ids=recording_numbers.slowest(plan, first.flows, records.flows.worst))
     progress.stage(f"The same run again, with series of flows {', '.join(map(str, chosen.ids))}")
-    return run_virtual(replace(plan, records=replace(records, flows=chosen)), progress, variant, folder)
+    return run_virtual(replace(plan, records=replace(records, flows=chosen)), progress, variant, folder, watcher)
 
 
 def _live(plan: Plan, on: Live, progress: RunProgress) -> Recording:

@@ -8,6 +8,9 @@ from typing import Protocol
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
 
+from experiments.data.plan import Plan
+from experiments.data.series import Series
+
 
 class RunProgress(Protocol):
     """What a runner calls."""
@@ -20,6 +23,17 @@ class RunProgress(Protocol):
 
     def note(self, text: str) -> None:
         """A line that stays: a remark for readers of the result."""
+
+
+class Watcher(Protocol):
+    """What a run in virtual time shows while it goes on. It only reads: no result depends on it."""
+
+    def begin(self, plan: Plan) -> None:
+        """A run of this plan begins; several may, one after another."""
+
+    def seen(self, series: Series, now_s: float) -> None:
+        """`series` has all that was recorded until now (nominal s), with the queues of all ports; called at most twice
+        a second."""
 
 
 class Silent:

@@ -13,6 +13,7 @@ from experiments.data.errors import ExperimentError
 from experiments.data.plan import Plan
 from experiments.data.records import MOST_SAMPLES, Queues, Recorded
 from experiments.data.series import Series
+from experiments.data.series_math import Array
 from lab.virtual import VirtualNetwork
 from topologies.model import Endpoint
 from virtualnet import Samples
@@ -62,10 +63,7 @@ class Recorder:
         """Returns what was recorded; the largest queue of all ports over time goes into `series`, and the
         queues of the ports that had the largest ones."""
         plan = self._plan
-        times, values = self._samples.times_s + plan.start_s, self._samples.values
-        if len(self._samples.sources) > len(self._ports):
-            starts = np.cumsum([0, *(self._columns(port) for port in self._ports[:-1])])
-            values = np.add.reduceat(values, starts, axis=1)
+        times, values = self._queues()
         if values.size:
             series.extend(times, NETWORK, "largest_queue_bytes", values.max(axis=1))
         most = values.max(axis=0, initial=0.0)
@@ -80,6 +78,20 @@ class Recorder:
             captures=tuple(self._captures),
             queue_max={str(port): float(most[place]) for place, port in enumerate(self._ports)},
         )
+
+    def add_queues(self, series: Series) -> None:
+        """Adds the queues of all ports, as far as they were read, to `series`."""
+        times, values = self._queues()
+        for place, port in enumerate(self._ports):
+            series.extend(times, str(port), "queue_bytes", np.array(values[:, place]))
+
+    def _queues(self) -> tuple[Array, Array]:
+        """Returns times, and a row each with what waits at every port."""
+        times, values = self._samples.times_s + self._plan.start_s, self._samples.values
+        if len(self._samples.sources) > len(self._ports):
+            starts = np.cumsum([0, *(self._columns(port) for port in self._ports[:-1])])
+            values = np.add.reduceat(values, starts, axis=1)
+        return times, values
 
     def _columns(self, port: Endpoint) -> int:
         """Returns the sources of a port."""

@@ -18,7 +18,7 @@ from experiments.data.recording import FlowRecord, LinkRecord, PortRecord, Recor
 from experiments.data.records import Recorded
 from experiments.data.series import Series
 from experiments.define.experiment import Variant
-from experiments.run.progress import RunProgress
+from experiments.run.progress import RunProgress, Watcher
 from experiments.run.recorder import Recorder
 from experiments.run.sampler import INSIDE, MARKS, queue_registers
 from experiments.run.versions import versions
@@ -37,9 +37,14 @@ _STILL_S = 1.0
 
 
 def run_virtual(
-    plan: Plan, progress: RunProgress, variant: Variant | None = None, folder: Path | None = None
+    plan: Plan,
+    progress: RunProgress,
+    variant: Variant | None = None,
+    folder: Path | None = None,
+    watcher: Watcher | None = None,
 ) -> Recording:
-    """Runs `plan` and returns what was recorded; captures go into `folder`. Raises LabError."""
+    """Runs `plan` and returns what was recorded; captures go into `folder`, and a `watcher` sees it go on. Raises
+    LabError."""
     variant = variant or Variant()
     started = time.monotonic()
     progress.stage("Network: switches and their programs")
@@ -55,7 +60,7 @@ def run_virtual(
         payload_bytes=plan.payload_bytes,
         threads=threads_for(plan.topology),
     ) as network:
-        run = _Run(plan, network, folder)
+        run = _Run(plan, network, folder, watcher)
         length = f"{(plan.duration_s - plan.start_s) * 1e3:.4g} ms of simulated time"
         progress.stage(f"Run: {'until all flows have arrived' if plan.until_complete else length}")
         run.go(progress)
@@ -83,8 +88,12 @@ def run_virtual(
 class _Run:
     """One run. The network's time begins where the plan's does: `plan.start_s` is its 0."""
 
-    def __init__(self, plan: Plan, network: VirtualNetwork, folder: Path | None) -> None:
+    def __init__(
+        self, plan: Plan, network: VirtualNetwork, folder: Path | None, watcher: Watcher | None = None
+    ) -> None:
         self._plan = plan
+        self._watcher = watcher
+        self._next_look = 0.0
         self._network = network
         self.series = Series()
         self.recorded = Recorded()
@@ -124,7 +133,10 @@ class _Run:
             left = f", {left_s:.0f} s left" if every_s == length_s else ""
             done = f", {flows - network.totals().unfinished:,} of {flows:,} flows" if open_end else ""
             progress.advance(min(now_s / length_s, 1.0), f"{(now_s + self._plan.start_s) * 1e3:.1f} ms{done}{left}")
+            self._show(now_s)
 
+        if self._watcher is not None:
+            self._watcher.begin(self._plan)
         network, open_end, flows = self._network, self._plan.until_complete, len(self._plan.topology.flows)
         complete, step, until_s = False, 0, 0.0
         while not complete and self.deadlock is None and (until_s < length_s or (open_end and self._moves())):
@@ -156,15 +168,31 @@ class _Run:
 
     def finish(self) -> None:
         """What was sampled, as series; flows that have ended have no rate any more."""
-        for samples, columns in self._samplers:
-            times = samples.times_s + self._plan.start_s
-            for (entity, metric), values in zip(columns, np.ascontiguousarray(samples.values.T), strict=True):
-                self.series.extend(times, entity, metric, values)
-        self.recorded = self._recorder.finish(self.series)
         for flow in self._network.flows.values():
             ended_s = flow.stats().ended_s if flow.spec.id in self._single else None
             if ended_s is not None:
                 self.series.add(ended_s + self._plan.start_s, flow_entity(flow.spec.id), "rate_bps", 0.0)
+        self._show(self.end_s - self._plan.start_s, last=True)
+        self._add_samples(self.series)
+        self.recorded = self._recorder.finish(self.series)
+
+    def _add_samples(self, series: Series) -> None:
+        for samples, columns in self._samplers:
+            times = samples.times_s + self._plan.start_s
+            for (entity, metric), values in zip(columns, np.ascontiguousarray(samples.values.T), strict=True):
+                series.extend(times, entity, metric, values)
+
+    def _show(self, now_s: float, last: bool = False) -> None:
+        """Shows the watcher, if any, what was recorded; it gets at most a fifth of the time."""
+        began = time.monotonic()
+        if self._watcher is None or (began < self._next_look and not last):
+            return
+        series = self.series.copy()
+        self._add_samples(series)
+        self._recorder.add_queues(series)
+        self._watcher.seen(series, now_s + self._plan.start_s)
+        ended = time.monotonic()
+        self._next_look = ended + 4 * (ended - began)
 
     def flow_records(self) -> Iterable[FlowRecord]:
         flows, first_s = self._plan.topology.flows, self._plan.start_s

@@ -93,6 +93,13 @@ def network_option(function: _F) -> _F:
     )(function)
 
 
+def port_option(function: _F) -> _F:
+    return click.option(
+        "--port", type=click.IntRange(1, 65535), default=None, callback=lambda _context, _parameter, value: value or 0,
+        help="Port of loopback that serves the page (default: a free one).",
+    )(function)  # fmt: skip
+
+
 def refuse(why: str, *names: str) -> None:
     """Raises UsageError where the command line has options of these names, which would do nothing."""
     context = click.get_current_context()

@@ -42,7 +42,7 @@ def log(nodes: tuple[str, ...], lines: int, follow: bool, network: str | None, a
     printed = False
     with contextlib.suppress(KeyboardInterrupt):
         for line in found:
-            click.echo(json.dumps(_as_json(line)) if as_json else _as_text(line, wide))
+            click.echo(json.dumps(_as_json(line)) if as_json else as_text(line, wide))
             printed = True
     if not printed and not as_json:
         click.echo("nothing was written yet")
@@ -54,7 +54,8 @@ def _as_json(line: Line) -> dict[str, Any]:
     return {"node": line.node, "t": line.time_s, "ev": line.event, **line.fields}
 
 
-def _as_text(line: Line, wide: int) -> str:
+def as_text(line: Line, wide: int = 0) -> str:
+    """Returns a line for people, nodes' names as wide as that."""
     if line.fields is None or line.time_s is None:
         return f"{line.node:{wide}} {line.text}"
     fields = "  ".join(f"{name} {_shown(name, value)}" for name, value in line.fields.items())

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import math
 from collections.abc import Iterator
+from contextlib import AbstractContextManager
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,6 +17,7 @@ from pcn.commands.common import (
     FilePath,
     json_option,
     listing,
+    port_option,
     print_json,
     print_table,
     program_option,
@@ -35,6 +38,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from experiments.data.parameters import Parameter
+    from pcn.web.show import RunOnPage
 
 UNMET = 3
 """Exit code of --check."""
@@ -98,6 +102,8 @@ def _scenarios() -> Iterator[tuple[str, str]]:
 @click.option("--check", is_flag=True, help=f"Exit code {UNMET} if a check is not met.")
 @click.option("--quiet", "-q", is_flag=True, help="Print errors only.")
 @click.option("--no-pictures", is_flag=True, help="Skip PNG and SVG, which take most of a short run's time.")
+@click.option("--web", is_flag=True, help="A page that shows a run in virtual time as it goes on; prints its address.")
+@port_option
 @threads_option
 @traffic_options
 @recording_options
@@ -116,6 +122,8 @@ def run(
     check: bool,
     quiet: bool,
     no_pictures: bool,
+    web: bool,
+    port: int,
     traffic: Traffic,
     recording: Recording,
     as_json: bool,
@@ -124,6 +132,7 @@ def run(
 
     Writes summary.json, series.parquet, plots and report.html; of several runs each in a folder, and comparison.json.
     What is there already is kept beside it. --json prints summary.json or comparison.json, and progress on stderr.
+    With --web the command serves the page until Ctrl-C; `pcn watch --web` shows live runs.
 
     \b
     Examples:
@@ -151,32 +160,50 @@ def run(
     if listed:
         _list(reference, scheme, as_json)
         return 0
+    if port and not web:
+        raise click.UsageError("--port is of the page: add --web")
+    if web and clock != "virtual":
+        raise click.UsageError(
+            "--web shows runs in virtual time: add --clock virtual; `pcn watch --web` shows live ones"
+        )
     errors = Console(stderr=True)
     console = errors if as_json else terminal.stdout()
-    try:
-        with Notes(errors) if quiet else ConsoleProgress(console) as progress:
-            place = runner.run(
-                reference,
-                scheme=scheme,
-                clock=clock,
-                target=target,
-                seed=seed,
-                settings=settings,
-                k=runner.K.parse(dilation),
-                out=out,
-                progress=progress,
-                pictures=not no_pictures,
-                records=recording.records(),
-                export=recording.export,
-            )
-    except IncompleteError as error:
-        _show(error.place, None if quiet else console, as_json)
-        raise
-    unmet = _show(place, None if quiet else console, as_json)
+    with _page(port) if web else contextlib.nullcontext() as watcher:
+        try:
+            with Notes(errors) if quiet else ConsoleProgress(console) as progress:
+                place = runner.run(
+                    reference,
+                    scheme=scheme,
+                    clock=clock,
+                    target=target,
+                    seed=seed,
+                    settings=settings,
+                    k=runner.K.parse(dilation),
+                    out=out,
+                    progress=progress,
+                    pictures=not no_pictures,
+                    records=recording.records(),
+                    export=recording.export,
+                    watcher=watcher,
+                )
+        except IncompleteError as error:
+            _show(error.place, None if quiet else console, as_json)
+            raise
+        unmet = _show(place, None if quiet else console, as_json)
     if not (check and unmet):
         return 0
     click.echo(f"pcn: not met: {'; '.join(unmet)}", err=True)
     return UNMET
+
+
+def _page(port: int) -> AbstractContextManager[RunOnPage]:
+    """Returns the page that shows runs; once they are over, it stays until Ctrl-C."""
+    from topologies import extras
+
+    extras.require("web")
+    from pcn.web.show import run_on_page
+
+    return run_on_page(port)
 
 
 def _show(place: Path, console: Console | None, as_json: bool) -> list[str]:

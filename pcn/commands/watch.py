@@ -1,4 +1,4 @@
-"""`pcn watch`: ports and flows, live."""
+"""`pcn watch`: ports and flows, live, on the terminal or a page."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from pcn.commands.common import Quantity, network_option, print_json
+from pcn.commands.common import Quantity, network_option, port_option, print_json, refuse
 
 if TYPE_CHECKING:
     from lab.attach import Attached
@@ -34,7 +34,10 @@ _LEAST_S, _MOST_S = 0.1, 3600.0
 @click.option("--once", is_flag=True, help="One look, printed.")
 @network_option
 @click.option("--json", "as_json", is_flag=True, help="A JSON object a line; with --once one, indented.")
-def watch(every: float, once: bool, network: str | None, as_json: bool) -> None:
+@click.option("--web", is_flag=True, help="A page for a browser on this machine; prints its address.")
+@port_option
+@click.option("--control", is_flag=True, help="Commands on the page of --web, which is read-only without.")
+def watch(every: float, once: bool, network: str | None, as_json: bool, web: bool, port: int, control: bool) -> None:
     """Watch ports and flows, live.
 
     Of each port of each switch: queue, pn (packets that a pause held up), PAUSE frames, marks, what it sends. Of each
@@ -46,9 +49,18 @@ def watch(every: float, once: bool, network: str | None, as_json: bool) -> None:
       pcn watch
       pcn watch --once
       pcn watch --once --json
+      pcn watch --web --control
     """
+    if web:
+        refuse("not beside --web", "once", "as_json")
+    if (port or control) and not web:
+        raise click.UsageError("--port and --control are of the page: add --web")
     if not _LEAST_S <= every <= _MOST_S:
         raise click.UsageError(f"--every: from {_LEAST_S:g}s to {_MOST_S:g}s are possible")
+    if web:
+        from topologies import extras
+
+        extras.require("web")
     with contextlib.ExitStack() as stack, contextlib.suppress(KeyboardInterrupt):
         with _said("connecting ..."):
             from lab.attach import attach
@@ -56,7 +68,11 @@ def watch(every: float, once: bool, network: str | None, as_json: bool) -> None:
 
             lab = stack.enter_context(attach(network))
             looks = Looks(lambda: Observer(lab), every)
-        if once:
+        if web:
+            from pcn.web.show import show_network
+
+            show_network(lab, looks.look, lambda: time.sleep(looks.wait_s), port, control)
+        elif once:
             _once(lab, looks, as_json)
         elif as_json or not sys.stdout.isatty():
             _lines(lab, looks, as_json)

@@ -20,7 +20,7 @@ from waiting import LIMIT_S
 from examples import ROOT
 
 ENDLESS = re.compile(
-    r"pcn (run|figure|sweep)|pcn p4 run(?!.*--clock virtual)|pcn watch(?!.*--once)|pcn log.*--follow|"
+    r"pcn (run|figure|sweep|view)|pcn p4 run(?!.*--clock virtual)|pcn watch(?!.*--once)|pcn log.*--follow|"
     r"pcn pcap(?!.*(--for|--count))"
 )
 

@@ -71,6 +71,19 @@ def test_picture_has_the_colour_of_the_busiest_way(topology: Topology, random: R
         assert shown[f"{rack.label} - {rack.node}"] == colour(most)
 
 
+@given(connected_topologies())
+def test_picture_names_both_ports_of_every_link(topology: Topology) -> None:
+    """Scripts find them; what a page that refuses inline styles can't apply isn't in the drawing."""
+    picture = ElementTree.fromstring(svg(topology, styled=False))
+    found = {
+        frozenset(pair)
+        for path in picture.iter(f"{SVG}path")
+        for pair in zip(path.get("data-a", "").split(), path.get("data-b", "").split(), strict=True)
+    }
+    assert found == {frozenset((str(link.a), str(link.b))) for link in topology.links}
+    assert not any(one.tag == f"{SVG}style" or one.get("style") for one in picture.iter())
+
+
 def test_picture_has_no_more_cables_than_it_may() -> None:
     topology = find_topology("clos").build()
     inner = [link for link in topology.links if not topology.is_host(link.a.node) and not topology.is_host(link.b.node)]

@@ -1,4 +1,6 @@
-"""A network as SVG, and as a page with it: no script, no other file, colours for light and dark."""
+"""A network as SVG, and as a page with it: no script, no other file, colours for light and dark.
+
+Lines and boxes carry the ports and nodes that they stand for as data attributes, for scripts of pages."""
 
 from __future__ import annotations
 
@@ -16,13 +18,15 @@ _LEAST_ROW, _MOST_ROW, _FLAT = 100, 500, 14
 _LETTER, _BOX, _LEAST_WIDTH = 7.2, 26, 34
 _COLOURS = ("#1b6ca8", "#b5541c", "#2f7d4f", "#7a4fa3", "#8a6d1f", "#64748b")
 """Of links, by their rate, the fastest first."""
+_THIN = 1.2
+"""Width of a line."""
 _WIDE = 1600
 """A row of racks that would be wider has short labels."""
-_STYLE = """
+STYLE = """
 svg.network { background: #fff; font: 12px ui-monospace, monospace; }
 .network rect { fill: #f4f6f8; stroke: #334155; } .network .host { fill: #eaf2ec; }
 .network text { fill: #0f172a; text-anchor: middle; } .network .legend { text-anchor: start; }
-.network path { fill: none; stroke-width: 1.2; stroke-opacity: .75; }
+.network path { fill: none; stroke-opacity: .75; }
 @media (prefers-color-scheme: dark) { svg.network { background: #0f172a; } .network rect { fill: #1e293b;
 stroke: #94a3b8; } .network .host { fill: #14352a; } .network text { fill: #e2e8f0; } }
 """
@@ -30,11 +34,11 @@ stroke: #94a3b8; } .network .host { fill: #14352a; } .network text { fill: #e2e8
 _Place = tuple[float, float]
 
 
-def svg(topology: Topology, load: Load | None = None, most_cables: int | None = None) -> str:
+def svg(topology: Topology, load: Load | None = None, most_cables: int | None = None, *, styled: bool = True) -> str:
     """Hosts in the lowest row, then switches by their distance to the next host; what is alike is one box or line.
 
     With a `load` links have its colours, those of several in one line the busiest's. `most_cables`: no more lines
-    between switches, the busiest."""
+    between switches, the busiest. `styled` False: the page has STYLE already."""
     tiers = Tiers.of(topology)
     short = sum(_width(_text(rack)) + _GAP for rack in tiers.racks) > _WIDE
     labels = {rack.hosts[0]: f"\u00d7{len(rack.hosts)}" if short else _text(rack) for rack in tiers.racks}
@@ -47,7 +51,7 @@ def svg(topology: Topology, load: Load | None = None, most_cables: int | None = 
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" class="network" viewBox="0 0 {width:g} {height:g}" '
         f'width="{width:g}" height="{height:g}" role="img" aria-label="{escape(topology.name)}">',
-        f"<style>{_STYLE}</style>",
+        *([f"<style>{STYLE}</style>"] if styled else []),
         *(_legend(topology, colours) if load is None else _legend_of_load(len(tiers.cables) - len(cables))),
         *(_cable(cable, places, colours, load) for cable in cables),
         *(_down(rack, places, colours, load) for rack in tiers.racks),
@@ -110,7 +114,7 @@ def _legend(topology: Topology, colours: dict[float, str]) -> Iterator[str]:
     x = float(_MARGIN)
     for rate, delay, count in kinds(topology):
         text = f"{count} x {quantity_text('rate', rate)}, {quantity_text('time', delay)}"
-        yield f'<path d="M{x:g} 20h24" stroke="{colours[rate]}"/>'
+        yield f'<path d="M{x:g} 20h24" stroke="{colours[rate]}" stroke-width="{_THIN}"/>'
         yield f'<text class="legend" x="{x + 30:g}" y="24">{escape(text)}</text>'
         x += 50 + len(text) * _LETTER
 
@@ -119,7 +123,7 @@ def _legend_of_load(left_out: int) -> Iterator[str]:
     x, below = float(_MARGIN), 0.0
     for most, one in STEPS:
         text = f"{below:.0%} to {most:.0%}"
-        yield f'<path d="M{x:g} 20h24" stroke="{one}" style="stroke-width:3"/>'
+        yield f'<path d="M{x:g} 20h24" stroke="{one}" stroke-width="3"/>'
         yield f'<text class="legend" x="{x + 30:g}" y="24">{text}</text>'
         x, below = x + 50 + len(text) * _LETTER, most
     if left_out:
@@ -141,9 +145,16 @@ def _stroke(links: Sequence[Link], colours: dict[float, str], load: Load | None,
     """Returns the attributes of a line: by its rate and the number of links, or by their load."""
     if load is not None:
         share = max(busiest(links, load, node))
-        return f'stroke="{colour(share)}" style="stroke-width:{1 + 2.5 * min(share, 1):.1f}"'
-    wide = f' style="stroke-width:{min(1.2 * len(links), 6):g}"' if len(links) > 1 else ""
-    return f'stroke="{colours[links[0].rate_bps]}"{wide}'
+        return f'stroke="{colour(share)}" stroke-width="{1 + 2.5 * min(share, 1):.1f}"'
+    return f'stroke="{colours[links[0].rate_bps]}" stroke-width="{min(_THIN * len(links), 6):g}"'
+
+
+def _ends(links: Sequence[Link], last: str) -> str:
+    """Returns the attributes with the ports where a line begins, and those where it ends, which are of the node
+    `last`; both in the order of the links."""
+    pairs = [(link.a, link.b) if link.b.node == last else (link.b, link.a) for link in links]
+    names = (" ".join(str(pair[side]) for pair in pairs) for side in (0, 1))
+    return 'data-a="{}" data-b="{}"'.format(*map(escape, names))
 
 
 def _cable(cable: Cable, places: dict[str, _Place], colours: dict[float, str], load: Load | None) -> str:
@@ -152,14 +163,14 @@ def _cable(cable: Cable, places: dict[str, _Place], colours: dict[float, str], l
     way = f"L{x2:g} {y2:g}" if y1 != y2 else f"Q{(x1 + x2) / 2:g} {y1 - 2 * _BOX:g} {x2:g} {y2:g}"
     title = _title(f"{cable.a} - {cable.b}", cable.links, load, (cable.a, cable.b))
     stroke = _stroke(cable.links, colours, load, cable.a)
-    return f'<path d="M{x1:g} {y1:g}{way}" {stroke}>{title}</path>'
+    return f'<path d="M{x1:g} {y1:g}{way}" {stroke} {_ends(cable.links, cable.b)}>{title}</path>'
 
 
 def _down(rack: Rack, places: dict[str, _Place], colours: dict[float, str], load: Load | None) -> str:
     (x1, y1), (x2, y2) = places[rack.hosts[0]], places.get(rack.node, places[rack.hosts[0]])
     title = _title(f"{rack.label} - {rack.node}", rack.links, load, (rack.node, rack.label))
     stroke = _stroke(rack.links[:1] if load is None else rack.links, colours, load, rack.node)
-    return f'<path d="M{x1:g} {y1:g}L{x2:g} {y2:g}" {stroke}>{title}</path>'
+    return f'<path d="M{x1:g} {y1:g}L{x2:g} {y2:g}" {stroke} {_ends(rack.links, rack.node)}>{title}</path>'
 
 
 def _rack(rack: Rack, labels: Mapping[str, str], places: dict[str, _Place]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import itertools
 import json
 import os
@@ -23,9 +24,11 @@ def find() -> str | None:
 
 
 class Browser:
-    """A context manager with one page, offline. `complaints` are the page's errors, `asked` the addresses it loads."""
+    """A context manager with one page, `offline` or not. `complaints` are the page's errors, `asked` the addresses it
+    loads."""
 
-    def __init__(self, program: str, profile: Path) -> None:
+    def __init__(self, program: str, profile: Path, offline: bool = True) -> None:
+        self._offline = offline
         self.complaints: list[str] = []
         self.asked: list[str] = []
         self._ids = itertools.count(1)
@@ -70,9 +73,8 @@ class Browser:
         self._session = self.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
         for domain in ("Page", "Runtime", "Log", "Network"):
             self.call(f"{domain}.enable")
-        self.call(
-            "Network.emulateNetworkConditions", offline=True, latency=0, downloadThroughput=-1, uploadThroughput=-1
-        )
+        limits = {"latency": 0, "downloadThroughput": -1, "uploadThroughput": -1}
+        self.call("Network.emulateNetworkConditions", offline=self._offline, **limits)
 
     def _close(self) -> None:
         self._process.terminate()
@@ -84,15 +86,15 @@ class Browser:
         os.close(self._read_fd)
         os.close(self._write_fd)
 
-    def open(self, page: Path, width: int, height: int = 900, dark: bool = False) -> None:
-        """Loads a file in a window of this size; what was noted of the page before is forgotten."""
+    def open(self, page: Path | str, width: int, height: int = 900, dark: bool = False) -> None:
+        """Loads a file, or an address, in a window of this size; what was noted of the page before is forgotten."""
         self.complaints.clear()
         self.asked.clear()
         scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
         self.call("Emulation.setEmulatedMedia", features=[scheme])
         self.call("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=False)
         self._loaded = False
-        self.call("Page.navigate", url=page.as_uri())
+        self.call("Page.navigate", url=page if isinstance(page, str) else page.as_uri())
         end = time.monotonic() + LIMIT_S
         while not self._loaded:
             self._take(end)
@@ -109,6 +111,13 @@ class Browser:
 
     def move_to(self, x: float, y: float) -> None:
         self.call("Input.dispatchMouseEvent", type="mouseMoved", x=x, y=y)
+
+    def picture(self, path: Path) -> None:
+        """Writes what the window shows, all of the page, as PNG."""
+        size = self.call("Page.getLayoutMetrics")["cssContentSize"]
+        clip = {"x": 0, "y": 0, "width": size["width"], "height": size["height"], "scale": 1}
+        shot = self.call("Page.captureScreenshot", format="png", clip=clip, captureBeyondViewport=True)
+        path.write_bytes(base64.b64decode(shot["data"]))
 
     def call(self, method: str, **parameters: Any) -> dict[str, Any]:
         number = next(self._ids)
@@ -148,7 +157,7 @@ class Browser:
         elif event == "Runtime.consoleAPICalled" and about["type"] in ("error", "warning", "assert"):
             self.complaints.append(str(about["args"]))
         elif event == "Log.entryAdded" and about["entry"]["level"] in ("error", "warning"):
-            self.complaints.append(about["entry"]["text"])
+            self.complaints.append(f"{about['entry']['text']} {about['entry'].get('url', '')}".strip())
         elif event == "Network.requestWillBeSent":
             self.asked.append(about["request"]["url"])
 

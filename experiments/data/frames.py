@@ -1,0 +1,139 @@
+"""A recording as what `pcn watch --json` reads of a network, frame by frame: for the live page, while a run goes on or
+afterwards.
+
+A frame has the keys of `lab.observe.Snapshot`; None stands for what wasn't recorded. Rates are over the time since the
+frame before, all else is as it is at the frame's time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from experiments.data import series_math
+from experiments.data.recording import flow_entity
+from experiments.data.series import Series
+from experiments.data.series_math import Array
+from topologies.model import Endpoint, FlowSpec, Topology
+
+_MOST_FRAMES, _MOST_CELLS = 1500, 300_000
+"""Frames of a run, and ports in all of them."""
+Frame = dict[str, Any]
+_Columns = dict[str, Sequence[Any]]
+
+
+class Frames:
+    """Makes frames of one run. `flows`: those of the plan."""
+
+    def __init__(self, topology: Topology, flows: Sequence[FlowSpec]) -> None:
+        self._topology = topology
+        self._ports = [Endpoint(one.name, port) for one in topology.switches for port in topology.ports(one.name)]
+        self._ends = {flow_entity(flow.id, flow.group): (flow.src, flow.dst) for flow in flows if not flow.group}
+
+    def between(self, series: Series, edges: Array) -> Iterator[Frame]:
+        """Yields a frame at each of these times (s) but the first, from which its rates count."""
+        if edges.size < 2:
+            return
+        over_s = np.diff(edges)
+        ports = [self._port(series, port, edges) for port in self._ports]
+        flows = [self._flow(series, entity, edges) for entity in series.entities("received_bytes")]
+        for number, (time_s, seconds) in enumerate(zip(edges[1:].tolist(), over_s.tolist(), strict=True)):
+            yield {
+                "time_s": time_s,
+                "over_s": seconds,
+                "ports": [{name: values[number] for name, values in one.items()} for one in ports],
+                "flows": [{name: values[number] for name, values in one.items()} for one in flows],
+                "overload": None,
+            }
+
+    def _port(self, series: Series, port: Endpoint, edges: Array) -> _Columns:
+        name, count = str(port), edges.size - 1
+        link, back = self._topology.link_name(port.node, port.port), self._topology.peer(port.node, port.port)
+        reverse = self._topology.link_name(back.node, back.port)
+        rate = 8 * _per_s(series, name, "transmitted_bytes", edges)
+        sent = _grown(series, name, "transmitted_packets", edges)
+        waiting = "waiting_bytes" if _has(series, name, "waiting_bytes") else "queue_bytes"
+        # A neighbour's PAUSE is on the way for a link's delay: the port's register is exact where it was sampled.
+        paused = (name, "tx_paused") if _has(series, name, "tx_paused") else (reverse, "xoff")
+        return {
+            "port": [name] * count,
+            "link": [link] * count,
+            "queue_packets": _steps(series, name, "waiting_packets", edges),
+            "queue_bytes": _steps(series, name, waiting, edges),
+            "held_bytes": [None] * count,
+            "pn": _steps(series, name, "pn", edges),
+            "paused": [bool(value) for value in _steps(series, *paused, edges)],
+            "pausing": [bool(value) for value in _steps(series, link, "xoff", edges)],
+            "rate_bps": rate.tolist(),
+            "utilisation": (rate / self._topology.link_at(port.node, port.port).rate_bps).tolist(),
+            "marked_share": _shares(series, name, "marked_packets", sent, edges),
+            "marked_ue_share": _shares(series, name, "marked_ue_packets", sent, edges),
+            "pauses_sent_per_s": _per_s(series, link, "pause", edges).tolist(),
+            "pauses_received_per_s": _per_s(series, reverse, "pause", edges).tolist(),
+            "up": [True] * count,
+            "lost": [None] * count,
+            "kept_pace": [True] * count,
+        }
+
+    def _flow(self, series: Series, entity: str, edges: Array) -> _Columns:
+        count = edges.size - 1
+        src, dst = self._ends.get(entity, ("", ""))
+        received = _grown(series, entity, "received_packets", edges)
+        times, _ = series.get(entity, "rate_bps")
+        began = times[0] if times.size else edges[0]
+        now = _steps(series, entity, "rate_bps", edges)
+        return {
+            "id": [int(entity.removeprefix("flow ")) if entity in self._ends else entity] * count,
+            "src": [src] * count,
+            "dst": [dst] * count,
+            "state": [
+                "waiting" if at < began else "ended" if rate == 0 else "sending"
+                for at, rate in zip(edges[1:], now, strict=True)
+            ],
+            "rate_bps": now,
+            "goodput_bps": (8 * _per_s(series, entity, "received_bytes", edges)).tolist(),
+            "marked_share": _shares(series, entity, "marked_packets", received, edges),
+            "marked_ue_share": _shares(series, entity, "marked_ue_packets", received, edges),
+            "kept_pace": [True] * count,
+            "window_bytes": _steps(series, entity, "window_bytes", edges),
+            "in_flight_bytes": [None] * count,
+        }
+
+
+def steps(start_s: float, end_s: float, least_s: float, topology: Topology) -> Array:
+    """Returns times from the start to the end of a run, `least_s` apart; further of a long run or a large network."""
+    if not end_s > start_s:
+        return np.array([start_s])
+    ports = sum(len(topology.ports(one.name)) for one in topology.switches)
+    most = min(_MOST_FRAMES, max(_MOST_CELLS // max(ports, 1), 20))
+    count = int(min(max(round((end_s - start_s) / least_s), 1), most))
+    return np.linspace(start_s, end_s, count + 1)
+
+
+def _has(series: Series, entity: str, metric: str) -> bool:
+    return (entity, metric) in series
+
+
+def _steps(series: Series, entity: str, metric: str, edges: Array) -> list[float | None]:
+    times, values = series.get(entity, metric)
+    return series_math.step_at(times, values, edges[1:]).tolist() if times.size else [None] * (edges.size - 1)
+
+
+def _grown(series: Series, entity: str, metric: str, edges: Array) -> Array:
+    grown: Array = np.diff(series_math.step_at(*series.get(entity, metric), edges))
+    return grown
+
+
+def _per_s(series: Series, entity: str, metric: str, edges: Array) -> Array:
+    """Returns the increase a second of a counter, as it was read by then."""
+    return _grown(series, entity, metric, edges) / np.diff(edges)
+
+
+def _shares(series: Series, entity: str, metric: str, whole: Array, edges: Array) -> list[float | None]:
+    if not _has(series, entity, metric):
+        return [None] * (edges.size - 1)
+    parts = _grown(series, entity, metric, edges)
+    pairs = zip(parts.tolist(), whole.tolist(), strict=True)
+    return [min(part / packets, 1.0) if packets > 0 else None for part, packets in pairs]

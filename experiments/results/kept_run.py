@@ -1,0 +1,120 @@
+"""A kept run, read back from its folder as frames for the live page: its network, and its series over time.
+
+The files may be another user's work: whatever they have, reading ends with a run or with an ExperimentError."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from experiments.data.errors import ExperimentError
+from experiments.data.frames import Frame, Frames, steps
+from experiments.data.series import Series
+from experiments.results.atomic_folder import SERIES, SUMMARY, TOPOLOGY
+from experiments.results.judged_run import Result
+from topologies import extras
+from topologies.errors import LabError
+from topologies.found import find_topology
+from topologies.model import Endpoint, Topology
+
+_QUEUES = "queues.parquet"
+_MOST_ROWS = 20_000_000
+
+
+@dataclass(frozen=True)
+class KeptRun:
+    """A run. `series` has what each port and flow did; times in nominal s."""
+
+    topology: Topology
+    scheme: str
+    clock: str
+    k: float
+    series: Series
+    start_s: float
+    end_s: float
+
+    def frames(self) -> Iterator[Frame]:
+        """Yields what `pcn watch --json` would have read, from the run's start to its end."""
+        edges = steps(self.start_s, self.end_s, self._least_s(), self.topology)
+        yield from Frames(self.topology, self.topology.flows).between(self.series, edges)
+
+    def _least_s(self) -> float:
+        """Returns how often counters were read."""
+        for entity in self.series.entities("transmitted_bytes"):
+            times, _ = self.series.get(entity, "transmitted_bytes")
+            if times.size > 1:
+                return max(float(np.median(np.diff(times))), 1e-9)
+        return math.inf
+
+
+def drawn_with(result: Result) -> Topology:
+    """Returns a run's network as its folder keeps it: with its flows if each of them has series."""
+    topology = result.plan.topology
+    return replace(topology, flows=()) if result.experiment.many_flows else topology
+
+
+def read_run(place: Path) -> KeptRun:
+    """Returns the run that a folder keeps. Raises ExperimentError; MissingExtraError without `parquet`."""
+    extras.require("parquet")
+    for name in (SUMMARY, SERIES, TOPOLOGY):
+        if not (place / name).is_file():
+            raise ExperimentError(f"{place} has no {name}: name the folder of one run, of `pcn run`")
+    try:
+        summary = json.loads((place / SUMMARY).read_text(encoding="utf-8"))
+        topology = find_topology(f"pcn-json:{place / TOPOLOGY}").build()
+        return KeptRun(
+            topology=topology,
+            scheme=_text(summary["scheme"]),
+            clock=_text(summary["clock"]),
+            k=_number(summary["k"]),
+            **_over_time(place, topology, _number(summary["duration_s"])),
+        )
+    except (LabError, OSError):
+        raise
+    except (ValueError, LookupError, TypeError, AttributeError, ArithmeticError, RecursionError) as error:
+        text = " ".join(str(error).split())
+        raise ExperimentError(f"{place}: no result that can be read: {type(error).__name__}: {text}") from None
+
+
+def _over_time(place: Path, topology: Topology, end_s: float) -> dict[str, Any]:
+    from experiments.data import parquet  # an extra
+
+    for name in (SERIES, _QUEUES):
+        if (place / name).is_file():
+            parquet.probe(place / name)
+    series = Series.read(place / SERIES, _MOST_ROWS)
+    if (place / _QUEUES).is_file():
+        _add_queues(series, parquet.read(place / _QUEUES, most=_MOST_ROWS), topology)
+    first = []
+    for entity, metric in series:
+        times, values = series.get(_text(entity), _text(metric))
+        if not (np.isfinite(times).all() and np.isfinite(values).all()):
+            raise ValueError(f"{entity}, {metric}: a value is no number")
+        first += [times[0]] * (metric == "transmitted_bytes")
+    return {"series": series, "start_s": float(min(first, default=0.0)), "end_s": end_s}
+
+
+def _add_queues(series: Series, table: dict[str, list[Any]], topology: Topology) -> None:
+    known = {str(Endpoint(one.name, port)) for one in topology.switches for port in topology.ports(one.name)}
+    wanted = {name for name in known if (name, "queue_bytes") not in series}
+    for time_s, port, value in zip(table["time_s"], table["port"], table["queue_bytes"], strict=True):
+        if port in wanted:
+            series.add(_number(time_s), port, "queue_bytes", _number(value))
+
+
+def _text(value: Any) -> str:
+    if not isinstance(value, str) or not value.isprintable():
+        raise ValueError(f"{value!r} is no name")
+    return value
+
+
+def _number(value: Any) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        raise ValueError(f"{value!r} is no number")
+    return float(value)

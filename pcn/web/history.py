@@ -1,0 +1,102 @@
+"""What the live page shows, from one thread that looks to all browsers that read: frames in order, the latest of them
+kept."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections import deque
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+Frame = dict[str, Any]
+MOST_BYTES = 64 << 20
+"""Of kept frames: the oldest go."""
+_BATCH = 64
+
+
+class Item(NamedTuple):
+    """An event of the page: its number from 1 on, its kind (`network`, `frame` or `over`), JSON."""
+
+    number: int
+    kind: str
+    text: str
+
+
+class History:
+    """Frames of one network after another. All methods may be called from any thread."""
+
+    def __init__(self, most_bytes: int = MOST_BYTES) -> None:
+        self._most_bytes = most_bytes
+        self._lock = threading.Lock()
+        self._items: deque[Item] = deque()
+        self._bytes = 0
+        self._last = 0
+        self._network: Item | None = None
+        self._listeners: set[Callable[[], None]] = set()
+        self.closed = False
+
+    def begin(self, network: dict[str, Any]) -> None:
+        """What is shown from now on is of this network."""
+        self._network = self._add("network", network)
+
+    def add(self, frame: Frame) -> None:
+        """Ports that do nothing are left out: the page has their names from the network."""
+        self._add("frame", {**frame, "ports": [one for one in frame["ports"] if _in_use(one)]})
+
+    def over(self, text: str) -> None:
+        """No frame follows; the text is why."""
+        self._add("over", {"text": text})
+
+    def close(self) -> None:
+        """Ends all reading."""
+        self.closed = True
+        self._call()
+
+    def after(self, number: int) -> list[Item]:
+        """Returns the first items after this one, with their network where the item that named it isn't kept."""
+        with self._lock:
+            if not self._items or number >= self._last:
+                return []
+            first = self._items[0].number
+            start = max(number + 1 - first, 0)
+            found = [self._items[place] for place in range(start, min(start + _BATCH, len(self._items)))]
+            if number < first and self._network is not None and self._network.number < found[0].number:
+                found.insert(0, self._network._replace(number=found[0].number - 1))
+            return found
+
+    def listen(self, listener: Callable[[], None]) -> Callable[[], None]:
+        """Calls `listener` after each new item. Returns the function that ends that."""
+        with self._lock:
+            self._listeners.add(listener)
+
+        def end() -> None:
+            with self._lock:
+                self._listeners.discard(listener)
+
+        return end
+
+    def _add(self, kind: str, content: dict[str, Any]) -> Item:
+        text = json.dumps(content, separators=(",", ":"), allow_nan=False)
+        with self._lock:
+            self._last += 1
+            item = Item(self._last, kind, text)
+            self._items.append(item)
+            self._bytes += len(text)
+            while self._bytes > self._most_bytes and len(self._items) > 1:
+                self._bytes -= len(self._items.popleft().text)
+        self._call()
+        return item
+
+    def _call(self) -> None:
+        with self._lock:
+            listeners = list(self._listeners)
+        for listener in listeners:
+            listener()
+
+
+def _in_use(port: dict[str, Any]) -> bool:
+    return bool(
+        port["queue_bytes"] or port["rate_bps"] or port["paused"] or port["pausing"] or port["lost"] or port["pn"]
+        or port["pauses_sent_per_s"] or port["pauses_received_per_s"] or not port["up"] or not port["kept_pace"]
+    )  # fmt: skip

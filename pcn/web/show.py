@@ -1,0 +1,141 @@
+"""What fills the live page: looks at a network that is up, a run in virtual time as it goes on, or a kept result."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+from collections.abc import Callable, Iterator
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+import numpy as np
+
+from experiments.data.frames import Frames, steps
+from pcn.visible import visible
+from pcn.web.history import History
+from pcn.web.server import serving
+from topologies.errors import LabError
+from topologies.model import Endpoint, Topology
+from topologies.picture.load import STEPS
+from topologies.picture.svg import svg
+
+if TYPE_CHECKING:
+    from experiments.data.plan import Plan
+    from experiments.data.series import Series
+    from lab.attach import Attached
+    from lab.observe import Snapshot
+
+_LOG_LINES = 20
+"""Of a node's log, at most, in a frame."""
+
+
+def described(topology: Topology, **about: Any) -> dict[str, Any]:
+    """Returns what the page needs of a network before its first frame; `about` is what its title shows."""
+    ports = [Endpoint(one.name, port) for one in topology.switches for port in topology.ports(one.name)]
+    return {
+        "name": topology.name,
+        **about,
+        "svg": svg(topology, styled=False),
+        "steps": STEPS,
+        "ports": [
+            {
+                "port": str(port),
+                "link": topology.link_name(port.node, port.port),
+                "rate_bps": topology.link_at(port.node, port.port).rate_bps,
+            }
+            for port in ports
+        ],
+        "hosts": [host.name for host in topology.hosts],
+    }
+
+
+def show_network(
+    lab: Attached, look: Callable[[], Snapshot], wait: Callable[[], None], port: int, control: bool
+) -> None:
+    """Serves a network that is up, with each look, until Ctrl-C or its end. `wait` returns when to look."""
+    from lab.logs import Reader
+    from pcn.commands.log import as_text
+    from topologies.errors import error_text
+
+    record, history = lab.record, History()
+    history.begin(
+        described(
+            lab.topology,
+            title=f"{record.name}: {record.scheme}, {record.target}, k = {record.dilation:g}",
+            network=record.name,
+            live=True,
+            control=control,
+        )
+    )
+    with serving(history, port, record.name if control else None) as served:
+        click.echo(served.url)
+        log = Reader(record)
+        try:
+            while True:
+                wait()
+                now = look()
+                frame = asdict(now)
+                frame["pace"] = None if now.overload is None else str(now.overload)
+                frame["log"] = [visible(as_text(line)) for line in log.new(_LOG_LINES) if line.event != "rate"]
+                history.add(frame)
+        except LabError as error:
+            history.over(f"the network has ended: {error_text(error)}")
+            raise
+
+
+class RunOnPage:
+    """Shows runs in virtual time as they go on: `experiments.run.progress.Watcher`."""
+
+    def __init__(self, history: History) -> None:
+        self._history = history
+        self._frames: Frames | None = None
+        self._edges = np.empty(0)
+
+    def begin(self, plan: Plan) -> None:
+        topology = plan.topology
+        title = f"{plan.scenario.partition('?')[0]}: {plan.scheme}, virtual time"
+        self._history.begin(described(topology, title=title, network=None, live=False, control=False))
+        self._frames = Frames(topology, topology.flows)
+        self._edges = steps(plan.start_s, plan.duration_s, plan.sampling.counters_s, topology)
+
+    def seen(self, series: Series, now_s: float) -> None:
+        """Adds the frames that are complete by now; a run that lasts longer than planned has them as far apart."""
+        assert self._frames is not None
+        if self._edges.size > 1:
+            every_s = float(self._edges[1] - self._edges[0])
+            more = np.arange(self._edges[-1] + every_s, now_s + every_s / 2, every_s)
+            self._edges = np.concatenate((self._edges, more))
+        done = self._edges[self._edges <= now_s + 1e-12]
+        for frame in self._frames.between(series, done):
+            self._history.add(frame)
+        self._edges = self._edges[max(done.size - 1, 0) :]
+
+
+def show_result(place: Path, port: int) -> None:
+    """Serves the run that a folder keeps, until Ctrl-C. Raises LabError."""
+    from experiments.results.kept_run import read_run
+
+    run, history = read_run(place), History()
+    title = f"{run.topology.name}: {run.scheme}, {run.clock} clock, k = {run.k:g}"
+    history.begin(described(run.topology, title=title, network=None, live=False, control=False))
+    for frame in run.frames():
+        history.add(frame)
+    history.over("the end of the recording")
+    with serving(history, port) as served:
+        click.echo(served.url)
+        threading.Event().wait()
+
+
+@contextlib.contextmanager
+def run_on_page(port: int) -> Iterator[RunOnPage]:
+    """Serves what runs show while the block runs, and then until Ctrl-C."""
+    history = History()
+    with serving(history, port) as served:
+        click.echo(served.url, err=True)
+        yield RunOnPage(history)
+        history.over("the run is over")
+        click.echo("the page stays until Ctrl-C", err=True)
+        with contextlib.suppress(KeyboardInterrupt):
+            threading.Event().wait()

@@ -1,0 +1,152 @@
+"""The live page's frames have what a run recorded, while it goes on and from its folder; watching changes no result."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from experiments import runner
+from experiments.data.errors import ExperimentError
+from experiments.data.frames import Frame, Frames, steps
+from experiments.data.records import Records
+from experiments.data.series import Series
+from experiments.papers import SCENARIOS
+from experiments.results.kept_run import read_run
+from experiments.run.progress import Silent
+from experiments.run.virtual import run_virtual
+from pcn.web.history import History
+from pcn.web.show import RunOnPage
+from topologies.dumbbell import dumbbell
+from topologies.errors import LabError
+
+SETTINGS = {"duration": 4e-3, "before": 0.5e-3}
+
+
+class Kept(History):
+    """Keeps what is added, as it is given."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.networks: list[dict[str, Any]] = []
+        self.frames: list[Frame] = []
+
+    def begin(self, network: dict[str, Any]) -> None:
+        self.networks.append(network)
+
+    def add(self, frame: Frame) -> None:
+        self.frames.append(frame)
+
+
+@pytest.fixture(scope="module")
+def victim(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Kept]:
+    """A run with PAUSE, and what its page got meanwhile."""
+    place, kept = tmp_path_factory.mktemp("kept") / "victim", Kept()
+    runner.run(
+        "victim", scheme="pfc", clock="virtual", settings=["duration=4ms", "before=500us"], out=place, pictures=False,
+        records=Records(queues_s=50e-6), watcher=RunOnPage(kept),
+    )  # fmt: skip
+    return place, kept
+
+
+def test_page_of_run_gets_what_its_folder_keeps(victim: tuple[Path, Kept]) -> None:
+    place, kept = victim
+    run = read_run(place)
+    read = list(run.frames())
+    assert [one["name"] for one in kept.networks] == [run.topology.name]
+    assert len(read) == len(kept.frames) > 20
+    assert any(port["paused"] for one in read for port in one["ports"])
+    for now, later in zip(kept.frames, read, strict=True):
+        assert now["time_s"] == pytest.approx(later["time_s"], abs=1e-12)
+        for kind in ("ports", "flows"):
+            assert len(now[kind]) == len(later[kind]) > 0
+            key = {"ports": "port", "flows": "id"}[kind]
+            own = {one[key]: one for one in later[kind]}
+            for one in now[kind]:
+                for name, value in one.items():
+                    if isinstance(value, float):
+                        assert value == pytest.approx(own[one[key]][name], rel=1e-9, abs=1e-6), (
+                            name,
+                            one,
+                            own[one[key]],
+                        )
+                    else:
+                        assert value == own[one[key]][name]
+
+
+def test_frames_add_up_to_counters(victim: tuple[Path, Kept]) -> None:
+    place, kept = victim
+    run = read_run(place)
+    summary = json.loads((place / "summary.json").read_text())
+    for name in summary["ports"]:
+        times, total = run.series.get(name, "transmitted_bytes")
+        until = total[np.searchsorted(times, run.end_s, side="right") - 1]
+        sent = sum(
+            port["rate_bps"] * one["over_s"] / 8 for one in kept.frames for port in one["ports"] if port["port"] == name
+        )
+        assert sent == pytest.approx(until - total[0], rel=1e-9)
+        times, waiting = run.series.get(name, "queue_bytes")
+        for one in kept.frames[:: len(kept.frames) // 7]:
+            (port,) = [port for port in one["ports"] if port["port"] == name]
+            if not run.series.get(name, "waiting_bytes")[0].size:
+                assert port["queue_bytes"] == waiting[np.searchsorted(times, one["time_s"] + 1e-12, side="right") - 1]
+    for link, counts in summary["pfc"]["links"].items():
+        sent = sum(
+            port["pauses_sent_per_s"] * one["over_s"]
+            for one in kept.frames
+            for port in one["ports"]
+            if port["link"] == link
+        )
+        assert sent == pytest.approx(counts["pause"], abs=1e-6)
+
+
+def test_watched_run_records_the_same() -> None:
+    plan = SCENARIOS["dumbbell"].plan("pcn", 1, {"duration": 3e-3, "pairs": 2})
+    alone, watched = run_virtual(plan, Silent()), run_virtual(plan, Silent(), watcher=RunOnPage(Kept()))
+    assert watched.flows == alone.flows
+    assert watched.ports == alone.ports
+    assert set(watched.series) == set(alone.series)
+    for key in alone.series:
+        for one, other in zip(alone.series.get(*key), watched.series.get(*key), strict=True):
+            assert np.array_equal(one, other)
+
+
+@settings(max_examples=25)
+@given(st.integers(0, 2**32 - 1))
+def test_folder_with_damage_is_read_or_refused(victim: tuple[Path, Kept], seed: int) -> None:
+    place, _ = victim
+    random = np.random.default_rng(seed)
+    name = ("summary.json", "topology.json", "series.parquet", "queues.parquet")[seed % 4]
+    whole = (place / name).read_bytes()
+    damaged = bytearray(whole)
+    for at in random.integers(0, len(whole), 1 + seed % 5):
+        damaged[at] = int(random.integers(0, 256))
+    refused = ""
+    try:
+        (place / name).write_bytes(bytes(damaged))
+        for frame in read_run(place).frames():
+            json.dumps(frame, allow_nan=False)
+    except LabError as error:
+        refused = str(error)
+    finally:
+        (place / name).write_bytes(whole)
+    assert len(refused.splitlines()) <= 1
+
+
+def test_folder_without_run_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(ExperimentError, match=r"has no summary\.json: name the folder of one run"):
+        read_run(tmp_path)
+
+
+@given(st.floats(-1, 1), st.floats(0, 1e6), st.floats(1e-9, 1e9))
+def test_frames_of_any_run_are_bounded_and_in_order(start_s: float, lasts_s: float, least_s: float) -> None:
+    times = steps(start_s, start_s + lasts_s, least_s, dumbbell())
+    assert len(times) <= 1501
+    assert (np.diff(times) >= 0).all()
+    assert times[0] == start_s
+    assert len(list(Frames(dumbbell(), ()).between(Series(), times))) == len(times) - 1

@@ -1,0 +1,241 @@
+"""The live page in a real Chromium: it shows what the server sent, replays it, and fits its window."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import browser
+import needs
+import pytest
+from browser import Browser
+from held import held
+from waiting import LIMIT_S, wait_until
+
+from controller.constants import index
+from experiments.data.frames import Frame
+from experiments.data.records import Records
+from experiments.results.kept_run import read_run
+from experiments.runner import run
+from lab import flows
+from lab.lab import Lab
+from pcn.web.history import History
+from pcn.web.server import serving
+from pcn.web.show import described
+from softswitch.python_process import python_command
+from topologies.found import find_topology
+
+COUNT = "document.getElementById('slider').max"
+UNNAMED = """
+[...document.querySelectorAll('button, input, select')]
+    .filter(one => one.offsetParent && !(one.textContent.trim() || one.ariaLabel || one.labels?.length)).length
+"""
+OVERLAPS = """
+(all => all.filter((a, i) => all.some((b, j) => j > i && a.left < b.right - 1 && b.left < a.right - 1
+    && a.top < b.bottom - 1 && b.top < a.bottom - 1)).length)({boxes})
+"""
+
+
+@pytest.fixture(scope="module")
+def chromium(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
+    program = browser.find() or needs.missing(needs.CHROMIUM)
+    with Browser(program, tmp_path_factory.mktemp("profile"), offline=False) as running:
+        yield running
+
+
+@pytest.fixture(autouse=True)
+def _left(chromium: Browser) -> Iterator[None]:
+    """No page stays that would connect again to a server that has ended."""
+    yield
+    chromium.open("about:blank", 1400)
+
+
+@pytest.fixture(scope="module")
+def recorded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, list[Frame]]]:
+    """A run with PAUSE on the page, and its frames."""
+    place = tmp_path_factory.mktemp("kept") / "victim"
+    settings = ["duration=4ms", "before=500us"]
+    run(
+        "victim",
+        scheme="pfc",
+        clock="virtual",
+        settings=settings,
+        out=place,
+        pictures=False,
+        records=Records(queues_s=50e-6),
+    )
+    kept, history = read_run(place), History()
+    history.begin(described(kept.topology, title="victim", network=None, live=False, control=False))
+    frames = list(kept.frames())
+    for frame in frames:
+        history.add(frame)
+    history.over("the end")
+    with serving(history) as served:
+        yield served.url, frames
+
+
+def load(chromium: Browser, url: str, frames: int, width: int = 1400, dark: bool = False) -> None:
+    chromium.open(url, width, dark=dark)
+    wait_until(lambda: chromium.ask(COUNT) == str(frames - 1), "all frames")
+    wait_until(lambda: chromium.ask("document.getElementById('time').textContent") != "–", "the first drawing")
+
+
+def go(chromium: Browser, frame: int) -> None:
+    chromium.ask(
+        f"(s => {{ s.value = {frame}; s.dispatchEvent(new Event('input')); }})(document.getElementById('slider'))"
+    )
+    drawn(chromium)
+
+
+def drawn(chromium: Browser) -> None:
+    """Until what was changed is shown."""
+    chromium.ask(
+        "window.drawn = false; requestAnimationFrame(() => requestAnimationFrame(() => { window.drawn = true; }))"
+    )
+    wait_until(lambda: chromium.ask("window.drawn"), "the drawing")
+
+
+def command(chromium: Browser, words: str) -> None:
+    chromium.ask(f"document.getElementById('words').value = {words!r}")
+    chromium.ask("document.querySelector('#command button').click()")
+
+
+def rows(chromium: Browser, table: str) -> dict[str, dict[str, Any]]:
+    """The values of a table as the page has them, by row and field."""
+    cells = "Object.fromEntries([...row.cells].slice(1).map(cell => [cell.dataset.field, cell.dataset.value]))"
+    each = f"[...document.querySelectorAll('#{table} tbody tr')].map(row => [row.dataset.id, {cells}])"
+    text = chromium.ask(f"JSON.stringify(Object.fromEntries({each}))")
+    found: dict[str, dict[str, Any]] = json.loads(text)
+    return {name: {field: json.loads(value) for field, value in row.items()} for name, row in found.items()}
+
+
+def test_page_shows_values_of_every_frame(chromium: Browser, recorded: tuple[str, list[Frame]]) -> None:
+    url, frames = recorded
+    load(chromium, url, len(frames))
+    for number in range(0, len(frames), max(len(frames) // 8, 1)):
+        go(chromium, number)
+        shown, ports = rows(chromium, "ports"), {one["port"]: one for one in frames[number]["ports"]}
+        assert {
+            name for name, one in ports.items() if one["rate_bps"] or one["queue_bytes"] or one["paused"]
+        } <= shown.keys()
+        for name, row in shown.items():
+            assert row == {field: ports[name][field] for field in row}
+        for one in frames[number]["flows"]:
+            row = rows(chromium, "flows").get(str(one["id"]))
+            assert (row is None) == (one["state"] == "ended")
+            for field in ("rate_bps", "goodput_bps", "window_bytes", "marked_share", "state"):
+                assert row is None or row[field] == one[field]
+        paused = sum(one["paused"] for one in frames[number]["ports"])
+        assert (chromium.ask("document.querySelectorAll('#network .line.paused').length") > 0) == (paused > 0)
+    assert any(one["paused"] for frame in frames for one in frame["ports"])
+    assert chromium.complaints == []
+    assert all(address.startswith((url, "data:")) for address in chromium.asked)
+
+
+def test_page_steps_plays_and_shows_series(chromium: Browser, recorded: tuple[str, list[Frame]]) -> None:
+    url, frames = recorded
+    load(chromium, url, len(frames))
+    at = "Number(document.getElementById('slider').value)"
+    go(chromium, 5)
+    chromium.key("ArrowLeft")
+    chromium.key("ArrowLeft")
+    chromium.key("ArrowRight")
+    assert chromium.ask("document.activeElement === document.body")
+    drawn(chromium)
+    assert chromium.ask(at) == 4
+    chromium.ask("document.getElementById('speed').value = '60'; document.getElementById('play').click()")
+    wait_until(lambda: chromium.ask(at) == len(frames) - 1, "the end of the recording")
+    assert chromium.ask("document.getElementById('play').getAttribute('aria-label')") == "play"
+    go(chromium, len(frames) // 2)
+    chromium.ask("document.querySelector('#ports tbody button').click()")
+    drawn(chromium)
+    assert chromium.ask("document.querySelectorAll('#plots canvas').length") == 3
+    assert chromium.ask("document.querySelector('#ports tr[aria-selected=true]').dataset.id + ', '") in chromium.ask(
+        "document.getElementById('series-title').textContent"
+    )
+    chromium.ask("document.querySelector('#network .hit').dispatchEvent(new MouseEvent('click', {bubbles: true}))")
+    drawn(chromium)
+    assert chromium.ask("document.querySelector('#network .chosen').getAttribute('visibility')") == "visible"
+    chromium.ask("document.querySelector('#flows tbody button').click()")
+    drawn(chromium)
+    assert chromium.ask("document.getElementById('series-title').textContent").startswith("Flow ")
+    assert chromium.complaints == []
+
+
+@pytest.mark.parametrize(("width", "dark"), [(400, False), (400, True), (1920, False)])
+def test_page_fits_its_window(chromium: Browser, recorded: tuple[str, list[Frame]], width: int, dark: bool) -> None:
+    url, frames = recorded
+    load(chromium, url, len(frames), width, dark)
+    chromium.ask("document.querySelector('#ports tbody button').click()")
+    drawn(chromium)
+    assert chromium.ask("document.documentElement.scrollWidth") <= width
+    assert chromium.ask(UNNAMED) == 0
+    background = chromium.ask("getComputedStyle(document.body).backgroundColor")
+    assert (sum(map(int, background[4:-1].split(","))) < 200) == dark
+    assert chromium.complaints == []
+
+
+def test_page_draws_forty_switches_in_tiers(chromium: Browser) -> None:
+    topology, history = find_topology("clos").build(), History()
+    history.begin(described(topology, title="clos", network=None, live=False, control=False))
+    history.add({"time_s": 0.0, "over_s": 1.0, "ports": [], "flows": [], "overload": None})
+    with serving(history) as served:
+        load(chromium, served.url, 1, 1920)
+        boxes = "[...document.querySelectorAll('#network g[data-node]')].map(one => one.getBoundingClientRect())"
+        assert len(topology.switches) >= 40
+        assert chromium.ask(f"{boxes}.length") >= len(topology.switches)
+        assert chromium.ask(OVERLAPS.format(boxes=boxes)) == 0
+        assert chromium.ask(f"Math.min(...{boxes}.map(one => one.height))") > 12
+        assert chromium.complaints == []
+
+
+@pytest.mark.root
+def test_page_of_network_shows_registers_and_runs_commands(chromium: Browser, dcqcn_lab: Lab) -> None:
+    """While a PAUSE holds s1:1, its queue stands still: page and register agree to the byte."""
+    switch, cell, name = dcqcn_lab.switches["s1"], index(1), dcqcn_lab.network.name
+    words = ["watch", "--web", "--control", "--every", "0.1s", "-n", name]
+    with subprocess.Popen(python_command("pcn", *words), stdout=subprocess.PIPE, text=True) as watch:
+        assert watch.stdout
+        chromium.open(watch.stdout.readline().strip(), 1400)
+        try:
+            with held(dcqcn_lab, "s1", 1):
+                (number,) = flows.start(dcqcn_lab.topology, dcqcn_lab.agents, "h0", "r0", size_bytes=100_000)
+                wait_until(lambda: switch.read_register("waiting_packets", cell) == 100, "100 packets that wait")
+                waiting = switch.read_register("waiting_bytes", cell)
+                wait_until(lambda: rows(chromium, "ports").get("s1:1", {}).get("queue_bytes") == waiting, "the queue")
+                assert rows(chromium, "ports")["s1:1"]["paused"]
+            wait_until(lambda: not switch.read_register("waiting_packets", cell), "the drain")
+            wait_until(lambda: not rows(chromium, "ports").get("s1:1", {}).get("queue_bytes"), "an empty queue")
+            command(chromium, "set s1 2 xoff=128KB")
+            wait_until(
+                lambda: "128" in chromium.ask("document.getElementById('log').textContent"), "the command's answer"
+            )
+            command(chromium, "flow stop 999")
+            wait_until(
+                lambda: "pcn: no flow '999'" in chromium.ask("document.getElementById('log').textContent"), "a refusal"
+            )
+            complaints = [text for text in chromium.complaints if "400 (Bad Request)" not in text]
+            assert complaints == []
+            flows.stop(dcqcn_lab.agents, [number])
+        finally:
+            watch.send_signal(2)
+            assert watch.wait(LIMIT_S) == 0
+    wait_until(
+        lambda: "disconnected" in chromium.ask("document.getElementById('state').textContent"), "the page notices"
+    )
+
+
+def test_watching_needs_virtual_time_or_a_network(tmp_path: Path) -> None:
+    for words, text in (
+        (["run", "dumbbell", "--web"], "add --clock virtual"),
+        (["run", "dumbbell", "--port", "1"], "add --web"),
+        (["watch", "--control"], "add --web"),
+        (["watch", "--web", "--once"], "--once: not beside --web"),
+    ):
+        done = subprocess.run(python_command("pcn", *words), capture_output=True, text=True, check=False, cwd=tmp_path)
+        assert (done.returncode, done.stdout) == (2, "")
+        assert text in done.stderr
+        assert len(done.stderr.splitlines()) == 1

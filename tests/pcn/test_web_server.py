@@ -1,0 +1,279 @@
+"""The live page's server: which requests it refuses, and that a reader who connects again loses nothing."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import re
+import socket
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import psutil
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+from waiting import LIMIT_S
+
+from pcn.web import commands
+from pcn.web.guard import HEADERS
+from pcn.web.history import History
+from pcn.web.server import STATIC, PortError, serving
+
+PORT = {"queue_bytes": 0, "rate_bps": 0, "paused": False, "pausing": False, "lost": None, "pn": None,
+        "pauses_sent_per_s": 0, "pauses_received_per_s": 0, "up": True, "kept_pace": True}  # fmt: skip
+
+
+class Page:
+    """A page that is served, and raw requests to it."""
+
+    def __init__(self, url: str, history: History) -> None:
+        parts = urlsplit(url)
+        self.port = parts.port or 0
+        self.token = parts.path.strip("/")
+        self.history = history
+
+    @property
+    def host(self) -> str:
+        return f"127.0.0.1:{self.port}"
+
+    def get(
+        self,
+        path: str = "",
+        *,
+        method: str = "GET",
+        token: str | None = None,
+        body: bytes | None = None,
+        **headers: str,
+    ) -> http.client.HTTPResponse:
+        """Underscores in names of headers are hyphens there."""
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=LIMIT_S)
+        token = self.token if token is None else token
+        connection.putrequest(method, f"/{token}/{path}" if token else f"/{path}", skip_host=True)
+        for name, value in {"Host": self.host, **headers}.items():
+            connection.putheader(name.replace("_", "-"), value)
+        if body is not None:
+            connection.putheader("Content-Length", str(len(body)))
+        connection.endheaders(body)
+        return connection.getresponse()
+
+    def items(self, count: int, after: int | None = None) -> list[tuple[int, str]]:
+        """The first events: number and kind."""
+        headers = {} if after is None else {"Last_Event_ID": str(after)}
+        response, found, number = self.get("events", **headers), list[tuple[int, str]](), 0
+        while len(found) < count:
+            line = response.readline().decode().rstrip("\n")
+            if line.startswith("id: "):
+                number = int(line[4:])
+            elif line.startswith("event: "):
+                found.append((number, line[7:]))
+        response.close()
+        return found
+
+
+@pytest.fixture(scope="module")
+def page() -> Iterator[Page]:
+    history = History()
+    history.begin({"name": "net"})
+    with serving(history) as served:
+        yield Page(served.url, history)
+
+
+@pytest.fixture(scope="module")
+def controlled() -> Iterator[Page]:
+    """Of a network that is missing: a command that is admitted fails."""
+    history = History()
+    with serving(history, network="nosuch") as served:
+        yield Page(served.url, history)
+
+
+@pytest.mark.parametrize("path", ["", "static/page.js", "static/network.css", "events"])
+def test_page_answers_request_with_token(page: Page, path: str) -> None:
+    response = page.get(path)
+    assert response.status == 200
+    for name, value in HEADERS.items():
+        assert response.headers[name] == value
+    response.close()
+
+
+REFUSED = {
+    "no token": {"token": ""},
+    "another token": {"token": "x" * 43},
+    "another host": {"Host": "example.org:{port}"},
+    "host without port": {"Host": "127.0.0.1"},
+    "another address": {"Host": "0.0.0.0:{port}"},
+    "another origin": {"Origin": "http://example.org"},
+    "origin of another port": {"Origin": "http://127.0.0.1:1"},
+    "origin of a file": {"Origin": "null"},
+    "origin by another name": {"Origin": "http://localhost:{port}"},
+    "another site": {"Sec_Fetch_Site": "cross-site"},
+    "another port's page": {"Sec_Fetch_Site": "same-site"},
+}
+
+
+@pytest.mark.parametrize("path", ["", "static/page.js", "events", "command", "nosuch"])
+@pytest.mark.parametrize("case", REFUSED)
+def test_page_refuses_foreign_request(page: Page, case: str, path: str) -> None:
+    response = page.get(path, **{name: text.format(port=page.port) for name, text in REFUSED[case].items()})
+    assert response.status == 403
+    assert response.headers["content-security-policy"] == HEADERS["content-security-policy"]
+    assert len(response.read().splitlines()) == 1
+
+
+def test_page_refuses_two_host_headers(page: Page) -> None:
+    with socket.create_connection(("127.0.0.1", page.port), LIMIT_S) as peer:
+        peer.sendall(f"GET /{page.token}/ HTTP/1.1\r\nHost: {page.host}\r\nHost: {page.host}\r\n\r\n".encode())
+        assert peer.recv(100).split()[1] in (b"400", b"403")
+
+
+@given(st.text(st.characters(codec="latin-1", exclude_characters="\r\n\0 \x7f", min_codepoint=33), max_size=60))
+@example("é")
+def test_page_refuses_any_other_token(page: Page, token: str) -> None:
+    with socket.create_connection(("127.0.0.1", page.port), LIMIT_S) as peer:
+        text = f"GET /{token} HTTP/1.1\r\nHost: {page.host}\r\nConnection: close\r\n\r\n"
+        peer.sendall(text.encode("latin-1"))
+        assert peer.recv(100).split()[1] in (b"400", b"403")
+
+
+def test_page_listens_on_loopback_alone(page: Page) -> None:
+    found = [one.laddr for one in psutil.Process().net_connections("inet") if one.status == psutil.CONN_LISTEN]
+    assert {address.ip for address in found if address.port == page.port} == {"127.0.0.1"}
+
+
+@pytest.mark.parametrize(
+    "name", ["guard.py", "../guard.py", "..%2fguard.py", "%2e%2e/guard.py", "page.html/../../server.py"]
+)
+def test_page_serves_its_files_alone(page: Page, name: str) -> None:
+    assert page.get(f"static/{name}").status == 404
+
+
+def test_page_has_no_inline_script_or_style() -> None:
+    text = (STATIC / "page.html").read_text()
+    assert not re.search(r"<script(?![^>]*\bsrc=)|<style|\sstyle=|\son\w+=|https?://", text)
+    for name in ("page.js", "drawing.js"):
+        assert not re.search(
+            r"innerHTML|insertAdjacentHTML|\beval\(|setAttribute\(\"style\"", (STATIC / name).read_text()
+        )
+
+
+def test_foreign_files_of_page_have_their_licence() -> None:
+    foreign = {path.name for path in STATIC.iterdir() if path.name.startswith("uPlot")}
+    assert foreign == {"uPlot.iife.min.js", "uPlot.min.css", "uPlot.LICENSE"}
+    assert "MIT License" in (STATIC / "uPlot.LICENSE").read_text()
+    version = re.search(r"\(v([\d.]+)\)", (STATIC / "uPlot.iife.min.js").read_text()[:200])
+    assert version
+    root = Path(__file__).resolve().parents[2]
+    assert f"uPlot {version[1]}" in (root / "docs/choices.md").read_text()
+
+
+def test_taken_port_is_refused_in_one_line(page: Page) -> None:
+    with pytest.raises(PortError, match=f"--port {page.port}: "), serving(History(), page.port):
+        pass
+
+
+# ---- commands ----
+
+
+def post(page: Page, body: bytes, **headers: str) -> http.client.HTTPResponse:
+    given = {"Content_Type": "application/json", "Origin": f"http://{page.host}", **headers}
+    return page.get("command", method="POST", body=body, **{name: text for name, text in given.items() if text})
+
+
+def test_page_without_control_is_read_only(page: Page) -> None:
+    response = post(page, json.dumps(["link", "s0", "s1", "down"]).encode())
+    assert (response.status, b"--control" in response.read()) == (403, True)
+
+
+@pytest.mark.parametrize(
+    ("headers", "status"),
+    [({"Origin": ""}, 403), ({"Origin": "http://example.org"}, 403), ({"Content_Type": "text/plain"}, 415)],
+)
+def test_page_takes_commands_from_itself_alone(controlled: Page, headers: dict[str, str], status: int) -> None:
+    assert post(controlled, b'["link"]', **headers).status == status
+
+
+@pytest.mark.parametrize(
+    ("body", "status"),
+    [(b"no json", 400), (b"[" * 10_000, 400), (b'"link"', 400), (b"[]", 400), (b"[1]", 400), (b'["down"]', 400),
+     (b'["flow", "list"]', 400), (b'["link", "-nother"]', 400), (b'["pause", "s1", "1"]', 400),
+     (b'["set", "%s"]' % (b"x" * 1000), 400), (b"[" + b" " * 20_000 + b"]", 413)],
+)  # fmt: skip
+def test_page_refuses_what_is_no_command_of_its(controlled: Page, body: bytes, status: int) -> None:
+    assert post(controlled, body).status == status
+
+
+def test_command_runs_as_on_a_terminal(controlled: Page) -> None:
+    response = post(controlled, b'["link", "s0", "s1", "down"]')
+    assert (response.status, response.read()) == (400, b"pcn: no network 'nosuch' is up; there are none\n")
+
+
+VOCABULARY = (
+    "set",
+    "pause",
+    "resume",
+    "flow",
+    "start",
+    "stop",
+    "link",
+    "down",
+    "up",
+    "exec",
+    "-n",
+    "--network",
+    "--for=1",
+)
+
+
+@given(st.lists(st.sampled_from(VOCABULARY), max_size=6))
+def test_command_is_one_of_those_that_page_runs(words: list[str]) -> None:
+    if not commands.refusal(words):
+        assert words[0] in commands.ALLOWED or " ".join(words[:2]) in commands.ALLOWED
+        assert not any(word.startswith(("-n", "--n")) for word in words)
+
+
+# ---- frames ----
+
+
+def frame(number: int) -> dict[str, Any]:
+    return {"time_s": number, "ports": [PORT], "flows": []}
+
+
+def test_reader_gets_frames_after_its_last_one(page: Page) -> None:
+    history = History()
+    history.begin({"name": "net"})
+    with serving(history) as served:
+        own = Page(served.url, history)
+        for number in range(300):
+            history.add(frame(number))
+        first = own.items(200)
+        history.add(frame(300))
+        rest = own.items(102, after=first[-1][0])
+    assert [number for number, _ in first + rest] == list(range(1, 303))
+    assert {kind for _, kind in (first + rest)[1:]} == {"frame"}
+
+
+@given(st.lists(st.integers(0, 40), max_size=30), st.integers(200, 4000))
+def test_history_keeps_the_newest_frames_within_its_bound(reads: list[int], most: int) -> None:
+    """However far behind a reader is, what it gets is in order, without a gap except where frames went, after its network."""
+    history, last, added = History(most), 0, 1
+    history.begin({"name": "net"})
+    for count in reads:
+        for _ in range(count):
+            history.add(frame(added))
+            added += 1
+        while found := history.after(last):
+            numbers = [item.number for item in found]
+            assert numbers == list(range(numbers[0], numbers[0] + len(found)))
+            assert numbers[0] == last + 1 or found[0].kind == "network"
+            last = numbers[-1]
+        assert last == added
+    assert sum(len(item.text) for item in history._items) <= max(most, 200)
+
+
+def test_idle_ports_are_left_out() -> None:
+    history = History()
+    history.begin({"name": "net"})
+    history.add({"ports": [PORT, {**PORT, "paused": True}, {**PORT, "queue_bytes": 1}], "flows": []})
+    assert len(json.loads(history.after(1)[0].text)["ports"]) == 2
