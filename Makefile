@@ -12,7 +12,7 @@ ARGS ?=
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run victim fig5 figures test lint unit unit-as-it-goes ptf ptf-counter ptf-time p4 p4-tofino bench-switch bench-virtual doctor lock clean differential
+.PHONY: help setup run victim fig5 figures test lint unit unit-as-it-goes ptf ptf-counter ptf-time p4 p4-tofino bench-switch bench-virtual docs doctor lock clean differential
 
 help: ## this list
 	@echo "make TARGET [VARIABLE=value]"
@@ -89,6 +89,9 @@ differential: root $(VENV)/.ready ## the embedded switch against the BMv2 that i
 $(VENV)/tools/.ready: $(VENV)/.ready tools.lock
 	$(PYTHON) -m venv $(@D) && $(@D)/bin/pip -q install --require-hashes --only-binary :all: -r tools.lock
 	@touch $@
+
+docs: $(VENV)/.ready ## the documentation site, into build/docs/site: pages, commands, Python; opens without a server
+	$(BIN)/python docs/site.py build/docs
 
 doctor: $(VENV)/.ready ## what is present, what is missing, the command that brings it
 	$(BIN)/pcn doctor

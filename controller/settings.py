@@ -1,8 +1,8 @@
 """Thresholds and marking parameters of a running switch, by port: read, changed, and read back.
 
-change(lab.primary("s1"), {"xoff": 256e3})                # every port
-change(lab.primary("s1"), {"xoff": 256e3}, ports=[3])     # one
-read(lab.switches["s1"])[3]["xoff"]
+    change(lab.primary("s1"), {"xoff": 256e3})                # every port
+    change(lab.primary("s1"), {"xoff": 256e3}, ports=[3])     # one
+    read(lab.switches["s1"])[3]["xoff"]
 
 The switch's program determines the settings: those whose tables it has.
 """

@@ -1,7 +1,7 @@
 """Links of a network that is up: whether they carry frames; set down, and up again.
 
-set_link(lab, "s0", "s1", up=False)      # all links between the two; "s0:4" is the one at that port
-[link for link in links(lab.record, lab.topology) if not link.up]
+    set_link(lab, "s0", "s1", up=False)      # all links between the two; "s0:4" is the one at that port
+    [link for link in links(lab.record, lab.topology) if not link.up]
 
 A link is up when both of its interfaces are. To set one down, interfaces of switches are: a switch loses frames
 that would leave by it, counts them (`controller.interface_counters`) and logs that. A host's own interface stays up

@@ -100,6 +100,11 @@ _MODULES = {name: module for module, names in _HOME.items() for name in names.sp
 __all__ = sorted(_MODULES)
 
 
+def home(name: str) -> str:
+    """Returns the module that a public name is from."""
+    return _MODULES[name]
+
+
 def __getattr__(name: str) -> Any:
     if name not in _MODULES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

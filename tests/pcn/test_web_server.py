@@ -256,7 +256,7 @@ def test_reader_gets_frames_after_its_last_one(page: Page) -> None:
 
 @given(st.lists(st.integers(0, 40), max_size=30), st.integers(200, 4000))
 def test_history_keeps_the_newest_frames_within_its_bound(reads: list[int], most: int) -> None:
-    """However far behind a reader is, what it gets is in order, without a gap except where frames went, after its network."""
+    """A reader that is behind gets items in order, with no gap except where frames went, after their network."""
     history, last, added = History(most), 0, 1
     history.begin({"name": "net"})
     for count in reads:

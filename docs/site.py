@@ -1,0 +1,135 @@
+"""Builds the documentation site from the project's pages, the help of commands and docstrings: python docs/site.py OUT.
+
+Pages lie there as in the checkout, so that their links hold; README.md is its first page. Pages that `nav` of
+mkdocs.yml doesn't have, and links and headings that are missing, are errors.
+"""
+
+from __future__ import annotations
+
+import argparse
+import inspect
+import os
+import shutil
+import subprocess
+import sys
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import click
+import yaml
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))
+
+import pcn  # noqa: E402
+from pcn import cli, names  # noqa: E402
+
+FILES = (
+    "LICENSE",
+    "CITATION.cff",
+    "docs/papers.bib",
+    "docs/assets/iframe-worker.js",
+    "docs/assets/iframe-worker.LICENSE",
+)
+"""What pages use, beside pages and pictures."""
+
+
+def pages() -> Iterator[Path]:
+    """Yields the project's pages and their pictures."""
+    for name in ("*.md", "docs/**/*.md", "docs/**/*.png", "softswitch/*.md", "judges/**/*.md"):
+        yield from ROOT.glob(name)
+    yield from (ROOT / name for name in FILES)
+
+
+def commands() -> dict[str, str]:
+    """Returns a page for each command of `pcn`, with its help and that of its subcommands."""
+    return {
+        name: "\n".join(_help(f"pcn {name}", command, 1))
+        for name in cli.pcn.list_commands(click.Context(cli.pcn))
+        if (command := cli.pcn.get_command(click.Context(cli.pcn), name)) is not None
+    }
+
+
+def _help(words: str, command: click.Command, level: int) -> Iterator[str]:
+    context = click.Context(command, info_name=words, terminal_width=96, max_content_width=96)
+    yield from (f"{'#' * level} `{words}`", "", "```text", command.get_help(context), "```", "")
+    if isinstance(command, click.Group):
+        for name in command.list_commands(context):
+            inner = command.get_command(context, name)
+            assert inner is not None
+            yield from _help(f"{words} {name}", inner, level + 1)
+
+
+def api() -> dict[str, str]:
+    """Returns a page for each module that has names of `pcn`, with their docstrings; of other projects' names who has
+    them."""
+    by_module: dict[str, list[str]] = defaultdict(list)
+    for name in pcn.__all__:
+        one = getattr(pcn, name)
+        module, own = (one.__name__, "") if inspect.ismodule(one) else (one.__module__, f".{one.__qualname__}")
+        ours = module.partition(".")[0] in names.PACKAGES
+        by_module[pcn.home(name)].append(f"::: {module}{own}" if ours else f"`pcn.{name}` is `{module}{own}`.")
+    return {module: "\n\n".join([f"# {module}", *found, ""]) for module, found in sorted(by_module.items())}
+
+
+def stage(folder: Path) -> None:
+    """Fills a folder with the site's pages and mkdocs.yml."""
+    inside = folder / "pages"
+    for path in pages():
+        target = inside / path.relative_to(ROOT)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(path, target)
+    generated = {"commands/": commands(), "api/": api()}
+    for name, made in generated.items():
+        for page, text in made.items():
+            target = inside / name / f"{page}.md"
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.write_text(text, encoding="utf-8")
+    config = yaml.safe_load((ROOT / "mkdocs.yml").read_text())
+    notebook = sorted(path.name for path in (ROOT / "docs/notebook").glob("*.md"))
+    lists = {
+        **{name: [f"{name}{page}.md" for page in made] for name, made in generated.items()},
+        "docs/notebook/": [f"docs/notebook/{name}" for name in notebook],
+    }
+    config["nav"] = list(_filled(config["nav"], lists))
+    config |= {"docs_dir": "pages", "site_dir": "site"}
+    config["plugins"]["mkdocstrings"]["handlers"]["python"]["paths"] = [str(ROOT)]
+    (folder / "mkdocs.yml").write_text(yaml.safe_dump(config, sort_keys=False), encoding="utf-8")
+
+
+def _filled(nav: Iterable[Any], lists: dict[str, list[str]]) -> Iterator[Any]:
+    """Yields the entries with the pages of generated folders in place of their names."""
+    for entry in nav:
+        if isinstance(entry, dict):
+            for title, value in entry.items():
+                inner = lists.get(value, value) if isinstance(value, str) else list(_filled(value, lists))
+                yield {title: inner}
+        else:
+            yield entry
+
+
+def build(folder: Path, *options: str) -> subprocess.CompletedProcess[str]:
+    """Builds what `stage` made."""
+    command = [sys.executable, "-m", "mkdocs", "build", *options, "-f", str(folder / "mkdocs.yml")]
+    environment = {**os.environ, "NO_MKDOCS_2_WARNING": "1"}
+    return subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+
+
+def main() -> None:
+    """Entry point."""
+    parser = argparse.ArgumentParser(description="Build the documentation site.")
+    parser.add_argument("out", type=Path, help="folder of the site, made anew")
+    out: Path = parser.parse_args().out
+    shutil.rmtree(out, ignore_errors=True)
+    stage(out)
+    done = build(out, "--strict")
+    sys.stderr.write(done.stdout + done.stderr)
+    if done.returncode == 0:
+        print(f"{out}/site/index.html")
+    sys.exit(done.returncode)
+
+
+if __name__ == "__main__":
+    main()
