@@ -86,9 +86,10 @@ def embedded() -> Iterator[Switch]:
             pipeline.close()
 
 
-class _Bmv2:
-    def __init__(self, address: str, frames: grpc.Channel, ended: Callable[[], str]) -> None:
-        self.address = address
+class Bmv2Frames:
+    """Frames by BMv2's own service. `ended`: why the process has ended; empty: it lives."""
+
+    def __init__(self, frames: grpc.Channel, ended: Callable[[], str]) -> None:
         self._stream = frames.stream_stream(
             "/p4.bm.DataplaneInterface/PacketStream",
             request_serializer=lambda message: message.SerializeToString(),
@@ -97,6 +98,7 @@ class _Bmv2:
         self._ended = ended
 
     def send(self, port: int, frame: bytes) -> list[tuple[int, bytes]]:
+        """Likewise."""
         limit = time.monotonic() + LIMIT_S
         request = _packet()(device_id=DEVICE_ID, port=port, packet=frame)
         while True:
@@ -110,6 +112,12 @@ class _Bmv2:
                 if error.details() != "not ready" or time.monotonic() > limit:
                     raise SwitchError(f"{BMV2}: {self._ended() or error.details()}") from error
             time.sleep(_POLL_S)
+
+
+class _Bmv2(Bmv2Frames):
+    def __init__(self, address: str, frames: grpc.Channel, ended: Callable[[], str]) -> None:
+        super().__init__(frames, ended)
+        self.address = address
 
 
 @cache

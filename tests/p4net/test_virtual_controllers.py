@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from functools import partial
 
+import numpy as np
 import pytest
 from p4net_switches import BENCH, PROGRAMS
 
-from controller.control_plane import ControlPlane, DigestEntry, TableAction, TableEntry, TableMatch
+from controller.control_plane import ControlPlane, DigestEntry, TableAction, TableActions, TableEntry, TableMatch
 from controller.programs import Program
 from p4net.network import P4Network, P4Switch
+from p4net.packets import udp
 from p4net.virtual import VirtualP4
 from topologies.model import Endpoint, Link, Switch, Topology, make_hosts
 from virtualnet.errors import CallbackError, VirtualError
@@ -158,3 +160,40 @@ def test_controller_needs_events_in_order_and_a_latency() -> None:
         made.control("s0", lambda switch: None)
     with VirtualP4(pair(BENCH)) as made, pytest.raises(VirtualError, match="a controller's latency of -1 s"):
         made.control("s0", lambda switch: None, latency_s=-1.0)
+
+
+def test_group_change_moves_flows_from_a_link_that_failed() -> None:
+    """h0 - s0 = s1 - h1, two links: what comes for the failed one waits up to the queue's depth, and the rest is lost,
+    until the controller has changed the group."""
+    depth, failed_s, changed_s, flows = 8, 1e-3, 2e-3, 16
+    program = Program.compiled("plain_native")
+    ends = [("h0", 0, "s0", 1), ("s0", 2, "s1", 2), ("s0", 3, "s1", 3), ("s1", 1, "h1", 0)]
+    links = tuple(Link(Endpoint(a, i), Endpoint(b, j), 10e9, DELAY_S) for a, i, b, j in ends)
+    topology = Topology("two", make_hosts(["h0", "h1"]), (Switch("s0", 1), Switch("s1", 2)), links)
+    network = P4Network(topology, {name: P4Switch(program, queue_depth=depth) for name in ("s0", "s1")})
+    prefix = TableMatch(dst_addr=f"{topology.host('h1').ip}/32")
+    forward = TableAction("ipv4_forward", dst_mac=topology.host("h1").mac, port=1)
+
+    def group(*ports: int) -> TableEntry:
+        hops = TableActions([(1, TableAction("next_hop", port=port)) for port in ports])
+        return TableEntry("next_hop_group", match=TableMatch(group=1), action=hops)
+
+    with VirtualP4(network) as made:
+        multipath = TableAction("ipv4_multipath", dst_mac=topology.host("h1").mac, group_id=1, hash_shift=0)
+        made.switches["s0"].insert([TableEntry("ipv4_lpm", match=prefix, action=multipath), group(2, 3)])
+        made.switches["s1"].insert([TableEntry("ipv4_lpm", match=prefix, action=forward)])
+        frames = [udp(network, "h0", "h1", sport=1000 + flow) for flow in range(flows)]
+        made.send_all("h0", np.arange(400) * 1e-5, frames)
+        made.run(until_s=failed_s - 1e-9)
+        shares = [made.link_stats("s0", port).packets for port in (2, 3)]
+        assert min(shares) > 0
+        assert sum(shares) == 100
+        made.set_link("s0", 2, up=False)
+        made.at(changed_s, lambda: made.switches["s0"].modify([group(3)]))
+        made.run(until_s=1.0)
+        lost = made.tail_drops("s0", 2)[0]
+        assert lost > 0
+        assert len(made.arrived("h1")) == 400 - lost - depth
+        made.set_link("s0", 2, up=True)
+        made.run(until_s=2.0)
+        assert len(made.arrived("h1")) == 400 - lost
