@@ -68,7 +68,7 @@ class Switch:
 
 @dataclass(frozen=True)
 class Endpoint:
-    """One end of a link. Hosts have the port 0 alone; a switch's ports start at 1."""
+    """One end of a link. Hosts have the port 0 alone; a switch's are 0 to 507, and ours start at 1."""
 
     node: str
     port: int
@@ -433,8 +433,8 @@ def _validate_links(topology: Topology, names: set[str]) -> None:
             raise TopologyError(f"link at {end}: no such node")
         if end.node in hosts and end.port != 0:
             raise TopologyError(f"{end}: a host has one port, number 0")
-        if end.node not in hosts and not 1 <= end.port <= MAX_PORT:
-            raise TopologyError(f"{end}: a switch's ports are numbered 1 to {MAX_PORT}")
+        if end.node not in hosts and not 0 <= end.port <= MAX_PORT:
+            raise TopologyError(f"{end}: a switch's ports are numbered 0 to {MAX_PORT}")
     _unique("interface name", [end.interface for end in ends])
     connected = {end.node for end in ends}
     for name in names - connected:

@@ -111,7 +111,7 @@ class VirtualNetwork(TimedNetwork, Sources):
                 require_tables(found, scheme.scheme)
                 program = load(found, inplace)
             for switch in topology.switches:
-                if cpu_port in topology.ports(switch.name):
+                if cpu_port and cpu_port in topology.ports(switch.name):
                     raise VirtualError(f"{switch.name}: port {cpu_port} is its CPU port, and has a link")
                 made[switch.name] = VirtualSwitch(switch.name, program, seed + switch.device_id, cpu_port)
                 self.switches[switch.name] = InProcessSwitch(switch.name, made[switch.name])

@@ -182,7 +182,7 @@ def _links(rate: float = 1e9, delay: float = 0.0) -> list[Link]:
         ({"links": [*_links(), Link(Endpoint("s0", 1), Endpoint("s0", 3), 1, 0)]}, "port s0:1 is used twice"),
         ({"links": [*_links(), Link(Endpoint("s0", 3), Endpoint("s0", 4), 1, 0)]}, "is a loop"),
         ({"links": [*_links(), Link(Endpoint("s0", 3), Endpoint("s9", 1), 1, 0)]}, "s9:1: no such node"),
-        ({"links": [*_links(), Link(Endpoint("s0", 510), Endpoint("h1", 1), 1, 0)]}, "numbered 1 to"),
+        ({"links": [*_links(), Link(Endpoint("s0", 510), Endpoint("h1", 1), 1, 0)]}, "numbered 0 to"),
         ({"hosts": (_HOSTS[0], _HOSTS[0])}, "node name h0 is used twice"),
         ({"hosts": (_HOSTS[0], Host("h1", "10.0.0.256", "02:00:00:00:00:02"))}, "h1: .*10.0.0.256"),
         ({"hosts": (_HOSTS[0], Host("h1", "10.0.0.2", "2:0:0"))}, "'2:0:0' is no MAC"),
