@@ -41,6 +41,8 @@ PFC_LENGTH = 60
 QUANTUM_BITS = 512
 REC_RATE_UNIT_BPS = 1e6
 CLASSES = 8
+FLOWS = 1 << 24
+"""Numbers of flows: a QP has 24 bits."""
 
 ECN_NOT_ECT, ECN_ECT1, ECN_ECT0, ECN_CE = 0, 1, 2, 3
 DSCP_DATA = 26

@@ -106,8 +106,9 @@ class _Run:
         self._ports = [Endpoint(one.name, port) for one in topology.switches for port in topology.ports(one.name)]
         self._recorder = Recorder(plan, network, self._ports, folder)
         self._single = self._recorder.singles | {flow.id for flow in topology.flows if not flow.group}
-        for flow in in_order(topology.flows):
-            self._add(flow)
+        for made in network.add_flows(map(self._times, in_order(topology.flows))):
+            if not made.spec.after:  # on_rate follows its start
+                self._rate(made, made.spec.start_s - plan.start_s)
         if self._single:  # groups have neither
             network.on_rate, network.on_window = self._rate, self._window
         for change in plan.link_rates:
@@ -116,14 +117,13 @@ class _Run:
         self._sample_counters()
         self._sample_flows()
 
-    def _add(self, flow: FlowSpec) -> None:
+    def _times(self, flow: FlowSpec) -> tuple[FlowSpec, float, float | None]:
+        """With its start and its end in the network's time."""
         plan, end_s = self._plan, None
         start_s = flow.start_s if flow.after else flow.start_s - plan.start_s
         if not (plan.until_complete or flow.duration_s):
             end_s = plan.duration_s - plan.start_s if flow.after else start_s + (plan.duration_s - flow.start_s)
-        made = self._network.add_flow(flow, start_s, end_s)
-        if not flow.after:  # on_rate follows its start
-            self._rate(made, start_s)
+        return flow, start_s, end_s
 
     def go(self, progress: RunProgress) -> None:
         length_s = self._plan.duration_s - self._plan.start_s

@@ -15,6 +15,7 @@ enum {
     WIRE_IP = 14,
     WIRE_TOS = WIRE_IP + 1, /* its low two bits: ECN */
     WIRE_IP_CHECKSUM = WIRE_IP + 10,
+    WIRE_SRC_IP = WIRE_IP + 12,
     WIRE_DST_IP = WIRE_IP + 16,
     WIRE_UDP = 34,
     WIRE_DST_PORT = WIRE_UDP + 2,
@@ -45,6 +46,7 @@ enum {
     WIRE_TYPE_MAC_CONTROL = 0x8808,
     WIRE_OPCODE_PFC = 0x0101,
     WIRE_ROCE_PORT = 4791,
+    WIRE_FIRST_PORT = 0xc000, /* of UDP source ports: the last 14 bits are the flow's */
     WIRE_CNM_PORT = 0x22e7,
     WIRE_UC_SEND_ONLY = 0x24,
     WIRE_RC_SEND_ONLY = 0x04, /* of a flow that repeats what is lost, or whose receiver does more than AckReq says */
@@ -69,6 +71,12 @@ static inline void wire_store16(uint8_t *at, uint16_t value)
 {
     at[0] = (uint8_t)(value >> 8);
     at[1] = (uint8_t)value;
+}
+
+static inline void wire_store24(uint8_t *at, uint32_t value)
+{
+    at[0] = (uint8_t)(value >> 16);
+    wire_store16(at + 1, (uint16_t)value);
 }
 
 static inline void wire_store32(uint8_t *at, uint32_t value)

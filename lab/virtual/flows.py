@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import math
+from collections.abc import Hashable
 from dataclasses import dataclass
 from functools import partial
 from typing import NamedTuple
@@ -22,6 +23,8 @@ from virtualnet.native import NEVER
 from virtualnet.times import LONGEST_S, picoseconds
 
 MAX_PAYLOAD = 9000
+_ANY = wire.Ends(bytes(6), bytes(6), bytes(4), bytes(4))
+"""The ends in templates: the engine writes each flow's."""
 
 
 @dataclass(frozen=True)
@@ -65,7 +68,7 @@ class Nic(NamedTuple):
     """What a flow needs of a host: its number in the engine, addresses, line rate."""
 
     node: int
-    mac: bytes
+    mac: ctypes.Array[ctypes.c_uint8]
     ip: bytes
     rate_bps: float
 
@@ -105,105 +108,171 @@ def timer_ps(rp: ReactionPoint) -> int:
     return NEVER if rp.timer_s is None or rp.timer_s >= LONGEST_S else picoseconds(rp.timer_s)
 
 
-def configure(
-    src: Nic,
-    dst: Nic,
-    spec: FlowSpec,
-    scheme: Configured,
-    seed: int,
-    payload_bytes: int,
-    start_s: float | None,
-    end_s: float | None = None,
-    group: int = native.NO_GROUP,
-    in_c: bool = True,
-    reliability: Reliability | None = None,
-    paths: Paths | None = None,
-    notification_class: int | None = CONTROL_CLASS,
-) -> tuple[native.FlowConfig, ReactionPoint, NotificationPoint]:
-    """Returns what the engine needs of a flow, and the flow's two ends; `start_s` None: it waits for others; `end_s`
-    None: its bytes alone end it; `in_c`: the RP in C, if the scheme has one; `reliability`, `paths` None: the RP's;
-    `notification_class`: of CNPs and ACKs, None: the flow's. Raises VirtualError."""
-    if not 1 <= payload_bytes <= MAX_PAYLOAD:
-        raise VirtualError(f"flow {spec.id}: a payload of {payload_bytes} bytes: 1 to {MAX_PAYLOAD} are possible")
-    try:
-        make = partial(compiled.new_rp, scheme) if in_c else scheme.new_rp
-        rp, np = make(src.rate_bps), scheme.new_np()
-        # One that starts later is another: what it requests of the flow, an RP decides at its start.
-        first = rp if start_s is not None else make(src.rate_bps)
-    except SchemeError as error:
-        raise VirtualError(f"flow {spec.id}: {error}") from error
-    try:
-        first.on_start(start_s or 0.0)
-        check_rate(first.rate_bps)
-        check_window(first.window_bytes)
-    except Exception as error:
-        raise VirtualError(f"flow {spec.id}: its RP begins wrongly: {error_text(error)}") from error
-    reliability = reliability or rp.reliability or LOSSLESS
-    repeats = reliability.repeats is not Repeats.NOTHING
-    if rp.segment_bytes is not None:
-        every = max(1, round(rp.segment_bytes / payload_bytes))
-    else:
-        every = 1 if repeats else 0
-    packets = 0 if spec.size_bytes is None else -(-spec.size_bytes // payload_bytes)
-    last_bytes = payload_bytes if spec.size_bytes is None else spec.size_bytes - (packets - 1) * payload_bytes
-    ends, back = wire.Ends(src.mac, dst.mac, src.ip, dst.ip), wire.Ends(dst.mac, src.mac, dst.ip, src.ip)
-    try:
-        dscp = wire.data_dscp(spec.traffic_class)
-        reliable = repeats or rp.exact_marks
-        room = bytes(wire.TELEMETRY_BYTES * rp.wants_telemetry)
-        headers = partial(wire.data_headers, ends, spec.id, dscp=dscp, reliable=reliable, telemetry=room)
-        data = headers(payload_bytes)
-        last = data
+class Made(NamedTuple):
+    """What the engine needs of a flow, and the flow's two ends. `keeps` has what the configuration points to."""
+
+    config: native.FlowConfig
+    rp: ReactionPoint
+    np: NotificationPoint
+    keeps: object
+
+
+class FlowMaker:
+    """Makes flows of one scheme. `in_c`: the RP in C, if the scheme has one; `paths` None: the RP's;
+    `notification_class`: of CNPs and ACKs, None: the flow's. `kinds` has what flows have in common, as it comes up."""
+
+    def __init__(
+        self,
+        scheme: Configured,
+        seed: int,
+        payload_bytes: int,
+        in_c: bool = True,
+        paths: Paths | None = None,
+        notification_class: int | None = CONTROL_CLASS,
+    ) -> None:
+        self._scheme = scheme
+        self._seed = seed
+        self._payload_bytes = payload_bytes
+        self._new_rp = partial(compiled.new_rp, scheme) if in_c else scheme.new_rp
+        self._paths = paths
+        self._notification_class = notification_class
+        self.kinds: dict[Hashable, native.FlowKind] = {}
+
+    def make(
+        self,
+        src: Nic,
+        dst: Nic,
+        spec: FlowSpec,
+        start_s: float | None,
+        end_s: float | None = None,
+        group: int = native.NO_GROUP,
+        reliability: Reliability | None = None,
+        paths: Paths | None = None,
+    ) -> Made:
+        """`start_s` None: it waits for others; `end_s` None: its bytes alone end it; `reliability`, `paths` None: the
+        RP's. Raises VirtualError."""
+        if not 1 <= self._payload_bytes <= MAX_PAYLOAD:
+            raise VirtualError(
+                f"flow {spec.id}: a payload of {self._payload_bytes} bytes: 1 to {MAX_PAYLOAD} are possible"
+            )
+        if not 0 <= spec.id < wire.FLOWS:
+            raise VirtualError(f"flow {spec.id}: numbers of flows are from 0 to {wire.FLOWS - 1}")
+        try:
+            rp, np = self._new_rp(src.rate_bps), self._scheme.new_np()
+            # One that starts later is another: what it requests of the flow, an RP decides at its start.
+            first = rp if start_s is not None else self._new_rp(src.rate_bps)
+        except SchemeError as error:
+            raise VirtualError(f"flow {spec.id}: {error}") from error
+        try:
+            first.on_start(start_s or 0.0)
+            check_rate(first.rate_bps)
+            check_window(first.window_bytes)
+        except Exception as error:
+            raise VirtualError(f"flow {spec.id}: its RP begins wrongly: {error_text(error)}") from error
+        reliability = reliability or rp.reliability or LOSSLESS
+        paths = paths or self._paths or rp.paths or BY_FLOW
+        kind = self._kind(spec, rp, np, first.wants_acks, reliability, paths)
+        src_ip = int.from_bytes(src.ip, "big")
+        ports = paths.ports_of(self._seed, src_ip, spec.id) if paths.sprays else ()
+        room = (ctypes.c_uint16 * len(ports))(*ports) if ports else None
+        phase_ps = int(window_phase(np, self._seed, src_ip, spec.id) * kind.period_ps) if kind.period_ps else 0
+        config = native.FlowConfig(
+            ctypes.addressof(kind),
+            ctypes.addressof(room) if room else None,
+            rp.address if isinstance(rp, compiled.CompiledReactionPoint) else None,
+            0 if spec.size_bytes is None else -(-spec.size_bytes // self._payload_bytes),
+            NEVER if start_s is None else picoseconds(start_s),
+            NEVER if end_s is None else picoseconds(end_s),
+            phase_ps,
+            NEVER if start_s is None else timer_ps(rp),
+            NEVER if first.due_bytes is None else first.due_bytes,
+            min(first.rate_bps, limit_bps(spec)),
+            limit_bps(spec),
+            first.window_bytes,
+            src.node,
+            dst.node,
+            group,
+            spec.id,
+            len(ports),
+            src.mac,
+            dst.mac,
+        )
+        return Made(config, rp, np, room)
+
+    def _kind(
+        self,
+        spec: FlowSpec,
+        rp: ReactionPoint,
+        np: NotificationPoint,
+        wants_acks: bool,
+        reliability: Reliability,
+        paths: Paths,
+    ) -> native.FlowKind:
+        rest = spec.size_bytes and spec.size_bytes % self._payload_bytes
+        key = (
+            rest, spec.traffic_class, rp.segment_bytes, rp.exact_marks, rp.wants_telemetry, rp.needs_rec_rate,
+            wants_acks, np.period_s, type(np), reliability, paths,
+        )  # fmt: skip
+        if key not in self.kinds:
+            try:
+                self.kinds[key] = self._new_kind(spec, rp, np, wants_acks, reliability, paths)
+            except wire.WireError as error:
+                raise VirtualError(f"flow {spec.id}: {error}") from None
+        return self.kinds[key]
+
+    def _new_kind(
+        self,
+        spec: FlowSpec,
+        rp: ReactionPoint,
+        np: NotificationPoint,
+        wants_acks: bool,
+        reliability: Reliability,
+        paths: Paths,
+    ) -> native.FlowKind:
+        """Raises WireError."""
+        payload_bytes, last_bytes = self._payload_bytes, self._payload_bytes
+        repeats = reliability.repeats is not Repeats.NOTHING
+        if rp.segment_bytes is not None:
+            every = max(1, round(rp.segment_bytes / payload_bytes))
+        else:
+            every = 1 if repeats else 0
+        telemetry = bytes(wire.TELEMETRY_BYTES * rp.wants_telemetry)
+        headers = partial(
+            wire.data_headers, _ANY, 0, dscp=wire.data_dscp(spec.traffic_class), reliable=repeats or rp.exact_marks,
+            telemetry=telemetry,
+        )  # fmt: skip
+        data = last = headers(payload_bytes)
         if spec.size_bytes is not None:
+            last_bytes = spec.size_bytes % payload_bytes or payload_bytes
             last = headers(last_bytes, last=True)
-    except wire.WireError as error:
-        raise VirtualError(f"flow {spec.id}: {error}") from None
-    paths = paths or rp.paths or BY_FLOW
-    src_ip = int.from_bytes(src.ip, "big")
-    ports = paths.ports_of(seed, src_ip, spec.id) if paths.sprays else ()
-    # Among data they are Not-ECT unless they echo a mark: a switch would mark them for a queue that isn't their flow's.
-    own = spec.traffic_class if notification_class is None else notification_class
-    marking = (wire.ECN_ECT0, wire.DSCP_CNP) if own == CONTROL_CLASS else (wire.ECN_NOT_ECT, wire.data_dscp(own))
-    period_ps = 0 if np.period_s is None else picoseconds(np.period_s)
-    config = native.FlowConfig(
-        src=src.node,
-        dst=dst.node,
-        group=group,
-        priority=spec.traffic_class,
-        cnp_bytes=wire.CNP_BYTES,
-        ack_bytes=wire.ack_bytes(rp.wants_telemetry),
-        frame_bytes=wire.data_bytes(payload_bytes, rp.wants_telemetry),
-        last_frame_bytes=wire.data_bytes(last_bytes, rp.wants_telemetry),
-        payload_bytes=payload_bytes,
-        last_payload_bytes=last_bytes,
-        packets=packets,
-        start_ps=NEVER if start_s is None else picoseconds(start_s),
-        end_ps=NEVER if end_s is None else picoseconds(end_s),
-        period_ps=period_ps,
-        phase_ps=int(window_phase(np, seed, src_ip, spec.id) * period_ps) if period_ps else 0,
-        timer_ps=NEVER if start_s is None else timer_ps(rp),
-        due_bytes=NEVER if first.due_bytes is None else first.due_bytes,
-        rate_bps=min(first.rate_bps, limit_bps(spec)),
-        limit_bps=limit_bps(spec),
-        window_bytes=first.window_bytes,
-        compiled=rp.address if isinstance(rp, compiled.CompiledReactionPoint) else None,
-        every=every,
-        reliability=reliability.repeats,
-        exact_marks=rp.exact_marks,
-        avoids=paths.avoid,
-        n_ports=len(ports),
-        ports=(ctypes.c_uint16 * len(ports))(*ports) if ports else None,
-        gap_ps=picoseconds(paths.gap_s) if paths.per == "flowlet" else 0,
-        timeout_ps=picoseconds(reliability.timeout_s),
-        reordering_ps=picoseconds(reliability.reordering_s),
-        needs_rec_rate=rp.needs_rec_rate,
-        wants_marked=type(np).on_marked is not NotificationPoint.on_marked,
-        data=_template(data),
-        last=_template(last),
-        cnp=_template(wire.cnp_start(back, spec.id, *marking)),
-        ack=_template(wire.ack_start(back, spec.id, *marking, telemetry=room) if first.wants_acks or repeats else b""),
-    )
-    return config, rp, np
+        # Among data they are Not-ECT unless they echo a mark: a switch would mark them for a queue that isn't their
+        # flow's.
+        own = spec.traffic_class if self._notification_class is None else self._notification_class
+        marking = (wire.ECN_ECT0, wire.DSCP_CNP) if own == CONTROL_CLASS else (wire.ECN_NOT_ECT, wire.data_dscp(own))
+        ack = wire.ack_start(_ANY, 0, *marking, telemetry=telemetry) if wants_acks or repeats else b""
+        return native.FlowKind(
+            priority=spec.traffic_class,
+            cnp_bytes=wire.CNP_BYTES,
+            ack_bytes=wire.ack_bytes(rp.wants_telemetry),
+            frame_bytes=wire.data_bytes(payload_bytes, rp.wants_telemetry),
+            last_frame_bytes=wire.data_bytes(last_bytes, rp.wants_telemetry),
+            payload_bytes=payload_bytes,
+            last_payload_bytes=last_bytes,
+            every=every,
+            reliability=reliability.repeats,
+            exact_marks=rp.exact_marks,
+            avoids=paths.avoid,
+            gap_ps=picoseconds(paths.gap_s) if paths.per == "flowlet" else 0,
+            period_ps=0 if np.period_s is None else picoseconds(np.period_s),
+            timeout_ps=picoseconds(reliability.timeout_s),
+            reordering_ps=picoseconds(reliability.reordering_s),
+            needs_rec_rate=rp.needs_rec_rate,
+            wants_marked=type(np).on_marked is not NotificationPoint.on_marked,
+            data=_template(data),
+            last=_template(last),
+            cnp=_template(wire.cnp_start(_ANY, 0, *marking)),
+            ack=_template(ack),
+        )
 
 
 def _template(start: bytes) -> ctypes.Array[ctypes.c_uint8]:

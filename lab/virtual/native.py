@@ -23,36 +23,35 @@ NO_GROUP, OF_GROUP = 2**32 - 1, 1
 _u8, _u16, _u32, _u64, _i64 = ctypes.c_uint8, ctypes.c_uint16, ctypes.c_uint32, ctypes.c_uint64, ctypes.c_int64
 _double, _int, _object = ctypes.c_double, ctypes.c_int, ctypes.py_object
 
-_COUNTS = (
-    "packets", "start_ps", "end_ps", "period_ps", "phase_ps", "timeout_ps", "reordering_ps", "timer_ps", "due_bytes",
-)  # fmt: skip
-
 Template = _u8 * 64
 """The first bytes of a frame."""
+
+
+class FlowKind(ctypes.Structure):
+    """struct vn_flow_kind."""
+
+    _fields_ = [
+        *[
+            (name, _u8)
+            for name in ("priority", "wants_marked", "needs_rec_rate", "reliability", "avoids", "exact_marks")
+        ],
+        ("cnp_bytes", _u16),
+        ("ack_bytes", _u16),
+        *[(name, _u32) for name in ("frame_bytes", "last_frame_bytes", "payload_bytes", "last_payload_bytes", "every")],
+        *[(name, _u64) for name in ("period_ps", "timeout_ps", "reordering_ps", "gap_ps")],
+        *[(name, Template) for name in ("data", "last", "cnp", "ack")],
+    ]
 
 
 class FlowConfig(ctypes.Structure):
     """struct vn_flow_config."""
 
     _fields_ = [
-        ("src", _u32),
-        ("dst", _u32),
-        ("group", _u32),
-        ("priority", _u8),
-        ("wants_marked", _u8),
-        *[(name, _u8) for name in ("needs_rec_rate", "reliability", "avoids", "exact_marks")],
-        ("cnp_bytes", _u16),
-        ("ack_bytes", _u16),
-        ("n_ports", _u16),
-        *[(name, _u32) for name in ("frame_bytes", "last_frame_bytes", "payload_bytes", "last_payload_bytes", "every")],
-        *[(name, _u64) for name in _COUNTS],
-        ("rate_bps", _double),
-        ("limit_bps", _double),
-        ("window_bytes", _double),
-        ("gap_ps", _u64),
-        ("ports", ctypes.POINTER(_u16)),
-        ("compiled", ctypes.c_void_p),
-        *[(name, Template) for name in ("data", "last", "cnp", "ack")],
+        *[(name, ctypes.c_void_p) for name in ("kind", "ports", "compiled")],
+        *[(name, _u64) for name in ("packets", "start_ps", "end_ps", "phase_ps", "timer_ps", "due_bytes")],
+        *[(name, _double) for name in ("rate_bps", "limit_bps", "window_bytes")],
+        *[(name, _u32) for name in ("src", "dst", "group", "number", "n_ports")],
+        *[(name, _u8 * 6) for name in ("src_mac", "dst_mac")],
     ]
 
 
@@ -81,7 +80,7 @@ RDMA = native.Part(
     signatures={
         "vn_rdma": (_int, [_object] * 2),
         "vn_rdma_calls": (None, [_object] * 3),
-        "vn_add_flow": (_i64, [ctypes.POINTER(FlowConfig), _object, _object]),
+        "vn_add_flows": (_u32, [ctypes.POINTER(FlowConfig), _u32, _object, _object]),
         "vn_flow_after": (_int, [_u32, _u32, _u64]),
         "vn_stop_flow": (_int, [_u32]),
         "vn_flow_stats": (_int, [_u32, _u32, ctypes.c_void_p]),

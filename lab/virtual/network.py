@@ -8,7 +8,8 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import islice
 from types import MappingProxyType
 from typing import Any, Literal
 
@@ -22,9 +23,9 @@ from hosts import wire
 from hosts.algorithms import Ack, Cnm, Cnp, Configured, Hop, Loss, Mark, Telemetry, Window
 from hosts.paths import Paths
 from hosts.reliability import Reliability
-from lab.virtual.flows import Nic, VirtualFlow, configure
+from lab.virtual.flows import FlowMaker, Made, Nic, VirtualFlow
 from lab.virtual.latency import BUCKETS, Latency
-from lab.virtual.native import NO_GROUP, RDMA, FlowStats
+from lab.virtual.native import NO_GROUP, RDMA, FlowConfig, FlowStats
 from lab.virtual.paths import FlowPaths
 from lab.virtual.sources import Sources
 from softswitch import signals
@@ -38,6 +39,8 @@ from virtualnet.times import picoseconds
 
 _CLASSES = (Window, Cnp, Cnm, Ack, Loss, Telemetry, Hop)
 _MARKS = tuple(map(Mark, range(4)))
+_TOGETHER = 4096
+"""Flows that one call adds: what it needs of each is there for so long."""
 _PORT_MAC = 0x02_50_43_4E_00_00
 
 
@@ -86,12 +89,8 @@ class VirtualNetwork(TimedNetwork, Sources):
         behind, so the network can't be changed from here, or from `on_window`: `at` calls what may."""
         self.on_window: Callable[[VirtualFlow, float, Window, Cnp | None], None] | None = None
         """Called after an NP's window: the flow, simulated seconds, the window, and what the NP made of it."""
-        self._seed = seed
-        self._payload_bytes = payload_bytes
-        self._in_c = in_c
-        self._notification_class = notification_class
+        self._maker = FlowMaker(scheme, seed, payload_bytes, in_c, paths, notification_class)
         self._reliability = reliability
-        self._paths = paths
         self._nics: dict[str, Nic] = {}
         self._by_index: list[VirtualFlow] = []
         self._groups: dict[str, int] = {}
@@ -148,49 +147,18 @@ class VirtualNetwork(TimedNetwork, Sources):
         """Returns a flow between hosts of the topology, from `start_s` (simulated seconds; default: the spec's) to
         `end_s` (default: the spec's duration later). One that waits for others, which are there already and haven't
         arrived, starts `start_s` after them. `paths`: default: the network's."""
-        if spec.id in self.flows:
-            raise VirtualError(f"flow {spec.id} is there already")
-        start_s = spec.start_s if start_s is None else start_s
-        if spec.after:
-            self._require_waiting(spec, start_s)
-        elif start_s < self.now_s:
-            raise VirtualError(f"flow {spec.id} starts at {start_s:g} s, which is over")
-        elif end_s is None and spec.duration_s is not None:
-            end_s = start_s + spec.duration_s
-        if not 0 <= spec.traffic_class < native.CLASSES:
-            raise VirtualError(f"flow {spec.id}: class {spec.traffic_class}: there are 0 to {native.CLASSES - 1}")
-        for name in (spec.src, spec.dst):
-            if name not in self._nics:
-                self.topology.host(name)  # raises
-        src, dst = self._nics[spec.src], self._nics[spec.dst]
-        reliability = self._reliability.get(spec.traffic_class)
-        begin_s = None if spec.after else start_s
-        group = self._groups.get(spec.group, len(self._groups)) if spec.group else NO_GROUP
-        config, rp, np_ = configure(
-            src,
-            dst,
-            spec,
-            self.scheme,
-            self._seed,
-            self._payload_bytes,
-            begin_s,
-            end_s,
-            group,
-            self._in_c,
-            reliability,
-            paths or self._paths,
-            self._notification_class,
-        )
-        index = self._check(self._library.vn_add_flow(self._changing(), ctypes.byref(config), rp, np_))
-        for other in spec.after:
-            delay = picoseconds(start_s)
-            self._check(self._library.vn_flow_after(self._changing(), index, self.flows[other].index, delay))
-        flow = VirtualFlow(self._library, self._alive(), index, spec, rp, np_)
-        self.flows[spec.id] = flow
-        if spec.group:
-            self._groups[spec.group] = group
-        self._by_index.append(flow)
-        return flow
+        return self.add_flows([(spec, start_s, end_s)], paths)[0]
+
+    def add_flows(
+        self, flows: Iterable[tuple[FlowSpec, float | None, float | None]], paths: Paths | None = None
+    ) -> list[VirtualFlow]:
+        """Returns flows in their order, each as `add_flow` has it with a start and an end. Raises VirtualError; flows
+        before the one that it names may be there then."""
+        added: list[VirtualFlow] = []
+        rest = iter(flows)
+        while part := list(islice(rest, _TOGETHER)):
+            added += self._add_together(part, paths)
+        return added
 
     def stop_flow(self, number: int) -> None:
         """The flow starts no further frame; what has started arrives."""
@@ -250,6 +218,63 @@ class VirtualNetwork(TimedNetwork, Sources):
 
     # ---- inside ----
 
+    def _add_together(
+        self, flows: Sequence[tuple[FlowSpec, float | None, float | None]], paths: Paths | None
+    ) -> list[VirtualFlow]:
+        handle, n = self._changing(), 0
+        made: list[Made] = []
+        new: list[VirtualFlow] = []
+        try:
+            for spec, start_s, end_s in flows:
+                one = self._make(spec, spec.start_s if start_s is None else start_s, end_s, paths)
+                index = len(self._by_index) + len(made)
+                made.append(one)
+                new.append(VirtualFlow(self._library, handle, index, spec, one.rp, one.np))
+                self.flows[spec.id] = new[-1]  # the next ones may wait for it
+            configs = (FlowConfig * len(made))(*(one.config for one in made))
+            rps, nps = [one.rp for one in made], [one.np for one in made]
+            n = self._library.vn_add_flows(handle, configs, len(made), rps, nps)
+            if n < len(made):
+                raise VirtualError(self._library.vn_error(handle).decode())
+        finally:
+            self._by_index += new[:n]
+            for flow in new[n:]:
+                del self.flows[flow.spec.id]
+            if n < len(flows):
+                kept = {flow.spec.group for flow in self._by_index}
+                self._groups = {name: number for name, number in self._groups.items() if name in kept}
+        for flow, (_, start_s, _) in zip(new, flows, strict=True):
+            delay_s = flow.spec.start_s if start_s is None else start_s
+            for other in flow.spec.after:
+                index = self.flows[other].index
+                self._check(self._library.vn_flow_after(handle, flow.index, index, picoseconds(delay_s)))
+        return new
+
+    def _make(self, spec: FlowSpec, start_s: float, end_s: float | None, paths: Paths | None) -> Made:
+        if spec.id in self.flows:
+            raise VirtualError(f"flow {spec.id} is there already")
+        if spec.after:
+            self._require_waiting(spec, start_s)
+        elif start_s < self.now_s:
+            raise VirtualError(f"flow {spec.id} starts at {start_s:g} s, which is over")
+        elif end_s is None and spec.duration_s is not None:
+            end_s = start_s + spec.duration_s
+        if not 0 <= spec.traffic_class < native.CLASSES:
+            raise VirtualError(f"flow {spec.id}: class {spec.traffic_class}: there are 0 to {native.CLASSES - 1}")
+        for name in (spec.src, spec.dst):
+            if name not in self._nics:
+                self.topology.host(name)  # raises
+        return self._maker.make(
+            self._nics[spec.src],
+            self._nics[spec.dst],
+            spec,
+            None if spec.after else start_s,
+            end_s,
+            self._groups.setdefault(spec.group, len(self._groups)) if spec.group else NO_GROUP,
+            self._reliability.get(spec.traffic_class),
+            paths,
+        )
+
     def _require_waiting(self, spec: FlowSpec, delay_s: float) -> None:
         """Raises VirtualError where a flow can't wait for those of its `after`."""
         if spec.duration_s is not None:
@@ -260,8 +285,12 @@ class VirtualNetwork(TimedNetwork, Sources):
             found = self.flows.get(other)
             if found is None:
                 raise VirtualError(f"flow {spec.id} waits for flow {other}: add that one before it")
-            if found.spec.size_bytes is None or found.stats().complete_s is not None:
+            if found.spec.size_bytes is None or self._has_arrived(found):
                 raise VirtualError(f"flow {spec.id} waits for flow {other}, which has arrived, or never does whole")
+
+    def _has_arrived(self, flow: VirtualFlow) -> bool:
+        """Of a flow that is there, or that is added together with another."""
+        return flow.index < len(self._by_index) and flow.stats().complete_s is not None
 
     def _prepare(self) -> None:
         self._check(self._library.vn_rdma(self._handle, _CLASSES, _MARKS))
@@ -286,7 +315,7 @@ class VirtualNetwork(TimedNetwork, Sources):
     def _configure(self, pfc: bool) -> None:
         """Programs the switches by the scheme's plan."""
         for host in self.topology.hosts:
-            mac, ip = wire.parse_mac(host.mac), wire.parse_ip(host.ip)
+            mac, ip = (ctypes.c_uint8 * 6)(*wire.parse_mac(host.mac)), wire.parse_ip(host.ip)
             self._nics[host.name] = Nic(self._nodes[host.name], mac, ip, self.topology.link_at(host.name, 0).rate_bps)
         for name, made in self.switches.items():
             planned = plan(self.topology, name, 1.0, self.scheme)

@@ -4,7 +4,6 @@ refuses it."""
 
 from __future__ import annotations
 
-import ctypes
 import json
 import math
 import struct
@@ -27,7 +26,7 @@ from lab.launch import NetworkError, launch_spec
 from lab.network import require_startable
 from lab.target import target as find_target
 from lab.virtual import VirtualNetwork
-from lab.virtual.flows import VirtualFlow, configure
+from lab.virtual.flows import FlowMaker, VirtualFlow
 from topologies.model import (
     FIFO,
     ROUND_ROBIN,
@@ -390,13 +389,13 @@ def add_flow(
     network: VirtualNetwork, spec: FlowSpec, priority: int | None = None, payload_bytes: int = 1000
 ) -> VirtualFlow:
     """A flow whose packets are of another size, or whose NIC takes them for those of another class."""
-    src, dst = network._nics[spec.src], network._nics[spec.dst]
-    config, rp, np = configure(src, dst, spec, network.scheme, 1, payload_bytes, network.now_s)
-    config.priority = spec.traffic_class if priority is None else priority
-    index = network._check(network._library.vn_add_flow(network._changing(), ctypes.byref(config), rp, np))
-    flow = VirtualFlow(network._library, network._alive(), index, spec, rp, np)
-    network.flows[spec.id] = flow
-    network._by_index.append(flow)
+    maker, network._maker = network._maker, FlowMaker(network.scheme, 1, payload_bytes)
+    if priority is not None:
+        network._make(spec, network.now_s, None, None)
+        (kind,) = network._maker.kinds.values()
+        kind.priority = priority
+    flow = network.add_flow(spec, network.now_s)
+    network._maker = maker
     return flow
 
 

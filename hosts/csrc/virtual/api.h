@@ -18,36 +18,45 @@ void vn_rdma_calls(struct vn_context *, PyObject *flows, PyObject *on_window, Py
 
 enum { VN_NO_GROUP = UINT32_MAX };
 
-struct vn_flow_config {
-    uint32_t src, dst; /* hosts */
-    uint32_t group; /* that it counts in: from 0, at most the number of groups so far; VN_NO_GROUP: none */
+/* What many flows have in common. */
+struct vn_flow_kind {
     uint8_t priority;
     uint8_t wants_marked; /* the NP has on_marked */
     uint8_t needs_rec_rate; /* the RP wants no CNP without RecRate */
     uint8_t reliability; /* enum reliability of reliable.h */
     uint8_t avoids; /* paths.h: ports of marked packets */
     uint8_t exact_marks; /* an acknowledgement goes at each change between CE and no CE */
-    uint16_t cnp_bytes, ack_bytes, n_ports; /* where `data` has room for telemetry, acknowledgements have it, too */
+    uint16_t cnp_bytes, ack_bytes; /* where `data` has room for telemetry, acknowledgements have it, too */
     uint32_t frame_bytes, last_frame_bytes, payload_bytes, last_payload_bytes;
     uint32_t every; /* packets from AckReq to AckReq; 0: no packet has it, but those that fill the window */
-    uint64_t packets;   /* 0: no end */
-    uint64_t start_ps, end_ps; /* start_ps VN_NEVER: it waits for others, see vn_flow_after */
     uint64_t period_ps; /* of the NP's windows; 0: none */
-    uint64_t phase_ps;  /* from the start of a window to the first packet */
     uint64_t timeout_ps,
         reordering_ps; /* reliability: the retransmission timer; how much later what overtakes a lost packet left */
+    uint64_t gap_ps; /* of flowlets; 0: each packet is one */
+    /* Templates, the first bytes of frames, all ECT(0); data, last: a data packet and the flow's last one. The engine writes ends and
+     * flow, PSN, AckReq, mark and RecRate; whose they are is left open. An `ack` of zeros: none. */
+    uint8_t data[VN_TEMPLATE_BYTES], last[VN_TEMPLATE_BYTES], cnp[VN_TEMPLATE_BYTES], ack[VN_TEMPLATE_BYTES];
+};
+
+struct vn_flow_config {
+    const struct vn_flow_kind *kind;
+    const uint16_t *ports; /* UDP source ports of a flow with several paths, n_ports; 0 or 1: it has one */
+    void *compiled; /* struct reaction_point, of an RP in C, in memory of the RP given beside it; NULL: the RP runs in Python */
+    uint64_t packets; /* 0: no end */
+    uint64_t start_ps, end_ps; /* start_ps VN_NEVER: it waits for others, see vn_flow_after */
+    uint64_t phase_ps; /* from the start of an NP's window to the first packet */
     uint64_t timer_ps, due_bytes; /* the RP's first timer and byte counter; VN_NEVER: none */
     double rate_bps, limit_bps; /* limit_bps: the largest rate, whatever the RP sets */
     double window_bytes; /* INFINITY: none, and it stays so if `every` is 0 */
-    uint64_t gap_ps; /* of flowlets; 0: each packet is one */
-    const uint16_t *ports; /* UDP source ports of a flow with several paths, n_ports; 0 or 1: it has one */
-    void *compiled; /* struct reaction_point, of an RP in C, in memory of the RP given beside it; NULL: the RP runs in Python */
-    /* Templates, the first bytes of frames, all ECT(0); data, last: a data packet and the flow's last one. The engine writes PSN,
-     * AckReq, mark and RecRate. */
-    uint8_t data[VN_TEMPLATE_BYTES], last[VN_TEMPLATE_BYTES], cnp[VN_TEMPLATE_BYTES], ack[VN_TEMPLATE_BYTES];
+    uint32_t src, dst; /* hosts */
+    uint32_t group; /* that it counts in: from 0, at most the number of groups so far; VN_NO_GROUP: none */
+    uint32_t number; /* on the wire its QP has it, and its UDP source port the last 14 bits */
+    uint32_t n_ports;
+    uint8_t src_mac[6], dst_mac[6];
 };
-/* A flow that starts now or later, and its algorithms. Returns the flow's index, in order of addition; on the wire its QP names it. */
-int64_t vn_add_flow(struct vn_context *, const struct vn_flow_config *, PyObject *rp, PyObject *np);
+/* Flows that start now or later, and lists of their algorithms. Returns how many are added, in order: the first ones; where that isn't
+ * all, vn_error has the reason. A flow's index is the number of those before it. */
+uint32_t vn_add_flows(struct vn_context *, const struct vn_flow_config *, uint32_t n, PyObject *rps, PyObject *nps);
 /* `flow`, added with the start VN_NEVER, starts `delay_ps` after the last of those has arrived whole that it waits for, which `other` is
  * one more of. Its RP's on_start is called then. */
 int vn_flow_after(struct vn_context *, uint32_t flow, uint32_t other, uint64_t delay_ps);

@@ -29,7 +29,7 @@ struct vn_flow {
     bool needs_rec_rate; /* for each CNP */
     bool repeats; /* `transport` is a vn_repeat's */
     bool sprays; /* `paths` isn't NULL */
-    _Alignas(64) uint8_t data[VN_TEMPLATE_BYTES]; /* templates, see vn_flow_config */
+    _Alignas(64) uint8_t data[VN_TEMPLATE_BYTES]; /* templates, see vn_flow_kind */
     uint8_t last_data[VN_TEMPLATE_BYTES];
     /* Sender, at the start and for each notification. */
     uint64_t start, end, ended, cnps_received;
@@ -185,7 +185,7 @@ static void vn_send_cnp(struct vn_context *, uint32_t flow, uint8_t mark, double
 
 /* ---- repeat.c ---- */
 /* False: no memory. */
-static bool vn_repeat_new(struct vn_flow *, const struct vn_flow_config *);
+static bool vn_repeat_new(struct vn_flow *, const struct vn_flow_kind *);
 static void vn_repeat_free(struct vn_flow *);
 /* As vn_stamp, for a flow that repeats what is lost. False: the run has failed. */
 static bool vn_repeat_stamp(struct vn_context *, struct vn_packet *, uint32_t flow);

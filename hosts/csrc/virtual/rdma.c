@@ -56,37 +56,60 @@ void vn_rdma_calls(struct vn_context *context, PyObject *flows, PyObject *on_win
     context->order.watched = on_window != &_Py_NoneStruct || on_rate != &_Py_NoneStruct;
 }
 
-int64_t vn_add_flow(struct vn_context *context, const struct vn_flow_config *config, PyObject *rp, PyObject *np)
+struct end {
+    const uint8_t *mac, *ip;
+};
+
+/* Copies a template for the flow's frames from the first end to the second. */
+static void address(uint8_t *to, const uint8_t *model, const struct end *src, const struct end *dst, uint32_t flow)
 {
+    memcpy(to, model, VN_TEMPLATE_BYTES);
+    memcpy(to, dst->mac, 6);
+    memcpy(to + 6, src->mac, 6);
+    memcpy(to + WIRE_SRC_IP, src->ip, 4);
+    memcpy(to + WIRE_DST_IP, dst->ip, 4);
+    wire_store16(to + WIRE_IP_CHECKSUM, 0);
+    uint32_t sum = 0;
+    for (const uint8_t *at = to + WIRE_IP; at < to + WIRE_UDP; at += 2) sum += wire_load16(at);
+    sum = (sum & 0xffff) + (sum >> 16);
+    wire_store16(to + WIRE_IP_CHECKSUM, (uint16_t)~(sum + (sum >> 16)));
+    wire_store16(to + WIRE_UDP, (uint16_t)(WIRE_FIRST_PORT | (flow & 0x3fff)));
+    wire_store24(to + WIRE_QP, flow);
+}
+
+static int add_flow(struct vn_context *context, const struct vn_flow_config *config, PyObject *rp, PyObject *np)
+{
+    const struct vn_flow_kind *kind = config->kind;
     struct vn_rdma *rdma = vn_rdma_of(context);
-    if (vn_host_with(context, config->src, VN_ENDPOINT_rdma) == NULL ||
-        vn_host_with(context, config->dst, VN_ENDPOINT_rdma) == NULL) {
+    struct vn_node *from = vn_host_with(context, config->src, VN_ENDPOINT_rdma);
+    struct vn_node *to = vn_host_with(context, config->dst, VN_ENDPOINT_rdma);
+    if (from == NULL || to == NULL) {
         return vn_refuse(context, -EINVAL, "a flow needs two hosts that have links");
     }
-    if (config->frame_bytes > UINT16_MAX || config->last_frame_bytes > config->frame_bytes) {
+    if (kind->frame_bytes > UINT16_MAX || kind->last_frame_bytes > kind->frame_bytes) {
         return vn_refuse(context, -EINVAL, "frames of a flow that are too long");
     }
-    if (config->reliability > SELECTIVE || (config->reliability != LOSSLESS && (config->every == 0 || config->timeout_ps == 0))) {
+    if (kind->reliability > SELECTIVE || (kind->reliability != LOSSLESS && (kind->every == 0 || kind->timeout_ps == 0))) {
         return vn_refuse(context, -EINVAL, "to repeat what is lost, a flow needs acknowledgements and a timer");
     }
-    bool acknowledges = config->every != 0 || config->window_bytes < INFINITY;
+    bool acknowledges = kind->every != 0 || config->window_bytes < INFINITY;
     if (config->n_ports > PATHS_MOST) return vn_refuse(context, -EINVAL, "too many UDP source ports of a flow");
-    if (config->n_ports > 1 && acknowledges && config->reliability != SELECTIVE) {
+    if (config->n_ports > 1 && acknowledges && kind->reliability != SELECTIVE) {
         return vn_refuse(context, -EINVAL, "a flow of several paths needs selective repeat, as its packets overtake each other");
     }
-    if (!(config->rate_bps > 0) || config->priority >= VN_CLASSES) {
+    if (!(config->rate_bps > 0) || kind->priority >= VN_CLASSES) {
         return vn_refuse(context, -EINVAL, "no rate, or no such class");
     }
     if (!(config->window_bytes > 0)) return vn_refuse(context, -EINVAL, "a window of no bytes");
     if (config->start_ps < context->now) return vn_refuse(context, -EINVAL, "the flow's start is over");
-    int code = vn_allow_frame(context, config->frame_bytes);
-    bool telemetry = config->data[WIRE_BECN] & WIRE_HAS_TELEMETRY;
+    int code = vn_allow_frame(context, kind->frame_bytes);
+    bool telemetry = kind->data[WIRE_BECN] & WIRE_HAS_TELEMETRY;
     if (code == 0 && telemetry) code = vn_pool_store(context, WIRE_ACK_TELEMETRY + WIRE_TELEMETRY_BYTES);
     if (code != 0) return code;
     if (rdma->n_flows == rdma->most_flows) {
         return vn_refuse(context, -ENOSPC, "too many flows, or too little address space for them (ulimit -v)");
     }
-    bool repeats = config->reliability != LOSSLESS;
+    bool repeats = kind->reliability != LOSSLESS;
     struct transport *transport = NULL;
     if (acknowledges) {
         transport = aligned_alloc(64, vn_aligned(repeats ? sizeof(struct vn_repeat) : sizeof *transport));
@@ -94,34 +117,34 @@ int64_t vn_add_flow(struct vn_context *context, const struct vn_flow_config *con
         *transport = (struct transport){
             .window_bytes = config->window_bytes,
             .packets = config->packets,
-            .every = config->every,
-            .frame_bytes = config->frame_bytes,
-            .last_frame_bytes = config->last_frame_bytes,
+            .every = kind->every,
+            .frame_bytes = kind->frame_bytes,
+            .last_frame_bytes = kind->last_frame_bytes,
         };
     }
     if (!vn_flow_group_exists(rdma, config->group) || !vn_pool_counts(&context->pool, rdma->n_flows) ||
-        !map_flow(rdma, wire_load24(config->data + WIRE_QP), rdma->n_flows)) {
+        !map_flow(rdma, config->number, rdma->n_flows)) {
         free(transport);
         return vn_refuse(context, -ENOMEM, "out of memory");
     }
     uint32_t number = rdma->n_flows++;
     struct vn_flow *flow = &rdma->flows[number];
     *flow = (struct vn_flow){
-        .priority = config->priority,
+        .priority = kind->priority,
         .src = config->src,
         .dst = config->dst,
         .group = config->group,
-        .frame_bytes = (uint16_t)config->frame_bytes,
-        .last_frame_bytes = (uint16_t)config->last_frame_bytes,
-        .payload_bytes = (uint16_t)config->payload_bytes,
-        .last_payload_bytes = (uint16_t)config->last_payload_bytes,
-        .cnp_bytes = config->cnp_bytes,
-        .ack_bytes = config->ack_bytes,
+        .frame_bytes = (uint16_t)kind->frame_bytes,
+        .last_frame_bytes = (uint16_t)kind->last_frame_bytes,
+        .payload_bytes = (uint16_t)kind->payload_bytes,
+        .last_payload_bytes = (uint16_t)kind->last_payload_bytes,
+        .cnp_bytes = kind->cnp_bytes,
+        .ack_bytes = kind->ack_bytes,
         .packets = config->packets,
         .missing = config->packets != 0 ? config->packets : VN_NEVER,
         .start = config->start_ps,
         .end = config->end_ps,
-        .period = config->period_ps,
+        .period = kind->period_ps,
         .phase = config->phase_ps,
         .rate_bps = config->rate_bps,
         .limit_bps = config->limit_bps,
@@ -135,8 +158,8 @@ int64_t vn_add_flow(struct vn_context *context, const struct vn_flow_config *con
         .repeats = repeats,
         .sprays = config->n_ports > 1,
         .compiled = config->compiled,
-        .marked_from = config->wants_marked ? 0 : VN_NEVER,
-        .needs_rec_rate = config->needs_rec_rate != 0,
+        .marked_from = kind->wants_marked ? 0 : VN_NEVER,
+        .needs_rec_rate = kind->needs_rec_rate != 0,
         .first = VN_NEVER,
         .last = VN_NEVER,
         .complete = VN_NEVER,
@@ -144,26 +167,35 @@ int64_t vn_add_flow(struct vn_context *context, const struct vn_flow_config *con
         .window_first = VN_NEVER,
         .window_end = VN_NEVER,
     };
-    if (flow->sprays) flow->paths = paths_new(config->ports, config->n_ports, config->gap_ps, config->avoids);
-    if ((flow->sprays && flow->paths == NULL) || !vn_repeat_new(flow, config)) {
+    if (flow->sprays) flow->paths = paths_new(config->ports, config->n_ports, kind->gap_ps, kind->avoids);
+    if ((flow->sprays && flow->paths == NULL) || !vn_repeat_new(flow, kind)) {
         vn_repeat_free(flow);
         rdma->n_flows--;
         return vn_refuse(context, -ENOMEM, "out of memory");
     }
     Py_IncRef(rp);
     Py_IncRef(np);
-    memcpy(flow->data, config->data, VN_TEMPLATE_BYTES);
-    memcpy(flow->last_data, config->last, VN_TEMPLATE_BYTES);
-    memcpy(flow->cnp, config->cnp, VN_TEMPLATE_BYTES);
-    memcpy(flow->ack, config->ack, VN_TEMPLATE_BYTES);
+    const struct end src = {config->src_mac, vn_host_of(from)->ip}, dst = {config->dst_mac, vn_host_of(to)->ip};
+    address(flow->data, kind->data, &src, &dst, config->number);
+    address(flow->last_data, kind->last, &src, &dst, config->number);
+    address(flow->cnp, kind->cnp, &dst, &src, config->number);
+    address(flow->ack, kind->ack, &dst, &src, config->number);
     if (config->packets != 0) context->turns.unfinished++;
     if (config->timer_ps != VN_NEVER) {
         vn_endpoint_at(context, flow->src, config->timer_ps, VN_EV_TIMER, VN_ENDPOINT_rdma, number);
     }
-    if (config->start_ps == VN_NEVER) return number; /* see wait.c */
+    if (config->start_ps == VN_NEVER) return 0; /* see wait.c */
     if (config->start_ps > context->now) vn_nic_await(context, number);
     else vn_nic_add(context, number);
-    return number;
+    return 0;
+}
+
+uint32_t vn_add_flows(struct vn_context *context, const struct vn_flow_config *configs, uint32_t n, PyObject *rps, PyObject *nps)
+{
+    for (uint32_t i = 0; i < n; i++) {
+        if (add_flow(context, &configs[i], PyList_GetItem(rps, i), PyList_GetItem(nps, i)) != 0) return i;
+    }
+    return n;
 }
 
 int vn_stop_flow(struct vn_context *context, uint32_t flow)

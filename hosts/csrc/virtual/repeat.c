@@ -1,24 +1,24 @@
 /* Flows that repeat what is lost, by the rules of hosts/csrc/reliable.h: what both ends do with their packets, and the timer. */
 #include "virtual/flow.h"
 
-bool vn_repeat_new(struct vn_flow *flow, const struct vn_flow_config *config)
+bool vn_repeat_new(struct vn_flow *flow, const struct vn_flow_kind *kind)
 {
-    if (config->reliability != LOSSLESS || config->exact_marks) {
+    if (kind->reliability != LOSSLESS || kind->exact_marks) {
         flow->receiver = calloc(1, sizeof *flow->receiver);
         if (flow->receiver == NULL) return false;
-        flow->receiver->kind = config->reliability;
-        flow->receiver->exact = config->exact_marks;
+        flow->receiver->kind = kind->reliability;
+        flow->receiver->exact = kind->exact_marks;
     }
     if (!flow->repeats) return true;
     *vn_repeat_of(flow) = (struct vn_repeat){
         .reliable =
             {
                 .flow = *flow->transport,
-                .kind = config->reliability,
-                .reordering = config->reordering_ps,
+                .kind = kind->reliability,
+                .reordering = kind->reordering_ps,
                 .starts.element = sizeof(struct reliable_start),
             },
-        .timeout = config->timeout_ps,
+        .timeout = kind->timeout_ps,
     };
     return true;
 }

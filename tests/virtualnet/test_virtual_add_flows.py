@@ -1,0 +1,132 @@
+"""Flows that one call adds: the same as by a call each, and their headers are those of hosts/wire.py."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from networks import chain, read_pcap, star
+
+from hosts import wire
+from hosts.algorithms import find_scheme
+from hosts.paths import Paths
+from hosts.reliability import LOSSLESS, Reliability, Repeats
+from lab.virtual import VirtualNetwork
+from topologies.model import FlowSpec, Host
+from virtualnet.errors import VirtualError
+
+addresses = st.tuples(*[st.integers(0, 255)] * 4).filter(lambda ip: 0 < ip[0] < 224 and ip[0] != 127)
+macs = st.binary(min_size=5, max_size=5)
+
+
+@settings(max_examples=25, deadline=None)
+@given(
+    ips=st.lists(addresses, min_size=2, max_size=2, unique=True),
+    ends=st.lists(macs, min_size=2, max_size=2, unique=True),
+    number=st.integers(0, wire.FLOWS - 1),
+    size_bytes=st.integers(1, 3000),
+    traffic_class=st.integers(0, 6),
+    payload_bytes=st.integers(50, 1500),
+    scheme=st.sampled_from(["pcn", "dctcp", "swift", "hpcc"]),
+)
+def test_engine_writes_headers_as_wire_encodes_them(
+    ips: list[tuple[int, ...]],
+    ends: list[bytes],
+    number: int,
+    size_bytes: int,
+    traffic_class: int,
+    payload_bytes: int,
+    scheme: str,
+) -> None:
+    """Data there, ACKs and CNPs back: with addresses, lengths, checksum, port and QP."""
+    topology = chain(1)
+    hosts = [
+        Host(host.name, ".".join(map(str, ip)), wire.format_mac(b"\x02" + mac))
+        for host, ip, mac in zip(topology.hosts, ips, ends, strict=True)
+    ]
+    topology = replace(topology, hosts=tuple(hosts))
+    spec = FlowSpec(number, "h0", "r0", size_bytes=size_bytes, traffic_class=traffic_class)
+    with TemporaryDirectory() as folder:
+        with VirtualNetwork(topology, find_scheme(scheme).configure(), payload_bytes=payload_bytes) as network:
+            network.add_flow(spec)
+            for host in hosts:
+                network.capture(host.name, 0, Path(folder, host.name))
+            assert network.run(until_s=0.1, finish=True)
+            network.run(until_s=network.now_s + 1e-3)
+        sent = [frame for _, frame in read_pcap(Path(folder, "h0"))]
+        back = [frame for _, frame in read_pcap(Path(folder, "r0"))]
+    assert len(sent) == -(-size_bytes // payload_bytes)
+    for frames, src, dst in ((sent, *hosts), (back, *reversed(hosts))):
+        for frame in frames:
+            packet = wire.decode(frame)
+            assert not isinstance(packet, wire.PfcFrame)
+            parties = (wire.format_mac(packet.src_mac), wire.format_mac(packet.dst_mac), packet.flow)
+            assert parties == (src.mac, dst.mac, number)
+            assert (wire.format_ip(packet.src_ip), wire.format_ip(packet.dst_ip)) == (src.ip, dst.ip)
+            if isinstance(packet, wire.DataPacket):
+                assert wire.encode_data(packet) == frame
+            elif isinstance(packet, wire.AckPacket):
+                assert wire.encode_ack(packet) == frame
+            elif isinstance(packet, wire.CnpPacket):
+                assert wire.encode_cnp(packet) == frame
+
+
+@st.composite
+def flows(draw: st.DrawFn) -> list[FlowSpec]:
+    """Of a star of four senders; some wait for ones before them."""
+    found: list[FlowSpec] = []
+    for number in range(draw(st.integers(1, 12))):
+        after = draw(st.lists(st.integers(0, number - 1), max_size=2, unique=True)) if number else []
+        src, dst = draw(st.permutations(["h0", "h1", "h2", "h3", "r0"]))[:2]
+        size, start_s = draw(st.integers(1, 20_000)), draw(st.integers(0, 20)) * 1e-6
+        traffic_class, group = draw(st.sampled_from([2, 3])), draw(st.sampled_from(["", "a", "b"]))
+        spec = FlowSpec(number, src, dst, start_s, size, traffic_class=traffic_class, group=group, after=tuple(after))
+        found.append(spec)
+    return found
+
+
+@settings(max_examples=25, deadline=None)
+@given(flows(), st.sampled_from(["pcn", "dctcp", "dcqcn"]))
+def test_flows_added_together_run_as_ones_added_in_turn(specs: list[FlowSpec], scheme: str) -> None:
+    found = []
+    for together in (False, True):
+        with VirtualNetwork(star(4), find_scheme(scheme).configure()) as network:
+            if together:
+                added = network.add_flows((spec, None, None) for spec in specs)
+            else:
+                added = [network.add_flow(spec) for spec in specs]
+            assert [flow.spec for flow in added] == specs == [flow.spec for flow in network.flows.values()]
+            assert network.run(until_s=0.1, finish=True)
+            found.append((network.totals().digest, network.flow_stats().tolist()))
+    assert found[0] == found[1]
+
+
+def test_refused_flow_leaves_network_as_it_was() -> None:
+    good = [FlowSpec(i, "h0", "r0", size_bytes=10_000, group=f"g{i}") for i in range(3)]
+    with VirtualNetwork(star(2), find_scheme("pcn").configure()) as network:
+        with pytest.raises(VirtualError, match="flow 1 is there already"):
+            network.add_flows((spec, None, None) for spec in [*good[:2], good[1], good[2]])
+        assert not network.flows
+        network.add_flows((spec, None, None) for spec in good)
+        assert network.run(until_s=0.1, finish=True)
+        assert all(flow.stats().complete_s is not None for flow in network.flows.values())
+
+
+def test_flow_that_engine_refuses_ends_those_behind_it_alone() -> None:
+    """Several paths need selective repeat, which class 3 has."""
+    reliability = {3: Reliability(Repeats.SELECTIVE), 2: LOSSLESS}
+    specs = [
+        FlowSpec(number, "h0", "r0", size_bytes=10_000, traffic_class=traffic_class, group=f"g{number}")
+        for number, traffic_class in enumerate((3, 2, 3))
+    ]
+    with VirtualNetwork(star(2), find_scheme("dctcp").configure(), reliability=reliability) as network:
+        with pytest.raises(VirtualError, match="several paths needs selective repeat"):
+            network.add_flows(((spec, None, None) for spec in specs), paths=Paths("packet", 4))
+        assert list(network.flows) == [0]
+        network.add_flow(specs[2])
+        assert network.run(until_s=0.1, finish=True)
+        assert [flow.stats().received_payload for flow in network.flows.values()] == [10_000, 10_000]
