@@ -12,9 +12,10 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
 from pathlib import Path
-from typing import Protocol
+from typing import ClassVar, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from experiments.data.series_math import Array
 from experiments.define.arrivals import Arrivals, arrivals_at
@@ -83,13 +84,23 @@ class FixedSizes:
     def mean_bytes(self) -> float:
         return sum(size * share for size, share in self.shares)
 
-    def sample(self, random: np.random.Generator, count: int) -> list[int]:
+    draws: ClassVar[int] = 1
+
+    def sizes(self, drawn: Array) -> list[int]:
         sizes, shares = zip(*self.shares, strict=True)
-        return [int(size) for size in random.choice(sizes, size=count, p=shares)]
+        return [int(size) for size in np.array(sizes)[_chosen(shares, drawn[0])]]
+
+
+def _chosen(shares: Sequence[float], u: Array) -> NDArray[np.int64]:
+    """Returns the places that these draws choose: those of Generator.choice."""
+    cumulative = np.cumsum(shares)
+    return np.searchsorted(cumulative / cumulative[-1], u, side="right")
 
 
 class FlowSizes(Protocol):
-    """A distribution of flow sizes, in bytes."""
+    """A distribution of flow sizes, in bytes. `draws`: how many random numbers a size needs."""
+
+    draws: ClassVar[int]
 
     @property
     def name(self) -> str: ...
@@ -97,8 +108,13 @@ class FlowSizes(Protocol):
     @property
     def mean_bytes(self) -> float: ...
 
-    def sample(self, random: np.random.Generator, count: int) -> list[int]:
-        """`count` sizes, in whole bytes."""
+    def sizes(self, drawn: Array) -> list[int]:
+        """Returns a size a column of `drawn`, which has `draws` rows of numbers from 0 to 1; in whole bytes."""
+
+
+def sample(sizes: FlowSizes, random: np.random.Generator, count: int) -> list[int]:
+    """`count` sizes, in whole bytes."""
+    return sizes.sizes(random.random((sizes.draws, count)))
 
 
 @dataclass(frozen=True)
@@ -113,14 +129,14 @@ class ClassSizes:
     def mean_bytes(self) -> float:
         return sum(share * one.mean for share, one in zip(self.shares, self.classes, strict=True))
 
-    def sample(self, random: np.random.Generator, count: int) -> list[int]:
-        """`count` sizes, in whole bytes."""
-        chosen = random.choice(len(self.classes), size=count, p=self.shares)
-        u = random.random(count)
-        sizes = np.empty(count)
+    draws: ClassVar[int] = 2
+
+    def sizes(self, drawn: Array) -> list[int]:
+        chosen, u = _chosen(self.shares, drawn[0]), drawn[1]
+        sizes = np.empty(u.size)
         for index, one in enumerate(self.classes):
             sizes[chosen == index] = one.quantile(u[chosen == index])
-        return [round(float(size)) for size in sizes]
+        return [round(size) for size in sizes.tolist()]
 
 
 @dataclass(frozen=True)
@@ -144,9 +160,11 @@ class CdfSizes:
     def mean_bytes(self) -> float:
         return sum((b - a) * (low + high) / 2 for (low, a), (high, b) in pairwise(self.points))
 
-    def sample(self, random: np.random.Generator, count: int) -> list[int]:
+    draws: ClassVar[int] = 1
+
+    def sizes(self, drawn: Array) -> list[int]:
         sizes, shares = np.array(self.points).T
-        return [max(1, round(float(size))) for size in np.interp(random.random(count), shares, sizes)]
+        return [max(1, round(size)) for size in np.interp(drawn[0], shares, sizes).tolist()]
 
 
 _WHOLE = (100.0, 1.0, 1000.0)
@@ -252,7 +270,7 @@ def poisson_flows(
     Several senders are synchronous: at each arrival all of them start a flow of the same size. [7.2]
     """
     times = poisson_times(random, per_s, end_s)
-    drawn = sizes.sample(random, len(times))
+    drawn = sample(sizes, random, len(times))
     specs: list[FlowSpec] = []
     for time, size in zip(times, drawn, strict=True):
         for sender in senders:
@@ -285,11 +303,11 @@ def uniform_flows(
     Without `arrivals` they are a Poisson process."""
     if arrivals is None:
         starts = np.cumsum(random.exponential(1 / (per_s * len(hosts)), count))
-        drawn = sizes.sample(random, count)
+        drawn = sample(sizes, random, count)
         sources = random.integers(0, len(hosts), count)
     else:
         starts, sources = arrivals_at(random, arrivals, per_s, len(hosts), count)
-        drawn = sizes.sample(random, count)
+        drawn = sample(sizes, random, count)
     steps = random.integers(1, len(hosts), count)
     return [
         FlowSpec(number, hosts[src], hosts[(src + step) % len(hosts)], float(start), size, group=group)
@@ -327,18 +345,24 @@ def incast_flows(
     all chosen at random, evenly. [7.4]
     """
     events_per_s = per_s * len(hosts) / ((1 + most) / 2)
-    specs: list[FlowSpec] = []
-    time = 0.0
-    while len(specs) < count:
+    ends: list[tuple[float, list[int]]] = []
+    drawn: list[Array] = []
+    total, time = 0, 0.0
+    while total < count:
         time += float(random.exponential(1 / events_per_s))
         if time >= end_s:
             break
-        ends = random.choice(len(hosts), size=1 + int(random.integers(1, most + 1)), replace=False)
-        receiver, *senders = (hosts[int(end)] for end in ends)
-        drawn = sizes.sample(random, len(senders))
-        for sender, size in zip(senders, drawn, strict=True):
-            specs.append(FlowSpec(len(specs), sender, receiver, time, size))
-    return specs
+        chosen = random.choice(len(hosts), size=1 + int(random.integers(1, most + 1)), replace=False).tolist()
+        ends.append((time, chosen))
+        drawn.append(random.random((sizes.draws, len(chosen) - 1)))
+        total += len(chosen) - 1
+    if not ends:
+        return []
+    flows = ((time, hosts[sender], hosts[chosen[0]]) for time, chosen in ends for sender in chosen[1:])
+    return [
+        FlowSpec(number, src, dst, time, size)
+        for number, ((time, src, dst), size) in enumerate(zip(flows, sizes.sizes(np.hstack(drawn)), strict=True))
+    ]
 
 
 def fan_in_flows(

@@ -17,6 +17,7 @@ from experiments.define.workloads import (
     W2,
     WEB_SEARCH,
     CdfSizes,
+    FixedSizes,
     FlowSizes,
     SizeClass,
     arrivals_per_s,
@@ -26,6 +27,7 @@ from experiments.define.workloads import (
     poisson_flows,
     poisson_times,
     read_cdf,
+    sample,
     uniform_flows,
 )
 
@@ -40,9 +42,24 @@ def rng(seed: int = 1) -> np.random.Generator:
     return np.random.default_rng(seed)
 
 
+@given(seed=st.integers(0, 2**32), counts=st.lists(st.integers(1, 40), min_size=1, max_size=5))
+def test_sizes_follow_draws_of_generator_choice(seed: int, counts: list[int]) -> None:
+    """Runs of earlier versions drew by it, so equal seeds give the flows of theirs."""
+    fixed = FixedSizes("fixed", ((1000, 0.7), (30_000, 0.2), (5, 0.1)))
+    ours, theirs = rng(seed), rng(seed)
+    for count in counts:
+        values, shares = zip(*fixed.shares, strict=True)
+        assert sample(fixed, ours, count) == theirs.choice(values, size=count, p=shares).tolist()
+        chosen, u = theirs.choice(len(W1.classes), size=count, p=W1.shares), theirs.random(count)
+        expected = [
+            round(float(W1.classes[place].quantile(np.array([one]))[0])) for place, one in zip(chosen, u, strict=True)
+        ]
+        assert sample(W1, ours, count) == expected
+
+
 @pytest.mark.parametrize(("sizes", "number", "traffic"), TABLE_1)
 def test_samples_have_table_1_s_shares(sizes: FlowSizes, number: tuple[float, ...], traffic: tuple[float, ...]) -> None:
-    drawn = np.array(sizes.sample(rng(), 1_000_000))
+    drawn = np.array(sample(sizes, rng(), 1_000_000))
     for low, high, share, part in zip(ENDS, ENDS[1:], number, traffic, strict=False):
         inside = drawn[(drawn > low) & (drawn <= high)]
         assert 100 * inside.size / drawn.size == pytest.approx(share, rel=0.05)
@@ -139,7 +156,7 @@ def test_the_seed_decides() -> None:
 
 @pytest.mark.parametrize(("sizes", "at", "share"), [(HADOOP, 120e3, 0.9), (WEB_SEARCH, 5e6, 0.9)])  # 3.9, 3.10
 def test_percentiles_are_those_that_are_given(sizes: CdfSizes, at: float, share: float) -> None:
-    drawn = np.array(sizes.sample(np.random.default_rng(1), 100_000))
+    drawn = np.array(sample(sizes, np.random.default_rng(1), 100_000))
     assert np.mean(drawn <= at) == pytest.approx(share, abs=0.005)
     assert drawn.mean() == pytest.approx(sizes.mean_bytes, rel=0.03)
     assert drawn.min() >= 1
@@ -169,7 +186,7 @@ def test_file_of_shares_has_any_scale_and_a_header_or_none(text: str, tmp_path: 
     path.write_text(text)
     sizes = read_cdf(path)
     assert sizes == CdfSizes("mine", ((0.0, 0.0), (1000.0, 0.5), (1000.0, 0.75), (3000.0, 1.0)))
-    drawn = np.array(sizes.sample(np.random.default_rng(1), 40_000))
+    drawn = np.array(sample(sizes, np.random.default_rng(1), 40_000))
     assert np.mean(drawn == 1000) == pytest.approx(0.25, abs=0.01)
     assert drawn.mean() == pytest.approx(sizes.mean_bytes, rel=0.02)
 
