@@ -48,7 +48,8 @@ def pictures(charts: Sequence[Chart], pdf: bool = False) -> dict[str, bytes]:
     equal data."""
     with matplotlib.rc_context(fname=str(STYLE)):
         figure = draw(charts)
-        figure.draw_without_rendering()  # finds a place for everything
+        if layout := figure.get_layout_engine():  # finds a place for everything, once for all formats
+            layout.execute(figure)
         figure.set_layout_engine("none")
         # By the canvases, which aren't typed: `savefig` draws twice.
         found = {"png": io.BytesIO(), "svg": io.BytesIO()}
