@@ -5,15 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from typing import Any
 
 from softswitch.units import quantity
 from topologies.errors import error_text, nearest
 
 from .base import NetworkFacts, NotificationPoint, ReactionPoint
 from .parameters import describe
-
-_End = TypeVar("_End", ReactionPoint, NotificationPoint)
 
 
 class SchemeError(ValueError):
@@ -88,19 +86,22 @@ class Configured:
 
     def new_rp(self, line_rate_bps: float) -> ReactionPoint:
         """Returns the RP of a flow that starts now on a NIC of this rate. Raises SchemeError."""
-        return self._new("RP", lambda: self.scheme.reaction_point(line_rate_bps, self.parameters))
+        try:
+            return self.scheme.reaction_point(line_rate_bps, self.parameters)
+        except Exception as error:
+            raise self._cannot_make("RP", error) from error
 
     def new_np(self) -> NotificationPoint:
         """Returns the NP of a flow whose first packet has arrived. Raises SchemeError."""
-        np = self._new("NP", lambda: self.scheme.notification_point(self.parameters))
+        try:
+            np = self.scheme.notification_point(self.parameters)
+        except Exception as error:
+            raise self._cannot_make("NP", error) from error
         if np.period_s is not None and not 0 < np.period_s < math.inf:
             raise SchemeError(
                 f"{self.scheme.name}: its NP's period_s is {np.period_s:g}: seconds, above 0; None: no windows"
             )
         return np
 
-    def _new(self, end: str, make: Callable[[], _End]) -> _End:
-        try:
-            return make()
-        except Exception as error:
-            raise SchemeError(f"{self.scheme.name}: its {end} can't be made: {error_text(error)}") from error
+    def _cannot_make(self, end: str, error: Exception) -> SchemeError:
+        return SchemeError(f"{self.scheme.name}: its {end} can't be made: {error_text(error)}")

@@ -68,7 +68,7 @@ class Nic(NamedTuple):
     """What a flow needs of a host: its number in the engine, addresses, line rate."""
 
     node: int
-    mac: ctypes.Array[ctypes.c_uint8]
+    mac: bytes
     ip: bytes
     rate_bps: float
 
@@ -111,7 +111,7 @@ def timer_ps(rp: ReactionPoint) -> int:
 class Made(NamedTuple):
     """What the engine needs of a flow, and the flow's two ends. `keeps` has what the configuration points to."""
 
-    config: native.FlowConfig
+    config: bytes
     rp: ReactionPoint
     np: NotificationPoint
     keeps: object
@@ -119,7 +119,7 @@ class Made(NamedTuple):
 
 class FlowMaker:
     """Makes flows of one scheme. `in_c`: the RP in C, if the scheme has one; `paths` None: the RP's;
-    `notification_class`: of CNPs and ACKs, None: the flow's. `kinds` has what flows have in common, as it comes up."""
+    `notification_class`: of CNPs and ACKs, None: the flow's."""
 
     def __init__(
         self,
@@ -136,7 +136,7 @@ class FlowMaker:
         self._new_rp = partial(compiled.new_rp, scheme) if in_c else scheme.new_rp
         self._paths = paths
         self._notification_class = notification_class
-        self.kinds: dict[Hashable, native.FlowKind] = {}
+        self._kinds: dict[Hashable, tuple[native.FlowKind, Reliability, Paths]] = {}
 
     def make(
         self,
@@ -176,10 +176,10 @@ class FlowMaker:
         ports = paths.ports_of(self._seed, src_ip, spec.id) if paths.sprays else ()
         room = (ctypes.c_uint16 * len(ports))(*ports) if ports else None
         phase_ps = int(window_phase(np, self._seed, src_ip, spec.id) * kind.period_ps) if kind.period_ps else 0
-        config = native.FlowConfig(
+        config = native.FLOW_CONFIG.pack(
             ctypes.addressof(kind),
-            ctypes.addressof(room) if room else None,
-            rp.address if isinstance(rp, compiled.CompiledReactionPoint) else None,
+            ctypes.addressof(room) if room else 0,
+            rp.address if isinstance(rp, compiled.CompiledReactionPoint) else 0,
             0 if spec.size_bytes is None else -(-spec.size_bytes // self._payload_bytes),
             NEVER if start_s is None else picoseconds(start_s),
             NEVER if end_s is None else picoseconds(end_s),
@@ -211,14 +211,16 @@ class FlowMaker:
         rest = spec.size_bytes and spec.size_bytes % self._payload_bytes
         key = (
             rest, spec.traffic_class, rp.segment_bytes, rp.exact_marks, rp.wants_telemetry, rp.needs_rec_rate,
-            wants_acks, np.period_s, type(np), reliability, paths,
+            wants_acks, np.period_s, type(np), id(reliability), id(paths),
         )  # fmt: skip
-        if key not in self.kinds:
+        found = self._kinds.get(key)
+        if found is None:
             try:
-                self.kinds[key] = self._new_kind(spec, rp, np, wants_acks, reliability, paths)
+                kind = self._new_kind(spec, rp, np, wants_acks, reliability, paths)
             except wire.WireError as error:
                 raise VirtualError(f"flow {spec.id}: {error}") from None
-        return self.kinds[key]
+            found = self._kinds[key] = kind, reliability, paths  # which keep their ids so
+        return found[0]
 
     def _new_kind(
         self,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import struct
 
 from hosts.native import CSRC as HOST_CSRC
 from virtualnet import native
@@ -43,16 +44,8 @@ class FlowKind(ctypes.Structure):
     ]
 
 
-class FlowConfig(ctypes.Structure):
-    """struct vn_flow_config."""
-
-    _fields_ = [
-        *[(name, ctypes.c_void_p) for name in ("kind", "ports", "compiled")],
-        *[(name, _u64) for name in ("packets", "start_ps", "end_ps", "phase_ps", "timer_ps", "due_bytes")],
-        *[(name, _double) for name in ("rate_bps", "limit_bps", "window_bytes")],
-        *[(name, _u32) for name in ("src", "dst", "group", "number", "n_ports")],
-        *[(name, _u8 * 6) for name in ("src_mac", "dst_mac")],
-    ]
+FLOW_CONFIG = struct.Struct("@3P6Q3d5I6s6s")
+"""struct vn_flow_config."""
 
 
 class FlowStats(ctypes.Structure):
@@ -80,7 +73,7 @@ RDMA = native.Part(
     signatures={
         "vn_rdma": (_int, [_object] * 2),
         "vn_rdma_calls": (None, [_object] * 3),
-        "vn_add_flows": (_u32, [ctypes.POINTER(FlowConfig), _u32, _object, _object]),
+        "vn_add_flows": (_u32, [ctypes.c_char_p, _u32, _object, _object]),
         "vn_flow_after": (_int, [_u32, _u32, _u64]),
         "vn_stop_flow": (_int, [_u32]),
         "vn_flow_stats": (_int, [_u32, _u32, ctypes.c_void_p]),

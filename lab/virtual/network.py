@@ -25,7 +25,7 @@ from hosts.paths import Paths
 from hosts.reliability import Reliability
 from lab.virtual.flows import FlowMaker, Made, Nic, VirtualFlow
 from lab.virtual.latency import BUCKETS, Latency
-from lab.virtual.native import NO_GROUP, RDMA, FlowConfig, FlowStats
+from lab.virtual.native import NO_GROUP, RDMA, FlowStats
 from lab.virtual.paths import FlowPaths
 from lab.virtual.sources import Sources
 from softswitch import signals
@@ -231,7 +231,7 @@ class VirtualNetwork(TimedNetwork, Sources):
                 made.append(one)
                 new.append(VirtualFlow(self._library, handle, index, spec, one.rp, one.np))
                 self.flows[spec.id] = new[-1]  # the next ones may wait for it
-            configs = (FlowConfig * len(made))(*(one.config for one in made))
+            configs = b"".join(one.config for one in made)
             rps, nps = [one.rp for one in made], [one.np for one in made]
             n = self._library.vn_add_flows(handle, configs, len(made), rps, nps)
             if n < len(made):
@@ -315,7 +315,7 @@ class VirtualNetwork(TimedNetwork, Sources):
     def _configure(self, pfc: bool) -> None:
         """Programs the switches by the scheme's plan."""
         for host in self.topology.hosts:
-            mac, ip = (ctypes.c_uint8 * 6)(*wire.parse_mac(host.mac)), wire.parse_ip(host.ip)
+            mac, ip = wire.parse_mac(host.mac), wire.parse_ip(host.ip)
             self._nics[host.name] = Nic(self._nodes[host.name], mac, ip, self.topology.link_at(host.name, 0).rate_bps)
         for name, made in self.switches.items():
             planned = plan(self.topology, name, 1.0, self.scheme)

@@ -392,7 +392,7 @@ def add_flow(
     maker, network._maker = network._maker, FlowMaker(network.scheme, 1, payload_bytes)
     if priority is not None:
         network._make(spec, network.now_s, None, None)
-        (kind,) = network._maker.kinds.values()
+        ((kind, *_),) = network._maker._kinds.values()
         kind.priority = priority
     flow = network.add_flow(spec, network.now_s)
     network._maker = maker
