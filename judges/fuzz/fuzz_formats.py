@@ -36,6 +36,7 @@ SAMPLES = {
     "topology.txt": "hpcc",
     "tors.txt": "hpcc",
     "gpus": "simai",
+    "network.yml": "astra",
     "small.topo": "htsim",
     "topology.json": "p4lang",
     "lab.clab.yml": "containerlab",

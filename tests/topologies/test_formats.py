@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from itertools import combinations, product
 from pathlib import Path
 
 import pytest
 from file_networks import connected_topologies
 from hypothesis import given
+from hypothesis import strategies as st
 
 from topologies import formats
 from topologies.catalog import TOPOLOGIES
@@ -95,6 +97,19 @@ def links(topology: Topology) -> list[str]:
             ],
         ),
         ("graph.graphml", "graphml", "0 2", "n1", ["0:0 n1:1 100 1", "2:0 n1:2 10 1"]),
+        (
+            "network.yml",
+            "astra",
+            "h0 h1 h2 h3 h4 h5",
+            "n0 n1 n2 n3 n4 n5 d2s0 d2s1 d2s2",
+            [
+                *(f"h{npu}:0 n{npu}:1 3865.47 0.1" for npu in range(6)),
+                *("n0:2 n1:2 1717.99 0.05", "n1:3 n2:2 1717.99 0.05", "n2:3 n0:3 1717.99 0.05"),
+                *("n3:2 n4:2 1717.99 0.05", "n4:3 n5:2 1717.99 0.05", "n5:3 n3:3 1717.99 0.05"),
+                *("n0:4 d2s0:1 429.497 1", "n3:4 d2s0:2 429.497 1", "n1:4 d2s1:1 429.497 1"),
+                *("n4:4 d2s1:2 429.497 1", "n2:4 d2s2:1 429.497 1", "n5:4 d2s2:2 429.497 1"),
+            ],
+        ),
     ],
 )
 def test_reader_makes_network_of_file(name: str, form: str, hosts: str, switches: str, found: list[str]) -> None:
@@ -126,6 +141,53 @@ def test_reader_of_htsim_wires_as_htsim_does() -> None:
     assert kinds == {("ht", 100, 1e-6), ("ta", 200, 0.5e-6), ("ac", 400, 1e-6)}
 
 
+@given(
+    st.lists(
+        st.tuples(st.sampled_from(["Ring", "FullyConnected", "Switch"]), st.integers(2, 4)), max_size=3, min_size=1
+    )
+)
+def test_reader_of_astra_links_npus_that_differ_in_one_dimension(dimensions: list[tuple[str, int]]) -> None:
+    """By NPUs' places: neighbours of a ring, any two of a mesh, those at one switch; rates name the dimension."""
+    kinds, sizes = zip(*dimensions, strict=True)
+    ones = [str(10 + place) for place in range(len(sizes))]
+    values = (", ".join(part) for part in (kinds, map(str, sizes), ones, ones))
+    made = read("network.yml", _astra(*(f"[{one}]" for one in values)))
+    places = [tuple(reversed(place)) for place in product(*map(range, reversed(sizes)))]
+    assert [host.name for host in made.hosts] == [f"h{npu}" for npu in range(len(places))]
+    inside = [link for link in made.links if link.a.node[0] == "h" and link.b.node[0] == "n"]
+    assert len(inside) == (0 if kinds == ("Switch",) else len(places))
+    at_switch: dict[str, set[int]] = {}
+    for link in made.links:
+        a, b = link.a.node, link.b.node
+        if a[0] == "h" and b[0] == "n":
+            assert a[1:] == b[1:]
+            continue
+        dimension = round(link.rate_bps / (8 * 2**30)) - 10
+        assert link.delay_s == pytest.approx((10 + dimension) * 1e-9)
+        if b[0] == "d":
+            at_switch.setdefault(b, set()).add(int(a[1:]))
+            continue
+        at_switch[f"{a} {b}"] = {int(a[1:]), int(b[1:])}
+    expected = set()
+    for (one, first), (other, second) in combinations(enumerate(places), 2):
+        unlike = [place for place, (x, y) in enumerate(zip(first, second, strict=True)) if x != y]
+        if len(unlike) != 1:
+            continue
+        (dimension,) = unlike
+        apart = abs(first[dimension] - second[dimension])
+        if kinds[dimension] != "Ring" or apart in (1, sizes[dimension] - 1):
+            expected.add((one, other))
+    found = {pair for members in at_switch.values() for pair in combinations(sorted(members), 2)}
+    assert found == expected
+
+
+def test_reader_of_astra_takes_delay_of_links_inside_npus_alone() -> None:
+    ring, switch = _astra("[Ring]", "[3]", "[1]", "[500]"), _astra("[Switch]", "[3]", "[1]", "[500]")
+    assert {link.delay_s for link in read("a.yml", ring, delay_s=1e-9).links} == {1e-9, 500e-9}
+    with pytest.raises(FormatError, match="gives each link its delay: leave out delay_s"):
+        read("a.yml", switch, delay_s=1e-9)
+
+
 def test_reader_of_simai_leaves_nvswitches_out_or_splits_hosts() -> None:
     gpus = find_topology(str(FILES / "gpus"))
     with pytest.raises(FormatError, match=r"gpus:7: host h0 has 2 links, to s4, s6: .*split_hosts=1.*nvlink=0"):
@@ -150,6 +212,13 @@ def test_reader_takes_addresses_ports_and_flows_of_own_format() -> None:
     )
     assert made.lossless_classes == (3, 4)
     assert (made.number("xoff_bytes"), made.parameters["colour"], made.parameters["weight"]) == (256e3, "blue", 3)
+
+
+def _astra(*values: str) -> str:
+    return "".join(
+        f"{name}: {value}\n"
+        for name, value in zip(("topology", "npus_count", "bandwidth", "latency"), values, strict=True)
+    )
 
 
 REFUSED = [
@@ -229,6 +298,21 @@ REFUSED = [
     ("t.yaml", "hosts: [h0]\nhosts: [h0]\nlinks: []\n", "t.yaml:2: hosts: stands in line 1 already"),
     ("t.yaml", "hosts: [h0]\nlinks: []\n---\n", "t.yaml:3: a second document begins here"),
     ("t.yaml", "hosts: [*x]\nlinks: []\n", "t.yaml:1: this is no YAML: found undefined alias 'x'"),
+    (
+        "t.yml",
+        _astra("[Rin]", "[4]", "[1]", "[1]"),
+        "t.yml:1: topology[0]: no building block 'Rin'; did you mean",
+    ),
+    ("t.yml", _astra("[Ring]", "[1]", "[1]", "[1]"), "t.yml:2: npus_count[0]: '1': a number of NPUs, from 2"),
+    ("t.yml", _astra("[Ring]", "[4]", "[0]", "[1]"), "t.yml:3: bandwidth[0]: '0': GB/s, above 0"),
+    ("t.yml", _astra("[Ring]", "[4]", "[1]", "[tbd]"), "t.yml:4: latency[0]: 'tbd': a number, in ns"),
+    ("t.yml", _astra("[Ring]", "[4]", "[1]", "[-1]"), "t.yml:4: latency[0]: '-1': ns, 0 or above"),
+    ("t.yml", _astra("[Ring]", "[4]", "[inf]", "[1]"), "t.yml:3: bandwidth[0]: 'inf': a finite number"),
+    ("t.yml", _astra("[Ring, Ring]", "[4]", "[1, 1]", "[1, 1]"), "t.yml:2: npus_count: 1 values: topology has 2"),
+    ("t.yml", _astra("[Ring]", "[4]", "4", "[1]"), "t.yml:3: bandwidth: a list is wanted here"),
+    ("t.yml", _astra("[Ring]", "[99999]", "[1]", "[1]"), "t.yml:1: 99,999 NPUs: 65,534 hosts are possible"),
+    ("t.yml", _astra("[FullyConnected]", "[999]", "[1]", "[1]"), "t.yml:1: 998 links of an NPU: a switch has 507"),
+    ("t.yml", _astra("[Switch]", "[508]", "[1]", "[1]"), "t.yml:1: npus_count: a switch has 507 ports"),
     ("t.graphml", "<graphml>\n<graph><node/></graph></graphml>", "t.graphml:2: id: missing"),
     ("t.graphml", "<graphml>\n<graph><node id='a'></graph></graphml>", "t.graphml:2: this is no XML: mismatched tag"),
     ("t.graphml", "<graphml><graph><hyperedge/></graph></graphml>", "t.graphml:1: a hyperedge: links have two ends"),

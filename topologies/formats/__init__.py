@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from topologies.formats import containerlab, graphml, hpcc, htsim, node_link, p4lang, pcn, simai
+from topologies.formats import astra, containerlab, graphml, hpcc, htsim, node_link, p4lang, pcn, simai
 from topologies.formats.source import Format as Format
 from topologies.formats.source import FormatError as FormatError
 from topologies.formats.source import Source as Source
@@ -16,6 +16,7 @@ FORMATS: dict[str, Format] = {
         pcn.JSON_FORMAT,
         hpcc.FORMAT,
         simai.FORMAT,
+        astra.FORMAT,
         htsim.FORMAT,
         p4lang.FORMAT,
         containerlab.FORMAT,
