@@ -118,7 +118,7 @@ class _Run:
         self._sample_flows()
 
     def _times(self, flow: FlowSpec) -> tuple[FlowSpec, float, float | None]:
-        """With its start and its end in the network's time."""
+        """Returns the flow with its start and its end in the network's time."""
         plan, end_s = self._plan, None
         start_s = flow.start_s if flow.after else flow.start_s - plan.start_s
         if not (plan.until_complete or flow.duration_s):

@@ -226,7 +226,7 @@ def _alike(again: Topology, made: Topology, name: str) -> bool:
 
 @contextlib.contextmanager
 def limited() -> Iterator[None]:
-    """Bounds the processor time of what is inside: whatever else the machine does, only a hang takes so much."""
+    """Bounds the processor time of what is inside: only a hang reaches the limit."""
 
     def late(_number: int, _frame: object) -> None:
         raise TimeoutError(f"a case takes more than {LIMIT_S} s of the processor")

@@ -40,7 +40,7 @@ from virtualnet.times import picoseconds
 _CLASSES = (Window, Cnp, Cnm, Ack, Loss, Telemetry, Hop)
 _MARKS = tuple(map(Mark, range(4)))
 _TOGETHER = 4096
-"""Flows that one call adds: what it needs of each is there for so long."""
+"""Flows that one call adds: what it needs of each is freed then."""
 _PORT_MAC = 0x02_50_43_4E_00_00
 
 
@@ -289,7 +289,7 @@ class VirtualNetwork(TimedNetwork, Sources):
                 raise VirtualError(f"flow {spec.id} waits for flow {other}, which has arrived, or never does whole")
 
     def _has_arrived(self, flow: VirtualFlow) -> bool:
-        """Of a flow that is there, or that is added together with another."""
+        """Returns it of a flow that is there, or that is added together with another."""
         return flow.index < len(self._by_index) and flow.stats().complete_s is not None
 
     def _prepare(self) -> None:

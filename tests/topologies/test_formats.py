@@ -300,8 +300,8 @@ REFUSED = [
     ("t.yaml", "hosts: [*x]\nlinks: []\n", "t.yaml:1: this is no YAML: found undefined alias 'x'"),
     (
         "t.yml",
-        _astra("[Rin]", "[4]", "[1]", "[1]"),
-        "t.yml:1: topology[0]: no building block 'Rin'; did you mean",
+        _astra("[ring]", "[4]", "[1]", "[1]"),
+        "t.yml:1: topology[0]: no building block 'ring'; did you mean",
     ),
     ("t.yml", _astra("[Ring]", "[1]", "[1]", "[1]"), "t.yml:2: npus_count[0]: '1': a number of NPUs, from 2"),
     ("t.yml", _astra("[Ring]", "[4]", "[0]", "[1]"), "t.yml:3: bandwidth[0]: '0': GB/s, above 0"),

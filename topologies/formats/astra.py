@@ -156,14 +156,14 @@ FORMAT = Format(
     recognises=_recognises,
     elsewhere={
         "rate_bps": "the file has each dimension's bandwidth",
-        "split_hosts": "an NPU is a host behind a switch of its own that has its links",
+        "split_hosts": "an NPU is a host behind a switch that has its links",
     },
     fields={
         "`topology`": "a building block a dimension: `Ring` (both directions; of two NPUs it is one link), "
         "`FullyConnected`, `Switch`: switch 3 of dimension 2 is `d2s3`",
         "`npus_count`": "NPUs of each dimension: the hosts `h0` ..., numbered as there, the first dimension first",
         "an NPU": "the host `h5` behind the switch `n5`, which has the links and forwards; their own link is as fast "
-        "as the others together. At a single `Switch` hosts have no switch of their own",
+        "as the others together. Hosts at a single `Switch` are linked to it",
         "the delay of that link": "assumed: `--set delay_s=100ns`; there it takes no time",
         "`bandwidth`": "each way, in GB/s; 1 GB is 2^30 bytes there",
         "`latency`": "one way, in ns",
