@@ -9,6 +9,8 @@ Where the paper leaves a choice:
 - The first acknowledgement measures nothing, nor does one of another path than the one before (4.1: pathID).
 - U begins with 1. Neither window nor reference window exceeds the first window, B_NIC T: the rate is the line's then.
 - "Once an RTT" ends when what had been sent at the latest update is acknowledged.
+- maxStage is 0, as in the simulations of the paper: the 5 in its text is a mistake, its authors state
+  (hpcc-group.github.io, results). Steps of W_AI below eta alone, and cuts above it, turn each error of U into a loss.
 - T has to be at least the round trip of an empty network: a shorter one leaves a part of the link idle.
 - Losses change nothing: packets are repeated, and telemetry goes on."""
 
@@ -25,11 +27,11 @@ _OLDER = 2**23  # ticks: half of a clock's range
 
 @dataclass(frozen=True)
 class HpccParameters(Parameters):
-    """The paper's eta, maxStage and W_AI (5.1), and the T of its simulations."""
+    """The paper's eta and W_AI (5.1), and the maxStage and T of its simulations."""
 
     eta: float = parameter(0.95, "number", "HPCC: the utilisation that it aims at", name="eta", least=0.01, most=1)
     max_stage: float = parameter(
-        5, "count", "HPCC: steps of W_AI before a multiplicative one", name="maxStage", least=0, most=1e6
+        0, "count", "HPCC: steps of W_AI before a multiplicative one", name="maxStage", least=0, most=1e6
     )
     w_ai_bytes: float = parameter(80, "size", "HPCC: additive increase, of a window", name="W_AI", least=1e-3, most=1e9)
     base_rtt_s: float = parameter(

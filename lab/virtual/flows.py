@@ -171,6 +171,11 @@ class FlowMaker:
             raise VirtualError(f"flow {spec.id}: its RP begins wrongly: {error_text(error)}") from error
         reliability = reliability or rp.reliability or LOSSLESS
         paths = paths or self._paths or rp.paths or BY_FLOW
+        if paths.sprays and rp.wants_telemetry:
+            raise VirtualError(
+                f"flow {spec.id}: {self._scheme.scheme.name} compares a link's telemetry from packet to packet, so "
+                "packets of a flow need one path: leave its several paths out"
+            )
         kind = self._kind(spec, rp, np, first.wants_acks, reliability, paths)
         src_ip = int.from_bytes(src.ip, "big")
         ports = paths.ports_of(self._seed, src_ip, spec.id) if paths.sprays else ()

@@ -30,26 +30,31 @@ def network(
     return with_flows(made, [FlowSpec(i + 1, f"h{i}", "r0") for i in range(senders)])
 
 
-@pytest.mark.parametrize("flows", [1, 2, 4, 8, 16, 17])
-@pytest.mark.parametrize(("line_bps", "delay_s", "within"), [(1e9, 100e-6, 0.01), (LINE, DELAY, 0.02)])
-def test_bottleneck_carries_eta(line_bps: float, delay_s: float, within: float, flows: int) -> None:
-    """Whatever the number of flows, and without a queue: U = eta, from which W_AI takes little (3.3). Where a round
-    trip has 12 ticks of v1model's clock, U is known to a twelfth, and one that is too high takes more than one that is
-    too low gives."""
+@pytest.mark.parametrize("flows", [1, 2, 4, 8, 11, 16, 17])
+@pytest.mark.parametrize(("line_bps", "delay_s"), [(10e9, 30e-6), (LINE, DELAY)])
+def test_bottleneck_carries_eta(line_bps: float, delay_s: float, flows: int) -> None:
+    """Whatever the number of flows, and without a queue: U = eta, from which W_AI takes little (3.3); where a round
+    trip has 126 ticks of v1model's clock, and where it has 12."""
     with network(flows, line_bps, delay_s) as made:
         round_s, end = made.scheme.parameters.base_rtt_s, ("s0", flows + 1)
         seen = made.sample(round_s / 8, [made.queue_bytes(*end), made.link_bytes(*end)], from_s=200 * round_s)
         made.run(until_s=600 * round_s)
         queue, sent = seen.values.T
-    assert (sent[-1] - sent[0]) * 8 / line_bps / (seen.times_s[-1] - seen.times_s[0]) == pytest.approx(0.95, abs=within)
+    assert (sent[-1] - sent[0]) * 8 / line_bps / (seen.times_s[-1] - seen.times_s[0]) == pytest.approx(0.95, abs=0.01)
     assert queue.mean() < 2e3
 
 
-def test_first_windows_of_an_incast_drain_in_the_time_they_take() -> None:
-    """16 windows of a BDP meet, and the queue is gone 5 round trips after it could have been. On a line of 1 Gb/s
-    v1model's us are short beside a round trip, as the paper's ns are."""
-    flows, line_bps = 16, 1e9
-    with network(flows, line_bps, 100e-6) as made:
+@pytest.mark.parametrize(
+    ("line_bps", "delay_s", "round_trips", "mean_bytes"), [(1e9, 100e-6, 5, 3e3), (LINE, DELAY, 8, 2e3)]
+)
+def test_first_windows_of_an_incast_drain_in_the_time_they_take(
+    line_bps: float, delay_s: float, round_trips: float, mean_bytes: float
+) -> None:
+    """16 windows of a BDP meet, and the queue is gone 5 or 8 round trips after it could have been: the reference window
+    is the first one until all of it is acknowledged, so that windows rise again before the queue is empty. On a line of
+    1 Gb/s a window is three frames then."""
+    flows = 16
+    with network(flows, line_bps, delay_s) as made:
         base_rtt_s = made.scheme.parameters.base_rtt_s
         seen = made.sample(base_rtt_s / 20, [made.queue_bytes("s0", flows + 1)])
         made.run(until_s=100 * base_rtt_s)
@@ -57,8 +62,8 @@ def test_first_windows_of_an_incast_drain_in_the_time_they_take() -> None:
     highest = int(queue.argmax())
     drained = highest + int(np.argmax(queue[highest:] <= flows * FRAME))
     assert queue.max() > 14 * line_bps * base_rtt_s / 8
-    assert seen.times_s[drained] <= queue.max() * 8 / line_bps + 5 * base_rtt_s
-    assert queue[drained:].mean() <= 2e3
+    assert seen.times_s[drained] <= queue.max() * 8 / line_bps + round_trips * base_rtt_s
+    assert queue[drained:].mean() <= mean_bytes
 
 
 def test_run_is_the_same_with_either_queue_and_form_and_in_c() -> None:

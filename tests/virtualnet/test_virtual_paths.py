@@ -163,6 +163,14 @@ def test_scheme_s_parameters_have_its_flows_spray(settings: dict[str, float], po
     assert len(set(ports_of(tmp_path / "sent"))) == ports
 
 
+def test_network_refuses_several_paths_for_scheme_with_telemetry() -> None:
+    """Two packets' records would be of two links."""
+    with VirtualNetwork(TREE, find_scheme("hpcc").configure(), paths=PACKET) as made:
+        with pytest.raises(VirtualError, match="flow 1: hpcc compares a link's telemetry"):
+            made.add_flow(FlowSpec(1, "h0", "h8", size_bytes=1000))
+        made.add_flow(FlowSpec(1, "h0", "h8", size_bytes=1000), paths=Paths())
+
+
 def test_flow_of_several_paths_needs_selective_repeat() -> None:
     for reliability in ({}, {3: Reliability(Repeats.GO_BACK_N)}):
         with (
