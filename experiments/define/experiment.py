@@ -149,6 +149,10 @@ class Experiment:
         """Returns what is to be seen, in paragraphs with the outcomes' own figures."""
         return []
 
+    def page_tables(self, outcomes: Outcomes) -> list[Table]:
+        """Returns the runs side by side, as the page of figures has them below the text."""
+        return []
+
     def charts(self, outcomes: Outcomes) -> list[Chart]:
         """Returns the picture, left to right."""
         return []

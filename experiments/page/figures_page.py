@@ -15,6 +15,7 @@ from markupsafe import Markup
 
 from experiments.define.checks import VERDICTS, Check
 from experiments.define.experiment import Experiment
+from experiments.define.tables import Table
 from experiments.page import claims_page
 from experiments.page.report import environment, known, number, row, script
 from experiments.papers import FIGURES, PAPERS
@@ -69,6 +70,10 @@ class Section:
     @property
     def heading(self) -> str:
         return f"{self.figure.title} ({self.figure.source})"
+
+    @property
+    def tables(self) -> list[Table]:
+        return [Table(**one) for one in self.summary.get("tables", ())]
 
     @property
     def verdicts(self) -> dict[str, Counter[str]]:
@@ -159,7 +164,13 @@ def _body(section: Section) -> str:
     table += [f"| {' | '.join(cell.replace('|', '/') for cell in _linked(Check(**check)))} |" for check in checks]
     story = section.summary.get("story", ())
     texts = [_wrapped(text) for text in (figure.about, *story, section.runs)]
-    return "\n\n".join([f"## {section.heading}", *texts, picture, "\n".join(table)])
+    return "\n\n".join([f"## {section.heading}", *texts, *map(_table, section.tables), picture, "\n".join(table)])
+
+
+def _table(one: Table) -> str:
+    lines = [f"| {' | '.join(cells)} |" for cells in (one.columns, *one.rows)]
+    lines.insert(1, f"| --- |{' --: |' * (len(one.columns) - 1)}")
+    return "\n\n".join([f"**{one.title}**", "\n".join(lines), *map(_wrapped, one.notes)])
 
 
 def _wrapped(text: str) -> str:
@@ -186,6 +197,7 @@ def page(made: Sequence[Section]) -> str:
             "source": section.figure.source,
             "about": Markup(html(section.figure.about)),
             "story": [Markup(html(text)) for text in section.summary.get("story", ())],
+            "tables": section.tables,
             "runs": section.runs,
             "picture": base64.b64encode(section.picture).decode() if section.picture else "",
             "counts": Counter(check.verdict for check in checks[section.figure.name]),

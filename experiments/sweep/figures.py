@@ -13,6 +13,7 @@ from experiments.data.failures import Failures
 from experiments.define.checks import Check, at_most, row
 from experiments.define.experiment import Experiment, Run
 from experiments.define.outcomes import Outcome, Outcomes
+from experiments.define.tables import Table
 from experiments.results.atomic_folder import FIGURE, has_numbers, result_directory, whole
 from experiments.run.progress import RunProgress, Silent
 from experiments.run.versions import provenance
@@ -30,6 +31,7 @@ class FigureResult:
     checks: tuple[Check, ...]
     outcomes: tuple[Outcome, ...]
     story: tuple[str, ...] = ()
+    tables: tuple[Table, ...] = ()
     failures: Failures = field(default_factory=Failures)
     provenance: Mapping[str, Any] = field(default_factory=provenance)
     """Of the runs, however often they are judged."""
@@ -71,8 +73,9 @@ def judge(figure: Experiment, outcomes: Sequence[Outcome]) -> FigureResult:
     failures, found = Failures().below(figure.name), Outcomes(outcomes)
     checks = failures.attempt("checks", lambda: figure.checks(found)) or []
     story = failures.attempt("text", lambda: figure.story(found)) or []
+    tables = failures.attempt("tables", lambda: figure.page_tables(found)) or []
     lossless = _lossless(outcomes, figure.deadlocks)
-    return FigureResult(figure, (*checks, *lossless), tuple(outcomes), tuple(story), failures)
+    return FigureResult(figure, (*checks, *lossless), tuple(outcomes), tuple(story), tuple(tables), failures)
 
 
 def _lossless(outcomes: Sequence[Outcome], deadlocks: bool) -> list[Check]:
@@ -118,6 +121,7 @@ def _as_json(result: FigureResult) -> dict[str, Any]:
         "provenance": dict(result.provenance),
         "wall_s": round(result.wall_s, 1),
         "story": list(result.story),
+        "tables": [asdict(table) for table in result.tables],
         "checks": [asdict(check) for check in result.checks],
         "runs": [
             {"keys": dict(one.keys), "numbers": dict(one.numbers), "wall_s": round(one.wall_s, 2)}

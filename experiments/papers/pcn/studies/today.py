@@ -1,0 +1,272 @@
+"""PCN beside what networks run today: the same flows with rates, windows, telemetry and spraying."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from experiments.data.parameters import Value
+from experiments.data.plan import HEADER_BYTES, PAYLOAD_BYTES, Plan, plan_of
+from experiments.data.recording import Recording
+from experiments.data.records import Records
+from experiments.define import recording_numbers, size_bins
+from experiments.define.charts import Chart, curve
+from experiments.define.checks import Check, at_most, row
+from experiments.define.experiment import DRAWN_FLOWS, Experiment, Run
+from experiments.define.looks import label
+from experiments.define.outcomes import Key, Outcome, Outcomes, ratio, said
+from experiments.define.tables import Table
+from experiments.papers.pcn.claims import PCN, PCN_X, PFC
+from experiments.papers.pcn.figures.realistic import WORKLOADS, realistic_plan
+from experiments.papers.pcn.plans import pcn_fields, timely_fields
+from experiments.traffic import by_size, flows
+from experiments.traffic.spec import INCAST, TrafficSpec, draw
+from hosts.algorithms import find_scheme
+from hosts.recommended import recommended
+from topologies.buffers import hpcc_buffer
+from topologies.clos import clos
+from topologies.ecn import EcnThresholds
+from topologies.model import Endpoint, Topology
+
+_DCQCN, _DCQCN_FAST = "dcqcn", "dcqcn-ns3"
+_WINDOWS = ("dctcp", "hpcc", "swift", "nscc")
+SCHEMES = (PFC, PCN, PCN_X, "pcn-w", _DCQCN, _DCQCN_FAST, "timely", *_WINDOWS)
+SEEDS = (1, 2)
+_HOST_BPS, _FABRIC_BPS, _LOAD = 100e9, 400e9, 0.5
+_BUFFER_BYTES, _K_MIN_S, _K_MAX_S, _P_MAX = 32 * 2**20, 32e-6, 128e-6, 0.2
+"""Of HPCC's switches; RED's thresholds there, as times of a port's rate: 400 and 1,600 KB at 100 Gb/s (its run.py)."""
+_SENDERS = 16
+_INCASTS: Mapping[str, Value] = {"incast_size": 500e3, "incast_load": 0.02, "incast_period": None}
+_RANKS: Mapping[str, Value] = {"size": 6.4e6, "ranks": 64, "chunks": 1, "wait": 0.0, "repeat": 1}
+_EVERY_S, _LEAST_S = 20e-6, 1e-3
+"""How often queues are read, and for how long at least."""
+_PATHS = 64
+_ALL, _TO_ALL = flows.ALL, "all-to-all"
+_BY_SIZE = f"p99 slowdown{size_bins.BY_SIZE}"
+
+
+@dataclass(frozen=True)
+class Setting:
+    """Flows on a network: `count` of them, or those of a collective operation."""
+
+    about: str
+    count: int
+    network: Callable[[str, int, int], Topology]
+    """By the scheme, the seed and the count, with its flows."""
+    groups: tuple[str, ...]
+    """Of the flows, as the table has them."""
+    fast: bool = True
+    """Whether hosts have 100 Gb/s, for which `dcqcn-ns3` is made; DCQCN's own defaults are for slower ones."""
+
+
+def pods(scheme: str) -> Topology:
+    """Returns a network of the shape of HPCC's fat.txt, with its switches' buffers and thresholds."""
+    made = clos(5, 4, 4, 16, _HOST_BPS, _FABRIC_BPS, 1e-6)
+    rates = (_HOST_BPS, _FABRIC_BPS)
+    ecn = tuple(EcnThresholds(_K_MIN_S * rate / 8, _K_MAX_S * rate / 8, _P_MAX, rate) for rate in rates)
+    switches = []
+    for switch in made.switches:
+        links = {port: made.link_at(switch.name, port) for port in made.ports(switch.name)}
+        ports = {port: (link.rate_bps, link.delay_s) for port, link in links.items()}
+        own = replace(switch, buffer=hpcc_buffer(_BUFFER_BYTES, ports, _HOST_BPS))
+        switches.append(replace(own, ecn=ecn) if scheme == _DCQCN_FAST else own)
+    return replace(made, switches=tuple(switches))
+
+
+def _drawn(workload: str, incast: bool, more: Mapping[str, Value]) -> Callable[[str, int, int], Topology]:
+    """Returns the maker of `pods` with the flows of a workload, or the messages of a collective operation."""
+    of = TrafficSpec("clos", workload, "uniform" if incast else "permutation", incast=str(_SENDERS) if incast else "")
+
+    def make(scheme: str, seed: int, count: int) -> Topology:
+        topology = pods(scheme)
+        drawn = draw(of, topology, seed, _LOAD, count, PAYLOAD_BYTES, more)
+        return replace(topology, flows=tuple(flows.by_size(drawn)))
+
+    return make
+
+
+def _realistic(index: int) -> Callable[[str, int, int], Topology]:
+    def make(scheme: str, seed: int, count: int) -> Topology:
+        return realistic_plan("today", scheme, seed, WORKLOADS[index], count, by_priority=False).topology
+
+    return make
+
+
+_SIZES = ("S", "M", "L", "XL")
+SETTINGS: Mapping[str, Setting] = {
+    "W1": Setting("W1 on section 7.4's Clos", 20_000, _realistic(0), _SIZES, False),
+    "W2": Setting("W2 on section 7.4's Clos", 4_000, _realistic(1), _SIZES, False),
+    "WebSearch": Setting("WebSearch at 100 Gb/s", 2_500, _drawn("WebSearch", True, _INCASTS), (*_SIZES, INCAST)),
+    "FbHdp": Setting("FbHdp at 100 Gb/s", 25_000, _drawn("Hadoop", True, _INCASTS), (*_SIZES, INCAST)),
+    _TO_ALL: Setting("an all-to-all of 64 ranks at 100 Gb/s", 0, _drawn("alltoall:direct", False, _RANKS), ()),
+}
+
+
+class Today(Experiment):
+    name = "today"
+    title = "PCN beside today's transports"
+    draws = DRAWN_FLOWS
+    source = "a study of ours"
+    schemes = SCHEMES
+    about = (
+        "W1 and W2: the Clos of section 7.4, load 0.6, in-casts of 1 to 15 senders, 20,000 and 4,000 flows. WebSearch "
+        "and FbHdp: a Clos of the shape of HPCC's fat.txt, 320 hosts of 100 Gb/s in 5 pods, 400 Gb/s between switches, "
+        "1 us a link, HPCC's shared buffer of 32 MiB a switch; load 0.5, 2,500 and 25,000 flows, beside them in-casts "
+        f"of {_SENDERS} senders, 500 KB each, that load the hosts' links by 0.02. All-to-all: there 64 hosts, drawn at "
+        "random, send 100 KB to each other one, all at once. All in one lossless class, until all have arrived; means "
+        f"of {len(SEEDS)} seeds.\n\n"
+        "Every flow begins with its line's rate or with a window of a bandwidth-delay product, DCTCP's and Swift's "
+        "too. PCN, PCN-X and PCN-W: T = 50 us, w_min = 1/128. DCQCN at 100 Gb/s is `dcqcn-ns3`, with HPCC's thresholds "
+        "by rate. TIMELY: RTTs each 16 KB, a step of 10 Mb/s at 10 Gb/s, in proportion at 100. DCTCP: K of 65 frames, "
+        "or C RTT / 7 of the fastest link where that is more. HPCC, Swift, NSCC, PCN-W: as `pcn up` recommends for the "
+        f"network. NSCC sprays over {_PATHS} ports, and nothing is trimmed, as nothing is lost; the others have a path "
+        "a flow. Window schemes acknowledge each packet.\n\n"
+        "Slowdown is over the empty network with frames without telemetry, median / 99%. Waiting is what waits at all ports of the network together, "
+        "its mean until the last flow starts; of an all-to-all, in its first millisecond. PAUSE frames are those of "
+        "all switches. The picture has the first seed."
+    )
+
+    def runs(self, schemes: Sequence[str]) -> Iterator[Run]:
+        for number, (name, setting) in enumerate(SETTINGS.items()):
+            for scheme in schemes:
+                if scheme != (_DCQCN if setting.fast else _DCQCN_FAST):
+                    for seed in SEEDS:
+                        keys: dict[str, Key] = {"setting": name, "scheme": scheme, "seed": seed}
+                        yield Run(keys, scheme, seed, {"setting": number})
+
+    def plan(self, scheme: str, seed: int, values: Mapping[str, Value]) -> Plan:
+        setting = list(SETTINGS.values())[round(values["setting"] or 0)]
+        topology = setting.network(scheme, seed, round(values.get("count") or setting.count))
+        last_s = max(*(flow.start_s for flow in topology.flows), _LEAST_S)
+        plan = plan_of(self.name, scheme, seed, topology, last_s, fields(scheme, topology), [Endpoint("t0", 1)], last_s)
+        return replace(plan, records=Records(queues_s=_EVERY_S), until_complete=True)
+
+    def measure(self, run: Run, plan: Plan, recording: Recording) -> Outcome:
+        ended, queues = flows.ended(plan, recording), recording.recorded.queues
+        assert queues is not None  # the plan records them
+        waiting = queues.values[queues.times_s <= plan.duration_s].sum(axis=1)
+        ends = ended.start_s + ended.fct_s
+        found: dict[str, float | None] = {
+            "unfinished": float(np.isnan(ends).sum()),
+            "end_ms": None if np.isnan(ends).any() else float(ends.max()) * 1e3,
+            "pause": float(sum(link.pause for link in recording.links.values())),
+            "waiting_kb": float(waiting.mean()) / 1e3 if waiting.size else None,
+            "largest_kb": max(recording.recorded.queue_max.values()) / 1e3,
+        }
+        for group in (_ALL, *SETTINGS[str(run.keys["setting"])].groups):
+            times, slowdowns = ended.of(group)
+            if np.isnan(times).any():
+                times = slowdowns = times[:0]
+            found[f"mean_ms {group}"] = recording_numbers.mean(times * 1e3)
+            for q in (50, 99):
+                found[f"p{q} {group}"] = recording_numbers.percentile(slowdowns, q)
+        sizes = np.array([flow.size_bytes or 0 for flow in plan.topology.flows], float)
+        curves = by_size.curves(sizes, ended.fct_s, ended.slowdown)
+        return Outcome(run.keys, found, {name: curves[name] for name in (size_bins.FLOWS, _BY_SIZE)})
+
+    def checks(self, outcomes: Outcomes) -> list[Check]:
+        rows = []
+        for setting in map(str, outcomes.values("setting")):
+            for number, what in _compared(setting).items():
+                ours = outcomes.mean(number, setting=setting, scheme=PCN)
+                dcqcn = _least(outcomes, setting, number, (_DCQCN, _DCQCN_FAST))
+                windows = _least(outcomes, setting, number, _WINDOWS)
+                for who, theirs in (("DCQCN's", dcqcn), ("the least of DCTCP, HPCC, Swift and NSCC", windows)):
+                    text = f"{setting}: {what}, PCN's over {who} (met: at most 1)"
+                    rows.append(row("", text, ratio(ours, theirs and theirs[1]), at_most(1)))
+        return rows
+
+    def story(self, outcomes: Outcomes) -> list[str]:
+        lines = []
+        for setting in map(str, outcomes.values("setting")):
+            texts = []
+            for number, what in _compared(setting).items():
+                least = _least(outcomes, setting, number, self.schemes)
+                ours = outcomes.mean(number, setting=setting, scheme=PCN)
+                if least is not None and ours is not None:
+                    texts.append(f"{what}: {label(least[0])} {said(least[1])}, PCN {said(ours)}")
+            if texts:
+                lines.append(f"{setting}, who has the least, and PCN: {'; '.join(texts)}.")
+        return lines
+
+    def page_tables(self, outcomes: Outcomes) -> list[Table]:
+        return [_table(outcomes, setting) for setting in map(str, outcomes.values("setting"))]
+
+    def charts(self, outcomes: Outcomes) -> list[Chart]:
+        made = []
+        for setting in map(str, outcomes.values("setting")):
+            lines = [
+                curve(label(scheme), *one.curves[_BY_SIZE], scheme)
+                for scheme in map(str, outcomes.values("scheme"))
+                for one in outcomes.where(setting=setting, scheme=scheme)[:1]
+            ]
+            made += [
+                replace(chart, title=f"{setting}: slowdown, 99%", log_y=True, bottom=1.0, columns=2)
+                for chart in size_bins.charts({"p99": lines})
+                if setting != _TO_ALL or len(outcomes.values("setting")) == 1
+            ]
+        return made
+
+
+def _compared(setting: str) -> dict[str, str]:
+    """Returns the numbers by which schemes are compared, and what they are."""
+    if setting == _TO_ALL:
+        return {"end_ms": "time until all have arrived (ms)"}
+    groups = SETTINGS[setting].groups if setting in SETTINGS else ()
+    own = {f"p99 {INCAST}": "99% slowdown of the in-casts"} if INCAST in groups else {}
+    return {
+        f"mean_ms {_ALL}": "mean completion time (ms)",
+        "p99 S": "99% slowdown of flows up to 10 KB",
+        "p99 XL": "99% slowdown of flows above 1 MB",
+        **own,
+        "pause": "PAUSE frames",
+    }
+
+
+def _least(outcomes: Outcomes, setting: str, number: str, schemes: Sequence[str]) -> tuple[str, float] | None:
+    """Returns which of the schemes that were run has the least of a number, and that; None: one has no such number."""
+    each = [(one, outcomes.mean(number, setting=setting, scheme=one)) for one in schemes]
+    known = [(one, value) for one, value in each if value is not None]
+    return min(known, key=lambda found: found[1], default=None)
+
+
+def _table(outcomes: Outcomes, setting: str) -> Table:
+    of = SETTINGS[setting]
+    groups = of.groups or (_ALL,)
+    rows = []
+    for scheme in map(str, outcomes.values("scheme")):
+        if not outcomes.where(setting=setting, scheme=scheme):
+            continue
+        value = functools.partial(outcomes.mean, setting=setting, scheme=scheme)
+        rows.append([
+            label(scheme),
+            *(f"{said(value(f'p50 {group}'))} / {said(value(f'p99 {group}'))}" for group in groups),
+            *(said(value(number)) for number in (f"mean_ms {_ALL}", "end_ms", "waiting_kb", "largest_kb")),
+            said(value("pause"), digits=6),
+        ])  # fmt: skip
+    names = [flows.size_class(group) for group in groups]
+    columns = ["mean, ms", "last, ms", "waiting, KB", "largest queue, KB", "PAUSE"]
+    return Table(of.about, ["slowdown of", *names, *columns], rows)
+
+
+def fields(scheme: str, topology: Topology) -> dict[str, float]:
+    """Returns the scheme's parameters for this network (`Today.about`)."""
+    line_bps, fastest_bps = topology.link_at("h0", 0).rate_bps, max(link.rate_bps for link in topology.links)
+    rtt_s, frame_bytes = topology.max_rtt_s(), PAYLOAD_BYTES + HEADER_BYTES
+    window_bytes = line_bps * rtt_s / 8
+    k_bytes = max(65 * frame_bytes, fastest_bps * rtt_s / 8 / 7)
+    own: Mapping[str, Mapping[str, float]] = {
+        "timely": {"delta_bps": line_bps / 1e3},
+        "dctcp": {"init_window_bytes": window_bytes, "k_bytes": k_bytes},
+        "swift": {"init_cwnd": window_bytes / frame_bytes},
+        "nscc": {"paths": _PATHS},
+    }
+    return {
+        **recommended(replace(topology, flows=()), find_scheme(scheme)),
+        **pcn_fields(scheme, 1 / 128, 50e-6),
+        **timely_fields(scheme, topology),
+        **own.get(scheme, {}),
+    }
