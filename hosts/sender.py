@@ -17,6 +17,7 @@ from .clock import DilatedClock
 from .log import EventLog
 from .native import ASKED, SENT, Event
 from .nic import INFINITY, NEVER, Nic, NicFlow
+from .reliability import LOSSLESS, Repeats
 
 _PSN_MASK = 0xFFFFFF
 _BYTES_BOUND = 1 << 60
@@ -100,6 +101,11 @@ class SentFlow(NicFlow):
             raise SchemeError(
                 f"{configured.scheme.name}: its RP sends a flow's packets over several paths, and receivers here take "
                 "packets in order: use one path (the parameter `paths`), or virtual time"
+            )
+        if (self.rp.reliability or LOSSLESS).repeats is not Repeats.NOTHING:
+            raise SchemeError(
+                f"{configured.scheme.name}: its RP has reliability, and hosts here repeat nothing, as PFC lets nothing "
+                "be lost: leave its `reliability` out, or use virtual time"
             )
         self._frames = [ctypes.create_string_buffer(one, len(one)) for one in (frame, last_frame)]
         self.frame, self.last_frame = map(ctypes.addressof, self._frames)

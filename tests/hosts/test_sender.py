@@ -24,6 +24,7 @@ from hosts.clock import DilatedClock
 from hosts.log import EventLog
 from hosts.nic import Nic
 from hosts.pace import PaceMeter
+from hosts.reliability import Reliability, Repeats
 from hosts.sender import FlowError, FlowRequest, Sender
 from hosts.wire import DataPacket
 
@@ -58,13 +59,27 @@ class Bench:
                 self.left.append(packet)
 
 
-def test_sender_refuses_rp_with_exact_marks() -> None:
-    class Exact(ReactionPoint):
-        rate_bps, exact_marks = LINE, True
-
-    pfc = find_scheme("pfc")
-    bench = Bench(Configured(replace(pfc, reaction_point=lambda _line, _: Exact()), pfc.configure().parameters))
-    with pytest.raises(SchemeError, match=r"pfc: its RP has exact_marks, .*: use an acknowledgement of each packet"):
+@pytest.mark.parametrize(
+    ("requests", "why"),
+    [
+        ({"exact_marks": True}, r"pfc: its RP has exact_marks, .*: use an acknowledgement of each packet"),
+        (
+            {"reliability": Reliability(Repeats.GO_BACK_N)},
+            r"pfc: its RP has reliability, .*: leave its `reliability` out",
+        ),
+        (
+            {"reliability": Reliability(Repeats.SELECTIVE)},
+            r"pfc: its RP has reliability, .*: leave its `reliability` out",
+        ),
+    ],
+)
+def test_sender_refuses_rp_with_what_virtual_time_alone_has(requests: dict[str, object], why: str) -> None:
+    pfc, rp = find_scheme("pfc"), ReactionPoint()
+    rp.rate_bps = LINE
+    for name, value in requests.items():
+        setattr(rp, name, value)
+    bench = Bench(Configured(replace(pfc, reaction_point=lambda _line, _: rp), pfc.configure().parameters))
+    with pytest.raises(SchemeError, match=why):
         bench.start()
     assert bench.sender.stats() == ()
 

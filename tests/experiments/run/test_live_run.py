@@ -78,8 +78,20 @@ def start(
     clock: str = "live",
     program: str = PATIENT,
     pictures: bool = False,
+    schemes: str = "pcn",
 ) -> subprocess.Popen[str]:
-    settings = ["--clock", clock, "--set", f"duration={duration_s}s", "--dilation", f"{k:g}", "--out", str(out)]
+    settings = [
+        "--scheme",
+        schemes,
+        "--clock",
+        clock,
+        "--set",
+        f"duration={duration_s}s",
+        "--dilation",
+        f"{k:g}",
+        "--out",
+        str(out),
+    ]
     settings += [] if pictures else ["--no-pictures"]
     name, _, value = mark.partition("=")
     return subprocess.Popen(
@@ -156,6 +168,24 @@ def test_a_run_on_both_clocks_lays_one_over_the_other(mark: str, tmp_path: Path)
     assert (used["measured"], used["theory"]) == tuple(one["steady"]["utilisation"] for one in alone.values())
     assert all(one["ports"]["s0:4"]["queue_bytes_max"] > 0 for one in alone.values())
     assert (out / "report.html").read_text().count('data-chart="queue"') == 1
+
+
+def test_live_run_has_windows_that_marks_and_telemetry_cut(mark: str, tmp_path: Path) -> None:
+    """DCTCP's by the marks of switches, HPCC's by what they write into packets: all windows fall, and nothing is
+    lost."""
+    out = tmp_path / "windows"
+    process = start(mark, out, duration_s=10e-3, schemes="dctcp,hpcc")
+    _, errors = process.communicate(timeout=LIMIT_S)
+    assert process.returncode == 0, errors
+    for scheme in ("dctcp", "hpcc"):
+        summary = json.loads((out / scheme / "summary.json").read_text())
+        assert summary["packets"]["lost"] == 0
+        assert summary["packets"]["received"] == summary["packets"]["sent"] > 100
+        assert bool(summary["ports"]["s0:4"]["marked"]) is (scheme == "dctcp")
+        series = Series.read(out / scheme / "series.parquet")
+        for number in range(1, FLOWS + 1):
+            _, window = series.get(f"flow {number}", "window_bytes")
+            assert (window[1:] < window[:-1]).any()
 
 
 def test_too_small_a_k_is_refused(mark: str, tmp_path: Path) -> None:
