@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from controller.configure import plan
+from controller.marking.arrival_ecn import ArrivalPort
 from controller.marking.red_ecn import RedPort
 from hosts.algorithms import find_scheme
 from topologies import serialise
@@ -34,6 +35,16 @@ def test_port_has_the_first_thresholds_that_apply_or_the_schemes() -> None:
     assert ports[first.b.port if first.b.node == "s0" else first.a.port] == RedPort(1, 5000, 200_000, 0.01)
     assert ports[2] == RedPort(2, 1, 2, 0.5)
     assert ports[3] == RedPort(3, 400_000, 1_600_000, 0.2)
+
+
+def test_step_of_thresholds_is_k_of_dctcp() -> None:
+    """Others are RED's: such a port has the scheme's K."""
+    ecn = (*BY_RATE, EcnThresholds(30e3, 30e3, 1, port=1), EcnThresholds(20e3, 20e3, 1, rate_bps=10e9))
+    found = plan(with_ecn(dumbbell(), ecn), "s0", 1.0, find_scheme("dctcp").configure({"k_bytes": 7e3}))
+    ports = {one.port: one.k_bytes for one in found.marking if isinstance(one, ArrivalPort)}
+    assert ports == {1: 30_000, 2: 20_000, 3: 20_000, 4: 20_000}
+    red = plan(with_ecn(dumbbell(), BY_RATE), "s0", 1.0, find_scheme("dctcp").configure({"k_bytes": 7e3}))
+    assert {one.k_bytes for one in red.marking if isinstance(one, ArrivalPort)} == {7000}
 
 
 @pytest.mark.parametrize(

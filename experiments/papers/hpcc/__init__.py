@@ -1,0 +1,9 @@
+"""HPCC (SIGCOMM'19): windows by what in-band telemetry has of each link's load. What it gives under traffic is in the
+study of PCN beside today's transports."""
+
+from __future__ import annotations
+
+from experiments.define.experiment import Paper
+from experiments.papers.hpcc.eta import Eta
+
+PAPER = Paper(6, "HPCC (SIGCOMM'19)", (Eta(),))
