@@ -41,7 +41,7 @@ _BUFFER_BYTES, _K_MIN_S, _K_MAX_S, _P_MAX = 32 * 2**20, 32e-6, 128e-6, 0.2
 """Of HPCC's switches; RED's thresholds there, as times of a port's rate: 400 and 1,600 KB at 100 Gb/s (its run.py)."""
 _SENDERS = 16
 _INCASTS: Mapping[str, Value] = {"incast_size": 500e3, "incast_load": 0.02, "incast_period": None}
-_RANKS: Mapping[str, Value] = {"size": 6.4e6, "ranks": 64, "chunks": 1, "wait": 0.0, "repeat": 1}
+_RANKS: Mapping[str, Value] = {"size": 4.8e6, "ranks": 48, "chunks": 1, "wait": 0.0, "repeat": 1}
 _EVERY_S, _LEAST_S = 20e-6, 1e-3
 """How often queues are read, and for how long at least."""
 _PATHS = 64
@@ -98,11 +98,11 @@ def _realistic(index: int) -> Callable[[str, int, int], Topology]:
 
 _SIZES = ("S", "M", "L", "XL")
 SETTINGS: Mapping[str, Setting] = {
-    "W1": Setting("W1 on section 7.4's Clos", 20_000, _realistic(0), _SIZES, False),
-    "W2": Setting("W2 on section 7.4's Clos", 4_000, _realistic(1), _SIZES, False),
-    "WebSearch": Setting("WebSearch at 100 Gb/s", 2_500, _drawn("WebSearch", True, _INCASTS), (*_SIZES, INCAST)),
-    "FbHdp": Setting("FbHdp at 100 Gb/s", 25_000, _drawn("Hadoop", True, _INCASTS), (*_SIZES, INCAST)),
-    _TO_ALL: Setting("an all-to-all of 64 ranks at 100 Gb/s", 0, _drawn("alltoall:direct", False, _RANKS), ()),
+    "W1": Setting("W1 on section 7.4's Clos", 8_000, _realistic(0), _SIZES, False),
+    "W2": Setting("W2 on section 7.4's Clos", 2_000, _realistic(1), _SIZES, False),
+    "WebSearch": Setting("WebSearch at 100 Gb/s", 1_500, _drawn("WebSearch", True, _INCASTS), (*_SIZES, INCAST)),
+    "FbHdp": Setting("FbHdp at 100 Gb/s", 12_000, _drawn("Hadoop", True, _INCASTS), (*_SIZES, INCAST)),
+    _TO_ALL: Setting("an all-to-all of 48 ranks at 100 Gb/s", 0, _drawn("alltoall:direct", False, _RANKS), ()),
 }
 
 
@@ -113,10 +113,10 @@ class Today(Experiment):
     source = "a study of ours"
     schemes = SCHEMES
     about = (
-        "W1 and W2: the Clos of section 7.4, load 0.6, in-casts of 1 to 15 senders, 20,000 and 4,000 flows. WebSearch "
+        "W1 and W2: the Clos of section 7.4, load 0.6, in-casts of 1 to 15 senders, 8,000 and 2,000 flows. WebSearch "
         "and FbHdp: a Clos of the shape of HPCC's fat.txt, 320 hosts of 100 Gb/s in 5 pods, 400 Gb/s between switches, "
-        "1 us a link, HPCC's shared buffer of 32 MiB a switch; load 0.5, 2,500 and 25,000 flows, beside them in-casts "
-        f"of {_SENDERS} senders, 500 KB each, that load the hosts' links by 0.02. All-to-all: there 64 hosts, drawn at "
+        "1 us a link, HPCC's shared buffer of 32 MiB a switch; load 0.5, 1,500 and 12,000 flows, beside them in-casts "
+        f"of {_SENDERS} senders, 500 KB each, that load the hosts' links by 0.02. All-to-all: there 48 hosts, drawn at "
         "random, send 100 KB to each other one, all at once. All in one lossless class, until all have arrived; one "
         "seed.\n\n"
         "Every flow begins with its line's rate or with a window of a bandwidth-delay product, DCTCP's and Swift's "
