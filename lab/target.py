@@ -15,11 +15,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from controller.constants import RECIRCULATION_PORT
+from hosts.wire import CNP_BYTES
 from softswitch import private
 from softswitch.python_process import python_command
 from softswitch.trimming import Trimming
 from topologies import extras
 from topologies.errors import LabError
+from topologies.lossless import CONTROL_CLASS
 
 if TYPE_CHECKING:
     from controller.marking_contract import PacketGenerator
@@ -228,8 +230,9 @@ class Bmv2Target:
         return True
 
     def configure(self, spec: LaunchSpec, namespace_pid: int) -> None:
-        """Queue depth and rate of each port. The rate is in packets of the nominal size. The internal port has no rate,
-        but a burst of PFC frames to be must fit into it too."""
+        """Queue depth and rate of each port. The rate is in packets: of the nominal size, in the class of notifications
+        of a CNP's, or an acknowledgement of each packet would wait for a line as long as its packet's. The internal
+        port has no rate, but a burst of PFC frames to be must fit into it too."""
         from lab.thrift import Bmv2Thrift
 
         with Bmv2Thrift.connect(namespace_pid, THRIFT_PORT) as thrift:
@@ -237,6 +240,7 @@ class Bmv2Target:
             for port in spec.ports:
                 thrift.set_queue_depth(port.port, spec.queue_depth)
                 thrift.set_queue_rate(port.port, round(port.rate_bps / (8 * spec.nominal_packet_bytes)))
+                thrift.set_class_rate(port.port, CONTROL_CLASS, round(port.rate_bps / (8 * CNP_BYTES)))
 
     def registers(self, namespace_pid: int) -> RegisterAccess | None:
         from lab.thrift import Bmv2Thrift

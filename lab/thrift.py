@@ -7,6 +7,8 @@ The server listens on the loopback of its switch's network namespace.
 from __future__ import annotations
 
 import socket
+from collections.abc import Callable
+from functools import partial
 from types import TracebackType
 from typing import Any
 
@@ -76,10 +78,18 @@ class Bmv2Thrift:
             raise SwitchError(f"{self._name}: {what} over Thrift failed: {error!r}") from None
 
     def set_queue_depth(self, port: int, packets: int) -> None:
-        self._set("depth", self._simple_switch.set_egress_queue_depth, port, packets)
+        self._set(f"depth of port {port}", partial(self._simple_switch.set_egress_queue_depth, port), packets)
 
     def set_queue_rate(self, port: int, packets_per_second: int) -> None:
-        self._set("rate", self._simple_switch.set_egress_queue_rate, port, packets_per_second)
+        """Sets the rate of each of a port's queues."""
+        self._set(f"rate of port {port}", partial(self._simple_switch.set_egress_queue_rate, port), packets_per_second)
+
+    def set_class_rate(self, port: int, traffic_class: int, packets_per_second: int) -> None:
+        """Sets the rate of one class's queue."""
+        method = self._simple_switch.set_egress_priority_queue_rate
+        self._set(
+            f"rate of port {port} class {traffic_class}", partial(method, port, traffic_class), packets_per_second
+        )
 
     def ports(self) -> set[int]:
         return {found.port_num for found in self._port("reading the ports", self._standard.bm_dev_mgr_show_ports)}
@@ -96,10 +106,10 @@ class Bmv2Thrift:
         except (TException, OSError) as error:
             raise SwitchError(f"{self._name}: {what} over Thrift failed: {error!r}") from None
 
-    def _set(self, what: str, method: Any, port: int, value: int) -> None:
+    def _set(self, what: str, method: Callable[[int], int], value: int) -> None:
         try:
-            status = method(port, value)
+            status = method(value)
         except (TException, OSError) as error:
-            raise SwitchError(f"{self._name}: setting queue {what} of port {port} failed: {error!r}") from None
+            raise SwitchError(f"{self._name}: setting queue {what} failed: {error!r}") from None
         if status != 0:
-            raise SwitchError(f"{self._name}: setting queue {what} of port {port} failed with status {status}")
+            raise SwitchError(f"{self._name}: setting queue {what} failed with status {status}")
