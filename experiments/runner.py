@@ -9,7 +9,7 @@ from pathlib import Path
 from controller.programs import Program
 from experiments.data.errors import ExperimentError
 from experiments.data.failures import Failures, IncompleteError
-from experiments.data.parameters import Parameter, Value, lookup, parse_assignments
+from experiments.data.parameters import Parameter, Value, lookup
 from experiments.data.plan import Plan
 from experiments.data.recording import PortRecord
 from experiments.data.records import Records
@@ -22,7 +22,7 @@ from experiments.results.judged_run import Result, judge
 from experiments.run.execute import Live, execute
 from experiments.run.progress import RunProgress, Silent, Watcher
 from experiments.run.versions import provenance
-from hosts.algorithms import Scheme, find_scheme
+from hosts.algorithms import Scheme, find_scheme, schemes
 from lab import journal
 from lab.launch import NetworkError
 from lab.network import require_startable
@@ -58,12 +58,12 @@ def run(
     `scheme` is one, or several with commas between; by default the scenario's own. Several run in turn, with the same
     seed, and the result has a directory for each and a report that puts them side by side. `clock` is `live`, `virtual`
     or `live,virtual`: each scheme then runs on both, and the report draws one run over the other and measures how far
-    they agree. `settings` are `name=value`, for the scenario's parameters. `k` None: chosen for this machine, and
-    again, larger, if the machine turns out not to carry it. `out` is by default as `place_of` has it; what is there
-    already is kept beside it (see `results.atomic_folder`). The clock `virtual` needs neither root nor Mininet, and has
-    neither k nor target. `pictures`: PNG and SVG files beside the report, which draws its charts itself. `records`:
-    what is recorded besides, in virtual time alone. `export` names a format of `experiments.results.export`. `watcher`
-    sees runs in virtual time go on.
+    they agree. `settings` are `name=value`, for parameters of the scenario and its schemes, or `scheme.name=value`.
+    `k` None: chosen for this machine, and again, larger, if the machine turns out not to carry it. `out` is by default
+    as `place_of` has it; what is there already is kept beside it (see `results.atomic_folder`). The clock `virtual`
+    needs neither root nor Mininet, and has neither k nor target. `pictures`: PNG and SVG files beside the report, which
+    draws its charts itself. `records`: what is recorded besides, in virtual time alone. `export` names a format of
+    `experiments.results.export`. `watcher` sees runs in virtual time go on.
 
     Raises LabError, with nothing left behind. Of a run that was measured everything stays that could be made and that
     had room: IncompleteError names what couldn't.
@@ -75,12 +75,11 @@ def run(
     if clocks == ["virtual"] and target != DEFAULT_TARGET:
         raise ExperimentError(f"--target {target}: virtual time has the {DEFAULT_TARGET} alone")
     switches = find_target(target)
-    values = parse_assignments(settings, made.parameters, f"pcn run {made.name} --list", made.elsewhere)
+    values = scheme_parameters.settings(made, schemes, settings)
     k = K.check(k)
-    scheme_parameters.check_given(values, schemes, made.parameters)
     for one in schemes:
         _require_counters(find_scheme(one))
-    plans = [made.plan(one, seed, scheme_parameters.given(one, values)) for one in schemes]
+    plans = [made.plan(one, seed, values[one]) for one in schemes]
     if records or export:
         plans = [_recording(plan, records or Records(), export, clocks) for plan in plans]
     place = out or place_of(made.name, schemes, clocks)
@@ -131,15 +130,15 @@ def run(
     return place
 
 
-def parameters(scenario: str, scheme: str | None = None) -> list[Parameter]:
-    """Returns those that `settings` may give: of all schemes, or of these, with commas between. Raises
-    ExperimentError."""
-    schemes = scheme_parameters.scheme_names(scheme) if scheme else []  # which may bring parameters with them
-    offered = find_scenario(scenario).parameters
-    if not schemes:
-        return list(offered)
-    own = {one.name for name in schemes for one in scheme_parameters.own(name, offered)}
-    return [one for one in offered if one.name in own]
+def parameters(scenario: str, scheme: str | None = None) -> dict[Parameter, list[str]]:
+    """Returns those that `settings` may give, of all schemes or of these, with commas between; each with the schemes
+    that have it. Raises ExperimentError."""
+    made = find_scenario(scenario)
+    found: dict[Parameter, list[str]] = {}
+    for name in scheme_parameters.scheme_names(scheme) if scheme else schemes:
+        for one in made.parameters(name):
+            found.setdefault(one, []).append(name)
+    return found
 
 
 def in_effect(scenario: str, scheme: str | None = None) -> dict[str, Value]:
@@ -151,7 +150,7 @@ def in_effect(scenario: str, scheme: str | None = None) -> dict[str, Value]:
         values = made.plan(first, 1, {}).values
     except ExperimentError:
         return {}
-    return {one.name: values.get(one.name) for one in made.parameters if one.default is None}
+    return {one.name: values.get(one.name) for one in made.parameters(first) if one.default is None}
 
 
 def place_of(scenario: str, schemes: Sequence[str], clocks: Sequence[str]) -> Path:

@@ -18,6 +18,7 @@ from experiments.define.looks import label
 from experiments.define.outcomes import Curve
 from experiments.papers import SCENARIOS
 from experiments.sweep.parameter_sweep import Mean
+from hosts.algorithms import schemes
 from softswitch.units import Kind, kind_of
 
 _T = (
@@ -128,13 +129,16 @@ def texts_of(groups: Sequence[Group], setting: str) -> list[str]:
 
 def _kinds(groups: Sequence[Group]) -> dict[str, Kind]:
     """Of settings: of schemes' parameters and scenarios'; of others by a name's end."""
-    offered = [one for name in {run.scenario for group in groups for run in group.runs} for one in _parameters(name)]
-    named = {setting: kind_of(setting) for group in groups for setting in group.settings}
-    return {**named, **{one.name: one.kind for one in (*scheme_parameters.parameters(), *offered)}}
+    found: dict[str, Kind] = {setting: kind_of(setting) for group in groups for setting in group.settings}
+    for scenario, scheme in {(run.scenario, run.scheme) for group in groups for run in group.runs}:
+        found |= {one.name: one.kind for one in _parameters(scenario, scheme)}
+    return found
 
 
-def _parameters(scenario: str) -> Sequence[Parameter]:
-    return SCENARIOS[scenario].parameters if scenario in SCENARIOS else ()
+def _parameters(scenario: str, scheme: str) -> Sequence[Parameter]:
+    if scheme not in schemes:
+        return ()
+    return SCENARIOS[scenario].parameters(scheme) if scenario in SCENARIOS else scheme_parameters.of(scheme)
 
 
 def text_of(value: Any, kind: Kind | None = None) -> str:

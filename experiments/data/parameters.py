@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from types import MappingProxyType
 from typing import TypeVar
 
 from experiments.data.errors import ExperimentError
@@ -64,33 +63,12 @@ class Parameter:
         return float(value)
 
 
-def parse_assignments(
-    assignments: Iterable[str],
-    parameters: Iterable[Parameter],
-    listed: str = "pcn run SCENARIO --list",
-    elsewhere: Mapping[str, str] = MappingProxyType({}),
-) -> dict[str, Value]:
-    """`name=value` strings -> values by name, of those that were given. `listed`: the command that lists the names.
-    `elsewhere`: of names that are no parameters where their values come from.
-
-    Raises ExperimentError for a malformed assignment, an unknown name (with the nearest valid one), a bad value, or a
-    name that is given twice.
-    """
-    known = {parameter.name: parameter for parameter in parameters}
-    values: dict[str, Value] = {}
-    for assignment in assignments:
-        name, equals, text = assignment.partition("=")
-        name = name.strip()
-        if not equals or not name:
-            raise ExperimentError(f"--set {assignment}: write it as name=value, for instance --set rate=10G")
-        if name not in known and name in elsewhere:
-            raise ExperimentError(f"no parameter {name!r}: {elsewhere[name]}")
-        if name not in known:
-            raise ExperimentError(f"no parameter {name!r}; {nearest(name, known)} (`{listed}` lists them)")
-        if name in values:
-            raise ExperimentError(f"{name} is given twice: give one")
-        values[name] = known[name].parse(text)
-    return values
+def assignment(text: str) -> tuple[str, str]:
+    """Returns name and value of `name=value`. Raises ExperimentError for what isn't one."""
+    name, equals, value = text.partition("=")
+    if not equals or not name.strip():
+        raise ExperimentError(f"--set {text}: write it as name=value, for instance --set rate=10G")
+    return name.strip(), value
 
 
 def complete(given: Mapping[str, Value], parameters: Iterable[Parameter]) -> dict[str, Value]:

@@ -106,9 +106,8 @@ class Experiment:
         """What `experiments.papers.find_experiment` finds it by, in any process."""
         return self.name
 
-    @property
-    def parameters(self) -> tuple[Parameter, ...]:
-        """What may be set, of all schemes that were found so far."""
+    def parameters(self, scheme: str) -> tuple[Parameter, ...]:
+        """Returns what may be set in a run of this scheme."""
         return ()
 
     @property

@@ -1,23 +1,38 @@
 """The schemes' parameters as scenarios offer them: by the papers' names, with units, whichever scenario it is.
 
-They are the fields of the schemes' dataclasses. Where two schemes give a name to different things, the later one's is
-prefixed with the scheme: `R_AI` of one, `X_R_AI` of scheme X.
+They are the fields of the schemes' dataclasses. A run has one scheme, and names are its: `NAME=VALUE` sets NAME of each
+scheme that runs, and where schemes give a name to different things, `SCHEME.NAME=VALUE` sets that scheme's alone.
 """
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
+from typing import Protocol
 
 from experiments.data.errors import ExperimentError
-from experiments.data.parameters import Parameter, Value
-from hosts.algorithms import Scheme, SchemeError, find_scheme, schemes
-from hosts.algorithms.parameters import Description, describe
+from experiments.data.parameters import Parameter, Value, assignment
+from hosts.algorithms import SchemeError, find_scheme, schemes
+from hosts.algorithms.parameters import describe
 from hosts.recommended import recommended
+from topologies.errors import nearest
 from topologies.model import Topology
 
 Default = tuple[Value, str]
 """A scenario's own default of a scheme's parameter: the value, or None and what it follows from."""
+
+
+class Offers(Protocol):
+    """A scenario, as far as its parameters go."""
+
+    name: str
+
+    def parameters(self, scheme: str) -> tuple[Parameter, ...]:
+        """Returns those of a run of this scheme."""
+
+    @property
+    def elsewhere(self) -> Mapping[str, str]:
+        """By names that are no parameters, where their values come from."""
 
 
 def scheme_names(text: str) -> list[str]:
@@ -28,86 +43,83 @@ def scheme_names(text: str) -> list[str]:
         raise ExperimentError(str(error)) from None
 
 
-def _offered() -> Mapping[str, Mapping[str, Description]]:
-    """By scheme and name, of the schemes that were found so far."""
-    return _described(tuple(schemes.values()))
-
-
-@functools.cache
-def _described(found_so_far: tuple[Scheme, ...]) -> Mapping[str, Mapping[str, Description]]:
-    known: dict[str, Description] = {}
-    found: dict[str, dict[str, Description]] = {}
-    for scheme in found_so_far:
-        mine = found[scheme.name] = {}
-        for one in describe(scheme.parameters):
-            name = one.name if known.get(one.name, one) == one else f"{scheme.name.replace('-', '_')}_{one.name}"
-            mine[name] = known[name] = one
-    return found
-
-
-def parameters(**defaults: Default) -> tuple[Parameter, ...]:
-    """Of all schemes, each name once, with a scenario's own defaults."""
-    made: dict[str, Parameter] = {}
-    for scheme, theirs in _offered().items():
-        for name, one in theirs.items():
-            follows = schemes[scheme].by_network.get(one.field)
-            value, derived = defaults.get(name, (None, follows) if follows else (one.default, ""))
-            if one.kind in ("size", "count") and value is not None:
-                value = round(value)
-            made[name] = Parameter(name, one.kind, value, one.what, one.least, one.most, derived)
-    return tuple(made.values())
+def of(
+    scheme: str, own: Iterable[Parameter] = (), defaults: Mapping[str, Default] = MappingProxyType({})
+) -> tuple[Parameter, ...]:
+    """Returns a scenario's own parameters and then the scheme's, with the scenario's defaults, which are by NAME or
+    SCHEME.NAME. A name that the scenario has itself is SCHEME.NAME here."""
+    found = {one.name: one for one in own}
+    scenarios, found_scheme = frozenset(found), find_scheme(scheme)
+    for one in describe(found_scheme.parameters):
+        full = f"{scheme}.{one.name}"
+        name = full if one.name in scenarios else one.name
+        follows = found_scheme.by_network.get(one.field)
+        usual: Default = (None, follows) if follows else (one.default, "")
+        value, derived = defaults.get(full, defaults.get(name, usual))
+        if one.kind in ("size", "count") and value is not None:
+            value = round(value)
+        found[name] = Parameter(name, one.kind, value, one.what, one.least, one.most, derived)
+    return tuple(found.values())
 
 
 def fields(scheme: str, values: Mapping[str, Value]) -> dict[str, float]:
     """Returns what the algorithm is given, from a plan's values."""
-    return {one.field: float(values[name] or 0) for name, one in _of(scheme).items()}
+    return {field: float(values[name] or 0) for field, name in _names(scheme, values).items()}
 
 
 def with_network(scheme: str, values: Mapping[str, Value], topology: Topology) -> dict[str, Value]:
     """Returns the values, and those of the scheme's parameters that follow from the network where none is given."""
-    found = find_scheme(scheme)
-    names = {one.field: name for name, one in _of(scheme).items()}
+    found, names = find_scheme(scheme), _names(scheme, values)
     missing = [field for field in found.by_network if values.get(names[field]) is None]
     usual = recommended(topology, found) if missing else {}
     return {**values, **{names[field]: usual[field] for field in missing}}
 
 
-def own(scheme: str, offered: Iterable[Parameter]) -> tuple[Parameter, ...]:
-    """Returns those of a scenario's parameters that a run of this scheme has: no other scheme's."""
-    return tuple(one for one in offered if one.name not in _foreign(scheme))
+def settings(scenario: Offers, chosen: Sequence[str], assignments: Iterable[str]) -> dict[str, dict[str, Value]]:
+    """Returns the values of `NAME=VALUE` and `SCHEME.NAME=VALUE` by scheme, of these schemes, and parameter.
+
+    Raises ExperimentError for a malformed assignment, a name that none of them has (with the nearest one), that means
+    different things to them or that is given twice, and for a bad value.
+    """
+    found: dict[str, dict[str, Value]] = {scheme: {} for scheme in chosen}
+    for given in assignments:
+        name, text = assignment(given)
+        for scheme, parameter in meant(scenario, chosen, name).items():
+            if parameter.name in found[scheme]:
+                raise ExperimentError(f"{name} is given twice: give one")
+            found[scheme][parameter.name] = parameter.parse(text)
+    return found
 
 
-def given(scheme: str, values: Mapping[str, Value]) -> dict[str, Value]:
-    """Returns those of the given values that are none of another scheme alone."""
-    return {name: value for name, value in values.items() if name not in _foreign(scheme)}
+def meant(scenario: Offers, chosen: Sequence[str], name: str) -> dict[str, Parameter]:
+    """Returns the parameter that a name is, of each of these schemes that has it. Raises ExperimentError."""
+    found = _named(scenario, chosen, name)
+    if len({(one.kind, one.what) for one in found.values()}) > 1:
+        raise ExperimentError(f"{name} differs by scheme: give {' or '.join(f'{scheme}.{name}' for scheme in found)}")
+    if found:
+        return found
+    if name in scenario.elsewhere:
+        raise ExperimentError(f"no parameter {name!r}: {scenario.elsewhere[name]}")
+    if others := [*_named(scenario, tuple(schemes), name)]:
+        raise ExperimentError(
+            f"{name} is a parameter of {', '.join(others)}: no such scheme runs here. Leave it out, "
+            f"or add --scheme {others[0]}"
+        )
+    known = [one.name for scheme in chosen for one in scenario.parameters(scheme)]
+    listed = f"`pcn run {scenario.name} --list` lists them"
+    raise ExperimentError(f"no parameter {name!r}; {nearest(name, known)} ({listed})")
 
 
-def owners(name: str) -> list[str]:
-    """Returns the schemes that have this parameter; none: it is the scenario's."""
-    return [scheme for scheme, theirs in _offered().items() if name in theirs]
+def _named(scenario: Offers, among: Sequence[str], name: str) -> dict[str, Parameter]:
+    return {
+        scheme: one
+        for scheme in among
+        for one in scenario.parameters(scheme)
+        if name in (one.name, f"{scheme}.{one.name}")
+    }
 
 
-def check_given(names: Iterable[str], schemes: Iterable[str], offered: tuple[Parameter, ...]) -> None:
-    """Raises ExperimentError for a parameter that none of the schemes has: it would change nothing."""
-    schemes = tuple(schemes)
-    known = {one.name for scheme in schemes for one in own(scheme, offered)}
-    for name in names:
-        if name not in known:
-            theirs = owners(name)
-            called = [own_name for scheme in schemes for own_name, one in _of(scheme).items() if one.name == name]
-            if called:
-                raise ExperimentError(f"{name} is a parameter of {', '.join(theirs)}; here it is {called[0]}")
-            raise ExperimentError(
-                f"{name} is a parameter of {', '.join(theirs)}: no such scheme runs here. Leave it out, "
-                f"or add --scheme {theirs[0]}"
-            )
-
-
-def _of(scheme: str) -> Mapping[str, Description]:
-    return _offered().get(scheme, {})
-
-
-def _foreign(scheme: str) -> set[str]:
-    """Returns the names that other schemes have and this one hasn't."""
-    others = {name for other, theirs in _offered().items() if other != scheme for name in theirs}
-    return others - set(_of(scheme))
+def _names(scheme: str, values: Mapping[str, Value]) -> dict[str, str]:
+    """Returns the names of the scheme's parameters among a run's values, by field."""
+    described = describe(find_scheme(scheme).parameters)
+    return {one.field: full if (full := f"{scheme}.{one.name}") in values else one.name for one in described}

@@ -170,7 +170,9 @@ def _run(result: Result, results: Sequence[Result], pictures: bool) -> dict[str,
         "flows": _flows(result),
         "facts": _facts(result),
         "parameters": [
-            (p.name, format_value(p.kind, plan.values[p.name])) for p in experiment.parameters if p.name in plan.values
+            (p.name, format_value(p.kind, plan.values[p.name]))
+            for p in experiment.parameters(plan.scheme)
+            if p.name in plan.values
         ],
         "versions": [*sorted(recording.versions.items()), *result.provenance.items()],
         "notes": recording.notes,

@@ -19,7 +19,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from experiments.data.errors import ExperimentError
-from experiments.data.parameters import Value, parse_assignments
+from experiments.data.parameters import Value, assignment
 from experiments.define import scheme_parameters
 from experiments.define.charts import Chart, curve
 from experiments.define.draws import NOTHING, distinct, draws, spreads
@@ -58,9 +58,8 @@ def runs(
         return runs_of(experiment, schemes, seeds)
     varied = _varied(experiment, schemes, settings)
     found = []
-    for scheme in schemes:
-        own = scheme_parameters.given(scheme, dict.fromkeys(varied))
-        for values in itertools.product(*(varied[name] for name in own)):
+    for scheme, own in varied.items():
+        for values in itertools.product(*own.values()):
             given = dict(zip(own, values, strict=True))
             keys: dict[str, Key] = {name: value for name, value in given.items() if value is not None}
             found += [Run({"scheme": scheme, **keys, "seed": seed}, scheme, seed, given) for seed in seeds or [1]]
@@ -70,20 +69,20 @@ def runs(
     return found
 
 
-def _varied(experiment: Experiment, schemes: Sequence[str], settings: Iterable[str]) -> dict[str, list[Value]]:
-    """By parameter, its values in the order in which they are given."""
-    varied: dict[str, list[Value]] = {}
+def _varied(
+    experiment: Experiment, schemes: Sequence[str], settings: Iterable[str]
+) -> dict[str, dict[str, list[Value]]]:
+    """By scheme and parameter, its values in the order in which they are given."""
+    varied: dict[str, dict[str, list[Value]]] = {scheme: {} for scheme in schemes}
     for setting in settings:
-        name, _, texts = setting.partition("=")
-        for text in texts.split(","):
-            found = parse_assignments(
-                [f"{name}={text}"], experiment.parameters, f"pcn run {experiment.name} --list", experiment.elsewhere
-            )
-            for known, value in found.items():
-                if value in varied.setdefault(known, []):
-                    raise ExperimentError(f"{known}={text} is given twice: give it once")
-                varied[known].append(value)
-    scheme_parameters.check_given(varied, schemes, experiment.parameters)
+        name, texts = assignment(setting)
+        for scheme, parameter in scheme_parameters.meant(experiment, schemes, name).items():
+            values = varied[scheme].setdefault(parameter.name, [])
+            for text in texts.split(","):
+                value = parameter.parse(text)
+                if value in values:
+                    raise ExperimentError(f"{name}={text} is given twice: give it once")
+                values.append(value)
     return varied
 
 

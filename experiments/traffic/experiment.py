@@ -83,13 +83,13 @@ class Traffic(Experiment):
     def reference(self) -> str:
         return self.spec.reference
 
-    @property
-    def parameters(self) -> tuple[Parameter, ...]:
-        """Its own, the topology's except texts, and those of all schemes."""
+    def parameters(self, scheme: str) -> tuple[Parameter, ...]:
+        """Returns its own, the topology's except texts, and the scheme's."""
         own = [one for one in _OWN if one.name not in _DRAWN or not (self.spec.flows or self.spec.collective)]
         own += collective.PARAMETERS if self.spec.collective else ()
         own += [*_OF_ARRIVALS.get(self.spec.arrivals, ()), *(_OF_INCAST if self.spec.incast else ())]
-        return (*own, *_of_topology(self.spec.topology), *scheme_parameters.parameters(min_rtt=(None, "longest path")))
+        own += _of_topology(self.spec.topology)
+        return scheme_parameters.of(scheme, own, {"min_rtt": (None, "longest path")})
 
     @property
     def elsewhere(self) -> Mapping[str, str]:
@@ -99,7 +99,7 @@ class Traffic(Experiment):
         return {**super().elsewhere, **drawn, **mtu, **find_topology(self.spec.topology).elsewhere}
 
     def plan(self, scheme: str, seed: int, values: Mapping[str, Value]) -> Plan:
-        filled = complete(values, scheme_parameters.own(scheme, self.parameters))
+        filled = complete(values, self.parameters(scheme))
         payload = round(filled["payload"] or 0)
         topology = self._topology(filled, payload)
         load, count = float(filled.get("load") or 0), round(filled.get("count") or 0)

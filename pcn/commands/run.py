@@ -83,7 +83,7 @@ def _scenarios() -> Iterator[tuple[str, str]]:
     multiple=True,
     metavar="NAME=VALUE",
     shell_complete=complete_parameter,
-    help="Parameter of the scenario, e.g. duration=100ms.",
+    help="Parameter of the scenario, e.g. duration=100ms, or of a scheme, e.g. w_min=0.01 or dcqcn.g=0.1.",
 )
 @click.option("--list", "listed", is_flag=True, help="List SCENARIO's parameters; run nothing.")
 @click.option(
@@ -225,17 +225,18 @@ def _show(place: Path, console: Console | None, as_json: bool) -> list[str]:
 def _list(scenario: str, scheme: str | None, as_json: bool) -> None:
     """Prints the parameters of a scenario; with `scheme` those that runs of these schemes have."""
     from experiments.data.parameters import UNITS, format_value
-    from experiments.define import scheme_parameters
     from experiments.runner import in_effect, parameters
+    from hosts.algorithms import schemes
 
-    rows = [(one, scheme_parameters.owners(one.name)) for one in parameters(scenario, scheme)]
+    listed, everyone = parameters(scenario, scheme), parameters(scenario)
+    rows = [(one, everyone[one] if len(everyone[one]) < len(schemes) else []) for one in listed]
     found = in_effect(scenario, scheme)
     if as_json:
         most = {one.name: one.maximum if math.isfinite(one.maximum) else None for one, _ in rows}
         print_json(
             [
-                {**asdict(one), "maximum": most[one.name], "in_effect": found.get(one.name), "schemes": schemes}
-                for one, schemes in rows
+                {**asdict(one), "maximum": most[one.name], "in_effect": found.get(one.name), "schemes": theirs}
+                for one, theirs in rows
             ]
         )
         return
@@ -255,9 +256,9 @@ def _list(scenario: str, scheme: str | None, as_json: bool) -> None:
                 default(one),
                 format_value(one.kind, one.minimum),
                 format_value(one.kind, one.maximum) if math.isfinite(one.maximum) else "–",
-                ", ".join(schemes) or "all",
+                ", ".join(theirs) or "all",
                 one.what,
             )
-            for one, schemes in rows
+            for one, theirs in rows
         ],
     )

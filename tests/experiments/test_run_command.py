@@ -16,6 +16,7 @@ from experiments import runner
 from experiments.data.errors import ExperimentError
 from experiments.define.checks import Check
 from experiments.papers import FIGURES, SCENARIOS
+from hosts.algorithms import schemes
 from pcn.cli import run as pcn
 from topologies import extras
 
@@ -89,9 +90,11 @@ def test_parameters_are_listed_with_unit_default_and_meaning(capsys: pytest.Capt
     for name, scenario in SCENARIOS.items():
         assert pcn(["run", name, "--list"]) == 0
         table = capsys.readouterr().out
-        for parameter in scenario.parameters:
-            (row,) = [line for line in table.splitlines() if line.split()[:1] == [parameter.name]]
-            assert parameter.what in row
+        offered = {one for scheme in schemes for one in scenario.parameters(scheme)}
+        for parameter in offered:
+            rows = [line for line in table.splitlines() if line.split()[:1] == [parameter.name]]
+            assert any(parameter.what in row for row in rows)
+            assert len(rows) == sum(one.name == parameter.name for one in offered)
     assert pcn(["run", "dumbbell", "--scheme", "dcqcn", "--list", "--json"]) == 0
     rows = {row["name"]: row for row in json.loads(capsys.readouterr().out)}
     assert rows["rate"]["default"] == 10e9

@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 
 from experiments.data.parameters import Value
 from experiments.data.plan import Plan, Sampling, known_fields, numbers, plan_of
-from experiments.define import scheme_parameters
 from experiments.papers.pcn.scenarios.dumbbell import Dumbbell
 from topologies.compact import P0_S0, P2_S1, compact
 from topologies.dumbbell import dumbbell
@@ -37,7 +36,8 @@ def dumbbell_plan(
     flows = round(more.pop("flows", 4))
     named: dict[str, Value] = {name: more.pop(name) for name in ("rtt", "T", "w_min") if name in more}
     named = {"w_min": 0.1 / flows, "duration": duration_s, "segment": TIMELY_SEGMENT_BYTES, **named}
-    plan = Dumbbell().plan(scheme, seed, scheme_parameters.given(scheme, named))
+    known = {one.name for one in Dumbbell().parameters(scheme)}
+    plan = Dumbbell().plan(scheme, seed, {name: value for name, value in named.items() if name in known})
     return dataclasses.replace(
         plan,
         values={**plan.values, "flows": flows, **more},

@@ -210,12 +210,11 @@ class Undetermined(Experiment):
     schemes = (TCD, RED)
     page = RunPage((marks, queue, pause), headlines, about, story)
 
-    @property
-    def parameters(self) -> tuple[Parameter, ...]:
-        return (*_OWN, *scheme_parameters.parameters())
+    def parameters(self, scheme: str) -> tuple[Parameter, ...]:
+        return scheme_parameters.of(scheme, _OWN)
 
     def plan(self, scheme: str, seed: int, values: Mapping[str, Value]) -> Plan:
-        filled = complete(values, scheme_parameters.own(scheme, self.parameters))
+        filled = complete(values, self.parameters(scheme))
         rate, delay, duration = (float(filled[name] or 0) for name in ("rate", "delay", "duration"))
         payload = round(filled["payload"] or 0)
         try:

@@ -26,6 +26,15 @@ _OWN = (
     Parameter("payload", "size", 1000, "payload of a data packet", 64, 9000),
     Parameter("duration", "time", 60e-3, "how long the flows send", 5e-3, 10),
 )
+_PAPERS: dict[str, scheme_parameters.Default] = {
+    "Q_eq": (60e3, ""),
+    "qcn_timer": (10e-3, ""),
+    "adaptive": (0, ""),
+    "keep_alive": (0, ""),
+    "qcn-t.qcn_timer": (1.2e-3, ""),  # neither is the paper's: their own defaults
+    "qcn-os-sojourn.keep_alive": (1, ""),
+}
+"""The paper's values, for schemes that have them."""
 _K = (340.0, 1100.0)
 """As the dumbbell's, by the load."""
 _STALL_S = 0.25e-3
@@ -134,13 +143,11 @@ class Innocent(Experiment):
     schemes = (INPUTS, RANDOM)
     page = RunPage((received, limits, pause), headlines, about, story)
 
-    @property
-    def parameters(self) -> tuple[Parameter, ...]:
-        paper = {"Q_eq": 60e3, "qcn_timer": 10e-3, "adaptive": 0, "keep_alive": 0}
-        return (*_OWN, *scheme_parameters.parameters(**{name: (value, "") for name, value in paper.items()}))
+    def parameters(self, scheme: str) -> tuple[Parameter, ...]:
+        return scheme_parameters.of(scheme, _OWN, _PAPERS)
 
     def plan(self, scheme: str, seed: int, values: Mapping[str, Value]) -> Plan:
-        filled = complete(values, scheme_parameters.own(scheme, self.parameters))
+        filled = complete(values, self.parameters(scheme))
         rate, delay, duration = (float(filled[name] or 0) for name in ("rate", "delay", "duration"))
         payload = round(filled["payload"] or 0)
         try:

@@ -9,14 +9,15 @@ import re
 import pytest
 
 from experiments.data.errors import ExperimentError
-from experiments.data.parameters import Parameter, complete, format_value, parse_assignments
-from experiments.define.scheme_parameters import fields
+from experiments.data.parameters import Parameter, complete, format_value
+from experiments.define import scheme_parameters
 from experiments.papers import SCENARIOS
 from hosts.algorithms import schemes
 from hosts.algorithms.parameters import describe
 from hosts.algorithms.qcn import QcnParameters
 
-PARAMETERS = SCENARIOS["dumbbell"].parameters
+DUMBBELL = SCENARIOS["dumbbell"]
+PARAMETERS = DUMBBELL.parameters("pcn")
 
 
 @pytest.mark.parametrize(
@@ -40,7 +41,8 @@ PARAMETERS = SCENARIOS["dumbbell"].parameters
     ],
 )
 def test_values_have_units(text: str, value: float | None) -> None:
-    (parsed,) = parse_assignments([text], PARAMETERS).values()
+    given = scheme_parameters.settings(DUMBBELL, ["pcn", "dcqcn"], [text])
+    (parsed,) = {value for values in given.values() for value in values.values()}
     assert parsed == (value if value is None else pytest.approx(value))
 
 
@@ -51,7 +53,7 @@ def test_values_have_units(text: str, value: float | None) -> None:
         ("=5", "name=value"),
         ("paris=3", "did you mean 'pairs'?"),
         ("W-min=0.1", "no parameter 'W-min'; did you mean 'w_min'"),
-        ("zzz=3", "(`pcn run SCENARIO --list` lists them)"),
+        ("zzz=3", "(`pcn run dumbbell --list` lists them)"),
         ("rate=fast", "rate=fast: 'fast' is no rate: write it like 10G"),
         ("rate=10Gs", "is no rate"),
         ("rate=5", "rate=5: '5' has no unit: write 5G, 5M or 5k"),
@@ -68,7 +70,7 @@ def test_values_have_units(text: str, value: float | None) -> None:
 )
 def test_mistakes_are_named(text: str, message: str) -> None:
     with pytest.raises(ExperimentError, match=re.escape(message)) as caught:
-        parse_assignments([text], PARAMETERS)
+        scheme_parameters.settings(DUMBBELL, ["pcn"], [text])
     assert "\n" not in str(caught.value)
 
 
@@ -82,7 +84,7 @@ def test_percent_beyond_the_maximum_is_shown_as_a_share() -> None:
 
 def test_two_assignments_of_one_name_are_refused() -> None:
     with pytest.raises(ExperimentError, match="pairs is given twice: give one"):
-        parse_assignments(["pairs=2", "pairs=4"], PARAMETERS)
+        scheme_parameters.settings(DUMBBELL, ["pcn"], ["pairs=2", "pairs=4"])
 
 
 def test_complete_takes_defaults_and_checks_what_is_given() -> None:
@@ -114,7 +116,7 @@ def test_values_are_written_with_units(kind: str, value: float | None, text: str
 
 def test_every_default_is_an_allowed_value() -> None:
     for scenario in SCENARIOS.values():
-        for parameter in scenario.parameters:
+        for parameter in {one for scheme in schemes for one in scenario.parameters(scheme)}:
             assert parameter.what
             assert parameter.default is not None or parameter.derived
             parameter.check(parameter.default)
@@ -126,11 +128,12 @@ def test_a_number_beyond_the_range_is_refused_with_the_range() -> None:
 
 
 def test_schemes_parameters_are_their_fields_with_the_papers_names() -> None:
-    offered = {parameter.name: parameter for parameter in PARAMETERS}
-    assert (offered["K_min"].kind, offered["K_min"].default) == ("size", 5_000)
-    assert (offered["R_AI"].default, offered["qcn_R_AI"].default) == (40e6, 5e6)  # a name that two schemes have
-    assert offered["T"].derived == "rtt"
-    assert fields("qcn", {name: one.default for name, one in offered.items()}) == dataclasses.asdict(QcnParameters())
+    offered = {one.name: one for one in DUMBBELL.parameters("dcqcn")}
+    assert (offered["K_min"].kind, offered["K_min"].default, offered["R_AI"].default) == ("size", 5_000, 40e6)
+    qcn = {one.name: one.default for one in DUMBBELL.parameters("qcn")}
+    assert qcn["R_AI"] == 5e6
+    assert scheme_parameters.fields("qcn", qcn) == dataclasses.asdict(QcnParameters())
+    assert {one.name: one for one in PARAMETERS}["T"].derived == "rtt"
 
 
 @pytest.mark.parametrize("scheme", sorted(schemes))

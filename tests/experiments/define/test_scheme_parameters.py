@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from experiments.data.errors import ExperimentError
+from experiments.data.parameters import Parameter
 from experiments.define import scheme_parameters
 from experiments.papers.pcn.scenarios.dumbbell import Dumbbell
 from experiments.papers.pcn.scenarios.victim import Victim
@@ -32,3 +34,44 @@ def test_others_keep_their_defaults() -> None:
     for scheme in ("pcn", "dctcp", "dcqcn", "timely"):
         values = Dumbbell().plan(scheme, 1, {}).values
         assert scheme_parameters.with_network(scheme, values, Dumbbell().plan(scheme, 1, {}).topology) == values
+
+
+def test_name_sets_the_parameter_of_each_scheme_that_has_it() -> None:
+    given = scheme_parameters.settings(Dumbbell(), ["dcqcn", "dcqcn-tcd", "pcn"], ["R_AI=20M", "pairs=2"])
+    assert given == {"dcqcn": {"R_AI": 20e6, "pairs": 2}, "dcqcn-tcd": {"R_AI": 20e6, "pairs": 2}, "pcn": {"pairs": 2}}
+
+
+def test_name_of_one_scheme_is_its_papers_whatever_others_are_there() -> None:
+    assert scheme_parameters.settings(Dumbbell(), ["qcn"], ["R_AI=9M"]) == {"qcn": {"R_AI": 9e6}}
+    assert scheme_parameters.settings(Dumbbell(), ["nscc"], ["paths=8", "eta=0.2"]) == {
+        "nscc": {"paths": 8, "eta": 0.2}
+    }
+
+
+def test_scheme_before_a_name_chooses_among_different_meanings() -> None:
+    given = scheme_parameters.settings(Dumbbell(), ["dcqcn", "qcn"], ["qcn.R_AI=9M", "dcqcn.R_AI=20M"])
+    assert given == {"qcn": {"R_AI": 9e6}, "dcqcn": {"R_AI": 20e6}}
+    with pytest.raises(ExperimentError, match=r"^R_AI differs by scheme: give dcqcn\.R_AI or qcn\.R_AI$"):
+        scheme_parameters.settings(Dumbbell(), ["dcqcn", "qcn"], ["R_AI=9M"])
+
+
+@pytest.mark.parametrize(
+    ("setting", "message"),
+    [
+        ("maxStage=4", "maxStage is a parameter of hpcc: no such scheme runs here. Leave it out, or add --scheme hpcc"),
+        ("qcn.R_AI=1M", "qcn.R_AI is a parameter of qcn: no such scheme runs here. Leave it out, or add --scheme qcn"),
+        ("R_IA=1M", "no parameter 'R_IA'; did you mean"),
+        ("dcqcn.R_AI=1M,dcqcn.R_AI=2M", "no rate"),
+    ],
+)
+def test_name_that_no_scheme_of_the_run_has_is_refused(setting: str, message: str) -> None:
+    with pytest.raises(ExperimentError) as caught:
+        scheme_parameters.settings(Dumbbell(), ["dcqcn"], [setting])
+    assert message in str(caught.value)
+
+
+def test_scheme_s_parameter_named_as_a_scenarios_has_the_scheme_before_it() -> None:
+    own = (Parameter("paths", "count", 3, "of the network"),)
+    offered = {one.name: one.default for one in scheme_parameters.of("nscc", own, {"nscc.paths": (5, "")})}
+    assert (offered["paths"], offered["nscc.paths"]) == (3, 5)
+    assert scheme_parameters.fields("nscc", offered)["paths"] == 5

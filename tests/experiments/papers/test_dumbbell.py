@@ -9,10 +9,10 @@ import pytest
 from fluid import fluid
 
 from experiments.data.errors import ExperimentError
-from experiments.data.parameters import parse_assignments
 from experiments.data.plan import Plan
 from experiments.data.series import Series
 from experiments.data.steady_state import aggregate_rate, steady_state
+from experiments.define import scheme_parameters
 from experiments.define.checks import Check, at_least, at_most, near
 from experiments.papers import SCENARIOS
 from hosts.algorithms import schemes
@@ -22,7 +22,7 @@ DUMBBELL = SCENARIOS["dumbbell"]
 
 
 def plan(*settings: str, scheme: str = "pcn") -> Plan:
-    return DUMBBELL.plan(scheme, 1, parse_assignments(settings, DUMBBELL.parameters))
+    return DUMBBELL.plan(scheme, 1, scheme_parameters.settings(DUMBBELL, [scheme], settings)[scheme])
 
 
 def checks(made: Plan, **changes: object) -> dict[str, Check]:

@@ -9,11 +9,10 @@ import numpy as np
 import pytest
 
 from experiments.data.errors import ExperimentError
-from experiments.data.parameters import parse_assignments
 from experiments.data.plan import Plan
 from experiments.data.recording import Recording
 from experiments.data.series import Series
-from experiments.define import theory
+from experiments.define import scheme_parameters, theory
 from experiments.define.experiment import Run
 from experiments.define.outcomes import Outcomes
 from experiments.papers import SCENARIOS
@@ -28,7 +27,7 @@ Runs = Callable[[str], tuple[Plan, Recording]]
 
 
 def plan(scheme: str = "pcn", *settings: str) -> Plan:
-    return VICTIM.plan(scheme, 1, parse_assignments(settings, VICTIM.parameters))
+    return VICTIM.plan(scheme, 1, scheme_parameters.settings(VICTIM, [scheme], settings)[scheme])
 
 
 @pytest.fixture(scope="module")

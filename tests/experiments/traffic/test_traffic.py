@@ -324,8 +324,9 @@ def test_run_goes_on_until_all_flows_have_arrived_or_nothing_moves(tmp_path: Pat
 
 
 def test_its_parameters_are_the_topologys_too() -> None:
-    names = {one.name for one in find_experiment("traffic?topology=clos&workload=W2&pattern=uniform").parameters}
-    assert {"load", "count", "pods", "host_bps", "T", "cnp_interval"} <= names
+    found = find_experiment("traffic?topology=clos&workload=W2&pattern=uniform")
+    names = {one.name for one in found.parameters("pcn")}
+    assert {"load", "count", "pods", "host_bps", "T"} <= names
     assert not names & {"lossless_classes", "mtu_bytes"}
     plan = Traffic(TrafficSpec("compact")).plan("timely", 1, {"payload": 4000, "count": 5})
     assert plan.topology.number("mtu_bytes") == 4058

@@ -72,7 +72,7 @@ class Fig2(Experiment):
                 yield Run({"open": what, "seed": 1}, scheme, 1, values, variant)
 
     def plan(self, scheme: str, seed: int, values: Mapping[str, Value]) -> Plan:
-        offered = {one.name for one in _VICTIM.parameters}
+        offered = {one.name for one in _VICTIM.parameters(scheme)}
         named = {name: value for name, value in values.items() if name in offered}
         fields = {name: value for name, value in numbers(values).items() if name not in offered}
         own = _OF_SCHEME.get(scheme, {})

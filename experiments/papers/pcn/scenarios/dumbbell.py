@@ -75,21 +75,18 @@ class Dumbbell(Experiment):
     schemes = (PCN,)
     page = RunPage(CHARTS, headlines, about, story)
 
-    @property
-    def parameters(self) -> tuple[Parameter, ...]:
-        return (
-            *_OWN,
-            *scheme_parameters.parameters(
-                T=(None, "rtt"),
-                w_min=(None, "0.1 / number of flows"),
-                T_low=(None, "rtt and 50 us"),
-                T_high=(None, "rtt and 500 us"),
-                min_rtt=(None, "rtt"),
-            ),
-        )
+    def parameters(self, scheme: str) -> tuple[Parameter, ...]:
+        defaults: dict[str, scheme_parameters.Default] = {
+            "T": (None, "rtt"),
+            "w_min": (None, "0.1 / number of flows"),
+            "T_low": (None, "rtt and 50 us"),
+            "T_high": (None, "rtt and 500 us"),
+            "min_rtt": (None, "rtt"),
+        }
+        return scheme_parameters.of(scheme, _OWN, defaults)
 
     def plan(self, scheme: str, seed: int, values: Mapping[str, Value]) -> Plan:
-        filled = complete(values, scheme_parameters.own(scheme, self.parameters))
+        filled = complete(values, self.parameters(scheme))
 
         def number(name: str, otherwise: float) -> float:
             value = filled.get(name)

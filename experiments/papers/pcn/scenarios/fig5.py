@@ -227,14 +227,13 @@ class Fig5(Experiment):
     schemes = (PFC,)
     page = PAGE
 
-    @property
-    def parameters(self) -> tuple[Parameter, ...]:
+    def parameters(self, scheme: str) -> tuple[Parameter, ...]:
         return _PARAMETERS
 
     def plan(self, scheme: str, seed: int, values: Mapping[str, Value]) -> Plan:
         if scheme not in self.schemes:
             raise ExperimentError(f"{self.name} has rate limiters and PFC alone: leave --scheme out, or give pfc")
-        filled = complete(values, self.parameters)
+        filled = complete(values, _PARAMETERS)
         rate, step_s, gap_s, window_s = (float(filled[name] or 0) for name in ("rate", "step", "gap", "window"))
         if gap_s + window_s >= step_s:
             raise ExperimentError(f"gap={gap_s:g} and window={window_s:g} don't fit into step={step_s:g}")

@@ -71,12 +71,11 @@ class Victim(Experiment):
     def measure(self, run: Run, plan: Plan, recording: Recording) -> Outcome:
         return Outcome(run.keys, dataclasses.asdict(measure(plan, recording)))
 
-    @property
-    def parameters(self) -> tuple[Parameter, ...]:
-        return (*_OWN, *scheme_parameters.parameters(w_min=(0.1 / LONG_SENDERS, ""), phases=(0.0, "")))
+    def parameters(self, scheme: str) -> tuple[Parameter, ...]:
+        return scheme_parameters.of(scheme, _OWN, {"w_min": (0.1 / LONG_SENDERS, ""), "phases": (0.0, "")})
 
     def plan(self, scheme: str, seed: int, values: Mapping[str, Value]) -> Plan:
-        filled = complete(values, scheme_parameters.own(scheme, self.parameters))
+        filled = complete(values, self.parameters(scheme))
         rate, payload = float(filled["rate"] or 0), round(filled["payload"] or 0)
         frame = payload + HEADER_BYTES
         xoff = float(filled["xoff"] or 0)
