@@ -46,16 +46,15 @@ def scheme_names(text: str) -> list[str]:
 def of(
     scheme: str, own: Iterable[Parameter] = (), defaults: Mapping[str, Default] = MappingProxyType({})
 ) -> tuple[Parameter, ...]:
-    """Returns a scenario's own parameters and then the scheme's, with the scenario's defaults, which are by NAME or
-    SCHEME.NAME. A name that the scenario has itself is SCHEME.NAME here."""
+    """Returns a scenario's own parameters and then the scheme's, with the scenario's defaults: those of `pcn.T` are of
+    every scheme whose T means what PCN's does. A name that the scenario has itself is SCHEME.NAME here."""
     found = {one.name: one for one in own}
     scenarios, found_scheme = frozenset(found), find_scheme(scheme)
+    usual = {_meaning(*full.split(".")): default for full, default in defaults.items()}
     for one in describe(found_scheme.parameters):
-        full = f"{scheme}.{one.name}"
-        name = full if one.name in scenarios else one.name
+        name = f"{scheme}.{one.name}" if one.name in scenarios else one.name
         follows = found_scheme.by_network.get(one.field)
-        usual: Default = (None, follows) if follows else (one.default, "")
-        value, derived = defaults.get(full, defaults.get(name, usual))
+        value, derived = usual.get((one.name, one.what), (None, follows) if follows else (one.default, ""))
         if one.kind in ("size", "count") and value is not None:
             value = round(value)
         found[name] = Parameter(name, one.kind, value, one.what, one.least, one.most, derived)
@@ -117,6 +116,12 @@ def _named(scenario: Offers, among: Sequence[str], name: str) -> dict[str, Param
         for one in scenario.parameters(scheme)
         if name in (one.name, f"{scheme}.{one.name}")
     }
+
+
+def _meaning(scheme: str, name: str) -> tuple[str, str]:
+    """Returns what distinguishes a parameter from another scheme's of that name."""
+    (found,) = [one for one in describe(find_scheme(scheme).parameters) if one.name == name]
+    return found.name, found.what
 
 
 def _names(scheme: str, values: Mapping[str, Value]) -> dict[str, str]:

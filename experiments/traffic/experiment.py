@@ -89,7 +89,7 @@ class Traffic(Experiment):
         own += collective.PARAMETERS if self.spec.collective else ()
         own += [*_OF_ARRIVALS.get(self.spec.arrivals, ()), *(_OF_INCAST if self.spec.incast else ())]
         own += _of_topology(self.spec.topology)
-        return scheme_parameters.of(scheme, own, {"min_rtt": (None, "longest path")})
+        return scheme_parameters.of(scheme, own, {"timely.min_rtt": (None, "longest path")})
 
     @property
     def elsewhere(self) -> Mapping[str, str]:

@@ -56,15 +56,19 @@ def test_its_parameters_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
     assert listed["cut"]["default"] == 0.1
 
 
-def test_name_of_another_scheme_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_name_that_another_scheme_has_is_the_schemes_own(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     text = WRONG.format(rate="1e9", program="pcn", marking="()").replace("Parameters, Rp", "Own, Rp")
     field = "    t_s: float = parameter(1e-3, 'time', 'a time', name='T')"
     own = f"\n@dataclass(frozen=True)\nclass Own(Parameters):\n{field}\n"
     file = tmp_path / "wrong.py"
     head = "from dataclasses import dataclass\nfrom pcn import parameter\n"
     file.write_text(head + text.replace("\nWRONG =", f"{own}\nWRONG ="))
-    assert pcn(["run", "dumbbell", "--scheme", f"{file}:WRONG", *SHORT, "--set", "T=1ms"]) == 1
-    assert "T is a parameter of pcn, pcn-time, pcn-w, pcn-x; here it is wrong_T" in capsys.readouterr().err
+    command = ["run", "dumbbell", "--scheme", f"{file}:WRONG,pcn", *SHORT, "--out", str(tmp_path / "out")]
+    assert pcn([*command, "--set", "T=2ms"]) == 1
+    assert capsys.readouterr().err == "pcn: T differs by scheme: give wrong.T or pcn.T\n"
+    assert pcn([*command, "--set", "wrong.T=2ms"]) == 0
+    for scheme, period_s in (("wrong", 2e-3), ("pcn", 500e-6)):
+        assert json.loads((tmp_path / "out" / scheme / "summary.json").read_text())["parameters"]["T"] == period_s
 
 
 def test_another_program_is_another_scheme(tmp_path: Path) -> None:

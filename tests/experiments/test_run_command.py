@@ -139,7 +139,8 @@ def test_page_names_the_existing_files(tmp_path: Path, capsys: pytest.CaptureFix
     (line,) = [line for line in page.splitlines() if "Beside this page" in line]
     assert "logs" not in line
     assert "figures" not in line
-    assert {path.name for path in (tmp_path / "one").iterdir()} == {"summary.json", "series.parquet", "report.html"}
+    files = {"summary.json", "series.parquet", "report.html", "topology.json"}
+    assert {path.name for path in (tmp_path / "one").iterdir()} == files
     assert "took 0 s" not in capsys.readouterr().out
     assert "<dd>0 s</dd>" not in page
 

@@ -27,14 +27,12 @@ _OWN = (
     Parameter("duration", "time", 60e-3, "how long the flows send", 5e-3, 10),
 )
 _PAPERS: dict[str, scheme_parameters.Default] = {
-    "Q_eq": (60e3, ""),
-    "qcn_timer": (10e-3, ""),
-    "adaptive": (0, ""),
-    "keep_alive": (0, ""),
-    "qcn-t.qcn_timer": (1.2e-3, ""),  # neither is the paper's: their own defaults
-    "qcn-os-sojourn.keep_alive": (1, ""),
+    "qcn.Q_eq": (60e3, ""),
+    "qcn.qcn_timer": (10e-3, ""),
+    "qcn.adaptive": (0, ""),
+    "qcn-os.keep_alive": (0, ""),
 }
-"""The paper's values, for schemes that have them."""
+"""The paper's values."""
 _K = (340.0, 1100.0)
 """As the dumbbell's, by the load."""
 _STALL_S = 0.25e-3

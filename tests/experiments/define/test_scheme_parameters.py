@@ -70,6 +70,15 @@ def test_name_that_no_scheme_of_the_run_has_is_refused(setting: str, message: st
     assert message in str(caught.value)
 
 
+def test_scenarios_default_is_of_what_it_means_in_any_scheme() -> None:
+    defaults: dict[str, scheme_parameters.Default] = {"dcqcn.R_AI": (1e6, "")}
+    found = {
+        scheme: {one.name: one.default for one in scheme_parameters.of(scheme, (), defaults)}["R_AI"]
+        for scheme in ("dcqcn", "dcqcn-tcd", "qcn")
+    }
+    assert found == {"dcqcn": 1e6, "dcqcn-tcd": 1e6, "qcn": 5e6}
+
+
 def test_scheme_s_parameter_named_as_a_scenarios_has_the_scheme_before_it() -> None:
     own = (Parameter("paths", "count", 3, "of the network"),)
     offered = {one.name: one.default for one in scheme_parameters.of("nscc", own, {"nscc.paths": (5, "")})}

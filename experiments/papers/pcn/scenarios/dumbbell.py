@@ -77,11 +77,11 @@ class Dumbbell(Experiment):
 
     def parameters(self, scheme: str) -> tuple[Parameter, ...]:
         defaults: dict[str, scheme_parameters.Default] = {
-            "T": (None, "rtt"),
-            "w_min": (None, "0.1 / number of flows"),
-            "T_low": (None, "rtt and 50 us"),
-            "T_high": (None, "rtt and 500 us"),
-            "min_rtt": (None, "rtt"),
+            "pcn.T": (None, "rtt"),
+            "pcn.w_min": (None, "0.1 / number of flows"),
+            "timely.T_low": (None, "rtt and 50 us"),
+            "timely.T_high": (None, "rtt and 500 us"),
+            "timely.min_rtt": (None, "rtt"),
         }
         return scheme_parameters.of(scheme, _OWN, defaults)
 
@@ -97,14 +97,9 @@ class Dumbbell(Experiment):
         xoff = number("xoff", 0)
         w_min, w_max = number("w_min", 0.1 / (pairs + 1)), number("w_max", 0.5)
         filled["xon"] = round(number("xon", xoff - 2 * frame))
-        if "T" in filled:
-            filled |= {"T": number("T", max(rtt_s, 1e-6)), "w_min": w_min}
-        if "T_low" in filled:
-            filled |= {
-                "T_low": number("T_low", rtt_s + 50e-6),
-                "T_high": number("T_high", rtt_s + 500e-6),
-                "min_rtt": number("min_rtt", max(rtt_s, 1e-6)),
-            }
+        derived = {"T": max(rtt_s, 1e-6), "w_min": w_min, "min_rtt": max(rtt_s, 1e-6)}
+        derived |= {"T_low": rtt_s + 50e-6, "T_high": rtt_s + 500e-6}
+        filled |= {name: value for name, value in derived.items() if filled.get(name, value) is None}
         if not frame <= number("xon", 0) < xoff:
             raise ExperimentError(f"xon={filled['xon']}, xoff={xoff:g}: xon must be below xoff, and hold a frame")
         if w_min > w_max:

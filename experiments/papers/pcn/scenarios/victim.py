@@ -72,7 +72,7 @@ class Victim(Experiment):
         return Outcome(run.keys, dataclasses.asdict(measure(plan, recording)))
 
     def parameters(self, scheme: str) -> tuple[Parameter, ...]:
-        return scheme_parameters.of(scheme, _OWN, {"w_min": (0.1 / LONG_SENDERS, ""), "phases": (0.0, "")})
+        return scheme_parameters.of(scheme, _OWN, {"pcn.w_min": (0.1 / LONG_SENDERS, ""), "pcn.phases": (0.0, "")})
 
     def plan(self, scheme: str, seed: int, values: Mapping[str, Value]) -> Plan:
         filled = complete(values, self.parameters(scheme))
