@@ -137,7 +137,7 @@ READ_ONLY = """
 cache=$1 compiled=$2
 shift 2
 mount -t tmpfs -o mode=700 tmpfs "$cache" || exit 99
-cp -a "$compiled" "$cache/pcn-lab" || exit 96
+cp -a "$compiled" "$cache/pcn-lab" 2>/dev/null  # others compile meanwhile: the first run adds what is missing
 XDG_CACHE_HOME=$cache "$@" --out "$cache/../first" || exit 98
 rm -r "$cache/pcn-lab/runs"  # an older version's, or a copy, has none
 mount -o remount,ro "$cache" || exit 97

@@ -118,7 +118,8 @@ def test_a_short_run_loses_nothing_and_writes_everything(mark: str, tmp_path: Pa
 
     assert [path.name for path in out.parent.iterdir()] == ["short"]
     figures = {f"{name}.{suffix}" for name in ("rates", "queue", "pause", "marked") for suffix in ("png", "svg")}
-    assert {path.name for path in out.iterdir()} == {"summary.json", "series.parquet", "report.html", "logs", *figures}
+    files = {"summary.json", "series.parquet", "topology.json", "report.html", "logs", *figures}
+    assert {path.name for path in out.iterdir()} == files
     starts = {"png": b"\x89PNG", "svg": b"<?xml"}
     assert all((out / name).read_bytes().startswith(starts[name[-3:]]) for name in figures)
     page = (out / "report.html").read_text()
