@@ -42,7 +42,7 @@ WRITE_LIMIT_S = 1800.0
 PIPELINE_LIMIT_S = 600.0
 _LOOK_S = 0.2  # as long a signal waits
 _PROGRESS_S = 5.0
-_ALL_PIPES = 0xFFFF
+_ALL_PIPES, _BOTH_DIRECTIONS, _ALL_PARSERS = 0xFFFF, 0xFF, 0xFF
 _CLIENT_IDS = 1 << 24
 _OPTIONS = [
     ("grpc.max_receive_message_length", -1),
@@ -213,8 +213,8 @@ class BfRuntimeSwitch(ControlPlane):
 
     def _send_updates(self, updates: Sequence[Any], what: str, pipe: int = _ALL_PIPES) -> Mapping[int, str]:
         """Sends them in one call, so that the driver moves entries and completes operations once. Returns refusals."""
-        request = self._messages.WriteRequest(client_id=self._client, updates=updates, p4_name=self._program)
-        request.target.device_id, request.target.pipe_id = self._device, pipe
+        # Without the program's name: with it the driver takes updates of clients that aren't bound, too.
+        request = self._messages.WriteRequest(client_id=self._client, updates=updates, target=self._target(pipe))
         with grpc_errors(self.name, what):
             try:
                 answer = self._call("Write", request, WRITE_LIMIT_S, what)
@@ -227,6 +227,11 @@ class BfRuntimeSwitch(ControlPlane):
             for n, one in enumerate(answer.status)
             if one.canonical_code
         }
+
+    def _target(self, pipe: int) -> Any:
+        return self._messages.TargetDevice(
+            device_id=self._device, pipe_id=pipe, direction=_BOTH_DIRECTIONS, prsr_id=_ALL_PARSERS
+        )
 
     def _refusals(self, error: grpc.RpcError) -> dict[int, str]:
         """Returns the reasons that a failed call carries, by the number of the update."""
@@ -242,12 +247,17 @@ class BfRuntimeSwitch(ControlPlane):
 
     def _read(self, queries: Sequence[p4r.Entity]) -> Iterable[p4r.Entity]:
         entities = self._ready()
-        found = self._read_entries([entities.query(query) for query in queries], "reading")
-        return [entity for entry in found for entity in entities.entities(entry)]
+        wanted = [entities.query(query) for query in queries]
+        found: list[p4r.Entity] = []
+        # Of a whole table the driver returns the default entry as well, so that's taken where it is wanted alone.
+        for default in (False, True):
+            part = [one for one in wanted if one.is_default_entry is default]
+            read = self._read_entries(part, "reading") if part else []
+            found += [made for one in read if one.is_default_entry is default for made in entities.entities(one)]
+        return found
 
     def _read_entries(self, entries: Sequence[Any], what: str, pipe: int = _ALL_PIPES) -> list[Any]:
-        request = self._messages.ReadRequest(client_id=self._client, p4_name=self._program)
-        request.target.device_id, request.target.pipe_id = self._device, pipe
+        request = self._messages.ReadRequest(client_id=self._client, p4_name=self._program, target=self._target(pipe))
         for entry in entries:
             request.entities.add(table_entry=entry)
         with grpc_errors(self.name, what), signals.deferred():

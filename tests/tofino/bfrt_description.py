@@ -10,7 +10,7 @@ from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
 
 # Field: number and type; `*` repeats it, `/NAME` puts it into a oneof.
 _MESSAGES: dict[str, dict[str, str]] = {
-    "TargetDevice": {"device_id": "1 uint32", "pipe_id": "2 uint32"},
+    "TargetDevice": {"device_id": "1 uint32", "pipe_id": "2 uint32", "direction": "3 uint32", "prsr_id": "4 uint32"},
     "WriteRequest": {
         **{"target": "1 TargetDevice", "client_id": "2 uint32", "updates": "3 Update*", "p4_name": "5 string"},
     },

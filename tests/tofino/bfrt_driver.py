@@ -197,7 +197,8 @@ class Driver:
         self._known(request.client_id)
         if self.slow is not None:
             self.slow.wait()
-        if self.bound != request.client_id:
+        self._scope(request.target)
+        if not request.p4_name and self.bound != request.client_id:  # with a name any client may
             raise RefusalError(_INVALID_ARGUMENT, "the client is not bound to a program")
         self.writes.append(len(request.updates))
         results: list[RefusalError | None] = []
@@ -211,11 +212,19 @@ class Driver:
 
     def read(self, request: Any) -> tuple[Any, list[RefusalError | None]]:
         self._known(request.client_id)
+        self._scope(request.target)
+        if not request.p4_name and self.bound != request.client_id:
+            raise RefusalError(_INVALID_ARGUMENT, "Unable to get bound_program")
         answer = MESSAGES["ReadResponse"]()
         for entity in request.entities:
             for found in self._find(entity.table_entry, request.target.pipe_id):
                 answer.entities.add(table_entry=found)
         return answer, []
+
+    @staticmethod
+    def _scope(target: Any) -> None:
+        if (target.direction, target.prsr_id) != (0xFF, 0xFF):
+            raise RefusalError(_INVALID_ARGUMENT, "ingress's or egress's part alone, or one parser's")
 
     # ---- tables ----
 
@@ -289,6 +298,7 @@ class Driver:
     def _find(self, query: Any, pipe: int) -> Iterator[Any]:
         table = self._table(query.table_id)
         if query.is_default_entry:
+            yield self._default(table)
             return
         if table.kind in INDEXES:
             indices = [int.from_bytes(query.key.fields[0].exact.value, "big")] if query.HasField("key") else None
@@ -303,6 +313,13 @@ class Driver:
                 raise RefusalError(_NOT_FOUND, f"{table.name}: no such entry")
         else:
             yield from (entry for (name, _), entry in self.held.items() if name == table.name)
+            yield self._default(table)
+
+    @staticmethod
+    def _default(table: Table) -> Any:
+        made = MESSAGES["TableEntry"](table_id=table.id, is_default_entry=True)
+        made.data.action_id = next(number for number, fields in table.actions.values() if not fields)
+        return made
 
     def _cell(self, table: Table, index: int) -> Any:
         made, name = MESSAGES["TableEntry"](table_id=table.id), table.name.rsplit(".", 1)[1]
