@@ -49,9 +49,7 @@ class Entities:
         which, entity = update.entity.WhichOneof("entity"), update.entity
         if which == "table_entry":
             self._entry(entity.table_entry, made.entity.table_entry, with_data=kind != "DELETE")
-        elif which == "packet_replication_engine_entry" and entity.packet_replication_engine_entry.HasField(
-            "clone_session_entry"
-        ):
+        elif which == "packet_replication_engine_entry" and _is_session(entity):
             self._session(entity.packet_replication_engine_entry.clone_session_entry, made.entity.table_entry)
         else:
             raise SwitchError(f"BF Runtime: no {str(which).replace('_', ' ')} is written here")
@@ -70,6 +68,9 @@ class Entities:
             if cell.HasField("index"):
                 key = table.keys[INDEXES[table.kind]]
                 made.key.fields.add(field_id=key.id).exact.value = cell.index.index.to_bytes(key.bytes, "big")
+        elif which == "packet_replication_engine_entry" and _is_session(entity):
+            session = entity.packet_replication_engine_entry.clone_session_entry
+            self.fill(made, SESSIONS, {"$sid": session.session_id}, {})
         else:
             raise SwitchError(f"BF Runtime: no {str(which).replace('_', ' ')} is read here")
         return made
@@ -144,6 +145,9 @@ class Entities:
         """Yields P4Runtime's entity of an entry that was read; nothing for entries of other tables."""
         number = self._ids.get(entry.table_id)
         table = self._info.by_id.get(entry.table_id)
+        if table is not None and table.name == SESSIONS:
+            yield self._read_session(entry)
+            return
         if number is None or table is None:
             return
         if table.kind == "Counter":
@@ -155,6 +159,15 @@ class Entities:
             yield p4r.Entity(register_entry=self._register(number, table, entry))
         else:
             yield p4r.Entity(table_entry=self._table_entry(number, table, entry))
+
+    def _read_session(self, entry: Any) -> p4r.Entity:
+        made, data = p4r.Entity(), self.values(entry)
+        session = made.packet_replication_engine_entry.clone_session_entry
+        session.session_id = _index(entry)
+        if data.get("$session_enable") and data.get("$ucast_egress_port_valid"):
+            session.replicas.add(egress_port=data["$ucast_egress_port"])
+        session.class_of_service, session.packet_length_bytes = data.get("$ingress_cos", 0), data.get("$max_pkt_len", 0)
+        return made
 
     def _register(self, number: int, table: Table, entry: Any) -> p4r.RegisterEntry:
         """Fields side by side, the first in the highest bits: those of the pipe that has the port of this cell."""
@@ -185,6 +198,10 @@ class Entities:
                     value = _short(int.from_bytes(one.stream, "big"))
                     made.action.action.params.add(param_id=params[fields[one.field_id]], value=value)
         return made
+
+
+def _is_session(entity: p4r.Entity) -> bool:
+    return entity.packet_replication_engine_entry.HasField("clone_session_entry")
 
 
 def _short(value: int) -> bytes:

@@ -4,6 +4,7 @@ driver has."""
 from __future__ import annotations
 
 import contextlib
+import time
 from collections import Counter as Counts
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -20,6 +21,7 @@ from controller.tofino.buffers import port_settings, settings
 from controller.tofino.counters import of_frames
 from controller.tofino.model import TofinoLab
 from controller.tofino.package import Package
+from controller.tofino.read_back import compare
 
 CONNECT_LIMIT_S = 10.0
 # Errors come back one an entry, in metadata that gRPC limits to 8 KB.
@@ -154,13 +156,17 @@ def _program(
     progress: Callable[[str], None],
     batch: int,
 ) -> None:
-    """Loads, and writes `batch` entries a call."""
+    """Loads, writes `batch` entries a call, and reads all of them back."""
     progress(f"program {package.name}, {len(package.data) / 1e6:.1f} MB")
+    began = time.monotonic()
     client.set_pipeline(package)
-    progress(f"{len(made)} entries")
+    progress(f"loaded in {time.monotonic() - began:.2f} s; {len(made)} entries")
     written: list[CloneSession | TableEntry] = [*sessions(lab, package), *made]
+    began = time.monotonic()
     for start in range(0, len(written), batch):
         client.insert(written[start : start + batch])
+    progress(f"written in {time.monotonic() - began:.2f} s; reading them back")
+    compare(client, written)
 
 
 def _connect(lab: TofinoLab, address: str) -> SwitchClient:

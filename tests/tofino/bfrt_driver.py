@@ -109,7 +109,7 @@ class RefusalError(Exception):
 
 class Driver:
     """`counted`: cells of counters by name and index. `registers`: cells' fields, each by pipe. `loses`: a field of
-    which it keeps nothing. `slow`: a write waits for it."""
+    which it keeps nothing, or a table's end. `slow`: a write waits for it."""
 
     def __init__(
         self,
@@ -272,6 +272,8 @@ class Driver:
         given = {one.field_id: one for one in self.held[key].data.fields} if key in self.held else {}
         given |= {one.field_id: one for one in entry.data.fields}
         names = {field.id: name for name, field in self._data(table, entry.data).items()}
+        if table.name.endswith(self.loses or "\0"):
+            return
         kept.data.fields.extend(one for number, one in given.items() if names.get(number) != self.loses)
         self.held[key] = kept
 

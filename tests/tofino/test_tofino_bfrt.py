@@ -9,6 +9,7 @@ import sys
 import threading
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from bfrt_description import MESSAGES, install
@@ -61,7 +62,7 @@ def run(capsys: pytest.CaptureFixture[str], *arguments: str | Path) -> tuple[int
     return code, captured.out, captured.err
 
 
-def held(driver: Driver, table: str) -> list[object]:
+def held(driver: Driver, table: str) -> list[Any]:
     return [entry for (name, _), entry in driver.held.items() if name.endswith(table)]
 
 
@@ -82,6 +83,9 @@ def test_deploy_writes_each_program_and_its_entries(
     assert report["settings"] == sum(len(one.data) for one in [*port_settings(lab), *settings(lab)])
     assert [line.split(": ")[-1] for line in report["ignored"]] == ["mode_rx is None, not 'PFC'"] * 3
     assert len(held(driver, "$mirror.cfg")) == (lab.pipes if program in qcn.PROGRAMS else 0)
+    assert [int.from_bytes(one.data.fields[2].stream, "big") for one in held(driver, "$mirror.cfg")] == [
+        pipe * 128 + 68 for pipe in range(lab.pipes if program in qcn.PROGRAMS else 0)
+    ]
     assert len(held(driver, "$PORT")) == len(held(driver, "ppg.cfg")) == 3
 
 
@@ -126,6 +130,25 @@ def test_deploy_refuses_each_setting_that_the_driver_loses(name: str, sde: Path)
         with pytest.raises(SwitchError, match="didn't keep") as failure:
             switch.apply([*port_settings(lab), *settings(lab)])
     assert f"{name} is None" in str(failure.value)
+
+
+@pytest.mark.parametrize(
+    ("program", "lost", "message"),
+    [
+        ("pcn", "ipv4_lpm", "3 of 18 entries don't read back as they were written: "),
+        ("pcn", "gap_ns", "15 of 18 entries don't read back"),
+        ("tcd", "red_curves", "of 41 entries don't read back"),
+        ("qcn", "$mirror.cfg", "$mirror.cfg: no such entry"),
+        ("qcn", "$max_pkt_len", "2 of 72 entries don't read back"),
+    ],
+)
+def test_deploy_refuses_entries_that_the_driver_loses(
+    program: str, lost: str, message: str, sde: Path, sample: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with serving(Driver(loses=lost)) as address:
+        code, _, err = run(capsys, "--bfrt", address, "--ports", sample, "--program", program)
+    assert code == 1
+    assert message in err
 
 
 def test_long_write_reports_progress(sde: Path, monkeypatch: pytest.MonkeyPatch) -> None:
