@@ -14,7 +14,7 @@ import contextlib
 import queue
 import secrets
 import threading
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
@@ -253,7 +253,8 @@ class BfRuntimeSwitch(ControlPlane):
         for default in (False, True):
             part = [one for one in wanted if one.is_default_entry is default]
             read = self._read_entries(part, "reading") if part else []
-            found += [made for one in read if one.is_default_entry is default for made in entities.entities(one)]
+            with self._understood("reading"):
+                found += [made for one in read if one.is_default_entry is default for made in entities.entities(one)]
         return found
 
     def _read_entries(self, entries: Sequence[Any], what: str, pipe: int = _ALL_PIPES) -> list[Any]:
@@ -321,12 +322,24 @@ class BfRuntimeSwitch(ControlPlane):
             if one.adds:  # it isn't there yet
                 return {}
             raise
-        return {} if not found else self._ready().values(found[0])
+        with self._understood(f"reading {one.table} {keys}"):
+            return self._ready().values(found[0]) if found else {}
 
     def _place(self, port: int, number: int) -> dict[str, int]:
         """Returns where the queue of a port and class is."""
         place = self._held(Setting(PLACES_TABLE, {"dev_port": port}, {}), {"dev_port": port})
-        return {"pg_id": place["pg_id"], "pg_queue": place["egress_qid_queues"][number]}
+        with self._understood(f"reading {PLACES_TABLE} of port {port}"):
+            return {"pg_id": place["pg_id"], "pg_queue": place["egress_qid_queues"][number]}
+
+    @contextlib.contextmanager
+    def _understood(self, what: str) -> Iterator[None]:
+        """Raises SwitchError for an answer of another form than the driver's description has."""
+        try:
+            yield
+        except (LookupError, ValueError, TypeError, ArithmeticError, AttributeError) as error:
+            raise SwitchError(
+                f"{self.name}: {what}: the answer doesn't fit the driver's description: {type(error).__name__}: {error}"
+            ) from None
 
 
 def _pipe(one: Setting) -> int:

@@ -183,7 +183,7 @@ class Entities:
         made = p4r.TableEntry(table_id=number, is_default_action=entry.is_default_entry)
         ids = {name: key for key, name in self._keys[number].items()}
         for key in entry.key.fields:
-            field = next(one for one in table.keys.values() if one.id == key.field_id)
+            field = {one.id: one for one in table.keys.values()}[key.field_id]
             if field.name == PRIORITY:
                 made.priority = MOST_PRIORITY - int.from_bytes(key.exact.value, "big")
             elif not _matches_all(field, key):

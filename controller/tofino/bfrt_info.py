@@ -10,6 +10,7 @@ from typing import Any
 from controller.errors import SwitchError
 
 _BYTES = {"uint8": 1, "uint16": 2, "uint32": 4, "int32": 4, "uint64": 8}
+_MOST_BITS = 1 << 16
 PRIORITY = "$MATCH_PRIORITY"
 INDEXES = {"Counter": "$COUNTER_INDEX", "Register": "$REGISTER_INDEX"}
 """The key of a table that is an array, by the table's type."""
@@ -58,7 +59,7 @@ class Info:
         self._switch = switch
         try:
             made = [_table(one) for document in documents for one in json.loads(document)["tables"]]
-        except (ValueError, KeyError, TypeError) as error:
+        except (ValueError, LookupError, TypeError, AttributeError) as error:
             raise SwitchError(f"{switch}: no BF-RT description: {type(error).__name__}: {error}") from None
         self.tables = {table.name: table for table in made}
         self.by_id = {table.id: table for table in made}
@@ -76,14 +77,29 @@ class Info:
 
 def _table(one: Mapping[str, Any]) -> Table:
     return Table(
-        one["id"],
-        one["name"],
-        one["table_type"],
-        one.get("size", 0),
+        _whole(one["id"]),
+        _text(one["name"]),
+        _text(one["table_type"]),
+        _whole(one.get("size", 0)),
         {key["name"]: _field(key) for key in one["key"]},
         _fields(one.get("data", ())),
-        {action["name"]: (action["id"], _fields(action["data"])) for action in one.get("action_specs", ())},
+        {
+            _text(action["name"]): (_whole(action["id"]), _fields(action["data"]))
+            for action in one.get("action_specs", ())
+        },
     )
+
+
+def _whole(value: Any) -> int:
+    if not isinstance(value, int) or not 0 <= value < 1 << 32:
+        raise TypeError(f"{value!r} is no number of 32 bits")
+    return value
+
+
+def _text(value: Any) -> str:
+    if not isinstance(value, str):
+        raise TypeError(f"{value!r} is no text")
+    return value
 
 
 def _fields(found: Iterable[dict[str, Any]]) -> dict[str, Field]:
@@ -94,14 +110,20 @@ def _fields(found: Iterable[dict[str, Any]]) -> dict[str, Field]:
 
 
 def _field(one: Mapping[str, Any]) -> Field:
-    kind = one["type"]["type"]
-    width = one["type"]["width"] if kind == "bytes" else 8 * _BYTES[kind] if kind in _BYTES else None
+    kind = _text(one["type"]["type"])
+    width = _width(one["type"]["width"]) if kind == "bytes" else 8 * _BYTES[kind] if kind in _BYTES else None
     return Field(
-        one["id"],
-        one["name"],
+        _whole(one["id"]),
+        _text(one["name"]),
         kind,
         width,
-        one.get("match_type", ""),
+        _text(one.get("match_type", "")),
         bool(one.get("read_only")),
         bool(one.get("repeated")),
     )
+
+
+def _width(value: Any) -> int:
+    if not 0 < _whole(value) <= _MOST_BITS:
+        raise ValueError(f"a field of {value} bits")
+    return _whole(value)

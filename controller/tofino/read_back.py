@@ -13,7 +13,7 @@ _NAMED = 5  # of those that are missing
 
 
 def compare(client: ControlPlane, written: Sequence[CloneSession | TableEntry]) -> None:
-    """Reads the tables and sessions that were written. Raises SwitchError for an entry that isn't there, or differs."""
+    """Reads the tables and sessions that were written. Raises SwitchError for an entry that is missing or differs."""
     wanted = [(entry, entry.encode(client.schema)) for entry in written]
     queries = {_place(entity): _query(entity) for _, entity in wanted}
     held = {_essence(entity) for entity in client.read(list(queries.values()))}

@@ -1,0 +1,105 @@
+"""What a driver, or whatever answers at its port, sends: it ends at most the command, with one line."""
+
+from __future__ import annotations
+
+import contextlib
+import copy
+import json
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+from bfrt_description import MESSAGES
+from bfrt_driver import Driver, description
+from hypothesis import given
+from hypothesis import strategies as st
+
+from controller.errors import SwitchError
+from controller.tofino.bfrt import BfRuntimeSwitch
+from controller.tofino.bfrt_entities import Entities
+from controller.tofino.bfrt_info import Info
+from controller.tofino.package import Package
+
+_JSON = st.recursive(
+    st.none() | st.booleans() | st.integers(-1, 70_000) | st.text(max_size=4),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=4), inner, max_size=3),
+    max_leaves=4,
+)
+_PACKAGE = Package.compiled("pcn")
+_DOCUMENT = {"tables": [one for one in json.loads(_PACKAGE.bf_rt)["tables"] if "snapshot" not in one["name"]]}
+_INFO = Info("tofino", [_PACKAGE.bf_rt, description()])
+_ENTITIES = Entities(cast(Any, SimpleNamespace(**MESSAGES)), _INFO, _PACKAGE.schema)
+
+
+def places(node: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
+    """Returns the path of each node."""
+    parts = node.items() if isinstance(node, dict) else enumerate(node) if isinstance(node, list) else ()
+    return [path, *(place for key, part in parts for place in places(part, (*path, key)))]
+
+
+_PLACES = places(_DOCUMENT)[1:]
+
+
+@given(place=st.sampled_from(_PLACES), value=_JSON)
+def test_description_with_any_other_node_is_read_or_refused(place: tuple[Any, ...], value: Any) -> None:
+    document = copy.deepcopy(_DOCUMENT)
+    node: Any = document
+    for key in place[:-1]:
+        node = node[key]
+    node[place[-1]] = value
+    with contextlib.suppress(SwitchError):
+        Entities(
+            cast(Any, SimpleNamespace(**MESSAGES)), Info("tofino", [json.dumps(document).encode()]), _PACKAGE.schema
+        )
+
+
+_RAW = st.binary(max_size=9)
+_KEYS = st.builds(
+    lambda number, kind, raw, prefix: MESSAGES["KeyField"](
+        field_id=number,
+        **{
+            kind: MESSAGES[{"exact": "Exact", "ternary": "Ternary", "lpm": "LPM", "range": "Range"}[kind]](
+                **({"low": raw, "high": raw} if kind == "range" else {"value": raw}),
+                **({"prefix_len": prefix} if kind == "lpm" else {}),
+            )
+        },
+    ),
+    st.sampled_from([1, 2, 65537, 65556, 65557]),
+    st.sampled_from(["exact", "ternary", "lpm", "range"]),
+    _RAW,
+    st.integers(-1, 40),
+)
+_DATA = st.builds(
+    lambda number, raw: MESSAGES["DataField"](field_id=number, stream=raw), st.sampled_from([1, 2, 65553, 65554]), _RAW
+)
+
+
+@given(
+    table=st.sampled_from(sorted(_INFO.by_id)),
+    keys=st.lists(_KEYS, max_size=3),
+    data=st.lists(_DATA, max_size=4),
+    action=st.sampled_from([0, *(number for one in _INFO.tables.values() for number, _ in one.actions.values())]),
+    default=st.booleans(),
+)
+def test_any_entry_is_translated_or_refused(
+    table: int, keys: list[Any], data: list[Any], action: int, default: bool
+) -> None:
+    entry = MESSAGES["TableEntry"](table_id=table, is_default_entry=default)
+    entry.key.fields.extend(keys)
+    entry.data.action_id = action
+    entry.data.fields.extend(data)
+    switch = BfRuntimeSwitch("tofino", 0, cast(Any, None), cast(Any, None), lambda _text: None)
+    with contextlib.suppress(SwitchError), switch._understood("reading"):
+        list(_ENTITIES.entities(entry))
+
+
+@pytest.mark.parametrize("name", ["../pcn", "", "other"])
+def test_unknown_program_of_a_switch_is_one_line(name: str) -> None:
+    switch = BfRuntimeSwitch("tofino", 0, cast(Any, None), SimpleNamespace(**MESSAGES), lambda _text: None)  # type: ignore[arg-type]
+    driver = Driver()
+    driver._clients[switch._client] = cast(Any, None)
+    driver.loaded = MESSAGES["ForwardingPipelineConfig"](p4_name=name, bfruntime_info=_PACKAGE.bf_rt)
+    switch._call = lambda _method, request, *_rest: driver.describe(request)  # type: ignore[method-assign]
+    with pytest.raises(Exception, match="no program for Tofino") as failure:
+        switch.tables()
+    assert "\n" not in str(failure.value)
