@@ -130,7 +130,9 @@ class Entities:
         """Returns the data of an entry by name: bool, int, str, or a list of them."""
         table = self._info.by_id[entry.table_id]
         action = next((name for name, (number, _) in table.actions.items() if number == entry.data.action_id), "")
-        names = {field.id: field for field in table.fields(action).values()}
+        # The driver's own tables may leave the action out; their ids are each of one field.
+        known = [action] if action else ["", *table.actions]
+        names = {field.id: field for one in known for field in table.fields(one).values()}
         found: dict[str, Value] = {}
         for one in entry.data.fields:
             if one.field_id in names:

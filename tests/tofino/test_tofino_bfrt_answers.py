@@ -93,6 +93,14 @@ def test_any_entry_is_translated_or_refused(
         list(_ENTITIES.entities(entry))
 
 
+def test_data_without_its_action_is_read() -> None:
+    table = _INFO.table("tf1.tm.queue.buffer")
+    entry = MESSAGES["TableEntry"](table_id=table.id)
+    entry.data.fields.add(field_id=table.fields("shared_pool")["pool_id"].id, str_val="EG_APP_POOL_0")
+    entry.data.fields.add(field_id=table.fields()["tail_drop_enable"].id, bool_val=False)
+    assert _ENTITIES.values(entry) == {"pool_id": "EG_APP_POOL_0", "tail_drop_enable": False}
+
+
 @pytest.mark.parametrize("name", ["../pcn", "", "other"])
 def test_unknown_program_of_a_switch_is_one_line(name: str) -> None:
     switch = BfRuntimeSwitch("tofino", 0, cast(Any, None), SimpleNamespace(**MESSAGES), lambda _text: None)  # type: ignore[arg-type]
