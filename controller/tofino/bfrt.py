@@ -1,11 +1,11 @@
 """A switch over BF Runtime, the driver's own gRPC service: what labs have that run bf_switchd alone.
 
-    with BfRuntimeSwitch.connect("tofino", "192.0.2.10:50052", Package.compiled) as switch:
+    with BfRuntimeSwitch.connect("tofino", "192.0.2.10:50052") as switch:
         switch.set_pipeline(Package.compiled("pcn"))
         switch.insert(...)
         switch.apply(settings(lab))
 
-The service has no authentication and no TLS: who reaches its port controls the switch.
+The service has no authentication and no TLS: a client that reaches its port controls the switch.
 """
 
 from __future__ import annotations
@@ -123,15 +123,18 @@ class BfRuntimeSwitch(ControlPlane):
                 answer = self._incoming.get(timeout=_LOOK_S)
                 if isinstance(answer, grpc.RpcError):
                     raise SwitchError(f"{self.name}: {trouble}: {answer.details() or answer.code().name}")
+                if answer is None:
+                    raise SwitchError(f"{self.name}: {trouble}: the server closed the stream")
                 return answer
             waited += _LOOK_S
         raise SwitchError(f"{self.name}: {trouble}")
 
     def _receive(self) -> None:
-        """Hands on what the stream brings, and the error that ends it."""
+        """Hands on what the stream brings, and the error that ends it, or None."""
         try:
             for message in self._stream:
                 self._incoming.put(message)
+            self._incoming.put(None)
         except grpc.RpcError as error:
             self._incoming.put(error)
 

@@ -126,7 +126,7 @@ def deploy_bfrt(lab: TofinoLab, package: Package, address: str, progress: Callab
     """
     made = check(lab, package)
     progress(f"connecting to {address}")
-    with BfRuntimeSwitch.connect(lab.switch, address, progress=progress) as client:
+    with BfRuntimeSwitch.connect(lab.switch, address, progress=progress, limit_s=CONNECT_LIMIT_S) as client:
         _program(lab, package, made, client, progress, MOST_ENTRIES)
         wanted = [*port_settings(lab), *settings(lab)]
         progress(f"{len(wanted)} settings of ports, PFC, buffers and queues")
@@ -144,7 +144,7 @@ def look(lab: TofinoLab, address: str) -> Deployed:
 
 def look_bfrt(lab: TofinoLab, address: str) -> Deployed:
     """Does the same over BF Runtime."""
-    with BfRuntimeSwitch.connect(lab.switch, address) as client:
+    with BfRuntimeSwitch.connect(lab.switch, address, limit_s=CONNECT_LIMIT_S) as client:
         return _read(lab, client, _cells(lab))
 
 

@@ -3,8 +3,11 @@ messages in place of an SDE's."""
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
+import signal
+import socket
 import sys
 import threading
 from collections.abc import Iterator
@@ -231,6 +234,31 @@ def test_messages_find_google_s_common_ones(tmp_path: Path) -> None:
     file.write_text("from google.rpc import status_pb2 as common\n" + file.read_text())
     assert bfrt_messages.load({"SDE_INSTALL": str(tmp_path)}).common.Status(code=3).code == 3
     assert "google.rpc" not in sys.modules
+
+
+def test_ctrl_c_ends_deploy_while_no_driver_answers(
+    sde: Path, sample: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It needn't wait for the limit."""
+    monkeypatch.setattr("controller.tofino.deploy.CONNECT_LIMIT_S", 3600.0)
+    with socket.create_server(("127.0.0.1", 0)) as silent, contextlib.ExitStack() as connections:
+
+        def interrupt() -> None:
+            connections.enter_context(silent.accept()[0])
+            os.kill(os.getpid(), signal.SIGINT)
+
+        thread = threading.Thread(target=interrupt)
+        thread.start()
+        code, _, err = run(capsys, "--bfrt", "{}:{}".format(*silent.getsockname()), "--ports", sample)
+        thread.join()
+    assert (code, err.strip()) == (130, "pcn: interrupted")
+
+
+def test_stream_that_a_server_closes_is_one_line(sde: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    driver = Driver()
+    monkeypatch.setattr(driver, "stream", lambda _requests, _context: iter(()))
+    with serving(driver) as address, pytest.raises(SwitchError, match="within 10 s: the server closed the stream"):
+        BfRuntimeSwitch.connect("tofino", address)
 
 
 @pytest.mark.parametrize(
