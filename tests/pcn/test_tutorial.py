@@ -1,0 +1,56 @@
+"""The tutorial's lessons: each program runs as any user, and prints what its page shows."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import examples
+from examples import ROOT
+
+LESSONS = sorted((ROOT / "docs/tutorial").glob("[0-9]*.md"))
+PROGRAMS = {name: block for name, block in examples.python().items() if name.startswith("tutorial/")}
+
+
+def shown(name: str) -> str | None:
+    """What a page shows below a program."""
+    page, _, number = name.rpartition("-")
+    text = (ROOT / "docs" / page).read_text()
+    after = text.split("```python\n")[int(number)].partition("\n```\n")[2]
+    found = re.match(r"\n```\n(.*?)^```$", after, re.M | re.DOTALL)
+    return found[1] if found else None
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_program_of_lesson_prints_what_its_page_shows(name: str, tmp_path: Path) -> None:
+    for file, text in examples.files(name).items():
+        (tmp_path / file).write_text(text)
+    (tmp_path / "example.py").write_text(PROGRAMS[name])
+    (tmp_path / "examples").symlink_to(ROOT / "examples")
+    done = subprocess.run(
+        [sys.executable, "example.py"],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout or PROGRAMS[name].startswith("# ")
+    if (printed := shown(name)) is not None:
+        assert done.stdout == printed
+
+
+def test_lesson_has_exercise_and_solution() -> None:
+    assert len(LESSONS) == 6
+    for page in LESSONS:
+        before, exercise, solution = re.split(r"^## (?:Exercise|Solution)$", page.read_text(), flags=re.M)
+        assert "```python" in before
+        assert exercise.strip()
+        assert "```python" in solution
+        assert shown(f"tutorial/{page.name}-1") or page.name.startswith(("3-", "4-", "6-"))
