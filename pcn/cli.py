@@ -74,8 +74,28 @@ class _Commands(click.Group):
         return super().resolve_command(ctx, args)
 
 
+def _version(context: click.Context, _option: click.Parameter, wanted: bool) -> None:
+    if not wanted or context.resilient_parsing:
+        return
+    from importlib import metadata
+
+    from experiments.run.versions import checkout
+
+    found = checkout()
+    commit = "" if found["commit"] == "unknown" else f", commit {found['commit'][:12]}, {found['tree']}"
+    click.echo(f"pcn {metadata.version('pcn-lab')}{commit}")
+    context.exit()
+
+
 @click.command(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
-@click.version_option(package_name="pcn-lab", prog_name="pcn")
+@click.option(
+    "--version",
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=_version,
+    help="Version, in a checkout also the commit and what was changed since; then exit.",
+)
 def pcn() -> None:
     """Photonic Congestion Notification, to run: P4 switches, host agents and experiments on Mininet.
 

@@ -58,12 +58,19 @@ def provenance() -> dict[str, str]:
         compiler = compiler_version().splitlines()[0]
     except (BuildError, IndexError):
         compiler = "unknown"
+    return {
+        **checkout(),
+        "compiler": compiler,
+        "command": shlex.join([Path(sys.argv[0]).name, *sys.argv[1:]]),
+    }
+
+
+def checkout() -> dict[str, str]:
+    """Returns git's commit, and whether the tree is as committed; "unknown" likewise."""
     changed = _git("status", "--porcelain", "--", ".")
     return {
         "commit": _git("rev-parse", "HEAD") or "unknown",
         "tree": "unknown" if changed is None else _tree([line[3:] for line in changed.splitlines()]),
-        "compiler": compiler,
-        "command": shlex.join([Path(sys.argv[0]).name, *sys.argv[1:]]),
     }
 
 

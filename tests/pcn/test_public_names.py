@@ -5,11 +5,15 @@ from __future__ import annotations
 
 import ast
 import importlib
+import re
 import subprocess
 import sys
+from importlib import metadata
 from pathlib import Path
 
 import pcn
+from lint import public
+from softswitch.python_process import python_command
 
 
 def _for_type_checkers() -> dict[str, str]:
@@ -33,3 +37,20 @@ def test_names_are_loaded_at_first_use() -> None:
     loaded = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout
     assert "topologies.dumbbell" in loaded
     assert "grpc" not in loaded
+
+
+def test_public_list_has_what_users_may_rely_on() -> None:
+    """What is gone from it, users have lost: docs/stability.md has the rule."""
+    now, listed = list(public.lines()), public.LIST.read_text().splitlines()
+    assert len(now) > 400
+    assert {*listed} - {*now} == set(), "gone: keep it for a release, with a warning, or note it in CHANGELOG.md"
+    assert now == listed, "new: .venv/bin/python lint/public.py > lint/public.txt"
+
+
+def test_version_has_the_commit_in_a_checkout() -> None:
+    root = Path(pcn.__file__).resolve().parents[1]
+    said = subprocess.run(python_command("pcn", "--version"), capture_output=True, text=True, check=True).stdout
+    version = metadata.version("pcn-lab")
+    git = ["git", "-c", f"safe.directory={root}", "-C", str(root), "rev-parse", "HEAD"]
+    commit = subprocess.run(git, capture_output=True, text=True, check=True).stdout[:12]
+    assert re.fullmatch(rf"pcn {re.escape(version)}, commit {commit}, (clean|changed: .*)\n", said)

@@ -1,0 +1,49 @@
+"""Lists what users may rely on, by docs/stability.md: `python lint/public.py > lint/public.txt`.
+
+A line is a name in `pcn`, an argument or option of a command, an entry of summary.json, or a file format."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+
+ROOT = Path(__file__).resolve().parent.parent
+LIST = ROOT / "lint/public.txt"
+sys.path.insert(0, str(ROOT))
+
+
+def lines() -> Iterator[str]:
+    """Yields the public names of this checkout, in order."""
+    import pcn
+    from experiments.results import summary
+    from pcn.cli import pcn as command
+    from topologies.formats import FORMATS
+
+    yield from (f"python pcn.{name}" for name in pcn.__all__)
+    yield from _options("pcn", command)
+    yield from (f"summary.json {row.split('|')[1].strip()}" for row in summary.RUN.documented())
+    yield from (f"topology format {name}" for name in FORMATS)
+
+
+def _options(words: str, command: click.Command) -> Iterator[str]:
+    yield f"command {words}"
+    for one in command.params:
+        names = (
+            sorted({*one.opts, *one.secondary_opts}) if isinstance(one, click.Option) else [one.make_metavar(_context)]
+        )
+        yield from (f"command {words} {name}" for name in names)
+    if isinstance(command, click.Group):
+        for name in command.list_commands(_context):
+            inner = command.get_command(_context, name)
+            assert inner is not None
+            yield from _options(f"{words} {name}", inner)
+
+
+_context = click.Context(click.Command("pcn"))
+
+
+if __name__ == "__main__":
+    print("\n".join(lines()))
