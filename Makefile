@@ -90,8 +90,8 @@ $(VENV)/tools/.ready: $(VENV)/.ready tools.lock
 	$(PYTHON) -m venv $(@D) && $(@D)/bin/pip -q install --require-hashes --only-binary :all: -r tools.lock
 	@touch $@
 
-docs: $(VENV)/.ready ## the documentation site, into build/docs/site: pages, commands, Python; opens without a server
-	$(BIN)/python docs/site.py build/docs
+docs: $(VENV)/.ready ## the documentation site, into results/docs/site: pages, commands, Python; opens without a server
+	$(BIN)/python docs/site.py results/docs
 
 doctor: $(VENV)/.ready ## what is present, what is missing, the command that brings it
 	$(BIN)/pcn doctor

@@ -33,6 +33,7 @@ OTHERS = sorted(
 )
 MAKE = [line for line in OTHERS if line.startswith("make ")]
 MININET = [line for line in OTHERS if line.startswith("mn ")]
+ACTION = [line for line in OTHERS if line.startswith("bash ptf-tests/action.sh ")]
 JUDGES = [line for line in OTHERS if line.startswith("python judges/")]
 RESULT = (
     "pcn run traffic --clock virtual --topology star --set count=20 --scheme pcn,pfc --no-pictures --out results/mine"
@@ -104,6 +105,13 @@ def test_mininet_s_own_command(empty: Machine, tmp_path: Path, line: str) -> Non
 
 
 @pytest.mark.root
+@pytest.mark.parametrize("line", ACTION)
+def test_action_s_script_runs_as_printed(line: str) -> None:
+    path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
+    subprocess.run(line, shell=True, cwd=ROOT, env={**os.environ, "PATH": path}, check=True, capture_output=True)
+
+
+@pytest.mark.root
 @pytest.mark.parametrize("line", JUDGES)
 def test_judges_of_trust_md_for_a_moment(line: str, tmp_path: Path) -> None:
     """They take hours: here, that they go."""
@@ -121,7 +129,7 @@ def test_judges_of_trust_md_for_a_moment(line: str, tmp_path: Path) -> None:
         assert done.returncode == 0, done.stdout + done.stderr
 
 
-@pytest.mark.parametrize("line", [line for line in OTHERS if line not in (*MAKE, *MININET, *JUDGES)])
+@pytest.mark.parametrize("line", [line for line in OTHERS if line not in (*MAKE, *MININET, *JUDGES, *ACTION)])
 def test_what_only_a_switch_s_own_system_has(line: str) -> None:
     """In a lab, by hand: nothing here can run it."""
     assert LAB_ONLY.match(line), f"no test runs {line!r}"

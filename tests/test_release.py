@@ -1,0 +1,113 @@
+"""What others take: the action for PTF, the container, CI's workflow, hooks; each names what this project has."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from topologies import extras
+
+ROOT = Path(__file__).resolve().parent.parent
+ACTION = ROOT / "ptf-tests/action.sh"
+ROUTER = ROOT / "examples/router/router.json"
+PATHS = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
+
+
+def read(name: str) -> Any:
+    return yaml.safe_load((ROOT / name).read_text())
+
+
+def act(folder: Path, *words: object) -> subprocess.CompletedProcess[str]:
+    """Runs what action.yml runs, in a folder."""
+    environment = {**os.environ, "PATH": PATHS}
+    command = ["bash", str(ACTION), *map(str, words)]
+    return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
+
+
+def links() -> str:
+    return subprocess.run(["ip", "-o", "link"], capture_output=True, text=True, check=True).stdout
+
+
+@pytest.mark.root
+def test_action_runs_tests_of_users_in_an_empty_folder(tmp_path: Path) -> None:
+    before = links()
+    done = act(tmp_path, ROUTER, ROOT / "examples/ptf", 4, "")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "router.Routed ... ok" in done.stdout + done.stderr
+    assert list(tmp_path.iterdir()) == []
+    assert links() == before
+
+
+@pytest.mark.root
+def test_action_fails_where_a_test_does(tmp_path: Path) -> None:
+    text = (ROOT / "examples/ptf/router.py").read_text().replace('"10.0.3.0/24"', '"10.0.4.0/24"')
+    own = text.replace("Path(__file__).resolve().parents[1]", f"Path({str(ROOT / 'examples')!r})")
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine/router.py").write_text(own)
+    done = act(tmp_path, ROUTER, tmp_path / "mine", 3, "")
+    assert done.returncode == 1
+    assert "Routed ... FAIL" in done.stdout + done.stderr
+
+
+@pytest.mark.root
+@pytest.mark.parametrize(("program", "tests"), [("no.json", "."), (ROUTER, "nosuch")])
+def test_action_names_what_is_missing(tmp_path: Path, program: object, tests: str) -> None:
+    done = act(tmp_path, program, tests, 1, "")
+    assert done.returncode == 2
+    (line,) = done.stderr.splitlines()
+    assert re.fullmatch(r"action\.sh: there is no (program no\.json|folder nosuch)", line)
+
+
+def test_action_gives_its_script_all_inputs() -> None:
+    action = read("action.yml")
+    steps = action["runs"]["steps"]
+    used = set(re.findall(r"inputs\.([\w-]+)", str(steps)))
+    assert used == set(action["inputs"])
+    assert "ptf-tests/action.sh" in steps[-1]["run"]
+    # As arguments of a shell's own variables: an input is no part of the script.
+    assert not any("${{" in step.get("run", "") for step in steps)
+    lock = (ROOT / "requirements.lock").read_text()
+    for name, version in re.findall(r"(\w+)==([\d.]+)", steps[1]["run"]):
+        assert f"\n{name}=={version} " in lock
+
+
+def test_workflow_runs_ci_on_every_supported_python() -> None:
+    jobs = read(".github/workflows/ci.yml")["jobs"]
+    supported = re.findall(r"Python :: (3\.\d+)", (ROOT / "pyproject.toml").read_text())
+    assert jobs["test"]["strategy"]["matrix"]["python"] == supported
+    runs = [step.get("run", "") for job in jobs.values() for step in job["steps"]]
+    assert any(".ci/run" in run for run in runs)
+    makefile = (ROOT / "Makefile").read_text()
+    for target in re.findall(r"\bmake (\w+)", " ".join(runs)):
+        assert re.search(rf"^{target}:", makefile, re.M)
+    uses = [step["uses"] for job in jobs.values() for step in job["steps"] if "uses" in step]
+    assert "./" in uses
+    (own,) = [step["with"] for step in jobs["ptf-action"]["steps"] if step.get("uses") == "./"]
+    assert all((ROOT / own[name]).exists() for name in ("program", "tests"))
+
+
+def test_container_installs_extras_of_this_project() -> None:
+    text = (ROOT / "Containerfile").read_text()
+    (chosen,) = re.findall(r"pip install --no-cache-dir '/src\[([\w,]+)\]'", text)
+    assert set(chosen.split(",")) <= set(extras.MODULES)
+    base, user = re.findall(r"^FROM .*python:(\d\.\d+)-", text, re.M), re.findall(r"^USER (\d+)$", text, re.M)
+    assert f'"Programming Language :: Python :: {base[0]}"' in (ROOT / "pyproject.toml").read_text()
+    assert int(user[0]) > 0
+    ignored = (ROOT / ".containerignore").read_text().split()
+    assert {".git", ".venv", "results"} <= set(ignored)
+
+
+def test_hooks_run_what_lint_runs() -> None:
+    lint = (ROOT / "Makefile").read_text().split("\nlint:")[1].split("\n\n")[0]
+    for hook in read(".pre-commit-config.yaml")["repos"][0]["hooks"]:
+        program = hook["entry"].split()[0]
+        assert program.startswith(".venv/bin/")
+        tool = hook["entry"].split()[1] if program.endswith("python") else Path(program).name
+        assert tool in lint, hook
