@@ -14,8 +14,8 @@ POOLED = 0.7  # of the fields that could have a known value, those that have one
 
 
 class Frames:
-    """Frames of a program in BMv2's JSON. `known`: values by width in bits, from command files. `whole`: on ways with
-    the most headers alone."""
+    """Frames of a program in BMv2's JSON. `known`: values by width in bits, beside those of constant entries. `whole`:
+    on ways with the most headers alone."""
 
     def __init__(self, program: Path, known: dict[int, list[int]], seed: int, *, whole: bool = False) -> None:
         document: Json = json.loads(program.read_text())
@@ -26,12 +26,18 @@ class Frames:
         parser = document["parsers"][0]
         self._start = parser["init_state"]
         self._states = {one["name"]: one for one in parser["parse_states"]}
-        self._known, self._random = known, random.Random(seed)
+        self._known = {bits: list(values) for bits, values in known.items()}
+        for table in (table for pipeline in document["pipelines"] for table in pipeline["tables"]):
+            for part in (part for entry in table.get("entries", []) for part in entry["match_key"]):
+                if part["match_type"].lower() == "exact":
+                    self._known.setdefault(4 * len(part["key"].removeprefix("0x")), []).append(int(part["key"], 16))
+        self._random = random.Random(seed)
         self._whole = whole
 
     def one(self) -> bytes:
         """Returns a frame: the headers of a way through the parser, then 1 to 60 bytes."""
         headers: list[tuple[str, dict[str, tuple[int, int]]]] = []
+        self._ahead: list[tuple[int, int, int]] = []  # what a lookahead has to find: bits from the start, width, value
         state: str | None = self._start
         while state is not None and len(headers) < MOST_HEADERS:
             rules = self._states[state]
@@ -41,6 +47,9 @@ class Frames:
                     headers.append((name, self._header(self._types[name])))
             state = self._next(rules, headers)
         text = "".join(f"{value:0{bits}b}" for _, fields in headers for value, bits in fields.values() if bits)
+        for at, bits, value in self._ahead:
+            text = text.ljust(at + bits, "0")
+            text = text[:at] + f"{value:0{bits}b}" + text[at + bits :]
         whole = text.ljust(-(-len(text) // 8) * 8, "0")
         return int(whole or "0", 2).to_bytes(len(whole) // 8, "big") + self._random.randbytes(
             self._random.randint(1, 60)
@@ -69,8 +78,12 @@ class Frames:
             value = int(chosen["value"], 16)
             mask = int(chosen["mask"], 16) if chosen["mask"] else -1
             for part in reversed(rules["transition_key"]):
-                if part["type"] not in ("field", "stack_field"):
-                    return str(chosen["next_state"]) if chosen["next_state"] else None
+                if part["type"] == "lookahead":
+                    offset, bits = part["value"]
+                    passed = sum(bits for _, fields in headers for _, bits in fields.values())
+                    self._ahead.append((passed + offset, bits, value & (1 << bits) - 1))
+                    value, mask = value >> bits, mask >> bits
+                    continue
                 header, name = part["value"]
                 found = next((fields for own, fields in reversed(headers) if own == header and name in fields), None)
                 bits = (
