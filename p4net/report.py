@@ -92,5 +92,6 @@ def whole(network: VirtualP4, queues: Queues | None = None) -> Mapping[str, Any]
         "hosts": by_host(network),
         "ports": by_port(network, queues),
         "tcp": [connection.summary() for connection in network.connections],
+        "pings": [one.summary() for one in network.pings],
         "entries_read": {name: lines for name, lines in network.lines.items() if lines},
     }

@@ -3,6 +3,7 @@
 h1,h2                                              a datagram of 60 bytes
 h1,h2,rate=500k,length=1000,times=poisson,tos=1    at random times, 500 kbit/s on average, ECN-capable
 h1,h2,tcp=dctcp,bytes=1MB                          a TCP connection, which reacts to loss and marks
+h1,h2,ping=3,every=100ms                           echo requests of ICMP, which h2 answers
 h1,pcap=ping.pcap,from=1ms                         frames of a capture, at their distances
 """
 
@@ -16,6 +17,7 @@ from typing import Any
 from p4net import tcp, traffic
 from p4net.errors import P4NetError
 from p4net.packets import UDP_BYTES, udp
+from p4net.ping import FRAME_BYTES, ping
 from p4net.virtual import VirtualP4
 from softswitch.units import Kind, quantity
 from topologies.errors import nearest
@@ -23,13 +25,20 @@ from topologies.errors import nearest
 _KINDS: dict[str, Kind] = {
     "rate": "rate", "length": "count", "from": "time", "until": "time", "on": "time", "off": "time",
     "bytes": "size", "ecn": "count", "tos": "count", "sport": "count", "dport": "count", "ttl": "count",
+    "ping": "count", "every": "time",
 }  # fmt: skip
 TIMES = ("equal", "poisson", "bursts")
 _MOST = {"ecn": 1, "tos": 255, "sport": 65535, "dport": 65535, "ttl": 255, "length": 9216}
 _SHORTEST = 60
 _TCP = {"tcp", "bytes", "ecn", "length", "from", "until", "sport", "dport", "tos"}
 _UDP = {"rate", "length", "times", "from", "until", "on", "off", "tos", "sport", "dport", "ttl"}
-_FOR_THE_OTHER = ("for TCP alone: add tcp=reno, cubic or dctcp", "a TCP connection has no such value")
+_PING = {"ping", "every", "length", "from"}
+_OF = {
+    "pcap": ({"pcap", "from", "until"}, "a capture's frames are sent as they are"),
+    "tcp": (_TCP, "a TCP connection has no such value"),
+    "ping": (_PING, "a ping has no such value"),
+}
+_FOR_OTHERS = "for TCP alone: add tcp=reno, cubic or dctcp (`every`: for ping=COUNT)"
 
 
 @dataclass(frozen=True)
@@ -54,6 +63,13 @@ class Source:
             return
         if "tcp" in self.values:
             self._connect(network, from_s, end_s)
+            return
+        if "ping" in self.values:
+            assert self.dst is not None
+            count, every_s = self.values["ping"], self.values.get("every", 1.0)
+            length = self.values.get("length", FRAME_BYTES)
+            target = network.topology.host(self.dst).name
+            ping(network, host, target, count=count, every_s=every_s, from_s=from_s, length=length)
             return
         frame = self._frame(network)
         times = self._times(len(frame), from_s, end_s, seed)
@@ -107,11 +123,9 @@ def read(text: str) -> Source:
         values[name] = _read(text, name, value)
     if not src or (dst is None) == ("pcap" not in values):
         raise P4NetError(f"{text}: write SRC,DST,... or SRC,pcap=FILE: the destination is in a capture's frames")
-    if "pcap" in values and (more := values.keys() - {"pcap", "from", "until"}):
-        raise P4NetError(f"{text}: {', '.join(sorted(more))}: a capture's frames are sent as they are")
-    allowed = _TCP if "tcp" in values else _UDP if "pcap" not in values else values.keys()
+    allowed, reason = next((found for name, found in _OF.items() if name in values), (_UDP, _FOR_OTHERS))
     if more := values.keys() - allowed:
-        raise P4NetError(f"{text}: {', '.join(sorted(more))}: {_FOR_THE_OTHER['tcp' in values]}")
+        raise P4NetError(f"{text}: {', '.join(sorted(more))}: {reason}")
     if values.get("times", "equal") != "equal" and "rate" not in values:
         raise P4NetError(f"{text}: times={values['times']} needs a rate")
     return Source(text, src, dst, values)

@@ -29,10 +29,12 @@ from virtualnet.switch import VirtualSwitch, load
 from virtualnet.timed import TimedNetwork
 
 if TYPE_CHECKING:
+    from p4net.ping import Ping
     from p4net.tcp import Connection
 
 FRAME_BYTES = 2048
 """The longest frame, with the headers that programs add."""
+_STARTS = 128  # bytes that are kept of a frame without `frame_bytes`
 Controller = Callable[[ControlPlane], None]
 
 
@@ -60,6 +62,8 @@ class VirtualP4(TimedNetwork):
         self._trace = trace
         self.connections: list[Connection] = []
         """Of TCP (p4net.tcp.connect)."""
+        self.pings: list[Ping] = []
+        self.frame_bytes = frame_bytes if frame_bytes is not None else _STARTS
         self._applications: dict[str, list[Callable[[Arrived], None]]] = {}
         self.topology = value.topology
         self.switches: dict[str, ControlPlane] = {}

@@ -57,8 +57,8 @@ p4.add_command(trace_ways, "trace")
     "sends",
     multiple=True,
     metavar="SRC,DST[,NAME=VALUE...]",
-    help="Traffic: rate, length, times, tos, from, until ...; tcp=reno|cubic|dctcp; or SRC,pcap=FILE (default: one "
-    "datagram a pair).",
+    help="Traffic: rate, length, times, tos, from, until ...; tcp=reno|cubic|dctcp; ping=COUNT; or SRC,pcap=FILE "
+    "(default: one datagram a pair).",
 )
 @click.option(
     "--script", type=FilePath(), metavar="FILE.py", help="Python file whose `start(network)` prepares the run."
@@ -187,6 +187,13 @@ def _print(found: Mapping[str, Any], as_json: bool) -> None:
         )
         for one in found["tcp"]
     ]
+    if found["pings"]:
+        times = ("rtt_least_s", "rtt_mean_s", "rtt_most_s")
+        pings = [
+            (one["from"], one["to"], one["requests"], one["answers"], *(_microseconds(one[key]) for key in times))
+            for one in found["pings"]
+        ]
+        print_table("Ping", ("from", "to", "requests", "answers", "least\nRTT, us", "mean", "most"), pings)
     if connections:
         sent = ("acknowledged\nbytes", "goodput,\nMbit/s", "sent\nagain", "timeouts", "marked", "finished,\ns")
         print_table("TCP", ("from", "to", "algorithm", *sent), connections)
