@@ -97,6 +97,8 @@ class Experiment:
     """Whether it counts runs that end in a deadlock; elsewhere there may be none."""
     draws: str = ""
     """What its plans draw by the seed; empty: nothing. Scheme and program may draw, too (`define.draws`)."""
+    texts: Mapping[str, str] = {}
+    """Options of the whole command, beside parameters, that are texts: their values, by name."""
     variants: Mapping[str, Callable[[], Variant]] = {}
     """By the names that runs give: each makes one for one run."""
     page: RunPage | None = None

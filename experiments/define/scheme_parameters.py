@@ -66,6 +66,11 @@ def fields(scheme: str, values: Mapping[str, Value]) -> dict[str, float]:
     return {field: float(values[name] or 0) for field, name in _names(scheme, values).items()}
 
 
+def name_of(scheme: str, field: str) -> str:
+    """Returns the name by which scenarios offer a field of the scheme's parameters."""
+    return next(name for name, one in _of(scheme).items() if one.field == field)
+
+
 def with_network(scheme: str, values: Mapping[str, Value], topology: Topology) -> dict[str, Value]:
     """Returns the values, and those of the scheme's parameters that follow from the network where none is given."""
     found, names = find_scheme(scheme), _names(scheme, values)

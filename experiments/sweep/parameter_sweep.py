@@ -8,6 +8,7 @@ sweep.png     the numbers over what was varied, each seed a dot
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import io
 import itertools
@@ -31,6 +32,7 @@ from experiments.sweep.figures import runs_of
 from experiments.sweep.run_task import outcome
 from experiments.sweep.store import Store
 from experiments.sweep.task import Done, Task
+from topologies.errors import LabError
 
 RUNS, MEANS, PICTURE = "runs.parquet", "means.csv", "sweep.png"
 _MOST_CHARTS = 12
@@ -134,13 +136,18 @@ def whole(tasks: Sequence[Task], done: Sequence[Done]) -> list[Outcome]:
     return [outcome(one) for task, one in zip(tasks, done, strict=True) if group_of(task.keys) not in broken]
 
 
-def seeds_decide(experiment: Experiment, runs: Sequence[Run]) -> dict[str, str]:
-    """Returns what the seed decides (`experiments.define.draws`), by group."""
+def foresee(experiment: Experiment, runs: Sequence[Run]) -> tuple[dict[str, str], list[str]]:
+    """Returns what the seed decides (`experiments.define.draws`), by group, and the remarks of plans, by the first run
+    of each group. A group that can't be planned has neither: its runs fail, and name why."""
     first = {group_of(run.keys): run for run in reversed(runs)}
-    return {
-        group: draws(experiment, run, experiment.plan(run.scheme, run.seed, run.arguments))
-        for group, run in first.items()
-    }
+    decided: dict[str, str] = {}
+    remarks: dict[str, None] = {}
+    for group, run in reversed(first.items()):
+        with contextlib.suppress(LabError):
+            plan = experiment.plan(run.scheme, run.seed, run.arguments)
+            decided[group] = draws(experiment, run, plan)
+            remarks |= dict.fromkeys(plan.notes)
+    return decided, list(remarks)
 
 
 def means(outcomes: Sequence[Outcome], what: str = "") -> dict[str, Mean]:

@@ -22,6 +22,7 @@ from experiments.traffic import by_size, collective, flows
 from experiments.traffic import page as shown
 from experiments.traffic.flow_files import LONGEST_S, MOST_FLOWS
 from experiments.traffic.spec import INCAST, NAME, TrafficSpec, draw
+from experiments.traffic.thresholds import unfit
 from topologies import lossless
 from topologies.found import find_topology, kind_of_option
 from topologies.model import Endpoint, FlowSpec, Topology, TopologyError
@@ -92,6 +93,13 @@ class Traffic(Experiment):
         return scheme_parameters.of(scheme, own, {"timely.min_rtt": (None, "longest path")})
 
     @property
+    def texts(self) -> Mapping[str, str]:  # type: ignore[override]
+        """The topology's, as `lossless_classes`."""
+        options = find_topology(self.spec.topology).options
+        defaults = {name: str(one.default) for name, one in options.items() if one.annotation is str}
+        return {**defaults, **self.spec.texts}
+
+    @property
     def elsewhere(self) -> Mapping[str, str]:
         whole = "--flows has all flows" if self.spec.flows else f"{self.spec.collective} has its own messages"
         drawn = dict.fromkeys(_DRAWN, f"{whole}; leave it out") if self.spec.flows or self.spec.collective else {}
@@ -140,7 +148,7 @@ class Traffic(Experiment):
             sampling=Sampling(tuple(busiest), queues_s=every_s, counters_s=every_s, flows_s=every_s),
             until_complete=given_s is None,
             live=LiveLimits(_received_bps(drawn, topology, payload), *_K, _STALL_S),
-            notes=tuple(self._notes(topology, filled)),
+            notes=(*self._notes(topology, filled), *unfit(scheme, filled, topology)),
         )
 
     def _notes(self, topology: Topology, filled: Mapping[str, Value]) -> Iterator[str]:

@@ -141,4 +141,5 @@ DCQCN = Scheme(
     DcqcnReactionPoint,
     DcqcnNotificationPoint,
     marking=("red_ecn",),
+    marking_bps=40e9,
 )

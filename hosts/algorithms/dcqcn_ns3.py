@@ -139,4 +139,5 @@ DCQCN_NS3 = Scheme(
     DcqcnNs3ReactionPoint,
     DcqcnNs3NotificationPoint,
     marking=("red_ecn",),
+    marking_bps=100e9,
 )

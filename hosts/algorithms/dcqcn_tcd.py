@@ -44,4 +44,5 @@ DCQCN_TCD = Scheme(
     DcqcnTcdReactionPoint,
     TcdNotificationPoint,
     marking=("red_ecn", "tcd_port", "credit"),
+    marking_bps=40e9,
 )

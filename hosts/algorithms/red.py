@@ -32,4 +32,5 @@ RED = Scheme(
     RedParameters,
     PfcReactionPoint,
     marking=("red_ecn",),
+    marking_bps=40e9,
 )

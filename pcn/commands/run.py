@@ -225,12 +225,14 @@ def _show(place: Path, console: Console | None, as_json: bool) -> list[str]:
 def _list(scenario: str, scheme: str | None, as_json: bool) -> None:
     """Prints the parameters of a scenario; with `scheme` those that runs of these schemes have."""
     from experiments.data.parameters import UNITS, format_value
+    from experiments.papers import find_scenario
     from experiments.runner import in_effect, parameters
     from hosts.algorithms import schemes
 
     listed, everyone = parameters(scenario, scheme), parameters(scenario)
     rows = [(one, everyone[one] if len(everyone[one]) < len(schemes) else []) for one in listed]
-    found = in_effect(scenario, scheme)
+    found, whole = in_effect(scenario, scheme), "a text, of the whole command: a sweep doesn't vary it"
+    texts = find_scenario(scenario).texts
     if as_json:
         most = {one.name: one.maximum if math.isfinite(one.maximum) else None for one, _ in rows}
         print_json(
@@ -238,6 +240,7 @@ def _list(scenario: str, scheme: str | None, as_json: bool) -> None:
                 {**asdict(one), "maximum": most[one.name], "in_effect": found.get(one.name), "schemes": theirs}
                 for one, theirs in rows
             ]
+            + [{"name": name, "kind": "text", "default": text, "what": whole} for name, text in texts.items()]
         )
         return
 
@@ -260,5 +263,6 @@ def _list(scenario: str, scheme: str | None, as_json: bool) -> None:
                 one.what,
             )
             for one, theirs in rows
-        ],
+        ]
+        + [(name, "text", text, "", "", "all", whole) for name, text in texts.items()],
     )

@@ -104,9 +104,12 @@ def sweep(
             progress.note(without)
         if old := stale(*(find_scheme(one).program for one in schemes)):
             progress.note(old)
+        decided, remarks = parameter_sweep.foresee(found, runs)
+        for note in remarks:
+            progress.note(note)
         progress.stage(f"{name}: {len(runs):,} runs")
         done = run_tasks(tasks, store, execution.means, progress)
-    outcomes, decided = parameter_sweep.whole(tasks, done), parameter_sweep.seeds_decide(found, runs)
+    outcomes = parameter_sweep.whole(tasks, done)
     files = [parameter_sweep.MEANS]
     parameter_sweep.write_means(place, outcomes, decided)
     if extras.installed("parquet"):

@@ -396,3 +396,13 @@ def test_sweep_refuses_impossible_arguments(
 def test_seeds_that_are_none(seeds: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert pcn(["sweep", "dumbbell", "--seeds", seeds]) == 2
     assert "write them as 1:20 or 1,2,5" in capsys.readouterr().err
+
+
+def test_sweep_prints_remarks_of_plans_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Before anything runs; those of a combination that can't be planned come with its failure."""
+    words = ["sweep", "traffic", "--topology", "star", "--scheme", "dcqcn", "--seeds", "1:2", "--set", "count=5,6"]
+    assert pcn([*words, "--set", "rate_bps=100G", "--out", str(tmp_path / "out")]) == 0
+    printed = capsys.readouterr()
+    said = printed.out + printed.err
+    assert said.count("are for links of 40 Gbit/s") == 1
+    assert said.index("are for links of 40 Gbit/s") < said.index("traffic: 4 runs")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -58,3 +59,11 @@ def test_logarithmic_axis_of_many_values_has_powers_of_ten() -> None:
     ticks = [label.get_text() for label in figure.axes[0].get_xticklabels()]
     inside = {text for text in ticks if text and low <= float(text) <= high}
     assert inside == {"0.01", "0.1", "1"}
+
+
+def test_list_names_texts_with_their_values(capsys: pytest.CaptureFixture[str]) -> None:
+    assert pcn(["run", "traffic", "--topology", "fat-tree", "--set", "ecmp=polarised", "--list", "--json"]) == 0
+    texts = {one["name"]: one["default"] for one in json.loads(capsys.readouterr().out) if one["kind"] == "text"}
+    assert texts == {"ecmp": "polarised", "lossless_classes": "3"}
+    assert pcn(["run", "traffic", "--topology", "fat-tree", "--list"]) == 0
+    assert "ecmp " in capsys.readouterr().out
