@@ -10,6 +10,7 @@ from operator import itemgetter
 from typing import NamedTuple
 
 from controller.control_plane import TableAction, TableActions, TableEntry, TableMatch
+from topologies import ecmp
 from topologies.model import POLARISED, Topology
 
 # Where packets go that have a switch before them: the virtual router of RFC 9568 (VRRP) with number 1. The last switch
@@ -84,7 +85,9 @@ def host_ways(topology: Topology, switch: str) -> tuple[list[Way], list[PortGrou
             if len(ports) == 1:
                 routes[hops, ports] = Route("", ROUTER_MAC, ports[0])
             else:
-                group = groups.setdefault(ports, PortGroup(len(groups) + 1, ports))
+                group = groups.setdefault(
+                    ports, PortGroup(len(groups) + 1, ecmp.ordered(topology.parameters, switch, ports))
+                )
                 shift = _HASH_BITS * ((hops + 1) % parts)  # the host's own link is one more
                 routes[hops, ports] = MultipathRoute("", ROUTER_MAC, group.number, shift)
         found.append(Way(block.network, block.prefix, routes[hops, ports]))

@@ -12,12 +12,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from controller.configure import plan
-from controller.routes import ROUTER_MAC, MultipathRoute, PortGroup, Route, Way, join
+from controller.routes import ROUTER_MAC, MultipathRoute, PortGroup, Route, Way, host_ways, join
+from hosts.algorithms import find_scheme
+from lab.virtual import VirtualNetwork
 from topologies.clos import clos
 from topologies.compact import compact
 from topologies.dumbbell import dumbbell
 from topologies.fat_tree import fat_tree
-from topologies.model import Topology
+from topologies.found import find_topology
+from topologies.model import FlowSpec, Topology, TopologyError
 from topologies.parking_lot import parking_lot
 
 TOPOLOGIES: dict[str, Callable[[], Topology]] = {
@@ -176,3 +179,38 @@ def test_switches_of_a_path_that_choose_take_other_bits_of_the_hash() -> None:
         groups.append(made.groups[route.group - 1].ports)
     assert sorted(shifts) == [0, 8, 16, 24]
     assert groups == [topology.next_hops(switch, last.name) for switch in ("t0", "l0", "p0", "l2")]
+
+
+@given(st.integers(0, 2**40))
+def test_ecmp_seed_orders_ports_of_each_group_anew(seed: int) -> None:
+    plain = find_topology("fat-tree").build()
+    seeded = find_topology("fat-tree").build({"ecmp_seed": seed})
+    others = 0
+    for switch in plain.switches:
+        (ways, groups), (same_ways, shuffled) = host_ways(plain, switch.name), host_ways(seeded, switch.name)
+        assert ways == same_ways
+        same = [(one.number, tuple(sorted(one.ports))) for one in shuffled]
+        assert same == [(one.number, one.ports) for one in groups]
+        others += groups != shuffled
+    assert others == 0 if seed == 0 else others > 0
+
+
+def test_ecmp_seed_below_0_is_refused() -> None:
+    with pytest.raises(TopologyError, match=r"ecmp_seed is -1: a whole number, from 0"):
+        host_ways(find_topology("fat-tree").build({"ecmp_seed": -1}), "e0")
+
+
+def test_flows_take_other_paths_with_another_ecmp_seed() -> None:
+    """The same ones with the same seed; all flows arrive."""
+    specs = [FlowSpec(number, f"h{number % 4}", f"h{12 + number % 3}", 0.0, 5_000) for number in range(24)]
+    found = []
+    for seed in (0, 1, 1, 2):
+        topology = find_topology("fat-tree").build({"ecmp_seed": seed})
+        with VirtualNetwork(topology, find_scheme("pcn").configure()) as network:
+            network.log_paths()
+            network.add_flows((spec, None, None) for spec in specs)
+            assert network.run(until_s=0.1, finish=True)
+            found.append(network.paths())
+    assert found[1] == found[2]
+    for a, b in ((0, 1), (0, 3), (1, 3)):
+        assert sum(found[a][flow] != found[b][flow] for flow in found[0]) >= 6
