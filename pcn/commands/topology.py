@@ -137,7 +137,7 @@ def convert(reference: str, out: str, sonic: tuple[str, ...], options: tuple[str
 @click.argument("out", metavar="OUT")
 @set_option
 def draw(reference: str, out: str, options: tuple[str, ...]) -> None:
-    """Draw TOPOLOGY to the file OUT: .svg, .html or .dot.
+    """Draw TOPOLOGY to the file OUT: .svg, .png, .html or .dot.
 
     By tiers: hosts below, switches by their distance to the next host. Of more than 64 hosts, those of a rack are one
     box.
@@ -152,7 +152,7 @@ def draw(reference: str, out: str, options: tuple[str, ...]) -> None:
 
     path = Path(out)
     built = find_topology(reference).build(assignments(options, "rate_bps=10G"))
-    path.write_text(drawn(built, path.suffix), encoding="utf-8")
+    path.write_bytes(drawn(built, path.suffix))
     click.echo(f"{path}: {len(built.hosts)} hosts, {len(built.switches)} switches")
 
 

@@ -29,6 +29,7 @@ GIVEN = {
     '<edge source="b" target="s"><data key="r">1G</data><data key="d">1us</data></edge></graph></graphml>',
     "hpcc": (FILES / "topology.txt").read_text(),
     "simai": "4 1 0 2 3 A100\n2 3\n0 2 1Gbps 1us 0\n1 3 1Gbps 1us 0\n2 3 1Gbps 1us 0\n",
+    "astra": "topology: [Switch]\nnpus_count: [3]\nbandwidth: [10]\nlatency: [500]\n",
     "pcn-json": '{"hosts": ["a", "b"], "switches": ["s"], "links": ['
     '{"a": "a", "b": "s", "rate": "1G", "delay": "1us"}, {"a": "b", "b": "s", "rate": "1G", "delay": "1us"}]}',
 }

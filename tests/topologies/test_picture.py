@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from io import BytesIO
 from itertools import pairwise
 from pathlib import Path
 from random import Random
@@ -13,6 +14,7 @@ import pytest
 from file_networks import connected_topologies
 from hypothesis import given
 from hypothesis import strategies as st
+from PIL import Image
 
 from topologies.catalog import TOPOLOGIES
 from topologies.found import find_topology
@@ -48,7 +50,7 @@ def check(topology: Topology) -> None:
         assert all(first[1] < second[0] for first, second in pairwise(sorted(row)))
     paths = list(picture.iter(f"{SVG}path"))
     assert sum(path.find(f"{SVG}title") is not None for path in paths) == len(tiers.cables) + len(tiers.racks)
-    text = drawn(topology, ".dot")
+    text = drawn(topology, ".dot").decode()
     assert len(re.findall("^  .* -- ", text, re.M)) == len(tiers.cables) + len(tiers.racks)
 
 
@@ -125,5 +127,33 @@ def test_picture_takes_names_and_links_of_any_kind() -> None:
 
 
 def test_picture_of_unknown_suffix_is_refused() -> None:
-    with pytest.raises(TopologyError, match=r"no picture is drawn to \.pgn; there are"):
+    with pytest.raises(TopologyError, match=r"no picture is drawn to \.pgn; did you mean '\.png'"):
         drawn(find_topology("star").build(), ".pgn")
+
+
+@pytest.mark.parametrize("name", ["fat-tree", "dumbbell", "clos"])
+def test_png_has_boxes_and_lines_of_svg(name: str) -> None:
+    """By pixels: a box is filled and framed, and a line is there between its ends."""
+    topology = find_topology(name).build()
+    picture = ElementTree.fromstring(svg(topology))
+    width, height = (float(picture.get(side, "")) for side in ("width", "height"))
+    pixels = Image.open(BytesIO(drawn(topology, ".png"))).convert("RGB")
+    scale = pixels.width / width
+    assert abs(pixels.height - height * scale) <= 1
+
+    def at(x: float, y: float) -> tuple[int, int, int]:
+        found = pixels.getpixel((round(x * scale), round(y * scale)))
+        assert isinstance(found, tuple)
+        return found
+
+    fills = {"host": (234, 242, 236), "switch": (244, 246, 248)}
+    for box in picture.iter(f"{SVG}rect"):
+        x, y, wide = (float(box.get(of, "")) for of in ("x", "y", "width"))
+        assert at(x + wide / 2, y + 4) == fills[box.get("class", "")]
+        frame = min(sum(at(x + wide / 2, y + aside)) for aside in (-0.5, 0, 0.5))
+        assert frame < sum(fills["host"]) - 100
+    for path in picture.iter(f"{SVG}path"):
+        ends = re.fullmatch(r"M([\d.]+) ([\d.]+)L([\d.]+) ([\d.]+)", path.get("d", ""))
+        if ends:
+            x1, y1, x2, y2 = map(float, ends.groups())
+            assert at((x1 + x2) / 2, (y1 + y2) / 2) != (255, 255, 255)

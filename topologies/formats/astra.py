@@ -155,7 +155,7 @@ FORMAT = Format(
     read=read,
     recognises=_recognises,
     elsewhere={
-        "rate_bps": "the file has each dimension's bandwidth",
+        "rate_bps": "the file has each link's bandwidth, by dimension",
         "split_hosts": "an NPU is a host behind a switch that has its links",
     },
     fields={
