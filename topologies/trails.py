@@ -37,6 +37,7 @@ class Trails:
         self._parts, self._from = paths.trails(lambda node, port: hops[node, port])
         self._ends = {host: _End(links[host, 0], hops[host, 0], paths.place(host), paths.bit(host)) for host in hosts}
         self._by_place: dict[str, dict[int, int]] = {}
+        self._numbers: dict[tuple[str, str], int] = {}
         self._whole: dict[tuple[Hop, int, Hop], Trail] = {}
 
     def between(self, src: str, dst: str) -> Trail:
@@ -81,6 +82,12 @@ class Trails:
 
     def _number(self, src: str, dst: str) -> int:
         """Returns the trail from the source's switch to the destination's."""
+        places = self._ends[src].place, self._ends[dst].place
+        if places not in self._numbers:
+            self._numbers[places] = self._found(src, dst)
+        return self._numbers[places]
+
+    def _found(self, src: str, dst: str) -> int:
         place, bit = self._ends[src].place, self._ends[dst].bit
         trails = self._from.get(place, {})
         if len(trails) > _FEW:

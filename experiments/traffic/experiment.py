@@ -123,7 +123,8 @@ class Traffic(Experiment):
             if name in filled:
                 filled[name] = topology.number(name)
         given_s = filled["duration"]
-        duration_s = _expected_s(drawn, topology, payload) if given_s is None else float(given_s)
+        busiest_s = _busiest_s(drawn, topology, payload)
+        duration_s = _expected_s(drawn, topology, busiest_s) if given_s is None else float(given_s)
         if self.spec.collective and given_s is None:
             duration_s = max(duration_s, 2 * collective.least_s(drawn, topology, payload))
         if duration_s > 2 * LONGEST_S:
@@ -132,7 +133,7 @@ class Traffic(Experiment):
                 f"{duration_s:.2g} s for all flows; runs last {LONGEST_S:,.0f} s at most. Give --set duration=10s"
             )
         busiest = _busiest(drawn, topology)
-        shortest_s = min(_least_s(drawn, topology, payload), duration_s)
+        shortest_s = min(max(busiest_s, _last_s(drawn)), duration_s)
         every_s = min(max(duration_s / _SAMPLES, _EVERY_S), shortest_s / _FEWEST)
         filled = scheme_parameters.with_network(scheme, filled, topology)
         return Plan(
@@ -200,16 +201,14 @@ def _of_topology(name: str) -> tuple[Parameter, ...]:
     return tuple(made)
 
 
-def _expected_s(drawn: list[FlowSpec], topology: Topology, payload: int) -> float:
+def _expected_s(drawn: list[FlowSpec], topology: Topology, busiest_s: float) -> float:
     """Until all flows have arrived: from the last start on, twice as long as any host's link needs for all that it
     sends or receives."""
-    last_s = max(flow.start_s for flow in drawn)
-    return last_s + 2 * _busiest_s(drawn, topology, payload) + 10 * topology.max_rtt_s() + 1e-3
+    return _last_s(drawn) + 2 * busiest_s + 10 * topology.max_rtt_s() + 1e-3
 
 
-def _least_s(drawn: list[FlowSpec], topology: Topology, payload: int) -> float:
-    """Before which not all flows can have arrived."""
-    return max(_busiest_s(drawn, topology, payload), max(flow.start_s for flow in drawn))
+def _last_s(drawn: list[FlowSpec]) -> float:
+    return max(flow.start_s for flow in drawn)
 
 
 def _busiest_s(drawn: list[FlowSpec], topology: Topology, payload: int) -> float:
@@ -237,7 +236,7 @@ def _busiest(drawn: list[FlowSpec], topology: Topology) -> list[Endpoint]:
 
 def _received_bps(drawn: list[FlowSpec], topology: Topology, payload: int) -> float:
     """Returns the frames that hosts receive while flows start, at most all that their links carry."""
-    last_s = max(flow.start_s for flow in drawn)
+    last_s = _last_s(drawn)
     frames = 8 * sum(flow.size_bytes or 0 for flow in drawn) * (payload + HEADER_BYTES) / payload
     lines = sum(topology.link_at(host.name, 0).rate_bps for host in topology.hosts)
     return min(lines, frames / last_s) if last_s > 0 else lines
