@@ -66,9 +66,9 @@ def fields(scheme: str, values: Mapping[str, Value]) -> dict[str, float]:
     return {field: float(values[name] or 0) for field, name in _names(scheme, values).items()}
 
 
-def name_of(scheme: str, field: str) -> str:
-    """Returns the name by which scenarios offer a field of the scheme's parameters."""
-    return next(name for name, one in _of(scheme).items() if one.field == field)
+def name_of(scheme: str, field: str, values: Mapping[str, Value]) -> str:
+    """Returns the name that a field of the scheme's parameters has among a run's values."""
+    return _names(scheme, values)[field]
 
 
 def with_network(scheme: str, values: Mapping[str, Value], topology: Topology) -> dict[str, Value]:

@@ -32,7 +32,7 @@ def unfit(scheme: str, values: Mapping[str, Value], topology: Topology) -> Itera
     ]
     if max(rates, default=0.0) <= found.marking_bps:
         return
-    names = [scheme_parameters.name_of(scheme, field) for field in _FIELDS]
+    names = [scheme_parameters.name_of(scheme, field, values) for field in _FIELDS]
     usual = " and ".join(
         f"{name}={quantity_text('size', given[field])}" for name, field in zip(names, _FIELDS, strict=True)
     )

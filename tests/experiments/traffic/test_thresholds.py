@@ -24,7 +24,7 @@ TRAFFIC = Traffic(parse_spec("star"))
         (
             "dcqcn-ns3",
             {"rate_bps": 400e9},
-            "dcqcn-ns3: dcqcn_ns3_K_min=400 KB and dcqcn_ns3_K_max=1.6 MB are for",
+            "dcqcn-ns3: K_min=400 KB and K_max=1.6 MB are for links of 100 Gbit/s",
         ),
         ("red", {"rate_bps": 100e9}, "red: K_min=5 KB"),
         ("pcn", {"rate_bps": 400e9}, ""),
