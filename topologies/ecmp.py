@@ -12,7 +12,7 @@ SEED = "ecmp_seed"
 
 
 def parameters(ecmp_seed: int = 0) -> dict[str, Value]:
-    """By name: an option of each topology."""
+    """Returns it by name: an option of each topology."""
     return {SEED: ecmp_seed}
 
 
