@@ -188,6 +188,13 @@ def test_reader_of_astra_takes_delay_of_links_inside_npus_alone() -> None:
         read("a.yml", switch, delay_s=1e-9)
 
 
+@pytest.mark.parametrize("encoding", ["utf-8", "utf28", "utf-16", "iso-8859-1", "cp037", "hex", "x" * 100])
+def test_reader_of_graphml_takes_text_whatever_encoding_it_declares(encoding: str) -> None:
+    text = (FILES / "graph.graphml").read_text().partition("?>")[2]
+    declared = f"<?xml version='1.0' encoding='{encoding}'?>{text}"
+    assert read("graph.graphml", declared) == read("graph.graphml", text)
+
+
 def test_reader_of_simai_leaves_nvswitches_out_or_splits_hosts() -> None:
     gpus = find_topology(str(FILES / "gpus"))
     with pytest.raises(FormatError, match=r"gpus:7: host h0 has 2 links, to s4, s6: .*split_hosts=1.*nvlink=0"):

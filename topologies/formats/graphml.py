@@ -32,7 +32,8 @@ class _Reader:
         self._key = ""
         self._path: list[str] = []
         self._elements = 0
-        self._parser = expat.ParserCreate(namespace_separator=" ")
+        # The text is UTF-8 by now, whatever the file declares: expat would look for a codec of that name.
+        self._parser = expat.ParserCreate("UTF-8", " ")
         self._parser.StartElementHandler = self._start
         self._parser.EndElementHandler = self._end
         self._parser.CharacterDataHandler = self._text
