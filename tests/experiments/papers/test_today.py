@@ -72,7 +72,7 @@ def test_page_has_a_table_of_each_setting_with_the_runs_numbers(
     assert not any(one.numbers["unfinished"] for one in outcomes)
     result = judge(Today(), outcomes)
     (table,) = result.tables
-    assert [row[0] for row in table.rows] == ["PCN", "DCTCP", "DCQCN (ns-3)"]
+    assert [row[0] for row in table.rows] == ["PCN", "DCQCN (ns-3)", "DCTCP"]
     assert {len(row) for row in table.rows} == {len(table.columns)}
     own = dict(zip(table.columns, table.rows[0], strict=True))
     assert float(own["largest queue, KB"].replace(",", "")) == pytest.approx(
