@@ -50,6 +50,12 @@ LOOKS = {
     "timely": Look("flow3", "^", "-"),
     "pfc": Look("other3", "X", (0, (4, 1.5))),
     "pcn-x": Look("other4", "v", (0, (6, 1.5))),
+    "pcn-w": Look("flow0", "<", (0, (2, 1))),
+    "dcqcn-ns3": Look("flow1", "d", (0, (4, 1.5))),
+    "dctcp": Look("other2", ">", "-"),
+    "hpcc": Look("other0", "P", "-"),
+    "swift": Look("other1", "h", "-"),
+    "nscc": Look("flow2", "*", (0, (5, 1))),
 }
 
 

@@ -222,6 +222,7 @@ def _draw_lines(axes: Axes, chart: Chart, view: View | None, theme: Theme) -> No
     _set_x(axes, chart, view)
     if chart.log_y and any((line.y > 0).any() for line in lines):
         axes.set_yscale("log")
+        axes.yaxis.set_major_formatter(FuncFormatter(lambda y, _: f"{y:g}"))
     else:
         _set_y(axes, chart, view, lines, theme)
 

@@ -197,7 +197,7 @@ def test_lines_of_a_chart_have_different_colours() -> None:
 
 
 def test_a_scheme_without_a_look_has_the_same_one_in_every_chart() -> None:
-    stranger, pcn, other = (curve(name, [], [], name) for name in ("aimd", "pcn", "swift"))
+    stranger, pcn, other = (curve(name, [], [], name) for name in ("aimd", "pcn", "ibcc"))
     alone, beside = looks(LIGHT, [stranger, pcn])[0], looks(LIGHT, [pcn, stranger, other])
     assert beside[1] == alone
     assert len({look.colour for look in beside}) == len({look.mark for look in beside}) == 3
