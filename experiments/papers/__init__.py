@@ -4,11 +4,20 @@ from __future__ import annotations
 
 from experiments.data.parameters import lookup
 from experiments.define.experiment import Experiment, Paper
-from experiments.papers import dcqcn, dctcp, hpcc, pcn, qcn_t, tcd, unbiased
+from experiments.papers import dcqcn, dctcp, hpcc, pcn, qcn_t, swift, tcd, unbiased
 from experiments.traffic import Traffic
 from experiments.traffic.spec import NAME, from_reference
 
-PAPERS: tuple[Paper, ...] = (pcn.PAPER, dcqcn.PAPER, unbiased.PAPER, tcd.PAPER, qcn_t.PAPER, dctcp.PAPER, hpcc.PAPER)
+PAPERS: tuple[Paper, ...] = (
+    pcn.PAPER,
+    dcqcn.PAPER,
+    unbiased.PAPER,
+    tcd.PAPER,
+    qcn_t.PAPER,
+    dctcp.PAPER,
+    hpcc.PAPER,
+    swift.PAPER,
+)
 
 EXPERIMENTS: dict[str, Experiment] = {
     one.name: one for one in (*(one for paper in PAPERS for one in paper.experiments), Traffic())

@@ -19,6 +19,7 @@ from experiments.papers import FIGURES
 from experiments.papers.dctcp import claims as dctcp
 from experiments.papers.hpcc import claims as hpcc
 from experiments.papers.pcn import claims as pcn
+from experiments.papers.swift import claims as swift
 from experiments.results.documents import DOCS, anchor, section
 
 ROOT = DOCS.parent
@@ -37,7 +38,7 @@ def names(path: Path) -> set[str]:
 
 
 def test_every_claim_has_an_address_or_a_reason() -> None:
-    assert len(CLAIMS) == len(re.findall(r"^\| \d+\.\d+ \|", TEXT, re.MULTILINE)) == 129
+    assert len(CLAIMS) == len(re.findall(r"^\| \d+\.\d+ \|", TEXT, re.MULTILINE)) == 134
     for claim in CLAIMS:
         checked = claim.tests or claim.figures or claim.choices
         assert bool(checked) != bool(claim.missing), claim.id
@@ -79,7 +80,7 @@ def test_verdicts_follow_the_figures() -> None:
 def test_paper_s_numbers_belong_to_existing_claims() -> None:
     numbered = [one.id for one in vars(pcn).values() if isinstance(one, Claim)]
     assert len(numbered) == len(set(numbered)) > 20
-    for paper in (pcn, dctcp, hpcc):
+    for paper in (pcn, dctcp, hpcc, swift):
         stated = {one.id for one in vars(paper).values() if isinstance(one, Claim)}
         assert stated <= {claim.id for claim in CLAIMS}
 

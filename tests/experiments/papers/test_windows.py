@@ -1,4 +1,4 @@
-"""DCTCP's and HPCC's figures in runs of this tree: orders and bounds, not digits."""
+"""DCTCP's, HPCC's and Swift's figures in runs of this tree: orders and bounds, not digits."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from experiments.papers.dctcp.fig13 import Fig13
 from experiments.papers.dctcp.fig14 import LEAST_K, Fig14
 from experiments.papers.dctcp.fig17 import GROUPS, Fig17, network
 from experiments.papers.hpcc.eta import Eta
+from experiments.papers.swift.target import EMPTY_S, Target, target_s
 from experiments.run.progress import Silent
 from experiments.run.virtual import run_virtual
 
@@ -70,3 +71,10 @@ def test_hpcc_carries_eta_with_steps_of_none_and_less_with_five() -> None:
     none, five = (number(outcome(Eta, line=100.0, stage=stage, flows=8), "utilisation") for stage in (0, 5))
     assert none == pytest.approx(0.95, abs=0.01)
     assert five < none - 0.005
+
+
+def test_swift_holds_the_round_trip_at_its_target() -> None:
+    of = outcome(Target, ai=1.0, flows=16)
+    assert number(of, "distance") < 0.02
+    assert number(of, "rtt_us") > 2 * EMPTY_S * 1e6
+    assert target_s(100) < target_s(10) < target_s(0.1) == pytest.approx(75e-6)

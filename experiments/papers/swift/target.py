@@ -1,0 +1,118 @@
+"""3.1 and 3.5: the round trip of few flows and of many, beside the target of their mean window."""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+
+from experiments.data.parameters import Value
+from experiments.data.plan import HEADER_BYTES, PAYLOAD_BYTES, Plan, known_fields, plan_of
+from experiments.data.recording import Recording
+from experiments.data.series_math import jain, step_mean, utilisation
+from experiments.define.charts import Chart, curve
+from experiments.define.checks import Check, at_least, at_most
+from experiments.define.experiment import Experiment, Run
+from experiments.define.outcomes import Outcome, Outcomes, said
+from experiments.papers.swift.claims import AT_TARGET, FULL_AND_FAIR, SWIFT
+from hosts.algorithms.swift import SwiftParameters
+from hosts.wire import ack_bytes
+from topologies.model import Endpoint, FlowSpec
+from topologies.star import star
+
+FLOWS = {4: 0.005, 16: 0.02, 64: 0.04}
+"""With the distance from the target that is met."""
+INCREASES = (1.0, 0.25)
+_LINE_BPS, _DELAY_S = 100e9, 2e-6
+_FROM_S, _ENDS_S = 5e-3, 15e-3
+_FRAME_BYTES = PAYLOAD_BYTES + HEADER_BYTES
+EMPTY_S = 4 * _DELAY_S + (_FRAME_BYTES + 2 * ack_bytes()) * 8 / _LINE_BPS
+"""An empty round trip, from a packet's last bit on."""
+
+
+def target_s(cwnd: float) -> float:
+    """Returns the target of a window (3.5, with the defaults here)."""
+    of = SwiftParameters()
+    low, high = 1 / math.sqrt(of.fs_min), 1 / math.sqrt(of.fs_max)
+    scaled = (1 / math.sqrt(cwnd) - high) / (low - high)
+    return of.base_target_s + of.fs_range_s * min(max(scaled, 0.0), 1.0)
+
+
+class Target(Experiment):
+    name = "swift-target"
+    title = "The round trip is the target"
+    source = "3.1, 3.5"
+    schemes = (SWIFT,)
+    about = (
+        "4, 16 and 64 flows to one port of 100 Gb/s, an empty round trip of 8.1 us, a base target of 25 us and flow "
+        "scaling over 50 us, from 5 to 15 ms. The round trip is the empty one and the mean queue's time; the target is "
+        "that of the flows' mean window. A round trip adds `ai` frames to each window: of 64 flows ai = 1 is a sixth "
+        "of what the line carries in a round trip, before any of them decreases."
+    )
+
+    def runs(self, schemes: Sequence[str]) -> Iterator[Run]:
+        for scheme in schemes:
+            for ai in INCREASES:
+                for flows in FLOWS:
+                    values = {"ai": ai, "flows": flows}
+                    yield Run({"scheme": scheme, **values, "seed": 1}, scheme, 1, values)
+
+    def plan(self, scheme: str, seed: int, values: Mapping[str, Value]) -> Plan:
+        count = round(values["flows"] or 1)
+        flows = tuple(FlowSpec(n, f"h{n - 1}", "r0", duration_s=_ENDS_S) for n in range(1, count + 1))
+        topology = replace(star(count, 1, _LINE_BPS, _DELAY_S, xoff_bytes=5e6), flows=flows)
+        fields = known_fields(scheme, {"ai": float(values["ai"] or 1)})
+        plan = plan_of(self.name, scheme, seed, topology, _ENDS_S, fields, [Endpoint("s0", count + 1)], 1e-6)
+        return replace(plan, sampling=replace(plan.sampling, counters_s=1e-4, flows_s=1e-4))
+
+    def measure(self, run: Run, plan: Plan, recording: Recording) -> Outcome:
+        if plan.duration_s <= _FROM_S:
+            return Outcome(run.keys, dict.fromkeys(("distance", "rtt_us", "target_us", "utilisation", "jain")))
+        port, span = str(plan.bottleneck), (_FROM_S, plan.duration_s)
+        queue_bytes = step_mean(*recording.series.get(port, "waiting_bytes"), *span)
+        rtt_s = EMPTY_S + queue_bytes * 8 / plan.capacity_bps
+        windows = [recording.series.get(flow.entity, "cwnd") for flow in recording.flows]
+        aim_s = target_s(statistics.fmean(step_mean(*one, *span) for one in windows))
+        sent = recording.series.get(port, "transmitted_bytes")
+        return Outcome(
+            run.keys,
+            {
+                "distance": abs(rtt_s - aim_s) / aim_s,
+                "rtt_us": rtt_s * 1e6,
+                "target_us": aim_s * 1e6,
+                "utilisation": utilisation(*sent, plan.capacity_bps, *span),
+                "jain": jain([flow.received_bytes for flow in recording.flows]),
+            },
+        )
+
+    def checks(self, outcomes: Outcomes) -> list[Check]:
+        rows = []
+        for scheme in outcomes.among(self.schemes):
+            for ai in INCREASES:
+                for flows, within in FLOWS.items():
+                    off = outcomes.mean("distance", scheme=scheme, ai=ai, flows=flows)
+                    text = f"ai = {ai:g}, {flows} flows: distance from the target (met: {within:.1%}; trend: 10%)"
+                    rows.append(AT_TARGET.row(text, off, at_most(within, 0.1), "distance"))
+                used, index = (outcomes.extreme(name, False, scheme=scheme, ai=ai) for name in ("utilisation", "jain"))
+                text = f"ai = {ai:g}: least utilisation (met: 0.999; trend: 0.95)"
+                rows.append(FULL_AND_FAIR.row(text, used, at_least(0.999, 0.95), "utilisation"))
+                text = f"ai = {ai:g}: least of Jain's index (met: 0.99; trend: 0.9)"
+                rows.append(FULL_AND_FAIR.row(text, index, at_least(0.99, 0.9), "index"))
+        return rows
+
+    def story(self, outcomes: Outcomes) -> list[str]:
+        told = []
+        for ai in outcomes.values("ai"):
+            each = []
+            for flows in outcomes.values("flows"):
+                rtt, aim = (outcomes.mean(name, ai=ai, flows=flows) for name in ("rtt_us", "target_us"))
+                each.append(f"{flows} flows {said(rtt, 'us')} for {said(aim, 'us')}")
+            told.append(f"ai = {ai:g}, round trip and target: {', '.join(each)}.")
+        return told
+
+    def charts(self, outcomes: Outcomes) -> list[Chart]:
+        lines = [outcomes.line(f"ai = {ai:g}", "flows", "rtt_us", "", ai=ai) for ai in outcomes.values("ai")]
+        x, y = outcomes.by("flows", "target_us", ai=INCREASES[0])
+        lines.append(curve("target, ai = 1", x, y, stroke="dashed", points=True))
+        return [Chart("Round trip", "Flows", "us", lines, log_x=True)]
