@@ -15,7 +15,7 @@ from typing import Any
 from .algorithms.base import ReactionPoint
 from .algorithms.parameters import Parameters, describe, parameter
 from .algorithms.scheme import Scheme, SchemeError
-from .compiled import CompiledReactionPoint, load
+from .compiled import RP, Code, CompiledReactionPoint, load
 
 
 class _Parameter(ctypes.Structure):
@@ -43,7 +43,7 @@ def scheme_in(file: Path) -> Scheme:
     """Returns the scheme of a C file. Raises SchemeError."""
     if not file.is_file():
         raise SchemeError(f"there is no file {file}")
-    library = load(file.stem, file)
+    library = load(file.stem, file, "", RP)
     try:
         found = _Scheme.in_dll(library, "reaction_point_scheme")
     except ValueError:
@@ -81,4 +81,4 @@ def _never_changes(found: _Scheme) -> ReactionPoint:
 
 def _new(library: ctypes.CDLL, constant: ReactionPoint, line_rate_bps: float, parameters: Any) -> ReactionPoint:
     values = [getattr(parameters, one.field) for one in describe(type(parameters))]
-    return CompiledReactionPoint(library, values, line_rate_bps, constant)
+    return CompiledReactionPoint(Code(library, RP, values), line_rate_bps, constant)

@@ -19,6 +19,7 @@ class AimdWindowParameters(Parameters):
 
 
 class AimdWindowReactionPoint(ReactionPoint):
+    in_c = "aimd_window.c"
     segment_bytes = 1  # an acknowledgement of each packet
 
     def __init__(self, line_rate_bps: float, parameters: AimdWindowParameters) -> None:
@@ -50,5 +51,4 @@ AIMD_WINDOW = Scheme(
     AimdWindowParameters,
     AimdWindowReactionPoint,
     marking=("../aimd/step_ecn.py",),
-    reaction_point_c="aimd_window.c",
 )

@@ -14,6 +14,7 @@ from importlib import metadata
 from pathlib import Path
 
 from hosts.algorithms import Scheme
+from hosts.algorithms.base import c_file
 from p4src.manifest import ROOT, manifest
 from softswitch.cache.objects import BuildError, compiler_version
 
@@ -41,11 +42,13 @@ def versions(scheme: Scheme) -> dict[str, str]:
 
 def outside(scheme: Scheme) -> dict[str, str]:
     """Short hashes of a scheme's files from outside the project, by name: its own, its program, its marking points, its
-    RP in C."""
+    RP and NP in C."""
     own = inspect.getsourcefile(scheme.parameters) or ""
+    ends = (scheme.reaction_point, scheme.notification_point)
+    in_c = (c_file(end) for end in ends if isinstance(end, type))
     found = {}
-    for text in (own, scheme.reaction_point_c, scheme.program, *scheme.marking, *re.split(r":\w+|@", scheme.reference)):
-        path = Path(text)
+    for text in (own, *in_c, scheme.program, *scheme.marking, *re.split(r":\w+|@", scheme.reference)):
+        path = Path(text or "")
         if path.is_absolute() and path.is_file() and not path.is_relative_to(ROOT / "hosts"):
             found[path.name] = hashlib.sha256(path.read_bytes()).hexdigest()[:12]
     return found

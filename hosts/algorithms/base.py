@@ -8,9 +8,11 @@ modelled network. Rates and sizes are of Ethernet frames, without preamble and F
 from __future__ import annotations
 
 import hashlib
+import inspect
 import math
 from dataclasses import dataclass
 from enum import IntEnum
+from pathlib import Path
 from typing import NamedTuple
 
 from hosts.paths import Paths
@@ -165,6 +167,8 @@ class ReactionPoint:
     `wants_telemetry`, of the class: packets have room for telemetry, and acknowledgements bring it back.
     `needs_rec_rate`: CNPs without a rate (RecRate 0), as other schemes and RoCE NICs send them, are none of this
     scheme's. Hosts count and drop them.
+    `in_c`: a file with the same RP in C (hosts/csrc/reaction_point.h), which virtual time runs in its place; found from
+    the class's own. It is of this class: one derived from it has none, unless it names its own.
     """
 
     rate_bps: float
@@ -178,6 +182,7 @@ class ReactionPoint:
     reliability: Reliability | None = None
     wants_telemetry: bool = False
     needs_rec_rate: bool = False
+    in_c: str = ""
 
     def on_start(self, now_s: float) -> None:
         """The flow starts. The first event."""
@@ -217,11 +222,13 @@ class NotificationPoint:
     timer that doesn't depend on the flow's start: the first packet comes anywhere in one
     (`window_phase`), or, where `phase_spread` is below 1, in that part of it. A window without packets may be left out.
     `marked_from_s` is from when on `on_marked` wants to be called; calls before change nothing.
+    `in_c`: a file with the same NP in C (hosts/csrc/notification_point.h), as an RP's.
     """
 
     period_s: float | None = None
     phase_spread: float = 1.0
     marked_from_s: float = 0.0
+    in_c: str = ""
 
     def on_window(self, window: Window) -> Cnp | None:
         """A window ended. The CNP to send, if any."""
@@ -230,6 +237,12 @@ class NotificationPoint:
     def on_marked(self, now_s: float) -> Cnp | None:
         """A packet marked CE arrived. The CNP to send, if any."""
         return None
+
+
+def c_file(end: type[ReactionPoint | NotificationPoint]) -> Path | None:
+    """Returns the file of the same RP or NP in C, if the class itself names one (`in_c`)."""
+    name = vars(end).get("in_c")
+    return Path(inspect.getfile(end)).parent / name if name else None
 
 
 def window_phase(np: NotificationPoint, seed: int, src_ip: int, flow: int) -> float:

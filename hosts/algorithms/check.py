@@ -13,12 +13,26 @@ import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from softswitch.units import KINDS
 from topologies.errors import nearest
 
-from .base import Ack, Cnm, Cnp, Hop, Loss, Mark, NetworkFacts, NotificationPoint, ReactionPoint, Telemetry, Window
+from .base import (
+    Ack,
+    Cnm,
+    Cnp,
+    Hop,
+    Loss,
+    Mark,
+    NetworkFacts,
+    NotificationPoint,
+    ReactionPoint,
+    Telemetry,
+    Window,
+    c_file,
+)
 from .discovery import find_scheme
 from .parameters import describe
 from .scheme import Configured, Scheme
@@ -61,8 +75,12 @@ def check(scheme: Scheme, seed: int = 1) -> list[Finding]:
         ("the same events give the same, whatever other flows do", lambda: _deterministic(scheme, seed)),
         ("no clock, random number, file or socket", lambda: _closed(scheme, seed)),
     ]
-    if scheme.reaction_point_c:
-        rules.append(("the RP in C decides what the RP in Python does", lambda: _in_c(scheme, seed)))
+    for end, make, same in (
+        ("RP", lambda: scheme.configure().new_rp(1e9), _in_c),
+        ("NP", lambda: scheme.configure().new_np(), _np_in_c),
+    ):
+        if c_file(type(make())) is not None:
+            rules.append((f"the {end} in C decides what the {end} in Python does", partial(same, scheme, seed)))
     found: list[Finding] = []
     for rule, test in rules:
         found.append(_verdict(rule, test))
@@ -199,22 +217,38 @@ def _deterministic(scheme: Scheme, seed: int) -> str:
 
 
 def _in_c(scheme: Scheme, seed: int) -> str:
-    from hosts.compiled import in_c
+    from hosts.compiled import Ends
 
     for line_bps in LINE_RATES_BPS:
         configured = scheme.configure()
-        python, rp = configured.new_rp(line_bps), configured.new_rp(line_bps)
-        compiled = in_c(configured, line_bps, rp)
+        python, compiled = configured.new_rp(line_bps), Ends(configured).new_rp(line_bps)
         for number, event in enumerate(_events(python, configured.new_np(), seed)):
             compiled.sent_bytes = python.sent_bytes
             _bring(python, event)
             _bring(compiled, event)
-            if decided(python) != decided(compiled):
-                raise _BrokenError(
-                    f"after event {number + 1}, {_said(event)}, on a line of {line_bps / 1e9:g} Gbit/s, it has "
-                    f"{decided(compiled)}, and in Python {decided(python)}"
-                )
+            _same(decided(compiled), decided(python), f"{_after(number, event)} on a line of {line_bps / 1e9:g} Gbit/s")
     return f"{len(LINE_RATES_BPS)} line rates, {_EVENTS:,} events each"
+
+
+def _np_in_c(scheme: Scheme, seed: int) -> str:
+    from hosts.compiled import Ends
+
+    configured = scheme.configure()
+    python, compiled = configured.new_np(), Ends(configured).new_np()
+    events = list(_arrivals(python, seed))
+    for number, event in enumerate(events):
+        in_c, expected = ((_bring(np, event), np.marked_from_s) for np in (compiled, python))
+        _same(in_c, expected, _after(number, event))
+    return f"{len(events):,} events"
+
+
+def _after(number: int, event: Event) -> str:
+    return f"after event {number + 1}, {_said(event)},"
+
+
+def _same(compiled: object, python: object, where: str) -> None:
+    if compiled != python:
+        raise _BrokenError(f"{where} it has {compiled}, and in Python {python}")
 
 
 def decided(rp: ReactionPoint) -> dict[str, object]:

@@ -58,6 +58,8 @@ class DcqcnParameters(RedParameters):
 class DcqcnReactionPoint(ReactionPoint):
     """Fig. 7. `rate_bps` is RC, `target_bps` RT."""
 
+    in_c = "dcqcn.c"
+
     def __init__(self, line_rate_bps: float, parameters: DcqcnParameters) -> None:
         self._line_rate_bps = line_rate_bps
         self._parameters = parameters
@@ -121,6 +123,8 @@ class DcqcnReactionPoint(ReactionPoint):
 
 class DcqcnNotificationPoint(NotificationPoint):
     """Fig. 6: a CNP at the first marked packet, then one each N at most, while packets are marked."""
+
+    in_c = "dcqcn_np.c"
 
     def __init__(self, parameters: DcqcnParameters) -> None:
         self._interval_s = parameters.cnp_interval_s

@@ -62,6 +62,8 @@ class DctcpParameters(SprayingParameters):
 class DctcpReactionPoint(ReactionPoint):
     """Equations 1 and 2."""
 
+    in_c = "dctcp.c"
+
     def __init__(self, line_rate_bps: float, parameters: DctcpParameters) -> None:
         self._parameters = parameters
         self.rate_bps = line_rate_bps
@@ -124,5 +126,4 @@ DCTCP = Scheme(
     DctcpParameters,
     DctcpReactionPoint,
     marking=("arrival_ecn",),
-    reaction_point_c="dctcp.c",
 )

@@ -143,6 +143,5 @@ def _located(scheme: Scheme, folder: Path, reference: str) -> Scheme:
         scheme,
         program=found(scheme.program, ".p4", ".json"),
         marking=tuple(found(point, ".py") for point in scheme.marking),
-        reaction_point_c=found(scheme.reaction_point_c, ".c"),
         reference=reference,
     )

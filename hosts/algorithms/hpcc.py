@@ -42,6 +42,7 @@ class HpccParameters(Parameters):
 class HpccReactionPoint(ReactionPoint):
     """Algorithm 1."""
 
+    in_c = "hpcc.c"
     segment_bytes = 1
     wants_telemetry = True
 
@@ -129,5 +130,4 @@ HPCC = Scheme(
     marking=("telemetry",),
     recommended=recommended,
     by_network={"base_rtt_s": "a round trip with frames, and 2%", "w_ai_bytes": "T W_init (1 - eta) / N, N from 100"},
-    reaction_point_c="hpcc.c",
 )

@@ -75,6 +75,7 @@ class NsccParameters(SprayingParameters):
 
 
 class NsccReactionPoint(ReactionPoint):
+    in_c = "nscc.c"
     segment_bytes = 1
 
     def __init__(self, line_rate_bps: float, parameters: NsccParameters) -> None:
@@ -211,5 +212,4 @@ NSCC = Scheme(
     NsccReactionPoint,
     marking=("red_depth",),
     recommended=recommended,
-    reaction_point_c="nscc.c",
 )

@@ -71,6 +71,7 @@ def recommended(network: NetworkFacts) -> dict[str, float]:
 class PcnReactionPoint(ReactionPoint):
     """Algorithm 1. Its NP's CNPs have a RecRate of 1 Mb/s at least."""
 
+    in_c = "pcn.c"
     needs_rec_rate = True
 
     def __init__(self, line_rate_bps: float, parameters: PcnWeights) -> None:
@@ -99,6 +100,8 @@ class PcnReactionPoint(ReactionPoint):
 
 class PcnNotificationPoint(NotificationPoint):
     """Section 5.2, Fig. 8."""
+
+    in_c = "pcn_np.c"
 
     def __init__(self, parameters: PcnParameters) -> None:
         self.period_s: float = parameters.period_s

@@ -40,6 +40,7 @@ def recommended(network: NetworkFacts) -> dict[str, float]:
 
 
 class PcnWReactionPoint(PcnReactionPoint):
+    in_c = "pcn_w.c"
     segment_bytes = 4000
 
     def __init__(self, line_rate_bps: float, parameters: PcnWParameters) -> None:
@@ -67,5 +68,4 @@ PCN_W = Scheme(
     PcnWReactionPoint,
     PcnNotificationPoint,
     recommended=recommended,
-    reaction_point_c="pcn_w.c",
 )

@@ -27,9 +27,8 @@ class Scheme:
     of the program that take some of these: names of modules in `controller.marking`, or files. Files are found from
     where the scheme's own file is. `recommended` says what the scheme's paper recommends for a network; `pcn up` goes
     by it. `by_network`: those of these fields that follow from the network in runs, too, unless they are set, and from
-    what. `reaction_point_c` is a C file with the same RP (hosts/csrc/reaction_point.h), which virtual time runs in its
-    place. `marking_bps`: of links that the defaults of RED's thresholds are for; 0: it has none.
-    `reference` is what another process finds the scheme by.
+    what. `marking_bps`: of links that the defaults of RED's thresholds are for; 0: it has none. `reference` is what
+    another process finds the scheme by.
     """
 
     name: str
@@ -41,7 +40,6 @@ class Scheme:
     marking: tuple[str, ...] = ()
     recommended: Callable[[NetworkFacts], Mapping[str, float]] = lambda _network: {}
     by_network: Mapping[str, str] = field(default_factory=dict, hash=False)
-    reaction_point_c: str = ""
     marking_bps: float = 0.0
     reference: str = ""
 

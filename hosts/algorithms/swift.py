@@ -53,6 +53,7 @@ class SwiftParameters(Parameters):
 class SwiftReactionPoint(ReactionPoint):
     """Algorithm 1."""
 
+    in_c = "swift.c"
     segment_bytes = 1
 
     def __init__(self, line_rate_bps: float, parameters: SwiftParameters) -> None:
@@ -122,5 +123,4 @@ SWIFT = Scheme(
     SwiftReactionPoint,
     recommended=recommended,
     by_network={"base_target_s": "two empty round trips"},
-    reaction_point_c="swift.c",
 )

@@ -101,11 +101,13 @@ def test_a_rate_above_the_line_s_is_noticed(monkeypatch: pytest.MonkeyPatch) -> 
     def rise(self: PcnReactionPoint, cnp: Any, now_s: float) -> None:
         self.rate_bps = 1e12
 
+    monkeypatch.setattr(PcnReactionPoint, "in_c", "")
     monkeypatch.setattr(PcnReactionPoint, "on_cnp", rise)
     assert "its RP's rate is 1e+12 bit/s" in only(simple())
 
 
 def test_what_raises_is_a_violation(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(PcnReactionPoint, "in_c", "")
     monkeypatch.setattr(PcnReactionPoint, "on_cnp", lambda self, cnp, now_s: 1 / 0)
     assert "ZeroDivisionError" in only(simple())
 

@@ -9,9 +9,10 @@ from dataclasses import dataclass
 from functools import partial
 from typing import NamedTuple
 
-from hosts import compiled, wire
+from hosts import wire
 from hosts.algorithms import Configured, NotificationPoint, ReactionPoint, SchemeError, window_phase
 from hosts.algorithms.base import check_rate, check_window
+from hosts.compiled import CompiledNotificationPoint, CompiledReactionPoint, Ends
 from hosts.paths import BY_FLOW, Paths
 from hosts.reliability import LOSSLESS, Reliability, Repeats
 from lab.virtual import native
@@ -118,7 +119,7 @@ class Made(NamedTuple):
 
 
 class FlowMaker:
-    """Makes flows of one scheme. `in_c`: the RP in C, if the scheme has one; `paths` None: the RP's;
+    """Makes flows of one scheme. `in_c`: RP and NP in C, if their classes name files; `paths` None: the RP's;
     `notification_class`: of CNPs and ACKs, None: the flow's."""
 
     def __init__(
@@ -133,7 +134,7 @@ class FlowMaker:
         self._scheme = scheme
         self._seed = seed
         self._payload_bytes = payload_bytes
-        self._new_rp = partial(compiled.new_rp, scheme) if in_c else scheme.new_rp
+        self._ends = Ends(scheme) if in_c else scheme
         self._paths = paths
         self._notification_class = notification_class
         self._kinds: dict[Hashable, tuple[native.FlowKind, Reliability, Paths]] = {}
@@ -158,9 +159,9 @@ class FlowMaker:
         if not 0 <= spec.id < wire.FLOWS:
             raise VirtualError(f"flow {spec.id}: numbers of flows are from 0 to {wire.FLOWS - 1}")
         try:
-            rp, np = self._new_rp(src.rate_bps), self._scheme.new_np()
+            rp, np = self._ends.new_rp(src.rate_bps), self._ends.new_np()
             # One that starts later is another: what it requests of the flow, an RP decides at its start.
-            first = rp if start_s is not None else self._new_rp(src.rate_bps)
+            first = rp if start_s is not None else self._ends.new_rp(src.rate_bps)
         except SchemeError as error:
             raise VirtualError(f"flow {spec.id}: {error}") from error
         try:
@@ -184,7 +185,8 @@ class FlowMaker:
         config = native.FLOW_CONFIG.pack(
             ctypes.addressof(kind),
             ctypes.addressof(room) if room else 0,
-            rp.address if isinstance(rp, compiled.CompiledReactionPoint) else 0,
+            rp.address if isinstance(rp, CompiledReactionPoint) else 0,
+            np.address if isinstance(np, CompiledNotificationPoint) else 0,
             0 if spec.size_bytes is None else -(-spec.size_bytes // self._payload_bytes),
             NEVER if start_s is None else picoseconds(start_s),
             NEVER if end_s is None else picoseconds(end_s),
@@ -274,12 +276,18 @@ class FlowMaker:
             timeout_ps=picoseconds(reliability.timeout_s),
             reordering_ps=picoseconds(reliability.reordering_s),
             needs_rec_rate=rp.needs_rec_rate,
-            wants_marked=type(np).on_marked is not NotificationPoint.on_marked,
+            wants_marked=_wants_marked(np),
             data=_template(data),
             last=_template(last),
             cnp=_template(wire.cnp_start(_ANY, 0, *marking)),
             ack=_template(ack),
         )
+
+
+def _wants_marked(np: NotificationPoint) -> bool:
+    if isinstance(np, CompiledNotificationPoint):
+        return np.wants_marked
+    return type(np).on_marked is not NotificationPoint.on_marked
 
 
 def _template(start: bytes) -> ctypes.Array[ctypes.c_uint8]:

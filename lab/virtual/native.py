@@ -44,7 +44,7 @@ class FlowKind(ctypes.Structure):
     ]
 
 
-FLOW_CONFIG = struct.Struct("@3P6Q3d5I6s6s")
+FLOW_CONFIG = struct.Struct("@4P6Q3d5I6s6s")
 """struct vn_flow_config."""
 
 

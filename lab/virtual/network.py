@@ -55,8 +55,8 @@ class VirtualNetwork(TimedNetwork, Sources):
     `paths`: which of equal paths packets take; None: as the scheme's RP does, or by flow.
     No result depends on the rest: `queues` is how events wait for their turn, each node's by themselves or all in one
     queue; `inplace` False takes the program's general form; `prefetch` False doesn't fetch the state of coming events
-    into the processor's caches; `threads` run it; `in_c` False runs RPs in Python even where the scheme has them in
-    C, too.
+    into the processor's caches; `threads` run it; `in_c` False runs RPs and NPs in Python even where their classes
+    name C files.
     A context manager. Raises LabError.
     """
 

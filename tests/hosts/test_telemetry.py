@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from controller.constants import TELEMETRY_RATES_BPS
 from hosts import telemetry
 from hosts.algorithms import Hop, Telemetry
-from hosts.compiled import _RawTelemetry
+from hosts.compiled.rp import _RawTelemetry
 from hosts.native import CSRC, FLAGS
 from hosts.wire import TELEMETRY_BYTES, WireError
 from softswitch.cache.objects import build, digest

@@ -8,14 +8,13 @@ from typing import Any
 import pytest
 from networks import star, with_flows
 
-from hosts import compiled
 from hosts.algorithms import Scheme, SchemeError, find_scheme
+from hosts.algorithms.base import c_file
 from hosts.algorithms.check import check
 from hosts.algorithms.parameters import describe
 from lab.virtual import VirtualNetwork
 from topologies.model import FlowSpec
 
-OURS = Path(compiled.__file__).parent / "algorithms"
 CONSTANT = """#include "reaction_point.h"
 #define PARAMETERS(P) P(w_bytes, "size", 40e3, 1, 1e9, "the window")
 RP_SCHEME(.summary = "a constant window", .program = "plain", .segment_bytes = 1)
@@ -34,12 +33,14 @@ def somebody_s(name: str, tmp_path: Path) -> Scheme:
     rp = ours.configure().new_rp(1e9)
     marking = f'"{",".join(ours.marking)}"' if ours.marking else "NULL"
     facts = f".segment_bytes = {rp.segment_bytes}, .wants_telemetry = {int(rp.wants_telemetry)}, .marking = {marking}"
-    text = (OURS / ours.reaction_point_c).read_text()
+    file = c_file(type(rp))
+    assert file is not None
+    text = file.read_text()
     head = f'#include "reaction_point.h"\n#define PARAMETERS(P) {rows}\n'
     head += f'RP_SCHEME(.summary = "{ours.summary}", .program = "{ours.program}", {facts})\n'
-    file = tmp_path / f"my_{name}.c"
-    file.write_text(head + text)
-    return find_scheme(str(file))
+    mine = tmp_path / f"my_{name}.c"
+    mine.write_text(head + text)
+    return find_scheme(str(mine))
 
 
 def outcome(scheme: Scheme, **more: Any) -> tuple[object, ...]:

@@ -90,7 +90,7 @@ class Recording(HpccReactionPoint):
 @pytest.mark.parametrize("inplace", [True, False])
 def test_acknowledgements_bring_back_what_the_switch_wrote(tmp_path: Path, inplace: bool) -> None:
     """Frames on either side of the switch fit their ICRC; the one that leaves has the record that its ACK brings."""
-    scheme = replace(HPCC, reaction_point=Recording, reaction_point_c="")
+    scheme = replace(HPCC, reaction_point=Recording)
     names = {"in": ("h0", 0), "out": ("s0", 2), "acks": ("s0", 1)}
     with network(1, scheme=scheme, inplace=inplace) as made:
         for name, end in names.items():

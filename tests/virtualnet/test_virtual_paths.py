@@ -46,7 +46,7 @@ class Sprayed(Rp):
 
 
 def windowed(rp: type[ReactionPoint] = Rp, of: str = "pfc") -> Configured:
-    return replace(find_scheme(of), name="w", reaction_point=rp, reaction_point_c="").configure()
+    return replace(find_scheme(of), name="w", reaction_point=rp).configure()
 
 
 def permutation(size_bytes: int = 200_000) -> list[FlowSpec]:
@@ -113,7 +113,7 @@ def test_marked_path_is_avoided() -> None:
     shares = []
     for avoid in (True, False):
         marks = find_scheme("dctcp").configure({"k_bytes": 4 * DATA, "init_window_bytes": 60e3})
-        rp = replace(marks.scheme, name="w", reaction_point=Rp, reaction_point_c="").configure({"k_bytes": 4 * DATA})
+        rp = replace(marks.scheme, name="w", reaction_point=Rp).configure({"k_bytes": 4 * DATA})
         with VirtualNetwork(TREE, rp, reliability=SELECTIVE, paths=Paths("packet", avoid=avoid)) as made:
             made.set_link("a0", 3, rate_bps=LINE / 10)
             made.set_link("a0", 4, rate_bps=LINE / 10)

@@ -11,7 +11,7 @@ from networks import star, with_flows
 
 from hosts.algorithms import Ack, Cnm, Cnp, Configured, Mark, Scheme, SchemeError, find_scheme
 from hosts.algorithms.check import check, decided
-from hosts.compiled import CompiledReactionPoint, new_rp
+from hosts.compiled import CompiledReactionPoint, Ends
 from lab.virtual import VirtualNetwork
 from topologies.model import FlowSpec
 from virtualnet import CallbackError, VirtualError
@@ -31,6 +31,7 @@ class AllParameters(Parameters):
 
 
 class Rp(ReactionPoint):
+    in_c = "all.c"
     segment_bytes = 2000
 
     def __init__(self, line_rate_bps, parameters):
@@ -86,7 +87,7 @@ class Np(NotificationPoint):
         return Cnp(mark, 8e6 * window.packets)
 
 
-ALL = Scheme("all", "reacts to every event", "pcn", AllParameters, Rp, Np, reaction_point_c="all.c")
+ALL = Scheme("all", "reacts to every event", "pcn", AllParameters, Rp, Np)
 """
 C = """
 #include "reaction_point.h"
@@ -175,7 +176,12 @@ def every_event(tmp_path_factory: pytest.TempPathFactory) -> Scheme:
 
 def with_c(scheme: Scheme, folder: Path, text: str) -> Scheme:
     (folder / "other.c").write_text(text)
-    return replace(scheme, reaction_point_c=str(folder / "other.c"))
+    return replace(scheme, reaction_point=other(scheme, str(folder / "other.c")))
+
+
+def other(scheme: Scheme, file: str) -> Any:
+    """Returns the RP's class with another C file."""
+    return type("Other", (scheme.reaction_point,), {"in_c": file})  # type: ignore[arg-type]
 
 
 def test_rp_in_c_and_its_python_text_decide_the_same_at_each_event(every_event: Scheme) -> None:
@@ -232,15 +238,15 @@ def test_check_names_the_event_at_which_the_rp_in_c_differs(every_event: Scheme,
 def test_file_without_an_rp_is_refused(every_event: Scheme, tmp_path: Path, text: str, message: str) -> None:
     configured = with_c(every_event, tmp_path, text).configure()
     with pytest.raises(SchemeError, match=message):
-        new_rp(configured, 10e9)
+        Ends(configured).new_rp(10e9)
     with VirtualNetwork(star(1), configured) as made, pytest.raises(VirtualError, match="flow 1: all: its RP in C"):
         made.add_flow(FLOWS[0])
 
 
 def test_file_that_is_not_there_is_refused(every_event: Scheme, tmp_path: Path) -> None:
-    missing = replace(every_event, reaction_point_c=str(tmp_path / "missing.c")).configure()
+    missing = replace(every_event, reaction_point=other(every_event, str(tmp_path / "missing.c"))).configure()
     with pytest.raises(SchemeError, match=r"all: its RP in C, .*missing.c: No such file"):
-        new_rp(missing, 10e9)
+        Ends(missing).new_rp(10e9)
 
 
 @pytest.mark.parametrize(
@@ -266,9 +272,15 @@ def test_impossible_decision_of_an_rp_in_c_ends_the_run(
             made.run(until_s=1e-3)
 
 
+def test_class_that_is_derived_from_one_in_c_runs_in_python(every_event: Scheme) -> None:
+    derived = type("Derived", (every_event.reaction_point,), {})  # type: ignore[arg-type]
+    configured = replace(every_event, reaction_point=derived).configure()
+    assert type(Ends(configured).new_rp(10e9)) is derived
+
+
 def test_rp_in_c_is_a_reaction_point_like_any_other(every_event: Scheme) -> None:
     configured = every_event.configure()
-    for end in (rp := new_rp(configured, 10e9)), configured.new_rp(10e9):
+    for end in (rp := Ends(configured).new_rp(10e9)), configured.new_rp(10e9):
         end.on_start(1e-3)
         end.on_cnp(Cnp(Mark.CE, 8e6), 1.1e-3)
         end.on_cnm(Cnm(32), 1.2e-3)

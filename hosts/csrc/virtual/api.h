@@ -42,6 +42,7 @@ struct vn_flow_config {
     const struct vn_flow_kind *kind;
     const uint16_t *ports; /* UDP source ports of a flow with several paths, n_ports; 0 or 1: it has one */
     void *compiled; /* struct reaction_point, of an RP in C, in memory of the RP given beside it; NULL: the RP runs in Python */
+    void *np_in_c; /* struct notification_point, likewise */
     uint64_t packets; /* 0: no end */
     uint64_t start_ps, end_ps; /* start_ps VN_NEVER: it waits for others, see vn_flow_after */
     uint64_t phase_ps; /* from the start of an NP's window to the first packet */
@@ -54,7 +55,7 @@ struct vn_flow_config {
     uint32_t n_ports;
     uint8_t src_mac[6], dst_mac[6];
 };
-_Static_assert(sizeof(struct vn_flow_config) == 128, "lab/virtual/native.py packs it field by field");
+_Static_assert(sizeof(struct vn_flow_config) == 136, "lab/virtual/native.py packs it field by field");
 /* Flows that start now or later, and lists of their algorithms. Returns how many are added, in order: the first ones; where that isn't
  * all, vn_error has the reason. A flow's index is the number of those before it. */
 uint32_t vn_add_flows(struct vn_context *, const struct vn_flow_config *, uint32_t n, PyObject *rps, PyObject *nps);

@@ -111,6 +111,17 @@ static PyObject *window_of(const struct vn_context *context, const struct vn_cal
     return new_tuple(vn_rdma_of(context)->python.window, 6, fields);
 }
 
+/* Whether the wire can carry it, as hosts/wire.py has it: bit/s. */
+static bool possible_rec_rate(double rate_bps) { return rate_bps >= 0 && rate_bps < 0x1p32 * 1e6; }
+
+static bool refuse_rec_rate(double rate_bps)
+{
+    char text[96];
+    snprintf(text, sizeof text, "rec_rate_bps is %g: bit/s, from 0 (none) to 4294967295e6", rate_bps);
+    PyErr_SetString(PyExc_ValueError, text);
+    return false;
+}
+
 /* Sends the Cnp that the NP returned, if it isn't None. */
 static bool send_cnp(struct vn_context *context, uint32_t flow, PyObject *cnp)
 {
@@ -129,12 +140,7 @@ static bool send_cnp(struct vn_context *context, uint32_t flow, PyObject *cnp)
     }
     double rate_bps;
     if (!to_double(PyObject_GetAttr(cnp, vn_rdma_of(context)->python.names[VN_REC_RATE_BPS]), &rate_bps)) return false;
-    if (!(rate_bps >= 0 && rate_bps < 0x1p32 * 1e6)) { /* as hosts/wire.py has it */
-        char text[96];
-        snprintf(text, sizeof text, "rec_rate_bps is %g: bit/s, from 0 (none) to 4294967295e6", rate_bps);
-        PyErr_SetString(PyExc_ValueError, text);
-        return false;
-    }
+    if (!possible_rec_rate(rate_bps)) return refuse_rec_rate(rate_bps);
     vn_send_cnp(context, flow, ecn, rate_bps);
     return true;
 }
@@ -165,6 +171,39 @@ static bool on_marked(struct vn_context *context, uint32_t number, PyObject *now
     ok = ok && (from_s <= 0 || to_ps(from_s, &flow->marked_from)) && send_cnp(context, number, cnp);
     Py_DecRef(cnp);
     return ok;
+}
+
+/* Brings the event to an NP in C, and sends what it decides. False: that isn't possible; the callback has it. */
+static bool np_decides_in_c(struct vn_context *context, struct vn_callback *callback)
+{
+    struct vn_flow *flow = vn_flow_at(context, callback->flow);
+    struct notification_point *np = flow->np_in_c;
+    struct np_cnp cnp = {.mark = RP_NONE};
+    bool sends = false, possible = true;
+    if (callback->method == VN_ON_MARKED) {
+        sends = np->events->on_marked(np, vn_seconds(context->now), &cnp);
+        flow->marked_from = 0;
+        possible = np->marked_from_s <= 0 || in_ps(np->marked_from_s, &flow->marked_from);
+    } else if (np->events->on_window != NULL) {
+        const struct np_window window = {callback->packets, callback->marked_ce, callback->marked_ue,
+                                         callback->bytes,   callback->first_s,   callback->last_s};
+        sends = np->events->on_window(np, &window, &cnp);
+    }
+    callback->mark = cnp.mark >= RP_UE && cnp.mark <= RP_CE ? (uint8_t)cnp.mark : 0;
+    callback->feedback = cnp.rec_rate_bps;
+    if (!possible || (sends && (callback->mark == 0 || !possible_rec_rate(cnp.rec_rate_bps)))) return false;
+    if (sends) vn_send_cnp(context, callback->flow, callback->mark, cnp.rec_rate_bps);
+    return true;
+}
+
+/* Python's error of such a decision. */
+static bool refuse_of_np_in_c(const struct vn_context *context, const struct vn_callback *callback)
+{
+    uint64_t ps;
+    if (callback->mark == 0) PyErr_SetString(PyExc_TypeError, "a Cnp's mark is one of Mark");
+    else if (!possible_rec_rate(callback->feedback)) refuse_rec_rate(callback->feedback);
+    else to_ps(vn_flow_at(context, callback->flow)->np_in_c->marked_from_s, &ps);
+    return false;
 }
 
 /* ---- RP ---- */
@@ -417,7 +456,8 @@ static void call_python(struct vn_context *context, const struct vn_callback *ca
     exchange->now_s = vn_seconds(context->now);
     PyObject *now = PyFloat_FromDouble(exchange->now_s);
     bool ok = now != NULL;
-    if (ok && callback->method == VN_ON_WINDOW) ok = on_window(context, callback, now);
+    if (ok && of_np(callback) && callback->decided) ok = refuse_of_np_in_c(context, callback);
+    else if (ok && callback->method == VN_ON_WINDOW) ok = on_window(context, callback, now);
     else if (ok && callback->method == VN_ON_MARKED) ok = on_marked(context, callback->flow, now);
     else if (ok) ok = on_feedback(context, callback, now);
     Py_DecRef(now);
@@ -466,8 +506,13 @@ void vn_call_back(struct vn_context *context, const struct vn_callback *callback
 {
     struct vn_callback asked = *callback;
     const struct vn_flow *flow = vn_flow_at(context, callback->flow);
+    const struct vn_python *python = &vn_rdma_of(context)->python;
     struct decision decision;
-    if (!of_np(callback) && flow->compiled != NULL && vn_rdma_of(context)->python.on_rate == &_Py_NoneStruct) {
+    if (of_np(callback) && flow->np_in_c != NULL && (callback->method == VN_ON_MARKED || python->on_window == &_Py_NoneStruct)) {
+        if (np_decides_in_c(context, &asked)) return;
+        asked.decided = true; /* Python raises */
+    }
+    if (!of_np(callback) && flow->compiled != NULL && python->on_rate == &_Py_NoneStruct) {
         decide_in_c(flow, callback, vn_seconds(context->now));
         if (decided_in_c(flow, &decision)) {
             apply(context, callback->flow, &decision);

@@ -42,7 +42,7 @@ struct vn_callback {
     uint64_t bytes; /* on_window; on_ack: acked_bytes; on_loss: lost_bytes */
     uint64_t lost_bytes; /* on_ack: on_loss follows, unless 0 */
     bool timeout; /* on_loss */
-    bool decided; /* an RP in C has, what isn't possible */
+    bool decided; /* RP or NP in C has, what isn't possible; an NP: `mark`, `feedback` */
     double first_s, last_s;
     uint32_t psn; /* on_ack */
     uint16_t path;

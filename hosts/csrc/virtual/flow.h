@@ -6,6 +6,7 @@
 #include <pthread.h>
 
 #include "hosts/host.h"
+#include "notification_point.h"
 #include "pacing_trees.h"
 #include "paths.h"
 #include "reaction_point.h"
@@ -48,8 +49,9 @@ struct vn_flow {
     /* Receiver, for a CNP, the first and the last packet. grid: the start of a window; the others are whole periods later. */
     uint64_t grid, phase, first, complete, cnps_sent;
     uint64_t marked_from; /* from then on the NP's on_marked is called; VN_NEVER: it has none */
+    struct notification_point *np_in_c; /* the NP, if it runs in C, in `np`'s memory */
     uint32_t dst;
-    uint16_t cnp_bytes, ack_bytes;
+    uint8_t cnp_bytes, ack_bytes;
     uint8_t mark; /* the worst mark since the last ACK: 0, UE or CE */
     _Alignas(64) uint8_t cnp[VN_TEMPLATE_BYTES];
     uint8_t ack[VN_TEMPLATE_BYTES];

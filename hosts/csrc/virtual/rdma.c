@@ -86,7 +86,7 @@ static int add_flow(struct vn_context *context, const struct vn_flow_config *con
     if (from == NULL || to == NULL) {
         return vn_refuse(context, -EINVAL, "a flow needs two hosts that have links");
     }
-    if (kind->frame_bytes > UINT16_MAX || kind->last_frame_bytes > kind->frame_bytes) {
+    if (kind->cnp_bytes > UINT8_MAX || kind->ack_bytes > UINT8_MAX || kind->frame_bytes > UINT16_MAX || kind->last_frame_bytes > kind->frame_bytes) {
         return vn_refuse(context, -EINVAL, "frames of a flow that are too long");
     }
     if (kind->reliability > SELECTIVE || (kind->reliability != LOSSLESS && (kind->every == 0 || kind->timeout_ps == 0))) {
@@ -138,8 +138,8 @@ static int add_flow(struct vn_context *context, const struct vn_flow_config *con
         .last_frame_bytes = (uint16_t)kind->last_frame_bytes,
         .payload_bytes = (uint16_t)kind->payload_bytes,
         .last_payload_bytes = (uint16_t)kind->last_payload_bytes,
-        .cnp_bytes = kind->cnp_bytes,
-        .ack_bytes = kind->ack_bytes,
+        .cnp_bytes = (uint8_t)kind->cnp_bytes,
+        .ack_bytes = (uint8_t)kind->ack_bytes,
         .packets = config->packets,
         .missing = config->packets != 0 ? config->packets : VN_NEVER,
         .start = config->start_ps,
@@ -158,6 +158,7 @@ static int add_flow(struct vn_context *context, const struct vn_flow_config *con
         .repeats = repeats,
         .sprays = config->n_ports > 1,
         .compiled = config->compiled,
+        .np_in_c = config->np_in_c,
         .marked_from = kind->wants_marked ? 0 : VN_NEVER,
         .needs_rec_rate = kind->needs_rec_rate != 0,
         .first = VN_NEVER,
@@ -390,8 +391,8 @@ static void prefetch_others(const struct vn_context *context, const struct vn_no
             vn_prefetch(flow->cnp); /* usually, a CNP is sent */
             vn_prefetch(&context->links[node->in->link ^ 1].control);
         } else if (step == 2) {
-            vn_prefetch(flow->np);
-            vn_prefetch((const char *)flow->np - BEFORE);
+            vn_prefetch(flow->np_in_c != NULL ? (const void *)flow->np_in_c : flow->np);
+            if (flow->np_in_c == NULL) vn_prefetch((const char *)flow->np - BEFORE);
         }
     }
 }

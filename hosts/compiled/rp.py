@@ -1,28 +1,17 @@
-"""RPs in C: a scheme's C file beside its Python text, compiled when the first flow needs it (csrc/reaction_point.h).
-
-A `CompiledReactionPoint` is a ReactionPoint like any other; the engine of virtual time calls its functions itself.
-"""
+"""RPs in C (csrc/reaction_point.h)."""
 
 from __future__ import annotations
 
 import ctypes
 import math
-from collections.abc import Sequence
 from ctypes import c_bool, c_char_p, c_double, c_size_t, c_uint8, c_uint16, c_uint32, c_uint64, c_void_p
-from functools import lru_cache
-from pathlib import Path
 from typing import Any
 
-from softswitch.cache.objects import BuildError, build, digest
-
-from .algorithms.base import Ack, Cnm, Cnp, Loss, ReactionPoint, Telemetry
-from .algorithms.parameters import describe
-from .algorithms.scheme import Configured, SchemeError
-from .native import CSRC, FLAGS
+from ..algorithms.base import Ack, Cnm, Cnp, Loss, ReactionPoint, Telemetry
+from .code import Code, Interface
 
 NEVER = 2**64 - 1
 _OWN_DOUBLES, _LOGGED, _MOST_HOPS = 24, 8, 5
-_OURS = Path(__file__).parent / "algorithms"
 
 
 class _Raw(ctypes.Structure):
@@ -102,34 +91,26 @@ class _Events(ctypes.Structure):
     )
 
 
-_MIRRORED = (_Raw, _RawHop, _RawTelemetry, _RawAck, _RawLoss, _Events)
+RP = Interface("RP", "reaction_point", _Events, (_Raw, _RawHop, _RawTelemetry, _RawAck, _RawLoss, _Events))
 
 
 class CompiledReactionPoint(ReactionPoint):
     """A flow's RP that runs in C. `specification` is its Python text's RP, which has what never changes. `address` is
     that of its struct reaction_point, which lives as long as this object."""
 
-    def __init__(
-        self, library: ctypes.CDLL, parameters: Sequence[float], line_rate_bps: float, specification: ReactionPoint
-    ) -> None:
-        """`parameters`: those of the file's struct, in its order."""
+    __slots__ = (
+        "_code", "_raw", "exact_marks", "needs_rec_rate", "paths", "reliability", "segment_bytes", "wants_telemetry",
+    )  # fmt: skip
+
+    def __init__(self, code: Code, line_rate_bps: float, specification: ReactionPoint) -> None:
         self.segment_bytes = specification.segment_bytes
         self.exact_marks = specification.exact_marks
         self.paths = specification.paths
         self.reliability = specification.reliability
         self.wants_telemetry = specification.wants_telemetry
         self.needs_rec_rate = specification.needs_rec_rate
-        self._events = _Events.in_dll(library, "reaction_point")
-        self._parameters = (c_double * max(1, len(parameters)))(*parameters)
-        self._raw = _Raw(
-            events=ctypes.addressof(self._events),
-            parameters=ctypes.addressof(self._parameters),
-            line_rate_bps=line_rate_bps,
-            rate_bps=line_rate_bps,
-            window_bytes=math.inf,
-            timer_s=math.inf,
-            due_bytes=NEVER,
-        )
+        self._code = code
+        self._raw = _Raw(*code.start, line_rate_bps, 0, line_rate_bps, math.inf, math.inf, NEVER)
         self._call("begin")
 
     @property
@@ -185,68 +166,18 @@ class CompiledReactionPoint(ReactionPoint):
 
     def state(self) -> dict[str, float]:
         found = {}
-        for one in self._events.logged:
+        for one in self._code.events.logged:
             if one.name is None:
                 break
             found[one.name.decode()] = c_double.from_buffer(self._raw, one.offset).value
         return found
 
     def _call(self, event: str, *arguments: Any) -> None:
-        function = getattr(self._events, event)
-        if function:  # NULL is false
+        function = self._code.functions.get(event)
+        if function is not None:
             function(self._raw, *arguments)
 
 
 def _raw_telemetry(telemetry: Telemetry) -> _RawTelemetry:
     hops = (_RawHop * _MOST_HOPS)(*(_RawHop(*hop) for hop in telemetry.hops))
     return _RawTelemetry(telemetry.tick_s, telemetry.path_id, len(telemetry.hops), hops)
-
-
-def new_rp(configured: Configured, line_rate_bps: float) -> ReactionPoint:
-    """Returns the RP of a flow that starts now, in C where the scheme has one, else in Python. Raises SchemeError."""
-    specification = configured.new_rp(line_rate_bps)
-    if not configured.scheme.reaction_point_c:
-        return specification
-    return in_c(configured, line_rate_bps, specification)
-
-
-def in_c(configured: Configured, line_rate_bps: float, specification: ReactionPoint) -> CompiledReactionPoint:
-    """Returns the RP of the scheme's C file. Raises SchemeError: that can't be compiled, or has no RP."""
-    values = [getattr(configured.parameters, one.field) for one in describe(configured.scheme.parameters)]
-    return CompiledReactionPoint(_library(configured), values, line_rate_bps, specification)
-
-
-def _library(configured: Configured) -> ctypes.CDLL:
-    scheme = configured.scheme
-    fields = " ".join(f"double {one.field};" for one in describe(scheme.parameters)) or "double none;"
-    return load(scheme.name, _OURS / scheme.reaction_point_c, f"struct parameters {{ {fields} }};")
-
-
-@lru_cache(maxsize=64)
-def load(scheme: str, file: Path, parameters: str = "") -> ctypes.CDLL:
-    """Returns the shared object of a scheme's C file; `parameters`: its struct parameters, unless it has that itself.
-    Raises SchemeError."""
-    where = f"{scheme}: its RP in C, {file}"
-    sizes = ", ".join(f"sizeof({one.__doc__})" for one in _MIRRORED)
-    lines = (
-        parameters,
-        f'#include "{file}"',
-        '#include "reaction_point.h"',
-        f"const uint64_t reaction_point_sizes[] = {{ {sizes} }};\n",
-    )
-    text = "\n".join(lines)
-    try:
-        headers = [CSRC / "reaction_point.h", *sorted(file.parent.glob("*.h"))]
-        path = build("librp", [text], f"{digest([file, *headers])} {text}", FLAGS, CSRC)
-        library = ctypes.CDLL(str(path))
-        _Events.in_dll(library, "reaction_point")
-    except OSError as error:
-        raise SchemeError(f"{where}: {error.strerror or error}") from error
-    except BuildError as error:
-        raise SchemeError(f"{where}: {error}") from error
-    except ValueError:
-        raise SchemeError(f"{where}: it defines no struct reaction_point_events `reaction_point`") from None
-    made = (c_uint64 * len(_MIRRORED)).in_dll(library, "reaction_point_sizes")
-    for structure, size in zip(_MIRRORED, made, strict=True):
-        assert ctypes.sizeof(structure) == size, f"{structure.__name__} differs from {structure.__doc__} in csrc"
-    return library

@@ -1,0 +1,30 @@
+/* PCN's RP: pcn.py, which is the specification, in C. */
+#include "reaction_point.h"
+
+#include <math.h>
+
+struct pcn {
+    double w;
+};
+RP_OWN(struct pcn)
+
+static void begin(struct reaction_point *rp) { own(rp)->w = rp->parameters->w_min; }
+
+static void on_cnp(struct reaction_point *rp, enum rp_mark mark, double rec_rate_bps, double now_s)
+{
+    (void)now_s;
+    double *w = &own(rp)->w;
+    if (mark == RP_CE) {
+        rp->rate_bps = fmin(rp->rate_bps, rec_rate_bps * (1 - rp->parameters->w_min));
+        *w = rp->parameters->w_min;
+    } else {
+        rp->rate_bps = rp->rate_bps * (1 - *w) + rp->line_rate_bps * *w;
+        *w = *w * (1 - *w) + rp->parameters->w_max * *w;
+    }
+}
+
+const struct reaction_point_events reaction_point = {
+    .begin = begin,
+    .on_cnp = on_cnp,
+    .logged = {{"w", offsetof(struct reaction_point, own) + offsetof(struct pcn, w)}},
+};

@@ -1,0 +1,53 @@
+"""RPs and NPs in C: C files beside their Python texts (csrc/reaction_point.h, notification_point.h).
+
+A `CompiledReactionPoint` is a ReactionPoint like any other, and a `CompiledNotificationPoint` an NP; the engine of
+virtual time calls their functions itself.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from ..algorithms.base import NotificationPoint, ReactionPoint, c_file
+from ..algorithms.parameters import describe
+from ..algorithms.scheme import Configured
+from .code import Code, Interface, load
+from .np import NP, CompiledNotificationPoint
+from .rp import RP, CompiledReactionPoint
+
+__all__ = ["NP", "RP", "Code", "CompiledNotificationPoint", "CompiledReactionPoint", "Ends", "load"]
+
+
+class Ends:
+    """RPs and NPs of a scheme's flows, in C where their classes name files (`in_c`), else in Python. Methods raise
+    SchemeError: such a file can't be compiled, or has none."""
+
+    def __init__(self, configured: Configured) -> None:
+        self.configured = configured
+        self._code: dict[type, Code | None] = {}
+
+    def new_rp(self, line_rate_bps: float) -> ReactionPoint:
+        """Returns the RP of a flow that starts now on a NIC of this rate."""
+        specification = self.configured.new_rp(line_rate_bps)
+        code = self.code(type(specification), RP)
+        return specification if code is None else CompiledReactionPoint(code, line_rate_bps, specification)
+
+    def new_np(self) -> NotificationPoint:
+        """Returns the NP of a flow whose first packet has arrived."""
+        specification = self.configured.new_np()
+        code = self.code(type(specification), NP)
+        return specification if code is None else CompiledNotificationPoint(code, specification)
+
+    def code(self, end: type[ReactionPoint | NotificationPoint], interface: Interface) -> Code | None:
+        """Returns that of a class; None: it names no file."""
+        if end not in self._code:
+            file = c_file(end)
+            self._code[end] = None if file is None else self._load(file, interface)
+        return self._code[end]
+
+    def _load(self, file: Path, interface: Interface) -> Code:
+        scheme = self.configured.scheme
+        fields = " ".join(f"double {one.field};" for one in describe(scheme.parameters)) or "double none;"
+        library = load(scheme.name, file, f"struct parameters {{ {fields} }};", interface)
+        values = [getattr(self.configured.parameters, one.field) for one in describe(scheme.parameters)]
+        return Code(library, interface, values)

@@ -1,0 +1,71 @@
+"""A C file of an RP or an NP as a shared object, compiled when the first flow needs it."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Sequence
+from ctypes import c_double, c_uint64
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from softswitch.cache.objects import BuildError, build, digest
+
+from ..algorithms.scheme import SchemeError
+from ..native import CSRC, FLAGS
+
+
+@dataclass(frozen=True)
+class Interface:
+    """What a C file has to define: `table`, of functions, of the type `events`. `end`: RP or NP. `mirrored`: structures
+    of the header, which is `table`.h."""
+
+    end: str
+    table: str
+    events: type[ctypes.Structure]
+    mirrored: tuple[type[ctypes.Structure], ...]
+
+
+class Code:
+    """A C file's table, and parameters for it: what the flows of a scheme share. `start` are the first fields of a
+    flow's struct; `functions`, by name, those that aren't NULL."""
+
+    def __init__(self, library: ctypes.CDLL, interface: Interface, parameters: Sequence[float]) -> None:
+        """`parameters`: those of the file's struct, in its order."""
+        self.events: Any = interface.events.in_dll(library, interface.table)
+        self._parameters = (c_double * max(1, len(parameters)))(*parameters)
+        self.start = ctypes.addressof(self.events), ctypes.addressof(self._parameters)
+        found = {name: getattr(self.events, name) for name, *_ in interface.events._fields_ if name != "logged"}
+        self.functions = {name: function for name, function in found.items() if function}  # NULL is false
+
+
+@lru_cache(maxsize=64)
+def load(scheme: str, file: Path, parameters: str, interface: Interface) -> ctypes.CDLL:
+    """Returns the shared object of a scheme's C file; `parameters`: its struct parameters; empty: it has that itself.
+    Raises SchemeError."""
+    where = f"{scheme}: its {interface.end} in C, {file}"
+    table, mirrored = interface.table, interface.mirrored
+    sizes = ", ".join(f"sizeof({one.__doc__})" for one in mirrored)
+    lines = (
+        parameters,
+        f'#include "{file}"',
+        f'#include "{table}.h"',
+        f"const uint64_t {table}_sizes[] = {{ {sizes} }};\n",
+    )
+    text = "\n".join(lines)
+    try:
+        headers = [*sorted(CSRC.glob("*_point.h")), *sorted(file.parent.glob("*.h"))]
+        path = build("librp", [text], f"{digest([file, *headers])} {text}", FLAGS, CSRC)
+        library = ctypes.CDLL(str(path))
+        interface.events.in_dll(library, table)
+    except OSError as error:
+        raise SchemeError(f"{where}: {error.strerror or error}") from error
+    except BuildError as error:
+        raise SchemeError(f"{where}: {error}") from error
+    except ValueError:
+        raise SchemeError(f"{where}: it defines no struct {table}_events `{table}`") from None
+    made = (c_uint64 * len(mirrored)).in_dll(library, f"{table}_sizes")
+    for structure, size in zip(mirrored, made, strict=True):
+        assert ctypes.sizeof(structure) == size, f"{structure.__name__} differs from {structure.__doc__} in csrc"
+    return library

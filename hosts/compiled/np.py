@@ -1,0 +1,89 @@
+"""NPs in C (csrc/notification_point.h)."""
+
+from __future__ import annotations
+
+import ctypes
+from ctypes import c_bool, c_double, c_int, c_uint64, c_void_p
+
+from ..algorithms.base import Cnp, Mark, NotificationPoint, Window
+from .code import Code, Interface
+
+_OWN_DOUBLES = 4
+
+
+class _Raw(ctypes.Structure):
+    """struct notification_point"""
+
+    _fields_ = (
+        ("events", c_void_p),
+        ("parameters", c_void_p),
+        ("marked_from_s", c_double),
+        ("own", c_double * _OWN_DOUBLES),
+    )
+
+
+class _RawWindow(ctypes.Structure):
+    """struct np_window"""
+
+    _fields_ = (
+        *((name, c_uint64) for name in ("packets", "marked_ce", "marked_ue", "bytes")),
+        *((name, c_double) for name in ("first_s", "last_s")),
+    )
+
+
+class _RawCnp(ctypes.Structure):
+    """struct np_cnp"""
+
+    _fields_ = (("mark", c_int), ("rec_rate_bps", c_double))
+
+
+_NP, _CNP = ctypes.POINTER(_Raw), ctypes.POINTER(_RawCnp)
+
+
+class _Events(ctypes.Structure):
+    """struct notification_point_events"""
+
+    _fields_ = (
+        ("on_window", ctypes.CFUNCTYPE(c_bool, _NP, ctypes.POINTER(_RawWindow), _CNP)),
+        ("on_marked", ctypes.CFUNCTYPE(c_bool, _NP, c_double, _CNP)),
+    )
+
+
+NP = Interface("NP", "notification_point", _Events, (_Raw, _RawWindow, _RawCnp, _Events))
+
+
+class CompiledNotificationPoint(NotificationPoint):
+    """A flow's NP that runs in C. `specification` is its Python text's NP, which has what never changes. `address` is
+    that of its struct notification_point, which lives as long as this object."""
+
+    __slots__ = ("_code", "_raw", "period_s", "phase_spread")
+
+    def __init__(self, code: Code, specification: NotificationPoint) -> None:
+        self.period_s = specification.period_s
+        self.phase_spread = specification.phase_spread
+        self._code = code
+        self._raw = _Raw(*code.start, specification.marked_from_s)
+
+    @property
+    def address(self) -> int:
+        return ctypes.addressof(self._raw)
+
+    @property
+    def wants_marked(self) -> bool:
+        return "on_marked" in self._code.functions
+
+    @property
+    def marked_from_s(self) -> float:  # type: ignore[override]
+        return float(self._raw.marked_from_s)
+
+    def on_window(self, window: Window) -> Cnp | None:
+        return self._call("on_window", _RawWindow(*window))
+
+    def on_marked(self, now_s: float) -> Cnp | None:
+        return self._call("on_marked", now_s)
+
+    def _call(self, event: str, about: _RawWindow | float) -> Cnp | None:
+        function, cnp = self._code.functions.get(event), _RawCnp(Mark.NONE)
+        if function is None or not function(self._raw, about, cnp):
+            return None
+        return Cnp(Mark(cnp.mark), cnp.rec_rate_bps)

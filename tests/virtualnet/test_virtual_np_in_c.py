@@ -1,0 +1,205 @@
+"""NPs in C, beside their Python texts: the same CNPs at the same times; what they can't decide ends the run."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from networks import star, with_flows
+
+from hosts.algorithms import Cnp, Mark, Scheme, SchemeError, Window, find_scheme
+from hosts.algorithms.check import check
+from hosts.compiled import CompiledNotificationPoint, Ends
+from lab.virtual import VirtualNetwork
+from topologies.model import FlowSpec
+from virtualnet import CallbackError
+
+PYTHON = """
+from dataclasses import dataclass
+
+from hosts.algorithms.red import RedParameters
+from pcn import Cnp, Mark, NotificationPoint, ReactionPoint, Scheme, parameter
+
+
+@dataclass(frozen=True)
+class BothParameters(RedParameters):
+    period_s: float = parameter(20e-6, "time", "of windows", least=1e-6)
+    quiet_s: float = parameter(15e-6, "time", "without a CNP of a mark", least=1e-9)
+    step_bps: float = parameter(1e6, "rate", "of a window", least=1)
+
+
+class Rp(ReactionPoint):
+    def __init__(self, line_rate_bps, parameters):
+        self.line = self.rate_bps = line_rate_bps
+
+    def on_cnp(self, cnp, now_s):
+        if cnp.mark is Mark.CE:
+            self.rate_bps = max(self.rate_bps / 2, 1e9)
+        else:
+            self.rate_bps = min(self.rate_bps + cnp.rec_rate_bps, self.line)
+
+
+class Np(NotificationPoint):
+    in_c = "both.c"
+
+    def __init__(self, parameters):
+        self.p, self.period_s, self.seen = parameters, parameters.period_s, 0
+
+    def on_window(self, window):
+        self.seen += window.marked_ce
+        if window.packets % 3 == 0:
+            return None
+        mark = Mark.UE if window.marked_ue else Mark.NONE
+        return Cnp(mark, self.p.step_bps * (window.packets + self.seen % 7 + (window.last_s > window.first_s)))
+
+    def on_marked(self, now_s):
+        if now_s < self.marked_from_s:
+            return None
+        self.marked_from_s = now_s + self.p.quiet_s
+        return Cnp(Mark.CE)
+
+
+BOTH = Scheme("both", "an NP of windows and marks", "dcqcn", BothParameters, Rp, Np, marking=("red_ecn",))
+"""
+C = """
+#include "notification_point.h"
+
+static bool on_window(struct notification_point *np, const struct np_window *window, struct np_cnp *cnp)
+{
+    np->own[0] += (double)window->marked_ce;
+    if (window->packets % 3 == 0) return false;
+    uint64_t steps = window->packets + (uint64_t)np->own[0] % 7 + (window->last_s > window->first_s);
+    *cnp = (struct np_cnp){window->marked_ue != 0 ? RP_UE : RP_NONE, np->parameters->step_bps * (double)steps};
+    return true;
+}
+
+static bool on_marked(struct notification_point *np, double now_s, struct np_cnp *cnp)
+{
+    if (now_s < np->marked_from_s) return false;
+    np->marked_from_s = now_s + np->parameters->quiet_s;
+    *cnp = (struct np_cnp){.mark = RP_CE};
+    return true;
+}
+
+const struct notification_point_events notification_point = {on_window, on_marked};
+"""
+FLOWS = [FlowSpec(i + 1, f"h{i}", "r0", start_s=i * 7e-6) for i in range(3)]
+
+
+@pytest.fixture(scope="module")
+def both(tmp_path_factory: pytest.TempPathFactory) -> Scheme:
+    folder = tmp_path_factory.mktemp("both")
+    (folder / "both.py").write_text(PYTHON)
+    (folder / "both.c").write_text(C)
+    return find_scheme(f"{folder}/both.py:BOTH")
+
+
+def with_c(scheme: Scheme, folder: Path, text: str) -> Scheme:
+    file = folder / "other.c"
+    file.write_text(text)
+    return replace(scheme, notification_point=type("Other", (scheme.notification_point,), {"in_c": str(file)}))  # type: ignore[arg-type]
+
+
+def outcome(scheme: Scheme, watched: bool, **more: Any) -> tuple[object, ...]:
+    seen: list[object] = []
+    with VirtualNetwork(star(3), scheme.configure(), **more) as made:
+        if watched:
+            made.on_window = lambda flow, now_s, window, cnp: seen.append((flow.spec.id, now_s, window, cnp))
+        with_flows(made, FLOWS).run(until_s=2e-3)
+        totals = replace(made.totals(), packets_most=0)
+        return totals, [flow.stats() for flow in made.flows.values()], seen
+
+
+def test_np_in_c_and_its_python_text_decide_the_same_at_each_event(both: Scheme) -> None:
+    assert [one for one in check(both) if not one.kept] == []
+    assert any("NP in C" in one.rule for one in check(both))
+
+
+@pytest.mark.parametrize("name", ["pcn", "pcn-w", "dcqcn", "both"])
+def test_np_in_c_gives_the_same_run_to_the_bit(name: str, both: Scheme) -> None:
+    """With a watcher, whose calls are of Python, and without; on one thread and on two."""
+    scheme = both if name == "both" else find_scheme(name)
+    for watched in (False, True):
+        expected = outcome(scheme, watched, in_c=False)
+        for threads in (1, 2):
+            assert outcome(scheme, watched, threads=threads) == expected
+    assert sum(one.cnps_sent for one in expected[1]) > 3  # type: ignore[attr-defined]
+
+
+def test_run_with_both_ends_in_c_calls_no_python() -> None:
+    for name in ("pcn", "dcqcn"):
+        with VirtualNetwork(star(3), find_scheme(name).configure(), threads=2) as made:
+            with_flows(made, FLOWS).run(until_s=1e-3)
+            assert sum(flow.stats().cnps_received for flow in made.flows.values()) > 3
+            assert made.threads().questions == 0
+
+
+def test_check_names_the_event_at_which_the_np_in_c_differs(both: Scheme, tmp_path: Path) -> None:
+    other = with_c(both, tmp_path, C.replace("% 7", "% 8"))
+    (finding,) = [one for one in check(other) if not one.kept]
+    assert "the NP in C" in finding.rule
+    assert "on_window(Window(" in finding.seen
+
+
+@pytest.mark.parametrize(
+    ("set_", "message"),
+    [
+        ("cnp->rec_rate_bps = -1", "rec_rate_bps is -1: bit/s, from 0"),
+        ("cnp->rec_rate_bps = 1e300", "rec_rate_bps is 1e.300: bit/s, from 0"),
+        ("cnp->mark = 0", "a Cnp's mark is one of Mark"),
+        ("cnp->mark = 256 + 2", "a Cnp's mark is one of Mark"),
+    ],
+)
+def test_impossible_cnp_of_an_np_in_c_ends_the_run(both: Scheme, tmp_path: Path, set_: str, message: str) -> None:
+    other = with_c(
+        both,
+        tmp_path,
+        C.replace(
+            "};\n    return true;\n}\n\nstatic bool on_marked",
+            f"}};\n    {set_};\n    return true;\n}}\n\nstatic bool on_marked",
+        ),
+    )
+    with VirtualNetwork(star(1), other.configure()) as made:
+        made.add_flow(FLOWS[0])
+        with pytest.raises(CallbackError, match=f"NP of flow 1, at .*{message}"):
+            made.run(until_s=1e-3)
+
+
+def test_impossible_time_of_an_np_in_c_ends_the_run(both: Scheme, tmp_path: Path) -> None:
+    other = with_c(both, tmp_path, C.replace("now_s + np->parameters->quiet_s", "1e300"))
+    with VirtualNetwork(star(3), other.configure()) as made:
+        with_flows(made, FLOWS)
+        with pytest.raises(CallbackError, match=r"NP of flow \d, at .*a time that picoseconds"):
+            made.run(until_s=2e-3)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("nonsense", "both: its NP in C, .*other.c: .*failed with exit code"),
+        ("int none;", "both: its NP in C, .*other.c: .*notification_point"),
+    ],
+)
+def test_file_without_an_np_is_refused(both: Scheme, tmp_path: Path, text: str, message: str) -> None:
+    with pytest.raises(SchemeError, match=message):
+        Ends(with_c(both, tmp_path, text).configure()).new_np()
+
+
+def test_class_that_is_derived_from_one_in_c_runs_in_python(both: Scheme) -> None:
+    derived = type("Derived", (both.notification_point,), {})  # type: ignore[arg-type]
+    assert type(Ends(replace(both, notification_point=derived).configure()).new_np()) is derived
+
+
+def test_np_in_c_is_a_notification_point_like_any_other(both: Scheme) -> None:
+    configured = both.configure()
+    np = Ends(configured).new_np()
+    assert isinstance(np, CompiledNotificationPoint)
+    for one in (np, configured.new_np()):
+        assert one.on_window(Window(4, 2, 1, 4000, 1e-6, 2e-6)) == Cnp(Mark.UE, 7e6)
+        assert one.on_window(Window(3, 0, 0, 3000, 1e-6, 2e-6)) is None
+        assert one.on_marked(1e-3) == Cnp(Mark.CE)
+        assert one.on_marked(1.001e-3) is None
+        assert one.marked_from_s == 1e-3 + 15e-6
+        assert one.period_s == 20e-6
