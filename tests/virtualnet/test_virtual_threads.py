@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import json
 import os
+import signal
+import subprocess
+import sys
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -134,6 +137,76 @@ def test_threads_report_the_error_of_one() -> None:
             with pytest.raises(VirtualError, match="can't go on"):
                 network.run(until_s=1.0)
     assert seen == [seen[0]] * len(seen)
+    wait_until(lambda: tasks() == before)
+
+
+@pytest.mark.parametrize("number", [1, *THREADS])
+def test_interrupted_run_of_threads_goes_on_as_if_it_had_not_been(number: int) -> None:
+    """Ctrl-C comes in a callback, while the other threads wait."""
+
+    def outcome(interrupted: bool) -> tuple[object, ...]:
+        calls: list[float] = []
+        interrupts = 0
+
+        def on_window(flow: object, now_s: float, window: object, cnp: object) -> None:
+            calls.append(now_s)
+            if interrupted and len(calls) == 20:
+                signal.raise_signal(signal.SIGINT)
+
+        with VirtualNetwork(fat_tree(4), find_scheme("pcn").configure(), threads=number) as network:
+            with_flows(network, [FlowSpec(i, f"h{i}", f"h{15 - i}") for i in range(8)])
+            network.on_window = on_window
+            while network.now_s < 2e-3:
+                try:
+                    network.run(until_s=2e-3)
+                except KeyboardInterrupt:
+                    interrupts += 1
+            assert interrupts == interrupted
+            return calls, [flow.stats() for flow in network.flows.values()]
+
+    before = tasks()
+    assert outcome(interrupted=True) == outcome(interrupted=False)
+    wait_until(lambda: tasks() == before)
+
+
+def test_interrupted_command_ends_its_threads(tmp_path: Path) -> None:
+    """One line, Ctrl-C's exit code, no process and no file."""
+    words = ["run", "dumbbell", "--clock", "virtual", "--threads", "2", "--set", "duration=10s", "-q"]
+    process = subprocess.Popen(
+        [sys.executable, "-c", "from pcn.cli import main; main()", *words, "--out", tmp_path / "out"],
+        env={**os.environ, "OPENBLAS_NUM_THREADS": "1"},
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+
+    def threads_run() -> bool:
+        assert process.poll() is None
+        return len(list(Path(f"/proc/{process.pid}/task").iterdir())) > 1
+
+    wait_until(threads_run)
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate()
+    assert (process.returncode, err.strip()) == (128 + signal.SIGINT, "pcn: interrupted")
+    with pytest.raises(ProcessLookupError):
+        os.killpg(process.pid, 0)
+    assert list(tmp_path.rglob("*")) == []
+
+
+def test_threads_find_the_deadlock_of_one() -> None:
+    """Of a ring of switches, that five threads share."""
+    found = []
+    before = tasks()
+    for number in (1, *THREADS):
+        topology = mesh(5, [(i, (i + 1) % 5) for i in range(5)], [1e-6])
+        topology = replace(topology, parameters={**topology.parameters, "xoff_bytes": 20e3, "xon_bytes": 18e3})
+        with VirtualNetwork(topology, find_scheme("pfc").configure(), threads=number) as network:
+            with_flows(network, [FlowSpec(i, f"h{i}", f"h{(i + 2) % 5}") for i in range(5)])
+            network.run(until_s=2e-3)
+            found.append((network.deadlock(), network.totals().digest))
+    assert found[0][0] is not None
+    assert found == [found[0]] * len(found)
     wait_until(lambda: tasks() == before)
 
 
