@@ -15,6 +15,9 @@ from softswitch.cache.objects import BuildError, build, digest
 from ..algorithms.scheme import SchemeError
 from ..native import CSRC, FLAGS
 
+_CHUNK = 64
+"""Structs in a piece of memory."""
+
 
 @dataclass(frozen=True)
 class Interface:
@@ -28,16 +31,39 @@ class Interface:
 
 
 class Code:
-    """A C file's table, and parameters for it: what the flows of a scheme share. `start` are the first fields of a
-    flow's struct; `functions`, by name, those that aren't NULL."""
+    """A C file's table, parameters for it, and memory: what the flows of a scheme share. `functions`: by name, those
+    that aren't NULL."""
 
     def __init__(self, library: ctypes.CDLL, interface: Interface, parameters: Sequence[float]) -> None:
         """`parameters`: those of the file's struct, in its order."""
         self.events: Any = interface.events.in_dll(library, interface.table)
         self._parameters = (c_double * max(1, len(parameters)))(*parameters)
-        self.start = ctypes.addressof(self.events), ctypes.addressof(self._parameters)
+        self._start = ctypes.addressof(self.events), ctypes.addressof(self._parameters)
+        self._struct = interface.mirrored[0]
+        self._bytes = _own_bytes(library, interface)
+        self._used = _CHUNK
         found = {name: getattr(self.events, name) for name, *_ in interface.events._fields_ if name != "logged"}
         self.functions = {name: function for name, function in found.items() if function}  # NULL is false
+
+    def new(self, *fields: float) -> tuple[object, int]:
+        """Returns a flow's struct, by its address, and what it lives as long as: many are in one piece of memory, as
+        an object of ctypes each takes more than the struct. `fields`: behind the table and the parameters."""
+        if self._used == _CHUNK:
+            self._chunk: Any = (c_double * (self._bytes // 8 * _CHUNK))()
+            self._address, self._used = ctypes.addressof(self._chunk), 0
+        address = self._address + self._bytes * self._used
+        self._used += 1
+        ctypes.memmove(address, ctypes.byref(self._struct(*self._start, *fields)), self._bytes)
+        return self._chunk, address
+
+
+def _own_bytes(library: ctypes.CDLL, interface: Interface) -> int:
+    """Returns how much of its struct a file uses, in whole doubles: all, where it doesn't say that."""
+    try:
+        used = c_uint64.in_dll(library, f"{interface.table}_bytes").value
+    except ValueError:
+        used = ctypes.sizeof(interface.mirrored[0])
+    return (used + 7) // 8 * 8
 
 
 @lru_cache(maxsize=64)

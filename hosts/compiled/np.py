@@ -37,7 +37,7 @@ class _RawCnp(ctypes.Structure):
     _fields_ = (("mark", c_int), ("rec_rate_bps", c_double))
 
 
-_NP, _CNP = ctypes.POINTER(_Raw), ctypes.POINTER(_RawCnp)
+_NP, _CNP = c_void_p, ctypes.POINTER(_RawCnp)
 
 
 class _Events(ctypes.Structure):
@@ -56,17 +56,13 @@ class CompiledNotificationPoint(NotificationPoint):
     """A flow's NP that runs in C. `specification` is its Python text's NP, which has what never changes. `address` is
     that of its struct notification_point, which lives as long as this object."""
 
-    __slots__ = ("_code", "_raw", "period_s", "phase_spread")
+    __slots__ = ("_chunk", "_code", "address", "period_s", "phase_spread")
 
     def __init__(self, code: Code, specification: NotificationPoint) -> None:
         self.period_s = specification.period_s
         self.phase_spread = specification.phase_spread
         self._code = code
-        self._raw = _Raw(*code.start, specification.marked_from_s)
-
-    @property
-    def address(self) -> int:
-        return ctypes.addressof(self._raw)
+        self._chunk, self.address = code.new(specification.marked_from_s)
 
     @property
     def wants_marked(self) -> bool:
@@ -74,7 +70,7 @@ class CompiledNotificationPoint(NotificationPoint):
 
     @property
     def marked_from_s(self) -> float:  # type: ignore[override]
-        return float(self._raw.marked_from_s)
+        return float(_Raw.from_address(self.address).marked_from_s)
 
     def on_window(self, window: Window) -> Cnp | None:
         return self._call("on_window", _RawWindow(*window))
@@ -84,6 +80,6 @@ class CompiledNotificationPoint(NotificationPoint):
 
     def _call(self, event: str, about: _RawWindow | float) -> Cnp | None:
         function, cnp = self._code.functions.get(event), _RawCnp(Mark.NONE)
-        if function is None or not function(self._raw, about, cnp):
+        if function is None or not function(self.address, about, cnp):
             return None
         return Cnp(Mark(cnp.mark), cnp.rec_rate_bps)

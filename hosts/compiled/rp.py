@@ -72,7 +72,7 @@ class _Logged(ctypes.Structure):
     _fields_ = (("name", c_char_p), ("offset", c_size_t))
 
 
-_RP = ctypes.POINTER(_Raw)
+_RP = c_void_p
 
 
 class _Events(ctypes.Structure):
@@ -99,7 +99,8 @@ class CompiledReactionPoint(ReactionPoint):
     that of its struct reaction_point, which lives as long as this object."""
 
     __slots__ = (
-        "_code", "_raw", "exact_marks", "needs_rec_rate", "paths", "reliability", "segment_bytes", "wants_telemetry",
+        "_chunk", "_code", "address", "exact_marks", "needs_rec_rate", "paths", "reliability", "segment_bytes",
+        "wants_telemetry",
     )  # fmt: skip
 
     def __init__(self, code: Code, line_rate_bps: float, specification: ReactionPoint) -> None:
@@ -110,12 +111,12 @@ class CompiledReactionPoint(ReactionPoint):
         self.wants_telemetry = specification.wants_telemetry
         self.needs_rec_rate = specification.needs_rec_rate
         self._code = code
-        self._raw = _Raw(*code.start, line_rate_bps, 0, line_rate_bps, math.inf, math.inf, NEVER)
+        self._chunk, self.address = code.new(line_rate_bps, 0, line_rate_bps, math.inf, math.inf, NEVER)
         self._call("begin")
 
     @property
-    def address(self) -> int:
-        return ctypes.addressof(self._raw)
+    def _raw(self) -> _Raw:
+        return _Raw.from_address(self.address)
 
     @property
     def rate_bps(self) -> float:  # type: ignore[override]
@@ -127,11 +128,13 @@ class CompiledReactionPoint(ReactionPoint):
 
     @property
     def timer_s(self) -> float | None:  # type: ignore[override]
-        return None if self._raw.timer_s == math.inf else float(self._raw.timer_s)
+        timer_s = float(self._raw.timer_s)
+        return None if timer_s == math.inf else timer_s
 
     @property
     def due_bytes(self) -> int | None:  # type: ignore[override]
-        return None if self._raw.due_bytes == NEVER else int(self._raw.due_bytes)
+        due_bytes = int(self._raw.due_bytes)
+        return None if due_bytes == NEVER else due_bytes
 
     @property
     def sent_bytes(self) -> int:
@@ -169,13 +172,13 @@ class CompiledReactionPoint(ReactionPoint):
         for one in self._code.events.logged:
             if one.name is None:
                 break
-            found[one.name.decode()] = c_double.from_buffer(self._raw, one.offset).value
+            found[one.name.decode()] = c_double.from_address(self.address + one.offset).value
         return found
 
     def _call(self, event: str, *arguments: Any) -> None:
         function = self._code.functions.get(event)
         if function is not None:
-            function(self._raw, *arguments)
+            function(self.address, *arguments)
 
 
 def _raw_telemetry(telemetry: Telemetry) -> _RawTelemetry:

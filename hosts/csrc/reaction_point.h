@@ -119,9 +119,11 @@ struct rp_scheme {
     extern const struct rp_scheme reaction_point_scheme;                                                                           \
     const struct rp_scheme reaction_point_scheme = {.parameters = rp_parameters, __VA_ARGS__};
 
-/* Defines own(rp): the RP's state, of this type. */
+/* Defines own(rp): the RP's state, of this type, and how much of struct reaction_point flows take. */
 #define RP_OWN(type)                                                                                                               \
     _Static_assert(sizeof(type) <= RP_OWN_DOUBLES * sizeof(double), "an RP's state is larger than it can be");                     \
+    extern const uint64_t reaction_point_bytes;                                                                                    \
+    const uint64_t reaction_point_bytes = offsetof(struct reaction_point, own) + sizeof(type);                                     \
     static inline type *own(struct reaction_point *rp) { return (type *)(void *)rp->own; }
 
 #endif
