@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from ctypes import c_double, c_uint64
 from dataclasses import dataclass
 from functools import lru_cache
@@ -41,24 +41,31 @@ class Code:
         self._start = ctypes.addressof(self.events), ctypes.addressof(self._parameters)
         self._struct = interface.mirrored[0]
         self._bytes = _own_bytes(library, interface)
-        self._used = _CHUNK
+        self._new: dict[tuple[float, ...], Iterator[tuple[object, int]]] = {}
         found = {name: getattr(self.events, name) for name, *_ in interface.events._fields_ if name != "logged"}
         self.functions = {name: function for name, function in found.items() if function}  # NULL is false
 
     def new(self, *fields: float) -> tuple[object, int]:
         """Returns a flow's struct, by its address, and what it lives as long as: many are in one piece of memory, as
         an object of ctypes each takes more than the struct. `fields`: behind the table and the parameters."""
-        if self._used == _CHUNK:
-            self._chunk: Any = (c_double * (self._bytes // 8 * _CHUNK))()
-            self._address, self._used = ctypes.addressof(self._chunk), 0
-        address = self._address + self._bytes * self._used
-        self._used += 1
-        ctypes.memmove(address, ctypes.byref(self._struct(*self._start, *fields)), self._bytes)
-        return self._chunk, address
+        if fields not in self._new:
+            self._new[fields] = self._structs(self._struct(*self._start, *fields))
+        return next(self._new[fields])
+
+    def _structs(self, first: ctypes.Structure) -> Iterator[tuple[object, int]]:
+        """Yields equal ones, that have begun."""
+        if "begin" in self.functions:
+            self.functions["begin"](ctypes.addressof(first))
+        content = bytes(first)[: self._bytes] * _CHUNK
+        while True:
+            chunk = ctypes.create_string_buffer(content, len(content))
+            address = ctypes.addressof(chunk)
+            for place in range(address, address + len(content), self._bytes):
+                yield chunk, place
 
 
 def _own_bytes(library: ctypes.CDLL, interface: Interface) -> int:
-    """Returns how much of its struct a file uses, in whole doubles: all, where it doesn't say that."""
+    """Returns how much of its struct a file uses, in whole doubles: all, where it states nothing."""
     try:
         used = c_uint64.in_dll(library, f"{interface.table}_bytes").value
     except ValueError:

@@ -112,7 +112,6 @@ class CompiledReactionPoint(ReactionPoint):
         self.needs_rec_rate = specification.needs_rec_rate
         self._code = code
         self._chunk, self.address = code.new(line_rate_bps, 0, line_rate_bps, math.inf, math.inf, NEVER)
-        self._call("begin")
 
     @property
     def _raw(self) -> _Raw:

@@ -106,7 +106,8 @@ def limit_bps(spec: FlowSpec) -> float:
 
 def timer_ps(rp: ReactionPoint) -> int:
     """Returns when the RP wants its timer; NEVER if it doesn't."""
-    return NEVER if rp.timer_s is None or rp.timer_s >= LONGEST_S else picoseconds(rp.timer_s)
+    timer_s = rp.timer_s
+    return NEVER if timer_s is None or timer_s >= LONGEST_S else picoseconds(timer_s)
 
 
 class Made(NamedTuple):
@@ -166,8 +167,9 @@ class FlowMaker:
             raise VirtualError(f"flow {spec.id}: {error}") from error
         try:
             first.on_start(start_s or 0.0)
-            check_rate(first.rate_bps)
-            check_window(first.window_bytes)
+            rate_bps, window_bytes, due_bytes = first.rate_bps, first.window_bytes, first.due_bytes
+            check_rate(rate_bps)
+            check_window(window_bytes)
         except Exception as error:
             raise VirtualError(f"flow {spec.id}: its RP begins wrongly: {error_text(error)}") from error
         reliability = reliability or rp.reliability or LOSSLESS
@@ -192,10 +194,10 @@ class FlowMaker:
             NEVER if end_s is None else picoseconds(end_s),
             phase_ps,
             NEVER if start_s is None else timer_ps(rp),
-            NEVER if first.due_bytes is None else first.due_bytes,
-            min(first.rate_bps, limit_bps(spec)),
+            NEVER if due_bytes is None else due_bytes,
+            min(rate_bps, limit_bps(spec)),
             limit_bps(spec),
-            first.window_bytes,
+            window_bytes,
             src.node,
             dst.node,
             group,
