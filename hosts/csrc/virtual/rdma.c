@@ -86,7 +86,8 @@ static int add_flow(struct vn_context *context, const struct vn_flow_config *con
     if (from == NULL || to == NULL) {
         return vn_refuse(context, -EINVAL, "a flow needs two hosts that have links");
     }
-    if (kind->cnp_bytes > UINT8_MAX || kind->ack_bytes > UINT8_MAX || kind->frame_bytes > UINT16_MAX || kind->last_frame_bytes > kind->frame_bytes) {
+    if (kind->cnp_bytes > UINT8_MAX || kind->ack_bytes > UINT8_MAX || kind->frame_bytes > UINT16_MAX ||
+        kind->last_frame_bytes > kind->frame_bytes) {
         return vn_refuse(context, -EINVAL, "frames of a flow that are too long");
     }
     if (kind->reliability > SELECTIVE || (kind->reliability != LOSSLESS && (kind->every == 0 || kind->timeout_ps == 0))) {
