@@ -72,7 +72,7 @@ class SwitchClient(ControlPlane):
                 raise SwitchError(
                     f"{name}: no P4Runtime server answers at {address} within {limit_s:g} s: {_trouble(channel)}"
                 )
-        except Exception:  # not an interrupt: gRPC's close can hang after one
+        except BaseException:
             channel.close()
             raise
         return cls(name, device_id, channel, registers)
@@ -210,9 +210,10 @@ def _within(ready: grpc.Future, limit_s: float) -> bool:
 def _answers(channel: grpc.Channel, limit_s: float) -> bool:
     """Returns whether a server does in this time, be it with a refusal. By a call: gRPC's own future of a channel that
     gets ready leaves a thread behind, which prints a traceback where the channel is closed soon."""
-    asked = p4r_grpc.P4RuntimeStub(channel).Capabilities.future(
-        p4r.CapabilitiesRequest(), timeout=limit_s, wait_for_ready=True
-    )
+    with signals.deferred():  # a call that is half made is never over, and closing its channel waits for it
+        asked = p4r_grpc.P4RuntimeStub(channel).Capabilities.future(
+            p4r.CapabilitiesRequest(), timeout=limit_s, wait_for_ready=True
+        )
     try:
         while not _within(asked, _LOOK_S):
             pass
@@ -223,7 +224,8 @@ def _answers(channel: grpc.Channel, limit_s: float) -> bool:
 
 def _trouble(channel: grpc.Channel) -> str:
     """Why the channel isn't ready, in gRPC's words."""
-    asked = p4r_grpc.P4RuntimeStub(channel).Capabilities.future(p4r.CapabilitiesRequest(), timeout=_REASON_LIMIT_S)
+    with signals.deferred():
+        asked = p4r_grpc.P4RuntimeStub(channel).Capabilities.future(p4r.CapabilitiesRequest(), timeout=_REASON_LIMIT_S)
     try:
         while not _within(asked, _LOOK_S):
             pass
