@@ -74,22 +74,24 @@ def host_ways(topology: Topology, switch: str) -> tuple[list[Way], list[PortGrou
     groups: dict[tuple[int, ...], PortGroup] = {}
     routes: dict[tuple[int, tuple[int, ...]], Route | MultipathRoute] = {}
     ways = topology.ways(switch)
+
+    def route(hops: int, ports: tuple[int, ...], mac: str) -> Route | MultipathRoute:
+        if len(ports) == 1:
+            return Route("", mac, ports[0])
+        in_turn = ecmp.ordered(topology.parameters, switch, ports)
+        group = groups.setdefault(ports, PortGroup(len(groups) + 1, in_turn))
+        shift = _HASH_BITS * ((hops + 1) % parts)  # the host's own link is one more
+        return MultipathRoute("", mac, group.number, shift)
+
     for block in topology.blocks:
-        if block.place == switch:
+        if switch in block.place:
             for host in block.hosts:
-                (port,) = topology.next_hops(switch, host.name)
-                found.append(Way(int(IPv4Address(host.ip)), _ADDRESS_BITS, Route("", host.mac, port)))
+                its = route(0, topology.next_hops(switch, host.name), host.mac)
+                found.append(Way(int(IPv4Address(host.ip)), _ADDRESS_BITS, its))
             continue
         hops, ports, _ = ways[block.place]
         if (hops, ports) not in routes:
-            if len(ports) == 1:
-                routes[hops, ports] = Route("", ROUTER_MAC, ports[0])
-            else:
-                group = groups.setdefault(
-                    ports, PortGroup(len(groups) + 1, ecmp.ordered(topology.parameters, switch, ports))
-                )
-                shift = _HASH_BITS * ((hops + 1) % parts)  # the host's own link is one more
-                routes[hops, ports] = MultipathRoute("", ROUTER_MAC, group.number, shift)
+            routes[hops, ports] = route(hops, ports, ROUTER_MAC)
         found.append(Way(block.network, block.prefix, routes[hops, ports]))
     return found, list(groups.values())
 

@@ -57,6 +57,12 @@ def require_live(topology: Topology) -> None:
             f"{topology.name}: flow control {topology.flow_control!r} is there in virtual time alone: what stops a "
             "live switch's queues is PAUSE, by its program; nothing there counts credits"
         )
+    for host in topology.hosts:
+        if (ports := len(topology.ports(host.name))) > 1:
+            raise NetworkError(
+                f"{host.name}: a host with {ports} ports is there in virtual time alone; `--clock virtual`, or of a "
+                "file `--set split_hosts=1`, which makes a host of each link"
+            )
     for switch in topology.switches:
         if switch.arbitration != FIFO:
             raise NetworkError(f"{switch.name}: arbitration {switch.arbitration!r} is there in virtual time alone")

@@ -44,7 +44,9 @@ def by_host(network: VirtualP4) -> list[dict[str, Any]]:
         rows.append(
             {
                 "host": host.name,
-                "sent_frames": network.link_stats(host.name, 0).packets,
+                "sent_frames": sum(
+                    network.link_stats(host.name, port).packets for port in network.topology.ports(host.name)
+                ),
                 "received_frames": found.frames,
                 "received_bytes": found.bytes,
                 "marked_ce_frames": sum(map(_is_marked, network.arrived(host.name))),

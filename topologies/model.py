@@ -21,7 +21,7 @@ from topologies.ecn import EcnThresholds
 from topologies.errors import TopologyError as TopologyError
 from topologies.flow_order import in_order
 from topologies.lossless import CREDITS, PFC
-from topologies.paths import Block, Paths, Ways, blocks
+from topologies.paths import Block, Paths, Place, Ways, blocks
 from topologies.schedules import Schedule
 from topologies.trails import Trail, Trails
 from topologies.watchdog import Watchdog
@@ -68,7 +68,7 @@ class Switch:
 
 @dataclass(frozen=True)
 class Endpoint:
-    """One end of a link. Hosts have the port 0 alone; a switch's are 0 to 507, and ours start at 1."""
+    """One end of a link. Ports are 0 to 507; most hosts have 0 alone, and our switches' start at 1."""
 
     node: str
     port: int
@@ -170,7 +170,7 @@ class Topology:
 
     @cached_property
     def blocks(self) -> tuple[Block, ...]:
-        """All hosts, by prefixes of their addresses that lie at one node each, in order."""
+        """All hosts, by prefixes of their addresses that lie at one place each, in order."""
         return tuple(
             blocks((int(ipaddress.IPv4Address(host.ip)), self._paths.place(host.name), host) for host in self.hosts)
         )
@@ -179,6 +179,14 @@ class Topology:
         if name not in self._hosts:
             raise TopologyError(f"no host {name!r} in {self.name}; there are {', '.join(self._hosts)}")
         return self._hosts[name]
+
+    def host_links(self, name: str) -> tuple[Link, ...]:
+        """Returns a host's links, by its ports in order."""
+        return tuple(self.link_at(name, port) for port in self.ports(self.host(name).name))
+
+    def host_rate_bps(self, name: str) -> float:
+        """Returns the rate of all of a host's links together."""
+        return sum(link.rate_bps for link in self.host_links(name))
 
     def switch(self, name: str) -> Switch:
         if name not in self._switches:
@@ -210,17 +218,21 @@ class Topology:
             return f"{Endpoint(node, port)}->{peer}"
         return f"{node}->{peer.node}"
 
-    def ways(self, switch: str) -> dict[str, Ways]:
-        """Returns how a switch reaches each other one that hosts hang off. Raises TopologyError where it doesn't."""
+    def ways(self, switch: str) -> dict[Place, Ways]:
+        """Returns how a switch reaches each place that it isn't of. Raises TopologyError where it doesn't."""
         found = {place: ways for ways in self._paths.ways(self.switch(switch).name) for place in ways.places}
         for block in self.blocks:
-            if block.place not in found and block.place != switch:
+            if block.place not in found and switch not in block.place:
                 raise TopologyError(f"no way from {switch} to {block.hosts[0].name} in {self.name}")
         return found
 
     def next_hops(self, node: str, destination: str) -> tuple[int, ...]:
         """Returns the ports of `node` on a shortest path to the host `destination`, in order."""
         return self._paths.next_hops(node, self.host(destination).name)
+
+    def hosts_apart(self) -> tuple[str, str] | None:
+        """Returns two hosts between which there is no way; None: there is one between any two."""
+        return self._paths.apart()
 
     def distance(self, node: str, destination: str) -> int:
         """Returns the links on a shortest path from `node` to the host `destination`. Raises TopologyError if there is
@@ -431,10 +443,9 @@ def _validate_links(topology: Topology, names: set[str]) -> None:
     for end in ends:
         if end.node not in names:
             raise TopologyError(f"link at {end}: no such node")
-        if end.node in hosts and end.port != 0:
-            raise TopologyError(f"{end}: a host has one port, number 0")
-        if end.node not in hosts and not 0 <= end.port <= MAX_PORT:
-            raise TopologyError(f"{end}: a switch's ports are numbered 0 to {MAX_PORT}")
+        if not 0 <= end.port <= MAX_PORT:
+            whose = "host" if end.node in hosts else "switch"
+            raise TopologyError(f"{end}: a {whose}'s ports are numbered 0 to {MAX_PORT}")
     _unique("interface name", [end.interface for end in ends])
     connected = {end.node for end in ends}
     for name in names - connected:

@@ -1,4 +1,4 @@
-"""Shortest paths to hosts. A host has one link and doesn't forward: the ways to all hosts of a switch are alike."""
+"""Shortest paths to hosts. Hosts don't forward: the ways to all hosts that hang off the same nodes are alike."""
 
 from __future__ import annotations
 
@@ -13,16 +13,18 @@ if TYPE_CHECKING:
 
 _ADDRESS_BITS = 32
 _L = TypeVar("_L")
+Place = tuple[str, ...]
+"""The nodes that hosts hang off, in order of names: one each, or several of hosts with several links."""
 
 
 @dataclass(frozen=True)
 class Block:
-    """All hosts whose addresses begin with the first `prefix` bits of `network`. They hang off one node, `place`, and
-    there is no shorter prefix of which that is true, nor a longer one that has them all."""
+    """All hosts whose addresses begin with the first `prefix` bits of `network`. They are at one place, and there is no
+    shorter prefix of which that is true, nor a longer one that has them all."""
 
     network: int
     prefix: int
-    place: str
+    place: Place
     hosts: tuple[Host, ...]
 
 
@@ -31,32 +33,39 @@ class Ways(NamedTuple):
 
     hops: int
     ports: tuple[int, ...]
-    places: tuple[str, ...]
+    places: tuple[Place, ...]
 
 
 class Paths:
     """Of a network that doesn't change. `peers`: what is at the far end of each port of each node, ports in order.
 
-    A place is a switch that hosts hang off. Sets of places are the bits of an integer: a search from all places at once
-    takes a few operations a link.
+    Sets of places are the bits of an integer: a search from all places at once takes a few operations a link.
     """
 
     def __init__(self, hosts: Iterable[str], peers: Mapping[str, Mapping[int, Endpoint]]) -> None:
-        self._end = {host: peer for host in hosts for peer in peers.get(host, {}).values()}
-        """Where a host's link ends."""
+        self._ends = {host: peers.get(host, {}) for host in hosts}
+        """Where a host's links end, by its ports."""
         self._links = {
-            node: [(port, peer.node) for port, peer in ports.items() if peer.node not in self._end]
+            node: [(port, peer.node) for port, peer in ports.items() if peer.node not in self._ends]
             for node, ports in peers.items()
-            if node not in self._end
+            if node not in self._ends
         }
-        ends = (end.node for end in self._end.values())
-        self._places = list(dict.fromkeys(node for node in ends if node in self._links))
+        self._at = {host: tuple(sorted({end.node for end in ends.values()})) for host, ends in self._ends.items()}
+        self._places = list(
+            dict.fromkeys(place for place in self._at.values() if any(node in self._links for node in place))
+        )
         self._bits = {place: 1 << number for number, place in enumerate(self._places)}
+        self._own: dict[str, int] = {}
+        """The places that a switch is of."""
+        for place, bit in self._bits.items():
+            for node in place:
+                if node in self._links:
+                    self._own[node] = self._own.get(node, 0) | bit
         self._reached = self._search()
 
     def _search(self) -> list[dict[str, int]]:
         """By hops: of each switch the places that are so far away."""
-        latest = dict(self._bits)
+        latest = dict(self._own)
         reached = [latest]
         seen = dict.fromkeys(self._links, 0) | latest
         while latest:
@@ -72,12 +81,12 @@ class Paths:
             reached.append(latest)
         return reached
 
-    def place(self, host: str) -> str:
-        """Returns the node that a host hangs off."""
-        return self._end[host].node
+    def place(self, host: str) -> Place:
+        """Returns the nodes that a host hangs off."""
+        return self._at[host]
 
     def ways(self, switch: str) -> Iterator[Ways]:
-        """To all places but itself, each once."""
+        """To all places that it isn't of, each once."""
         for hops, (nearer, reached) in enumerate(pairwise(self._reached), start=1):
             here = reached.get(switch, 0)
             by_ports: dict[tuple[int, ...], int] = {(): here} if here else {}
@@ -89,7 +98,7 @@ class Paths:
             for ports, places in by_ports.items():
                 yield Ways(hops, ports, tuple(self._named(places)))
 
-    def _named(self, places: int) -> Iterator[str]:
+    def _named(self, places: int) -> Iterator[Place]:
         while places:
             lowest = places & -places
             yield self._places[lowest.bit_length() - 1]
@@ -99,25 +108,57 @@ class Paths:
         """Returns the links on a shortest path from a node to a host; None: there is none."""
         if node == host:
             return 0
-        end = self._end[host].node
-        if node == end:
-            return 1
-        own = node in self._end
-        hops = self._hops(self._end[node].node if own else node, end)
-        return None if hops is None else hops + 1 + own
+        if node in self._ends:
+            return min(self._distances(node, host).values(), default=None)
+        hops = self._hops(node, self._at[host])
+        return None if hops is None else hops + 1
+
+    def apart(self) -> tuple[str, str] | None:
+        """Returns two hosts between which there is no way; None: there is one between any two."""
+        reaches: dict[str, int] = {}
+        for reached in self._reached:
+            for node, places in reached.items():
+                reaches[node] = reaches.get(node, 0) | places
+        # Of those at one place with a switch, which is a way between them, one will do.
+        alike: dict[Place | str, str] = {}
+        for host, place in self._at.items():
+            alike.setdefault(place if place in self._bits else host, host)
+        whole = (1 << len(self._places)) - 1 if len(self._places) == len(alike) else None
+        for host in alike.values():
+            found = 0
+            for end in self._ends[host].values():
+                found |= reaches.get(end.node, 0)
+            if found != whole:
+                others = (other for other in alike.values() if other != host and self.distance(host, other) is None)
+                if (other := next(others, None)) is not None:
+                    return host, other
+        return None
+
+    def _distances(self, node: str, host: str) -> dict[int, int]:
+        """From a host to another one, by each port by which there is a way."""
+        found = {}
+        for port, end in self._ends[node].items():
+            if end.node == host:
+                found[port] = 1
+            elif end.node not in self._ends and (hops := self._hops(end.node, self._at[host])) is not None:
+                found[port] = hops + 2
+        return found
 
     def next_hops(self, node: str, host: str) -> tuple[int, ...]:
         """Returns the ports of a node on a shortest path to a host, in order; none if there is none, or it is the
         host."""
-        end = self._end[host]
-        if node == end.node:
-            return (end.port,)
-        if node in self._end:
-            return (0,) if self.distance(node, host) else ()
-        hops = self._hops(node, end.node)
+        if node == host:
+            return ()
+        if node in self._ends:
+            distances = self._distances(node, host)
+            nearest = min(distances.values(), default=None)
+            return tuple(port for port, distance in distances.items() if distance == nearest)
+        hops = self._hops(node, self._at[host])
         if hops is None:
             return ()
-        nearer, place = self._reached[hops - 1], self._bits[end.node]
+        if hops == 0:
+            return tuple(sorted(end.port for end in self._ends[host].values() if end.node == node))
+        nearer, place = self._reached[hops - 1], self._bits[self._at[host]]
         return tuple(port for port, peer in self._links[node] if nearer.get(peer, 0) & place)
 
     def trails(self, label: Callable[[str, int], _L]) -> tuple[list[tuple[_L, int]], dict[str, dict[int, int]]]:
@@ -128,7 +169,7 @@ class Paths:
         parts: list[tuple[_L, int]] = []
         numbers: dict[tuple[_L, int], int] = {}
         found: dict[str, dict[int, int]] = {node: {} for node in self._links}
-        before = {place: {0: bit} for place, bit in self._bits.items()}
+        before = {place: {0: bits} for place, bits in self._own.items()}
         labels = {node: [(label(node, port), peer) for port, peer in links] for node, links in self._links.items()}
         for place, own in before.items():
             found[place] |= own
@@ -151,22 +192,22 @@ class Paths:
         return parts, found
 
     def bit(self, host: str) -> int:
-        """Returns the set that has a host's place alone; empty for a node that is no switch."""
+        """Returns the set that has a host's place alone; empty where no switch is of it."""
         return self._bits.get(self.place(host), 0)
 
-    def _hops(self, switch: str, place: str) -> int | None:
+    def _hops(self, switch: str, place: Place) -> int | None:
         bit = self._bits.get(place, 0)
         return next((hops for hops, reached in enumerate(self._reached) if reached.get(switch, 0) & bit), None)
 
 
-def blocks(hosts: Iterable[tuple[int, str, Host]]) -> list[Block]:
+def blocks(hosts: Iterable[tuple[int, Place, Host]]) -> list[Block]:
     """Returns all hosts of a topology, given with address and place each, in as few blocks as there can be, in
     order."""
     in_order = sorted(hosts, key=itemgetter(0))
     return list(_blocks(in_order)) if in_order else []
 
 
-def _blocks(hosts: Sequence[tuple[int, str, Host]]) -> Iterator[Block]:
+def _blocks(hosts: Sequence[tuple[int, Place, Host]]) -> Iterator[Block]:
     (first, place, _), (last, *_) = hosts[0], hosts[-1]
     differ = (first ^ last).bit_length()
     network = first >> differ << differ

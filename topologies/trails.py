@@ -7,7 +7,7 @@ from itertools import combinations
 from typing import TYPE_CHECKING, NamedTuple
 
 from topologies.errors import TopologyError
-from topologies.paths import Paths
+from topologies.paths import Paths, Place
 
 if TYPE_CHECKING:
     from topologies.model import Link
@@ -20,12 +20,11 @@ _FEW = 8
 
 
 class _End(NamedTuple):
-    """A host's link, the node that it hangs off, and that node as a set of places."""
+    """A host's link, and the node where it ends."""
 
     link: Link
     hop: Hop
-    place: str
-    bit: int
+    node: str
 
 
 class Trails:
@@ -35,20 +34,47 @@ class Trails:
         hops = {end: (link.rate_bps, link.delay_s) for end, link in links.items()}
         self._name = name
         self._parts, self._from = paths.trails(lambda node, port: hops[node, port])
-        self._ends = {host: _End(links[host, 0], hops[host, 0], paths.place(host), paths.bit(host)) for host in hosts}
+        self._paths, self._links = paths, links
+        self._ends: dict[str, dict[int, _End]] = {host: {} for host in hosts}
+        for (node, port), link in sorted(links.items()):
+            if node in self._ends:
+                self._ends[node][port] = _End(link, hops[node, port], link.other(node).node)
+        self._bits = {host: paths.bit(host) for host in self._ends}
         self._by_place: dict[str, dict[int, int]] = {}
-        self._numbers: dict[tuple[str, str], int] = {}
+        self._numbers: dict[tuple[str, Place], int] = {}
         self._whole: dict[tuple[Hop, int, Hop], Trail] = {}
 
     def between(self, src: str, dst: str) -> Trail:
         """Returns the links from host to host. Raises TopologyError if there is no way."""
-        first, last = self._ends[src], self._ends[dst]
-        if first.link is last.link:
+        first = self._first(src, dst)
+        if first.node == dst:
             return (first.hop,)
-        key = (first.hop, self._number(src, dst), last.hop)
+        last = self._last(first, dst)
+        key = (first.hop, self._number(first, src, dst), last.hop)
         if key not in self._whole:
             self._whole[key] = (first.hop, *self._hops(key[1]), last.hop)
         return self._whole[key]
+
+    def _first(self, src: str, dst: str) -> _End:
+        """Returns the link by which the path leaves the source."""
+        ends = self._ends[src]
+        if len(ends) == 1:
+            return next(iter(ends.values()))
+        ports = self._paths.next_hops(src, dst)
+        if not ports:
+            raise self._no_way(src, dst)
+        return ends[ports[0]]
+
+    def _last(self, first: _End, dst: str) -> _End:
+        """Returns the link by which the path comes to the destination, or one like it."""
+        ends = [*self._ends[dst].values()]
+        if all(end.hop == ends[0].hop for end in ends):
+            return ends[0]
+        node = first.node
+        while node not in self._paths.place(dst):
+            port = self._paths.next_hops(node, dst)[0]
+            node = self._links[node, port].other(node).node
+        return min((end for end in ends if end.node == node), key=lambda end: end.link.other(dst).port)
 
     def max_rtt_s(self, frame_bytes: float = 0.0) -> float:
         """Returns the largest base RTT between any two hosts. `frame_bytes`: of a frame that each link takes its time
@@ -58,19 +84,21 @@ class Trails:
             rate_bps, delay_s = hop
             return delay_s + 8 * frame_bytes / rate_bps
 
-        # Hosts at one node, with links of one length, are alike: one of them will do, and two for the way between them.
-        alike: dict[tuple[str, float], list[str]] = {}
-        for host, end in self._ends.items():
-            alike.setdefault((end.place, hop_s(end.hop)), []).append(host)
+        # Hosts at the same nodes, with links of one length, are alike: one of them will do, and two for the way between
+        # them.
+        alike: dict[tuple[tuple[str, float], ...], list[str]] = {}
+        for host, ends in self._ends.items():
+            alike.setdefault(tuple((end.node, hop_s(end.hop)) for end in ends.values()), []).append(host)
         pairs = [*combinations([hosts[0] for hosts in alike.values()], 2)]
         pairs += [(hosts[0], hosts[1]) for hosts in alike.values() if len(hosts) > 1]
         later: dict[tuple[int, float], float] = {}
 
         def delay(src: str, dst: str) -> float:
-            first, last = self._ends[src], self._ends[dst]
-            if first.link is last.link:
+            first = self._first(src, dst)
+            if first.node == dst:
                 return hop_s(first.hop)
-            key = (self._number(src, dst), hop_s(last.hop))
+            last = self._last(first, dst)
+            key = (self._number(first, src, dst), hop_s(last.hop))
             if key not in later:
                 total = hop_s(last.hop)
                 for hop in reversed(self._hops(key[0])):
@@ -80,25 +108,28 @@ class Trails:
 
         return max((delay(a, b) + delay(b, a) for a, b in pairs), default=0.0)
 
-    def _number(self, src: str, dst: str) -> int:
-        """Returns the trail from the source's switch to the destination's."""
-        places = self._ends[src].place, self._ends[dst].place
-        if places not in self._numbers:
-            self._numbers[places] = self._found(src, dst)
-        return self._numbers[places]
+    def _number(self, first: _End, src: str, dst: str) -> int:
+        """Returns the trail from the end of the source's link to the destination's place."""
+        key = first.node, self._paths.place(dst)
+        if key not in self._numbers:
+            self._numbers[key] = self._found(first.node, src, dst)
+        return self._numbers[key]
 
-    def _found(self, src: str, dst: str) -> int:
-        place, bit = self._ends[src].place, self._ends[dst].bit
-        trails = self._from.get(place, {})
+    def _found(self, node: str, src: str, dst: str) -> int:
+        bit = self._bits[dst]
+        trails = self._from.get(node, {})
         if len(trails) > _FEW:
-            if place not in self._by_place:
-                self._by_place[place] = {one: number for number, places in trails.items() for one in _each(places)}
-            found = self._by_place[place].get(bit.bit_length())
+            if node not in self._by_place:
+                self._by_place[node] = {one: number for number, places in trails.items() for one in _each(places)}
+            found = self._by_place[node].get(bit.bit_length())
         else:
             found = next((number for number, places in trails.items() if places & bit), None)
         if found is None:
-            raise TopologyError(f"no way from {src} to {dst} in {self._name}")
+            raise self._no_way(src, dst)
         return found
+
+    def _no_way(self, src: str, dst: str) -> TopologyError:
+        return TopologyError(f"no way from {src} to {dst} in {self._name}")
 
     def _hops(self, number: int) -> list[Hop]:
         hops = []

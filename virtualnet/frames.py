@@ -9,6 +9,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from topologies.model import Endpoint, Topology
 from virtualnet import native
 from virtualnet.errors import VirtualError
 from virtualnet.times import LONGEST_S, picoseconds
@@ -43,7 +44,9 @@ class Arrivals(NamedTuple):
 class Frames:
     """The part of a TimedNetwork that sends and takes frames."""
 
+    topology: Topology
     whole_bytes: int | None
+    _links: dict[Endpoint, int]
     _library: ctypes.CDLL
     _nodes: dict[str, int]
     _alive: Callable[[], int]
@@ -52,13 +55,21 @@ class Frames:
     _numbered: Callable[[Callable[[], None]], int]
 
     def send(
-        self, host: str, time_s: float, frame: bytes, *, length: int | None = None, traffic_class: int = 0
+        self,
+        host: str,
+        time_s: float,
+        frame: bytes,
+        *,
+        length: int | None = None,
+        traffic_class: int = 0,
+        port: int | None = None,
     ) -> None:
         """A host sends a frame of `length` bytes (those of `frame`; the others are zeros) at that time, or as soon then
-        as the class of its link may."""
+        as the class of its link may; by its first port, or `port`."""
         if length is not None and length < len(frame):
             raise VirtualError(f"{host}: a frame of {len(frame)} bytes in {length}")
-        self._send(host, np.array([picoseconds(time_s)], np.uint64), [self._keep(host, frame, length)], traffic_class)
+        times = np.array([picoseconds(time_s)], np.uint64)
+        self._send(host, port, times, [self._keep(host, frame, length)], traffic_class)
 
     def send_all(
         self,
@@ -69,10 +80,11 @@ class Frames:
         which: Numbers | None = None,
         lengths: Numbers | None = None,
         traffic_class: int = 0,
+        port: int | None = None,
     ) -> None:
         """A host sends a frame at each of these times, in ascending order, or as soon then as the class of its link
         may: `frames[which[i]]` (default: the frames in turn) with `lengths[i]` bytes, which cut it or add zeros
-        (default: its own). Raises VirtualError."""
+        (default: its own), by its first port, or `port`. Raises VirtualError."""
         times = np.asarray(times_s, np.float64)
         if times.size and not (np.isfinite(times).all() and times.min() >= 0 and times.max() < LONGEST_S):
             raise VirtualError(f"{host}: times in virtual time are from 0 to {LONGEST_S:g} s")
@@ -88,7 +100,7 @@ class Frames:
         ):
             raise VirtualError(f"{host}: `lengths` needs a length from 1 to 65535 for each time")
         if times.size:
-            self._send(host, np.rint(times * 1e12).astype(np.uint64), kept[numbers], traffic_class, sizes)
+            self._send(host, port, np.rint(times * 1e12).astype(np.uint64), kept[numbers], traffic_class, sizes)
 
     def arrived(self, host: str) -> list[Arrived]:
         """Returns the frames that a host has taken so far, unless it counts them alone."""
@@ -133,14 +145,22 @@ class Frames:
         return self._check(self._library.vn_source_keep(handle, stored, len(stored), max(len(frame), length or 0)))
 
     def _send(
-        self, host: str, times: npt.NDArray[np.uint64], kept: Any, traffic_class: int, lengths: Any = None
+        self,
+        host: str,
+        port: int | None,
+        times: npt.NDArray[np.uint64],
+        kept: Any,
+        traffic_class: int,
+        lengths: Any = None,
     ) -> None:
+        end = Endpoint(host, self.topology.ports(host)[0] if port is None else port)
+        self.topology.link_at(end.node, end.port)  # raises
         which = np.ascontiguousarray(kept, np.uint32)
         sizes = None if lengths is None else np.ascontiguousarray(lengths, np.uint16)
         one = bool((which == which[0]).all())
         self._check(
             self._library.vn_source_frames(
-                self._changing(), self._nodes[host], traffic_class, times.size, times.ctypes.data, int(which[0]),
+                self._changing(), self._links[end], traffic_class, times.size, times.ctypes.data, int(which[0]),
                 None if one else which.ctypes.data, None if sizes is None else sizes.ctypes.data,
             )
         )  # fmt: skip

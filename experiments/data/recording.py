@@ -41,6 +41,8 @@ class FlowRecord(NamedTuple):  # there are hundreds of thousands, and a dataclas
     fct_s: float | None = None
     """Time from the start to the arrival of the last byte; None for a flow that only the end of the run stopped."""
     marked_ue_packets: int = 0
+    src_port: int = 0
+    """Of the sender, by which its data left at the run's end."""
 
     @property
     def entity(self) -> str:

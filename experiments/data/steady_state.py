@@ -61,7 +61,7 @@ def aggregate_rate(recording: Recording, topology: Topology) -> tuple[Array, Arr
         hosts.setdefault(flow.src, []).append(rate if limit_bps is None else series_math.capped(rate, limit_bps))
     return series_math.sum_steps(
         [
-            series_math.capped(series_math.sum_steps(rates), topology.link_at(host, 0).rate_bps)
+            series_math.capped(series_math.sum_steps(rates), topology.host_rate_bps(host))
             for host, rates in hosts.items()
         ]
     )
@@ -86,8 +86,8 @@ def mean_between(recording: Recording, topology: Topology, start_s: float, end_s
 
 
 def initial_rate(topology: Topology) -> float:
-    """Returns the sum of the sending rates at the start, in bit/s: every sending host's NIC at its line rate."""
-    return sum(topology.link_at(host, 0).rate_bps for host in {flow.src for flow in topology.flows})
+    """Returns the sum of the sending rates at the start, in bit/s: every sending host's NICs at their line rate."""
+    return sum(topology.host_rate_bps(host) for host in {flow.src for flow in topology.flows})
 
 
 def draining_rate(recording: Recording, topology: Topology, bottleneck: Endpoint, capacity_bps: float) -> float | None:

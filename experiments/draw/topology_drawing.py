@@ -66,11 +66,16 @@ def _depths(topology: Topology) -> dict[str, int]:
     return depth
 
 
+def _first_peer(topology: Topology, host: str) -> str:
+    """Returns the node at the far end of a host's first link: the host is drawn beside it."""
+    return topology.peer(host, topology.ports(host)[0]).node
+
+
 def _below(topology: Topology) -> set[str]:
     """Returns the senders whose switch isn't among the first."""
     depth = _depths(topology)
     senders = {flow.src for flow in topology.flows} - {flow.dst for flow in topology.flows}
-    return {host for host in senders if depth[topology.peer(host, 0).node] > 1}
+    return {host for host in senders if depth[_first_peer(topology, host)] > 1}
 
 
 def _places(topology: Topology, below: set[str]) -> dict[str, _Place]:
@@ -89,7 +94,7 @@ def _places(topology: Topology, below: set[str]) -> dict[str, _Place]:
     }
     for switch in topology.switches:
         hosts = [host.name for host in topology.hosts if host.name in below]
-        hosts = [host for host in hosts if topology.peer(host, 0).node == switch.name]
+        hosts = [host for host in hosts if _first_peer(topology, host) == switch.name]
         x, y = places.get(switch.name, (0.0, 0.0))
         for index, host in enumerate(hosts):
             row, column = divmod(index, _BELOW_ROW)

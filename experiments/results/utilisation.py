@@ -20,9 +20,9 @@ def utilisation(result: Result) -> dict[str, float]:
         )
         for name, port in recording.ports.items()
     }
-    sent: Counter[str] = Counter()
+    sent: Counter[tuple[str, int]] = Counter()
     for flow in recording.flows:
-        sent[flow.src] += flow.sent_bytes + flow.sent_packets * HEADER_BYTES
-    for host, size in sent.items():
-        found[f"{host}:0"] = 8 * size / span_s / plan.topology.link_at(host, 0).rate_bps
+        sent[flow.src, flow.src_port] += flow.sent_bytes + flow.sent_packets * HEADER_BYTES
+    for (host, port), size in sent.items():
+        found[f"{host}:{port}"] = 8 * size / span_s / plan.topology.link_at(host, port).rate_bps
     return found

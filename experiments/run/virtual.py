@@ -219,6 +219,7 @@ class _Run:
                 group=flow.group,
                 duration_s=flow.duration_s,
                 fct_s=None if complete_ps == NEVER else complete_ps / 1e12 + first_s - start_s,
+                src_port=self._network.flows[flow.id].port,
             )
 
     def link_records(self) -> Iterable[tuple[str, LinkRecord]]:

@@ -58,7 +58,7 @@ def draw(
 
 def least_s(flows: Sequence[FlowSpec], topology: Topology, payload_bytes: int) -> float:
     """Returns how long flows that wait for earlier ones of the list take at least: each in the empty network after
-    those that it waits for, and no host's link carries more than its rate."""
+    those that it waits for, and no host's links carry more than their rate."""
     paths = EmptyPaths(topology)
     sums: dict[tuple[str, str], int] = {}
     ends: dict[int, float] = {}
@@ -72,7 +72,7 @@ def least_s(flows: Sequence[FlowSpec], topology: Topology, payload_bytes: int) -
         for place in (("src", flow.src), ("dst", flow.dst)):
             sums[place] = sums.get(place, 0) + size
     frames = 8 * (payload_bytes + HEADER_BYTES) / payload_bytes
-    busiest_s = max(frames * size / topology.link_at(host, 0).rate_bps for (_, host), size in sums.items())
+    busiest_s = max(frames * size / topology.host_rate_bps(host) for (_, host), size in sums.items())
     return max(busiest_s, *ends.values())
 
 

@@ -202,7 +202,7 @@ def _of_topology(name: str) -> tuple[Parameter, ...]:
 
 
 def _expected_s(drawn: list[FlowSpec], topology: Topology, busiest_s: float) -> float:
-    """Until all flows have arrived: from the last start on, twice as long as any host's link needs for all that it
+    """Until all flows have arrived: from the last start on, twice as long as any host's links need for all that it
     sends or receives."""
     return _last_s(drawn) + 2 * busiest_s + 10 * topology.max_rtt_s() + 1e-3
 
@@ -212,9 +212,9 @@ def _last_s(drawn: list[FlowSpec]) -> float:
 
 
 def _busiest_s(drawn: list[FlowSpec], topology: Topology, payload: int) -> float:
-    """Returns how long any host's link needs for all that it sends or receives."""
+    """Returns how long any host's links need for all that it sends or receives."""
     return max(
-        8 * size * (payload + HEADER_BYTES) / payload / topology.link_at(host, 0).rate_bps
+        8 * size * (payload + HEADER_BYTES) / payload / topology.host_rate_bps(host)
         for sums in (_bytes_by(drawn, "src"), _bytes_by(drawn, "dst"))
         for host, size in sums.items()
     )
@@ -231,12 +231,12 @@ def _busiest(drawn: list[FlowSpec], topology: Topology) -> list[Endpoint]:
     """Returns the switches' ports to the hosts that receive most, the first most of all."""
     received = _bytes_by(drawn, "dst")
     most = sorted(received, key=lambda host: (-received[host], host))[:_BUSIEST]
-    return [topology.peer(host, 0) for host in most]
+    return [topology.peer(host, port) for host in most for port in topology.ports(host)][:_BUSIEST]
 
 
 def _received_bps(drawn: list[FlowSpec], topology: Topology, payload: int) -> float:
     """Returns the frames that hosts receive while flows start, at most all that their links carry."""
     last_s = _last_s(drawn)
     frames = 8 * sum(flow.size_bytes or 0 for flow in drawn) * (payload + HEADER_BYTES) / payload
-    lines = sum(topology.link_at(host.name, 0).rate_bps for host in topology.hosts)
+    lines = sum(topology.host_rate_bps(host.name) for host in topology.hosts)
     return min(lines, frames / last_s) if last_s > 0 else lines

@@ -177,6 +177,7 @@ def table(plan: Plan, recording: Recording) -> dict[str, list[Any]]:
         "fct_s": _known(of.fct_s),
         "slowdown": _known(of.slowdown),
         "sent_packets": [one.sent_packets for one in recording.flows],
+        "src_port": [one.src_port for one in recording.flows],
         "received_packets": [one.received_packets for one in recording.flows],
         "marked_packets": [one.marked_packets for one in recording.flows],
     }

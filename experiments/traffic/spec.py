@@ -190,7 +190,7 @@ def draw(
     hosts = [host.name for host in topology.hosts]
     if of.flows:
         return read_flows(Path(of.flows), topology)
-    rate_bps = min(topology.link_at(name, 0).rate_bps for name in hosts)
+    rate_bps = min(topology.host_rate_bps(name) for name in hosts)
     drawn: list[FlowSpec] = []
     span_s = more.get("span")
     if of.collective:

@@ -16,6 +16,7 @@ from hosts.compiled import CompiledNotificationPoint, CompiledReactionPoint, End
 from hosts.paths import BY_FLOW, Paths
 from hosts.reliability import LOSSLESS, Reliability, Repeats
 from lab.virtual import native
+from lab.virtual.nics import Nic
 from topologies.errors import error_text
 from topologies.lossless import CONTROL_CLASS
 from topologies.model import FlowSpec
@@ -65,26 +66,26 @@ class FlowStats:
     complete_s: float | None
 
 
-class Nic(NamedTuple):
-    """What a flow needs of a host: its number in the engine, addresses, line rate."""
-
-    node: int
-    mac: bytes
-    ip: bytes
-    rate_bps: float
-
-
 class VirtualFlow:
-    """One flow. `rate_bps` of its spec limits it beside its RP."""
+    """One flow. `rate_bps` of its spec limits it beside its RP. Its data leaves its sender by `port`, CNPs
+    and ACKs its receiver by `back_port`."""
 
-    __slots__ = ("_handle", "_library", "index", "np", "rp", "spec")
+    __slots__ = ("_handle", "_library", "back_port", "index", "np", "port", "rp", "spec")
 
     def __init__(
-        self, library: ctypes.CDLL, handle: int, index: int, spec: FlowSpec, rp: ReactionPoint, np: NotificationPoint
+        self,
+        library: ctypes.CDLL,
+        handle: int,
+        index: int,
+        spec: FlowSpec,
+        ports: tuple[int, int],
+        rp: ReactionPoint,
+        np: NotificationPoint,
     ) -> None:
         self._library, self._handle = library, handle
         self.index = index
         self.spec = spec
+        self.port, self.back_port = ports
         self.rp = rp
         self.np = np
 
@@ -114,6 +115,7 @@ class Made(NamedTuple):
     """What the engine needs of a flow, and the flow's two ends. `keeps` has what the configuration points to."""
 
     config: bytes
+    ports: tuple[int, int]
     rp: ReactionPoint
     np: NotificationPoint
     keeps: object
@@ -198,15 +200,15 @@ class FlowMaker:
             min(rate_bps, limit_bps(spec)),
             limit_bps(spec),
             window_bytes,
-            src.node,
-            dst.node,
+            src.link,
+            dst.link,
             group,
             spec.id,
             len(ports),
             src.mac,
             dst.mac,
         )
-        return Made(config, rp, np, room)
+        return Made(config, (src.end.port, dst.end.port), rp, np, room)
 
     def _kind(
         self,

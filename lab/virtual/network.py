@@ -19,13 +19,13 @@ from numpy.typing import NDArray
 from controller.configure import packet_generator, plan, program_switch, require_tables
 from controller.in_process import InProcessSwitch
 from controller.programs import Program
-from hosts import wire
 from hosts.algorithms import Ack, Cnm, Cnp, Configured, Hop, Loss, Mark, Telemetry, Window
 from hosts.paths import Paths
 from hosts.reliability import Reliability
-from lab.virtual.flows import FlowMaker, Made, Nic, VirtualFlow
+from lab.virtual.flows import FlowMaker, Made, VirtualFlow
 from lab.virtual.latency import BUCKETS, Latency
 from lab.virtual.native import NO_GROUP, RDMA, FlowStats
+from lab.virtual.nics import Nics
 from lab.virtual.paths import FlowPaths
 from lab.virtual.sources import Sources
 from softswitch import signals
@@ -91,7 +91,6 @@ class VirtualNetwork(TimedNetwork, Sources):
         """Called after an NP's window: the flow, simulated seconds, the window, and what the NP made of it."""
         self._maker = FlowMaker(scheme, seed, payload_bytes, in_c, paths, notification_class)
         self._reliability = reliability
-        self._nics: dict[str, Nic] = {}
         self._by_index: list[VirtualFlow] = []
         self._groups: dict[str, int] = {}
         if topology.flow_control == CREDITS and not pfc:
@@ -164,6 +163,18 @@ class VirtualNetwork(TimedNetwork, Sources):
         """The flow starts no further frame; what has started arrives."""
         self._check(self._library.vn_stop_flow(self._changing(), self.flows[number].index))
 
+    def set_ports(self, number: int, port: int | None = None, back_port: int | None = None) -> None:
+        """Has a flow's data leave its sender by this port from now on, and CNPs and ACKs its receiver by `back_port`;
+        None: as before. What waits at the old ones stays there. Raises LabError."""
+        flow = self.flows[number]
+        port = flow.port if port is None else port
+        back_port = flow.back_port if back_port is None else back_port
+        ends = Endpoint(flow.spec.src, port), Endpoint(flow.spec.dst, back_port)
+        for end in ends:
+            self.topology.link_at(end.node, end.port)  # raises
+        self._check(self._library.vn_flow_ports(self._changing(), flow.index, *(self._links[end] for end in ends)))
+        flow.port, flow.back_port = port, back_port
+
     def flow_stats(self) -> NDArray[Any]:
         """Counts of all flows, in the order in which they were added: a row each of `FlowStats`' fields as the engine
         has them, times in ps (NEVER: not yet)."""
@@ -176,13 +187,16 @@ class VirtualNetwork(TimedNetwork, Sources):
         self._check(self._library.vn_log_paths(self._changing()))
 
     def set_paths(self, paths: FlowPaths) -> None:
-        """The data of these flows, which are there, leaves switches by these ports, whatever programs choose; from the
-        next packet on. Raises VirtualError."""
+        """The data of these flows, which are there, leaves switches by these ports, whatever programs choose, and its
+        sender by one of that host's; from the next packet on. Raises VirtualError."""
         for number, ends in paths.items():
             if number not in self.flows:
                 raise VirtualError(f"a path of flow {number}: there is no such flow")
             for end in ends:
                 self.topology.link_at(end.node, end.port)  # raises
+                if end.node == self.flows[number].spec.src:
+                    self.set_ports(number, end.port)
+                    continue
                 index = self.flows[number].index
                 try:
                     self._check(self._library.vn_set_path(self._changing(), index, self._links[end]))
@@ -190,15 +204,16 @@ class VirtualNetwork(TimedNetwork, Sources):
                     raise VirtualError(f"a path of flow {number} by {end}: {error}") from None
 
     def paths(self) -> dict[int, tuple[Endpoint, ...]]:
-        """Of all flows what is logged and what is given: ports of switches, from the sender on; behind them those of
-        switches that aren't on the way, by their names."""
+        """Of all flows what is logged and what is given: the sender's port, where it has several, ports of switches, at
+        last those of switches that aren't on the way, by their names."""
         ends = tuple(self._links)  # in the order of their numbers
         links = ctypes.POINTER(ctypes.c_uint32)()
         found = {}
         for number, flow in self.flows.items():
             n = self._library.vn_path(self._alive(), flow.index, ctypes.byref(links))
             hops = {end.node: end for end in sorted((ends[links[hop]] for hop in range(n)), key=str)}
-            way, node = [], self.topology.peer(flow.spec.src, 0).node
+            own, node = flow.spec.src, self.topology.peer(flow.spec.src, flow.port).node
+            way = [Endpoint(own, flow.port)] if len(self.topology.ports(own)) > 1 else []
             while node in hops:
                 way.append(hops.pop(node))
                 node = self.topology.peer(node, way[-1].port).node
@@ -229,7 +244,7 @@ class VirtualNetwork(TimedNetwork, Sources):
                 one = self._make(spec, spec.start_s if start_s is None else start_s, end_s, paths)
                 index = len(self._by_index) + len(made)
                 made.append(one)
-                new.append(VirtualFlow(self._library, handle, index, spec, one.rp, one.np))
+                new.append(VirtualFlow(self._library, handle, index, spec, one.ports, one.rp, one.np))
                 self.flows[spec.id] = new[-1]  # the next ones may wait for it
             configs = b"".join(one.config for one in made)
             rps, nps = [one.rp for one in made], [one.np for one in made]
@@ -261,12 +276,8 @@ class VirtualNetwork(TimedNetwork, Sources):
             end_s = start_s + spec.duration_s
         if not 0 <= spec.traffic_class < native.CLASSES:
             raise VirtualError(f"flow {spec.id}: class {spec.traffic_class}: there are 0 to {native.CLASSES - 1}")
-        for name in (spec.src, spec.dst):
-            if name not in self._nics:
-                self.topology.host(name)  # raises
         return self._maker.make(
-            self._nics[spec.src],
-            self._nics[spec.dst],
+            *self._nics.between(spec.src, spec.dst, spec.id),
             spec,
             None if spec.after else start_s,
             end_s,
@@ -314,9 +325,7 @@ class VirtualNetwork(TimedNetwork, Sources):
 
     def _configure(self, pfc: bool) -> None:
         """Programs the switches by the scheme's plan."""
-        for host in self.topology.hosts:
-            mac, ip = wire.parse_mac(host.mac), wire.parse_ip(host.ip)
-            self._nics[host.name] = Nic(self._nodes[host.name], mac, ip, self.topology.link_at(host.name, 0).rate_bps)
+        self._nics = Nics(self.topology, self._links)
         for name, made in self.switches.items():
             planned = plan(self.topology, name, 1.0, self.scheme)
             program_switch(made, planned)

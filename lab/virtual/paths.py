@@ -1,4 +1,5 @@
-"""Files of flows' paths: lines FLOW,SWITCH,NEXT below that heading. NEXT is a node, or NODE:PORT of a parallel link."""
+"""Files of flows' paths: lines FLOW,SWITCH,NEXT below that heading. SWITCH may be a sender with several ports; NEXT is
+a node, or NODE:PORT of a parallel link."""
 
 from __future__ import annotations
 
@@ -12,7 +13,7 @@ from virtualnet.errors import VirtualError
 
 HEADING = ("flow", "switch", "next")
 FlowPaths = Mapping[int, tuple[Endpoint, ...]]
-"""By flow: the ports by which its data leaves switches."""
+"""By flow: the ports by which its data leaves switches, and its sender, where that has several."""
 
 
 def write_paths(file: Path, topology: Topology, paths: FlowPaths) -> None:
@@ -26,7 +27,9 @@ def write_paths(file: Path, topology: Topology, paths: FlowPaths) -> None:
 def read_paths(file: Path, topology: Topology) -> dict[int, tuple[Endpoint, ...]]:
     """Raises VirtualError with the line."""
     found: dict[int, tuple[Endpoint, ...]] = {}
-    ports = {switch.name: _ports(topology, switch.name) for switch in topology.switches}
+    nodes = [switch.name for switch in topology.switches]
+    nodes += [host.name for host in topology.hosts if len(topology.ports(host.name)) > 1]
+    ports = {node: _ports(topology, node) for node in nodes}
     for line, (flow, switch, next_hop) in _rows(file):
         if not (flow.isascii() and flow.isdigit() and len(flow) < 10):
             raise VirtualError(f"{file}:{line}: {flow!r} is no flow's number")

@@ -41,16 +41,16 @@ def test_ways_to_other_switches_are_those_to_their_hosts(topology: Topology) -> 
     distances = {host.name: _distances(topology, host.name) for host in topology.hosts}
     for switch in topology.switches:
         ways = topology.ways(switch.name)
-        assert ways.keys() == {topology.peer(host.name, 0).node for host in topology.hosts} - {switch.name}
+        assert ways.keys() == {(topology.peer(host.name, 0).node,) for host in topology.hosts} - {(switch.name,)}
         for host in topology.hosts:
-            place = topology.peer(host.name, 0).node
+            place = (topology.peer(host.name, 0).node,)
             far = distances[host.name]
             nearer = {
                 p for p in topology.ports(switch.name) if far[topology.peer(switch.name, p).node] < far[switch.name]
             }
             assert topology.next_hops(switch.name, host.name) == tuple(sorted(nearer))
             assert topology.distance(switch.name, host.name) == far[switch.name]
-            if place != switch.name:
+            if place != (switch.name,):
                 assert ways[place].hops == far[switch.name] - 1
                 assert ways[place].ports == tuple(sorted(nearer))
                 assert place in ways[place].places
@@ -69,7 +69,7 @@ def test_blocks_are_the_longest_prefixes_whose_hosts_are_at_one_switch(made: Top
     for block in topology.blocks:
         network = ipaddress.IPv4Network((block.network, block.prefix))
         assert inside(network) == list(block.hosts)
-        assert {topology.peer(host.name, 0).node for host in block.hosts} == {block.place}
+        assert {topology.peer(host.name, 0).node for host in block.hosts} == {*block.place}
         if block.prefix < 32:
             assert all(map(inside, network.subnets())), "a longer prefix would have them all"
         around = inside(network.supernet()) if block.prefix else found
@@ -203,9 +203,15 @@ def test_impossible_topologies_are_refused(changes: dict[str, object], message: 
 
 
 def test_hosts_do_not_forward() -> None:
-    """h0 on two switches would be the only way across: none, since its port is one."""
-    with pytest.raises(TopologyError, match="a host has one port"):
-        Topology("t", _HOSTS[:1], (_SWITCH,), (Link(Endpoint("h0", 1), Endpoint("s0", 1), 1e9, 0),))
+    """h0 on two switches is the only link between them, and no way."""
+    hosts = make_hosts(["h0", "h1", "h2"])
+    ends = [("h0", 0, "s0", 1), ("h0", 1, "s1", 1), ("h1", 0, "s0", 2), ("h2", 0, "s1", 2)]
+    links = tuple(Link(Endpoint(*end[:2]), Endpoint(*end[2:]), 1e9, 0) for end in ends)
+    made = Topology("t", hosts, (Switch("s0", 1), Switch("s1", 2)), links)
+    assert (made.next_hops("h0", "h1"), made.next_hops("h0", "h2")) == ((0,), (1,))
+    assert made.next_hops("h1", "h2") == ()
+    with pytest.raises(TopologyError, match="no way from s0 to h2"):
+        made.ways("s0")
 
 
 def test_what_a_topology_is_not_given_has_its_usual_value() -> None:

@@ -88,8 +88,8 @@ def test_path_of_no_flow_or_by_no_switch_is_refused() -> None:
         network.add_flow(FLOWS[0])
         with pytest.raises(VirtualError, match="a path of flow 3: there is no such flow"):
             network.set_paths({3: ()})
-        with pytest.raises(VirtualError, match="a path of flow 0 by h0:0: no link that starts at a switch"):
-            network.set_paths({0: (Endpoint("h0", 0),)})
+        with pytest.raises(VirtualError, match="a path of flow 0 by h1:0: no link that starts at a switch"):
+            network.set_paths({0: (Endpoint("h1", 0),)})
         ends = tuple(Endpoint(tree().peer("h0", 0).node, port) for port in (3, 4))
         with pytest.raises(VirtualError, match="the flow has a path there already"):
             network.set_paths({0: ends})

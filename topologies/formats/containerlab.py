@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from topologies import naming
 from topologies.formats.draft import Draft, End
-from topologies.formats.source import Format, FormatError, Source
+from topologies.formats.source import Format, Source
 from topologies.model import Topology
 from topologies.tree import MappingOf, Node, Scalar
 
@@ -15,7 +15,6 @@ _HOST_KINDS = ("linux", "keysight_ixia-c-one", "ixia-c-one")
 _NO_NODES = ("host", "mgmt-net", "macvlan", "dummy")
 """Ends of links to what isn't in the lab."""
 _LABEL = "pcn-lab"
-_WAY_OUT = f"`labels: {{{_LABEL}: switch}}` makes a switch of it, `--set split_hosts=1` a host of each link"
 
 
 def read(source: Source, rate_bps: float | None = None, delay_s: float | None = None, split_hosts: int = 0) -> Topology:
@@ -35,12 +34,7 @@ def read(source: Source, rate_bps: float | None = None, delay_s: float | None = 
         for link, (a, b) in links:
             draft.link(link.line, a, b, None, None)
         name = node.get("name")
-        try:
-            return draft.topology(split_hosts, naming.network_name(name.text()) if name else "")
-        except FormatError as error:
-            if "`--set split_hosts=1`" not in str(error):
-                raise
-            raise FormatError(f"{str(error).partition(';')[0]}; {_WAY_OUT}") from None
+        return draft.topology(split_hosts, naming.network_name(name.text()) if name else "")
 
     return source.read(topology)
 
@@ -112,8 +106,8 @@ FORMAT = Format(
         "file's order, from 1; interfaces' names are left out",
         "links to `host`, `mgmt-net`, `macvlan`, `dummy`": "left out",
         "rate and delay": "assumed: `--set rate_bps=10G`, `--set delay_s=1us`; files have none",
-        "several links of a `linux` node": "refused: a label makes a switch of it, `--set split_hosts=1` a host of "
-        "each link",
+        "several links of a `linux` node": "ports of a host, from 0, which doesn't forward: a label makes "
+        "a switch of it, `--set split_hosts=1` a host of each link",
         "`name`": "the network's",
         "images, configurations, binds, `exec`, `mtu`": "left out",
         "addresses": "assumed: 10.0.0.1 and so on, in order",

@@ -167,7 +167,7 @@ class Draft:
             for name, one in draft.switches.items()
         )
         try:
-            return Topology(
+            made = Topology(
                 name=name or naming.network_name(self.source.path.name.partition(".")[0]),
                 hosts=tuple(draft._hosts()),
                 switches=switches,
@@ -176,10 +176,25 @@ class Draft:
                 parameters=parameters or {},
                 flow_control=flow_control,
             )
+            draft._require_ways(made)
+            return made
         except FormatError:
             raise
         except TopologyError as error:
             raise FormatError(f"{self.source.path}: {error}") from None
+
+    def _require_ways(self, topology: Topology) -> None:
+        """Raises FormatError where a host with several links would have to forward: a switch may be meant."""
+        several = [host.name for host in topology.hosts if len(topology.ports(host.name)) > 1]
+        apart = topology.hosts_apart() if several else None
+        if apart is None:
+            return
+        own = [link for link in self.links if several[0] in (link.a.node, link.b.node)]
+        raise self.source.error(
+            own[1].line,
+            f"no way from {apart[0]} to {apart[1]}: hosts don't forward, and {several[0]} is one, with {len(own)} "
+            "links; if it forwards, the file has to name it as a switch",
+        )
 
     def _hosts(self) -> Iterator[Host]:
         taken = {one.ip for one in self.hosts.values()} | {one.mac for one in self.hosts.values()}
@@ -205,37 +220,25 @@ class Draft:
                 if end.port is not None:
                     ports.add(end.port)
         latest: dict[str, int] = {}
-        attached: set[str] = set()
         for link in self.links:
-            for end in (link.a, link.b):
-                if end.node in self.hosts and end.node in attached:
-                    raise self._several_links(end.node)
-                attached.add(end.node)
             a, b = (self._endpoint(link.line, end, taken[end.node], latest) for end in (link.a, link.b))
             yield Link(a, b, link.rate_bps, link.delay_s)
 
     def _endpoint(self, line: int, end: End, taken: set[int], latest: dict[str, int]) -> Endpoint:
         if end.port is not None:
             return Endpoint(end.node, end.port)
-        if end.node in self.hosts:
-            return Endpoint(end.node, 0)
-        port = latest.get(end.node, 0) + 1
+        before_first = -1 if end.node in self.hosts else 0
+        port = latest.get(end.node, before_first) + 1
         while port in taken:
             port += 1
         latest[end.node] = port
         if port > MAX_PORT:
-            raise self.source.error(line, f"{end.node} has more than {MAX_PORT} links: a switch has that many ports")
+            raise self.source.error(
+                line,
+                f"{end.node} has more than {MAX_PORT} links: ports are 9 bits wide in the switch's program (bit<9> of "
+                "v1model), and four of them are internal",
+            )
         return Endpoint(end.node, port)
-
-    def _several_links(self, host: str) -> FormatError:
-        own = [link for link in self.links if host in (link.a.node, link.b.node)]
-        peers = [link.b.node if link.a.node == host else link.a.node for link in own]
-        more = " ..." if len(peers) > 4 else ""
-        return self.source.error(
-            own[1].line,
-            f"host {host} has {len(own)} links, to {', '.join(peers[:4])}{more}: a host has one port; "
-            f"`--set split_hosts=1` makes a host of each link ({host}-0, {host}-1 ...)",
-        )
 
 
 def _split(draft: Draft) -> Draft:

@@ -134,7 +134,7 @@ FIELDS = {
     "edges": "links; parallel ones too",
     "`rate_bps`, `delay_s` of edges": "in bit/s, and s one way; or `rate`, `bandwidth`, `capacity`, and `delay`, "
     "`latency` with a unit (`25G`, `1us`); without them `--set rate_bps=10G`, `--set delay_s=1us`",
-    "`a`, `b` of edges": "`NODE:PORT`; without them a switch's ports count its edges, from 1",
+    "`a`, `b` of edges": "`NODE:PORT`; without them a node's ports count its edges, a switch's from 1, a host's from 0",
     "a directed graph": "each edge is a link both ways; edges there and back are refused",
     "the graph's `name`": "the network's",
     "other attributes": "left out",

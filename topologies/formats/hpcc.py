@@ -161,7 +161,7 @@ FORMAT = Format(
         "first line": "counts of nodes, switches and links; of four numbers, as inet-tub's forks have them, the third "
         "is left out",
         "second line": "numbers of the switches, named `s320`; all other nodes are hosts, named `h0`",
-        "`SRC DST`": "a link; a switch's ports count its links in the file's order, from 1",
+        "`SRC DST`": "a link; ports count a node's links in the file's order, a switch's from 1, a host's from 0",
         "`RATE`": "each way; a bare number is in bit/s",
         "`DELAY`": "one way; a bare number is in seconds",
         "`ERROR_RATE`": "refused above 0",

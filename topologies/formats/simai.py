@@ -13,7 +13,7 @@ from dataclasses import replace
 
 from topologies.formats import hpcc
 from topologies.formats.draft import Draft
-from topologies.formats.source import Format, FormatError, Source
+from topologies.formats.source import Format, Source
 from topologies.model import Topology
 
 _HEAD = "NODES GPUS_A_SERVER NVSWITCHES SWITCHES LINKS GPU_TYPE"
@@ -31,12 +31,7 @@ def read(source: Source, split_hosts: int = 0, nvlink: int = 1) -> Topology:
         if not nvswitches:
             raise source.error(head.number, "no NVSwitches: leave out nvlink")
         draft = _without(draft, list(draft.switches)[:nvswitches])
-    try:
-        return draft.topology(split_hosts)
-    except FormatError as error:
-        if nvlink and nvswitches and "split_hosts" in str(error):
-            raise FormatError(f"{error}, and `--set nvlink=0` leaves NVSwitches out") from None
-        raise
+    return draft.topology(split_hosts)
 
 
 def _without(draft: Draft, switches: list[str]) -> Draft:
@@ -64,7 +59,7 @@ FORMAT = Format(
         "second line": "numbers of NVSwitches, then of switches, named `s36`; all other nodes are hosts, named `h0`",
         "links": "as HPCC's",
         "NVSwitches": "switches as others are; `--set nvlink=0` leaves them and their links out",
-        "several links of a GPU": "refused: a host has one port; `--set split_hosts=1` makes a host of each link",
+        "several links of a GPU": "ports of the host, from 0; `--set split_hosts=1` makes a host of each link",
         "addresses": "assumed: 10.0.0.1 and so on, in order; files have none",
     },
 )

@@ -16,7 +16,7 @@ def dot(topology: Topology) -> str:
     for row in tiers.switches:
         lines.append(f"  {{ rank=same; {' '.join(f'{_quoted(name)};' for name in row)} }}")
     for rack in tiers.racks:
-        lines.append(_edge(rack.hosts[0], rack.node, rack.link, len(rack.hosts)))
+        lines += [_edge(rack.hosts[0], node, links[0], len(links)) for node, links in rack.cables]
     for cable in tiers.cables:
         lines.append(_edge(cable.a, cable.b, cable.links[0], len(cable.links)))
     return "\n".join([*lines, "}", ""])

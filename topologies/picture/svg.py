@@ -54,7 +54,7 @@ def svg(topology: Topology, load: Load | None = None, most_cables: int | None = 
         *([f"<style>{STYLE}</style>"] if styled else []),
         *(_legend(topology, colours) if load is None else _legend_of_load(len(tiers.cables) - len(cables))),
         *(_cable(cable, places, colours, load) for cable in cables),
-        *(_down(rack, places, colours, load) for rack in tiers.racks),
+        *(_down(rack, *each, places, colours, load) for rack in tiers.racks for each in rack.cables),
         *(_box(name, name, "switch", places[name]) for row in tiers.switches for name in row),
         *(_rack(rack, labels, places) for rack in tiers.racks),
         "</svg>\n",
@@ -166,11 +166,18 @@ def _cable(cable: Cable, places: dict[str, _Place], colours: dict[float, str], l
     return f'<path d="M{x1:g} {y1:g}{way}" {stroke} {_ends(cable.links, cable.b)}>{title}</path>'
 
 
-def _down(rack: Rack, places: dict[str, _Place], colours: dict[float, str], load: Load | None) -> str:
-    (x1, y1), (x2, y2) = places[rack.hosts[0]], places.get(rack.node, places[rack.hosts[0]])
-    title = _title(f"{rack.label} - {rack.node}", rack.links, load, (rack.node, rack.label))
-    stroke = _stroke(rack.links[:1] if load is None else rack.links, colours, load, rack.node)
-    return f'<path d="M{x1:g} {y1:g}L{x2:g} {y2:g}" {stroke} {_ends(rack.links, rack.node)}>{title}</path>'
+def _down(
+    rack: Rack,
+    node: str,
+    links: Sequence[Link],
+    places: dict[str, _Place],
+    colours: dict[float, str],
+    load: Load | None,
+) -> str:
+    (x1, y1), (x2, y2) = places[rack.hosts[0]], places.get(node, places[rack.hosts[0]])
+    title = _title(f"{rack.label} - {node}", links, load, (node, rack.label))
+    stroke = _stroke(links[:1] if load is None else links, colours, load, node)
+    return f'<path d="M{x1:g} {y1:g}L{x2:g} {y2:g}" {stroke} {_ends(links, node)}>{title}</path>'
 
 
 def _rack(rack: Rack, labels: Mapping[str, str], places: dict[str, _Place]) -> str:

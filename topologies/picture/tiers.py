@@ -14,14 +14,21 @@ UNFOLDED = 64
 
 @dataclass(frozen=True)
 class Rack:
-    """Hosts at one node with links alike, in order. `node`: the switch, or a host that has no other neighbour."""
+    """Hosts at the same nodes with links alike, in order. `node`: where their first links end, a switch, or a host that
+    has no other neighbour."""
 
     node: str
     hosts: tuple[str, ...]
     link: Link
 
     links: tuple[Link, ...]
-    """Those of the hosts, in their order."""
+    """The first ones of the hosts, in their order."""
+    more: tuple[tuple[str, tuple[Link, ...]], ...] = ()
+    """Of hosts with several ports: where their next links end, and these."""
+
+    @property
+    def cables(self) -> tuple[tuple[str, tuple[Link, ...]], ...]:
+        return ((self.node, self.links), *self.more)
 
     @property
     def label(self) -> str:
@@ -67,13 +74,19 @@ class Tiers:
 def _racks(topology: Topology) -> list[Rack]:
     fold = len(topology.hosts) > UNFOLDED
     found: dict[tuple[object, ...], list[str]] = {}
-    links: dict[tuple[object, ...], list[Link]] = {}
+    links: dict[tuple[object, ...], list[tuple[Link, ...]]] = {}
     for host in topology.hosts:
-        link = topology.link_at(host.name, 0)
-        key = (topology.peer(host.name, 0).node, link.rate_bps, link.delay_s, "" if fold else host.name)
+        own = topology.host_links(host.name)
+        alike = tuple((link.other(host.name).node, link.rate_bps, link.delay_s) for link in own)
+        key: tuple[object, ...] = (alike, "" if fold else host.name)
         found.setdefault(key, []).append(host.name)
-        links.setdefault(key, []).append(link)
-    return [Rack(str(key[0]), tuple(hosts), links[key][0], tuple(links[key])) for key, hosts in found.items()]
+        links.setdefault(key, []).append(own)
+    racks = []
+    for key, hosts in found.items():
+        by_port = [*zip(*links[key], strict=True)]
+        (node, first), *more = [(by[0].other(hosts[0]).node, by) for by in by_port]
+        racks.append(Rack(node, tuple(hosts), first[0], first, tuple(more)))
+    return racks
 
 
 def _tiers(topology: Topology) -> dict[str, int]:
@@ -81,10 +94,11 @@ def _tiers(topology: Topology) -> dict[str, int]:
     found: dict[str, int] = {}
     todo: deque[str] = deque()
     for host in topology.hosts:
-        switch = topology.peer(host.name, 0).node
-        if not topology.is_host(switch) and switch not in found:
-            found[switch] = 1
-            todo.append(switch)
+        for port in topology.ports(host.name):
+            switch = topology.peer(host.name, port).node
+            if not topology.is_host(switch) and switch not in found:
+                found[switch] = 1
+                todo.append(switch)
     while todo:
         switch = todo.popleft()
         for port in topology.ports(switch):

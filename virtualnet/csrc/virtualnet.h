@@ -232,7 +232,7 @@ enum vn_reason vn_run(struct vn_net *);
  * are given, the others are zeros. vn_source_keep returns the number of a frame that vn_source_frames send: which[i] (NULL: the frame
  * `first`) at times[i], in ascending order, with lengths[i] bytes (NULL: as long as it is). */
 int64_t vn_source_keep(struct vn_context *, const uint8_t *frame, uint32_t stored, uint32_t length);
-int vn_source_frames(struct vn_context *, uint32_t host, uint8_t class, uint32_t n, const uint64_t *times, uint32_t first,
+int vn_source_frames(struct vn_context *, uint32_t port, uint8_t class, uint32_t n, const uint64_t *times, uint32_t first,
                      const uint32_t *which, const uint16_t *lengths);
 /* What has arrived at such a host, in order; `at`: the first `stored` bytes of the frame in `bytes`. The frames are kept, or, with
  * vn_source_count, counted alone. vn_source_call: vn_run returns VN_RETURN when frames have arrived, as for vn_call_for_cpu. */

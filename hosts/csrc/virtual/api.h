@@ -49,7 +49,7 @@ struct vn_flow_config {
     uint64_t timer_ps, due_bytes; /* the RP's first timer and byte counter; VN_NEVER: none */
     double rate_bps, limit_bps; /* limit_bps: the largest rate, whatever the RP sets */
     double window_bytes; /* INFINITY: none, and it stays so if `every` is 0 */
-    uint32_t src, dst; /* hosts */
+    uint32_t port, back_port; /* links: by which data leaves the sender, and CNPs and ACKs the receiver */
     uint32_t group; /* that it counts in: from 0, at most the number of groups so far; VN_NO_GROUP: none */
     uint32_t number; /* on the wire its QP has it, and its UDP source port the last 14 bits */
     uint32_t n_ports;
@@ -63,6 +63,9 @@ uint32_t vn_add_flows(struct vn_context *, const struct vn_flow_config *, uint32
  * one more of. Its RP's on_start is called then. */
 int vn_flow_after(struct vn_context *, uint32_t flow, uint32_t other, uint64_t delay_ps);
 int vn_stop_flow(struct vn_context *, uint32_t flow);
+/* The flow's data leaves by another port of its sender from now on, CNPs and ACKs by one of its receiver; what waits at the old ones stays
+ * there. */
+int vn_flow_ports(struct vn_context *, uint32_t flow, uint32_t port, uint32_t back_port);
 
 struct vn_flow_stats {
     uint64_t sent, sent_bytes, sent_payload; /* packets; bytes of frames; payload */

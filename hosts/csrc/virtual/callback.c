@@ -409,7 +409,8 @@ static void apply(struct vn_context *context, uint32_t number, const struct deci
     flow->due_bytes = decision->due_bytes;
     if (decision->timer == flow->timer) return;
     flow->timer = decision->timer < context->now ? context->now : decision->timer;
-    if (flow->timer != VN_NEVER) vn_endpoint_at(context, flow->src, flow->timer, VN_EV_TIMER, VN_ENDPOINT_rdma, number);
+    if (flow->timer != VN_NEVER)
+        vn_endpoint_at(context, vn_sender_of(context, flow), flow->timer, VN_EV_TIMER, VN_ENDPOINT_rdma, number);
 }
 
 static bool on_feedback(struct vn_context *context, const struct vn_callback *callback, PyObject *now)

@@ -36,7 +36,7 @@ struct vn_flow {
     uint64_t start, end, ended, cnps_received;
     PyObject *rp;
     double rate_bps, limit_bps;
-    uint32_t src, group;
+    uint32_t port, group; /* port: of its sender, a link, by which its data leaves */
 
     /* Receiver, for each data packet. */
     uint64_t window_end, window_first, received, received_bytes, received_payload, last;
@@ -50,7 +50,7 @@ struct vn_flow {
     uint64_t grid, phase, first, complete, cnps_sent;
     uint64_t marked_from; /* from then on the NP's on_marked is called; VN_NEVER: it has none */
     struct notification_point *np_in_c; /* the NP, if it runs in C, in `np`'s memory */
-    uint32_t dst;
+    uint32_t back_port; /* of its receiver, likewise, by which CNPs and ACKs leave */
     uint8_t cnp_bytes, ack_bytes;
     uint8_t mark; /* the worst mark since the last ACK: 0, UE or CE */
     _Alignas(64) uint8_t cnp[VN_TEMPLATE_BYTES];
@@ -124,7 +124,7 @@ static inline struct vn_flow *vn_flow_at(const struct vn_context *context, uint3
     return &vn_rdma_of(context)->flows[flow];
 }
 
-/* What it keeps of a host. */
+/* What it keeps of a port of a host. Starts of all of a host's flows are the first port's. */
 struct vn_nic {
     struct pacing_flow *tx_flows; /* their numbers are the flows' */
     uint32_t n_tx_flows, capacity;
@@ -138,7 +138,24 @@ struct vn_nic {
 };
 _Static_assert(sizeof(struct vn_nic) <= VN_HOST_OWN, "a host has room for it");
 
-static inline struct vn_nic *vn_nic_of(struct vn_node *node) { return (struct vn_nic *)(void *)vn_host_of(node)->own; }
+static inline struct vn_nic *vn_nic_of(const struct vn_context *context, const struct vn_link *port)
+{
+    return vn_host_own(context, port);
+}
+static inline struct vn_nic *vn_first_nic(struct vn_node *node) { return (struct vn_nic *)(void *)vn_host_of(node)->own; }
+static inline struct vn_link *vn_port_of_flow(const struct vn_context *context, const struct vn_flow *flow)
+{
+    return &context->links[flow->port];
+}
+/* Nodes: its sender; its receiver. */
+static inline uint32_t vn_sender_of(const struct vn_context *context, const struct vn_flow *flow)
+{
+    return context->links[flow->port].node;
+}
+static inline uint32_t vn_receiver_of(const struct vn_context *context, const struct vn_flow *flow)
+{
+    return context->links[flow->back_port].node;
+}
 
 /* The flow of a queue pair; VN_NONE: there is none. */
 static uint32_t vn_flow_of_qp(const struct vn_rdma *, uint32_t qp);
@@ -166,10 +183,10 @@ static void vn_nic_add(struct vn_context *, uint32_t flow);
 static void vn_nic_stop(struct vn_context *, uint32_t flow);
 static void vn_nic_rate(struct vn_context *, uint32_t flow, double rate_bps);
 static void vn_nic_window(struct vn_context *, uint32_t flow, double window_bytes);
-static void vn_nic_notify(struct vn_context *, struct vn_node *, uint32_t packet); /* sends a CNP or ACK */
+static void vn_nic_notify(struct vn_context *, uint32_t port, uint32_t packet); /* sends a CNP or ACK */
 static void vn_nic_end(struct vn_context *, uint32_t flow, uint64_t ended);
-static void vn_nic_act(struct vn_context *, struct vn_node *);
-static void vn_nic_changed(struct vn_context *, struct vn_node *); /* chooses the NIC's next action anew */
+static void vn_nic_act(struct vn_context *, struct vn_link *port);
+static void vn_nic_changed(struct vn_context *, struct vn_link *port); /* chooses the NIC's next action anew */
 
 /* ---- receiver.c ---- */
 /* Builds the flow's next packet. */
@@ -181,7 +198,7 @@ struct vn_answered { /* a packet: its PSN, stamp, and UDP source port */
     const uint8_t *frame; /* whose telemetry goes back, if it has any; NULL: none does */
 };
 static void vn_send_answer(struct vn_context *, uint32_t flow, const struct vn_answered *, enum reliable_answer);
-static bool vn_rdma_take(struct vn_context *, struct vn_node *, uint32_t packet);
+static bool vn_rdma_take(struct vn_context *, struct vn_node *, uint32_t port, uint32_t packet);
 static void vn_window_event(struct vn_context *, uint32_t flow);
 static void vn_send_cnp(struct vn_context *, uint32_t flow, uint8_t mark, double rate_bps);
 

@@ -77,12 +77,17 @@ static void address(uint8_t *to, const uint8_t *model, const struct end *src, co
     wire_store24(to + WIRE_QP, flow);
 }
 
+/* The host that has the port; NULL: there is none, or it has no RDMA. */
+static struct vn_node *host_at(struct vn_context *context, uint32_t port)
+{
+    return port < context->n_links ? vn_host_with(context, context->links[port].node, VN_ENDPOINT_rdma) : NULL;
+}
+
 static int add_flow(struct vn_context *context, const struct vn_flow_config *config, PyObject *rp, PyObject *np)
 {
     const struct vn_flow_kind *kind = config->kind;
     struct vn_rdma *rdma = vn_rdma_of(context);
-    struct vn_node *from = vn_host_with(context, config->src, VN_ENDPOINT_rdma);
-    struct vn_node *to = vn_host_with(context, config->dst, VN_ENDPOINT_rdma);
+    struct vn_node *from = host_at(context, config->port), *to = host_at(context, config->back_port);
     if (from == NULL || to == NULL) {
         return vn_refuse(context, -EINVAL, "a flow needs two hosts that have links");
     }
@@ -132,8 +137,8 @@ static int add_flow(struct vn_context *context, const struct vn_flow_config *con
     struct vn_flow *flow = &rdma->flows[number];
     *flow = (struct vn_flow){
         .priority = kind->priority,
-        .src = config->src,
-        .dst = config->dst,
+        .port = config->port,
+        .back_port = config->back_port,
         .group = config->group,
         .frame_bytes = (uint16_t)kind->frame_bytes,
         .last_frame_bytes = (uint16_t)kind->last_frame_bytes,
@@ -184,7 +189,7 @@ static int add_flow(struct vn_context *context, const struct vn_flow_config *con
     address(flow->ack, kind->ack, &dst, &src, config->number);
     if (config->packets != 0) context->turns.unfinished++;
     if (config->timer_ps != VN_NEVER) {
-        vn_endpoint_at(context, flow->src, config->timer_ps, VN_EV_TIMER, VN_ENDPOINT_rdma, number);
+        vn_endpoint_at(context, vn_sender_of(context, flow), config->timer_ps, VN_EV_TIMER, VN_ENDPOINT_rdma, number);
     }
     if (config->start_ps == VN_NEVER) return 0; /* see wait.c */
     if (config->start_ps > context->now) vn_nic_await(context, number);
@@ -291,10 +296,11 @@ void *vn_grown(void *items, uint32_t n, uint32_t *capacity, size_t size)
 
 static bool rdma_added(struct vn_context *context, struct vn_node *node)
 {
-    if (vn_rdma_of(context) == NULL) return false;
-    *vn_nic_of(node) = (struct vn_nic){.last = VN_NONE, .choice = {.when = VN_NEVER}};
-    return true;
+    (void)node;
+    return vn_rdma_of(context) != NULL;
 }
+
+static void rdma_port_added(void *own) { *(struct vn_nic *)own = (struct vn_nic){.last = VN_NONE, .choice = {.when = VN_NEVER}}; }
 
 static void rdma_timer(struct vn_context *context, uint32_t number)
 {
@@ -311,15 +317,18 @@ static void rdma_timer(struct vn_context *context, uint32_t number)
 static uint32_t rdma_node_of(const struct vn_context *context, enum vn_kind kind, uint32_t number)
 {
     const struct vn_flow *flow = vn_flow_at(context, number & ~(uint32_t)VN_REPEAT_TIMERS);
-    return kind == VN_EV_WINDOW ? flow->dst : flow->src;
+    return kind == VN_EV_WINDOW ? vn_receiver_of(context, flow) : vn_sender_of(context, flow);
 }
 
 bool vn_flow_cannot_complete(const struct vn_context *context, const struct vn_flow *flow, uint64_t within)
 {
-    const struct vn_channel *last = context->nodes[flow->dst].in;
-    uint64_t arriving = last->n; /* of those that follow, the first one comes at once, and the last one may be short */
-    if (within > last->delay) {
-        arriving += (within - last->delay) / vn_duration(&context->links[last->link], flow->frame_bytes) + 2;
+    const struct vn_node *node = &context->nodes[vn_receiver_of(context, flow)];
+    uint64_t arriving = 0;
+    for (const struct vn_channel *last = node->in; last < node->in + node->n_in; last++) {
+        arriving += last->n; /* of those that follow, the first one comes at once, and the last one may be short */
+        if (within > last->delay) {
+            arriving += (within - last->delay) / vn_duration(&context->links[last->link], flow->frame_bytes) + 2;
+        }
     }
     return flow->packets > flow->received + arriving;
 }
@@ -373,7 +382,7 @@ enum {
 };
 
 /* Flows that start or whose window ends in the turn (step 1), and the latter's NPs (step 2). */
-static void prefetch_others(const struct vn_context *context, const struct vn_node *node, uint32_t step)
+static void prefetch_others(const struct vn_context *context, const struct vn_node *node, const struct vn_link *link, uint32_t step)
 {
     for (uint32_t i = 0; i < node->others.n && i < FLOWS; i++) {
         struct vn_event event = node->others.events[i];
@@ -390,7 +399,7 @@ static void prefetch_others(const struct vn_context *context, const struct vn_no
             vn_prefetch(&flow->np);
             vn_prefetch(&flow->grid);
             vn_prefetch(flow->cnp); /* usually, a CNP is sent */
-            vn_prefetch(&context->links[node->in->link ^ 1].control);
+            vn_prefetch(&link->control);
         } else if (step == 2) {
             vn_prefetch(flow->np_in_c != NULL ? (const void *)flow->np_in_c : flow->np);
             if (flow->np_in_c == NULL) vn_prefetch((const char *)flow->np - BEFORE);
@@ -398,15 +407,15 @@ static void prefetch_others(const struct vn_context *context, const struct vn_no
     }
 }
 
-static void rdma_prefetch(const struct vn_context *context, const struct vn_node *node, uint32_t step)
+static void rdma_prefetch(const struct vn_context *context, const struct vn_node *node, const struct vn_link *link, uint32_t step)
 {
-    const struct vn_nic *nic = vn_nic_of((struct vn_node *)node);
+    const struct vn_nic *nic = vn_nic_of(context, link);
     if (step == 0) {
         vn_prefetch(nic->tx_flows);
         vn_prefetch(&nic->starts.events[nic->starts.n - (nic->starts.n != 0)]);
         return;
     }
-    prefetch_others(context, node, step);
+    prefetch_others(context, node, link, step);
     for (uint32_t i = 0; step == 1 && i < nic->n_tx_flows && i < FLOWS; i++) {
         prefetch_sender(&vn_rdma_of(context)->flows[nic->tx_flows[i].number]);
     }
@@ -422,11 +431,12 @@ static void rdma_prefetch_arrival(const struct vn_context *context, uint32_t id)
     else vn_prefetch(&flow->ended);
 }
 
-static void rdma_free_host(struct vn_node *node)
+static void rdma_free_port(void *own)
 {
-    free(vn_nic_of(node)->tx_flows);
-    pacing_trees_free(vn_nic_of(node)->trees);
-    free(vn_nic_of(node)->starts.events);
+    struct vn_nic *nic = own;
+    free(nic->tx_flows);
+    pacing_trees_free(nic->trees);
+    free(nic->starts.events);
 }
 
 static void rdma_free(struct vn_context *context)
@@ -452,6 +462,7 @@ static void rdma_free(struct vn_context *context)
 static const struct vn_endpoint_kind vn_endpoint_rdma = {
     .name = "rdma",
     .added = rdma_added,
+    .port_added = rdma_port_added,
     .take = vn_rdma_take,
     .may_send = vn_nic_changed,
     .act = vn_nic_act,
@@ -468,7 +479,7 @@ static const struct vn_endpoint_kind vn_endpoint_rdma = {
     .cannot_wake_yet = vn_wait_cannot_end_yet,
     .prefetch = rdma_prefetch,
     .prefetch_arrival = rdma_prefetch_arrival,
-    .free_host = rdma_free_host,
+    .free_port = rdma_free_port,
     .free = rdma_free,
 };
 

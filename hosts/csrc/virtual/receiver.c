@@ -30,8 +30,7 @@ void vn_stamp(const struct vn_context *context, struct vn_packet *packet, const 
         VN_ASSERT(flow->transport->sent == flow->sent);
         if (transport_sent(flow->transport)) frame[WIRE_PSN] |= WIRE_ACKREQ;
     }
-    const struct vn_link *link = &context->links[vn_host_of(&context->nodes[flow->src])->link];
-    packet->stamp = context->now + vn_duration(link, packet->bytes);
+    packet->stamp = context->now + vn_duration(vn_port_of_flow(context, flow), packet->bytes);
 }
 
 /* Opens the window that contains now, on the flow's grid. */
@@ -39,7 +38,7 @@ static void open_window(struct vn_context *context, struct vn_flow *flow, uint32
 {
     uint64_t period = flow->period;
     flow->window_end = flow->grid + ((context->now - flow->grid) / period + 1) * period;
-    vn_endpoint_at(context, flow->dst, flow->window_end, VN_EV_WINDOW, VN_ENDPOINT_rdma, number);
+    vn_endpoint_at(context, vn_receiver_of(context, flow), flow->window_end, VN_EV_WINDOW, VN_ENDPOINT_rdma, number);
 }
 
 /* Writes a mark into the ECN field of a frame, which is ECT(0), and updates the IP checksum (RFC 1624, eq. 3). */
@@ -75,7 +74,7 @@ void vn_send_answer(struct vn_context *context, uint32_t number, const struct vn
     packet->stamp = of->stamp;
     packet->flow = number;
     packet->data = false;
-    vn_nic_notify(context, &context->nodes[flow->dst], id);
+    vn_nic_notify(context, flow->back_port, id);
 }
 
 /* The bucket of a latency in ns: see vn_latency. */
@@ -89,8 +88,7 @@ static uint32_t latency_bucket(uint64_t ns)
 
 static void note_latency(const struct vn_context *context, const struct vn_flow *flow, const struct vn_packet *packet)
 {
-    const struct vn_link *link = &context->links[vn_host_of(&context->nodes[flow->src])->link];
-    uint64_t latency_ps = context->now - packet->stamp + vn_duration(link, packet->bytes);
+    uint64_t latency_ps = context->now - packet->stamp + vn_duration(vn_port_of_flow(context, flow), packet->bytes);
     vn_rdma_of(context)->latency[context->number][flow->priority][latency_bucket(latency_ps / 1000)]++;
 }
 
@@ -106,7 +104,7 @@ static void on_data(struct vn_context *context, struct vn_node *node, const stru
         flow->grid = context->now + flow->period - flow->phase;
         flow->window_end = flow->period != 0 ? 0 : VN_NEVER;
     }
-    VN_ASSERT(flow->dst == node->number && flow->expected <= 0xffffff);
+    VN_ASSERT(vn_receiver_of(context, flow) == node->number && flow->expected <= 0xffffff);
     bool acks = frame[WIRE_PSN] & WIRE_ACKREQ;
     bool last = flow->missing != VN_NEVER && (frame[WIRE_BTH + 1] & WIRE_LAST);
     uint32_t payload = last ? flow->last_payload_bytes : flow->payload_bytes;
@@ -121,7 +119,7 @@ static void on_data(struct vn_context *context, struct vn_node *node, const stru
     if (context->now >= flow->window_end) {
         if (flow->grid > context->now) { /* the first window */
             flow->window_end = flow->grid;
-            vn_endpoint_at(context, flow->dst, flow->window_end, VN_EV_WINDOW, VN_ENDPOINT_rdma, number);
+            vn_endpoint_at(context, vn_receiver_of(context, flow), flow->window_end, VN_EV_WINDOW, VN_ENDPOINT_rdma, number);
         } else {
             open_window(context, flow, number);
         }
@@ -172,7 +170,7 @@ static void on_notification(struct vn_context *context, const struct vn_node *no
 {
     bool cnm = wire_load16(frame + WIRE_DST_PORT) == WIRE_CNM_PORT, ack = !cnm && frame[WIRE_BTH] == WIRE_ACKNOWLEDGE;
     uint32_t number = vn_flow_of_qp(vn_rdma_of(context), wire_load24(frame + (cnm ? WIRE_CNM_QP : WIRE_QP)));
-    if (number == VN_NONE || vn_flow_at(context, number)->src != node->number) {
+    if (number == VN_NONE || vn_sender_of(context, vn_flow_at(context, number)) != node->number) {
         context->totals.stray_frames++;
         return;
     }
@@ -215,8 +213,9 @@ static void on_notification(struct vn_context *context, const struct vn_node *no
     }
 }
 
-bool vn_rdma_take(struct vn_context *context, struct vn_node *node, uint32_t id)
+bool vn_rdma_take(struct vn_context *context, struct vn_node *node, uint32_t port, uint32_t id)
 {
+    (void)port;
     struct vn_packet *packet = vn_packet_at(context, id);
     const uint8_t *frame = vn_frame(context, packet);
     if (memcmp(frame + WIRE_DST_IP, vn_host_of(node)->ip, 4) != 0) return false;
@@ -279,5 +278,5 @@ void vn_send_cnp(struct vn_context *context, uint32_t number, uint8_t mark, doub
     packet->flow = number;
     packet->data = false;
     flow->cnps_sent++;
-    vn_nic_notify(context, &context->nodes[flow->dst], id);
+    vn_nic_notify(context, flow->back_port, id);
 }

@@ -39,7 +39,7 @@ static void await_timeout(struct vn_context *context, struct vn_flow *flow, uint
     struct vn_repeat *repeat = vn_repeat_of(flow);
     if (repeat->awaited) return;
     repeat->awaited = true;
-    vn_endpoint_at(context, flow->src, repeat->at, VN_EV_TIMER, VN_ENDPOINT_rdma, VN_REPEAT_TIMERS | number);
+    vn_endpoint_at(context, vn_sender_of(context, flow), repeat->at, VN_EV_TIMER, VN_ENDPOINT_rdma, VN_REPEAT_TIMERS | number);
 }
 
 bool vn_repeat_stamp(struct vn_context *context, struct vn_packet *packet, uint32_t number)
@@ -51,10 +51,9 @@ bool vn_repeat_stamp(struct vn_context *context, struct vn_packet *packet, uint3
         return false;
     }
     if (transport_in_flight(flow->transport) == 0) repeat->at = context->now + repeat->timeout;
-    const struct vn_link *link = &context->links[vn_host_of(&context->nodes[flow->src])->link];
     uint64_t next = reliable_next(&repeat->reliable);
     packet->bytes = (uint16_t)reliable_bytes(flow->transport, next);
-    packet->stamp = context->now + vn_duration(link, packet->bytes);
+    packet->stamp = context->now + vn_duration(vn_port_of_flow(context, flow), packet->bytes);
     bool asks;
     reliable_started(&repeat->reliable, packet->stamp, &asks);
     uint8_t *frame = vn_fill(context, packet, next + 1 == flow->packets ? flow->last_data : flow->data);

@@ -1,4 +1,5 @@
 /* The sending side of an RDMA NIC, by the rules that it shares with the live one (hosts/csrc/pacing.h). It sends at the link's rate. */
+#include <errno.h>
 #include <stdlib.h>
 
 #include "virtual/flow.h"
@@ -82,22 +83,21 @@ static bool send_next(struct vn_context *context, struct vn_nic *nic, struct vn_
     return !last && flow->sent_bytes >= flow->due_bytes;
 }
 
-static void schedule_nic(struct vn_context *context, struct vn_node *node, const struct vn_nic *nic)
+static void schedule_nic(struct vn_context *context, struct vn_link *link, const struct vn_nic *nic)
 {
-    if (nic->choice.action != PACING_NOTHING) vn_host_at(context, node, nic->choice.when);
+    if (nic->choice.action != PACING_NOTHING) vn_host_at(context, link, nic->choice.when);
 }
 
-void vn_nic_changed(struct vn_context *context, struct vn_node *node)
+void vn_nic_changed(struct vn_context *context, struct vn_link *link)
 {
-    struct vn_nic *nic = vn_nic_of(node);
-    nic->choice = choose(context, nic, vn_link_of(context, vn_host_of(node)->link));
-    schedule_nic(context, node, nic);
+    struct vn_nic *nic = vn_nic_of(context, link);
+    nic->choice = choose(context, nic, link);
+    schedule_nic(context, link, nic);
 }
 
-void vn_nic_act(struct vn_context *context, struct vn_node *node)
+void vn_nic_act(struct vn_context *context, struct vn_link *link)
 {
-    struct vn_link *link = vn_link_of(context, vn_host_of(node)->link);
-    struct vn_nic *nic = vn_nic_of(node);
+    struct vn_nic *nic = vn_nic_of(context, link);
     struct vn_callback callback = {.method = VN_NO_METHOD};
     while (nic->choice.when <= context->now && callback.method == VN_NO_METHOD && !context->failed) {
         struct pacing_choice choice = nic->choice;
@@ -108,16 +108,16 @@ void vn_nic_act(struct vn_context *context, struct vn_node *node)
         else end_flow(context, nic, choice.index, context->now);
         nic->choice = choose(context, nic, link);
     }
-    schedule_nic(context, node, nic);
+    schedule_nic(context, link, nic);
     if (callback.method != VN_NO_METHOD) vn_call_back(context, &callback);
 }
 
 /* Where the sender of a frame has to pay for it, notifications wait as well, and must not keep flow control packets back. */
-void vn_nic_notify(struct vn_context *context, struct vn_node *node, uint32_t id)
+void vn_nic_notify(struct vn_context *context, uint32_t port, uint32_t id)
 {
-    bool paid = context->links[vn_host_of(node)->link].paid;
-    if (paid) vn_host_send(context, node, id, vn_frame(context, vn_packet_at(context, id))[WIRE_TOS] >> 5);
-    else vn_host_send_first(context, node, id);
+    bool paid = context->links[port].paid;
+    if (paid) vn_host_send(context, port, id, vn_frame(context, vn_packet_at(context, id))[WIRE_TOS] >> 5);
+    else vn_host_send_first(context, port, id);
 }
 
 /* False: no memory. */
@@ -130,33 +130,61 @@ static bool note_start(struct vn_rdma *rdma, uint32_t number)
     return ok;
 }
 
-void vn_nic_add(struct vn_context *context, uint32_t number)
+/* Adds a flow's entry. False: the run has failed. */
+static bool add_entry(struct vn_context *context, struct vn_nic *nic, struct pacing_flow added)
 {
-    struct vn_flow *flow = vn_flow_at(context, number);
-    struct vn_node *node = &context->nodes[flow->src];
-    struct vn_nic *nic = vn_nic_of(node);
-    if (flow->ended != VN_NEVER) return; /* stopped before it started */
     if (nic->n_tx_flows == nic->capacity) {
         uint32_t capacity = nic->capacity == 0 ? 4 : 2 * nic->capacity;
         struct pacing_flow *tx_flows = realloc(nic->tx_flows, capacity * sizeof *tx_flows);
         if (tx_flows == NULL) {
             vn_fail(context, "out of memory for the flows of a host");
-            return;
+            return false;
         }
         nic->tx_flows = tx_flows;
         nic->capacity = capacity;
     }
+    VN_ASSERT(nic->n_tx_flows < nic->capacity && tx_flow_of(nic, added.number) == NULL);
+    uint32_t at = nic->n_tx_flows++;
+    for (; at > 0 && nic->tx_flows[at - 1].number > added.number; at--) nic->tx_flows[at] = nic->tx_flows[at - 1];
+    nic->tx_flows[at] = added;
+    flows_changed(context, nic);
+    return !context->failed;
+}
+
+void vn_nic_add(struct vn_context *context, uint32_t number)
+{
+    struct vn_flow *flow = vn_flow_at(context, number);
+    struct vn_link *link = vn_port_of_flow(context, flow);
+    if (flow->ended != VN_NEVER) return; /* stopped before it started */
     if (!note_start(vn_rdma_of(context), number)) {
         vn_fail(context, "out of memory for flows");
         return;
     }
-    VN_ASSERT(nic->n_tx_flows < nic->capacity && tx_flow_of(nic, number) == NULL);
-    uint32_t at = nic->n_tx_flows++;
-    for (; at > 0 && nic->tx_flows[at - 1].number > number; at--) nic->tx_flows[at] = nic->tx_flows[at - 1];
-    nic->tx_flows[at] = (struct pacing_flow){.next = flow->start, .end = flow->end, .number = number, .priority = flow->priority};
     flow->interval = interval_of(flow);
+    struct pacing_flow added = {.next = flow->start, .end = flow->end, .number = number, .priority = flow->priority};
+    if (add_entry(context, vn_nic_of(context, link), added)) vn_nic_changed(context, link);
+}
+
+int vn_flow_ports(struct vn_context *context, uint32_t number, uint32_t port, uint32_t back_port)
+{
+    if (number >= vn_rdma_of(context)->n_flows) return vn_refuse(context, -ENOENT, "no such flow");
+    struct vn_flow *flow = vn_flow_at(context, number);
+    if (port >= context->n_links || context->links[port].node != vn_sender_of(context, flow) || back_port >= context->n_links ||
+        context->links[back_port].node != vn_receiver_of(context, flow)) {
+        return vn_refuse(context, -EINVAL, "no such port of the flow's hosts");
+    }
+    struct vn_link *old = vn_port_of_flow(context, flow), *link = &context->links[port];
+    flow->back_port = back_port;
+    flow->port = port;
+    struct vn_nic *nic = vn_nic_of(context, old);
+    const struct pacing_flow *tx_flow = tx_flow_of(nic, number);
+    if (old == link || tx_flow == NULL) return 0; /* it hasn't started, or it has ended */
+    struct pacing_flow moved = *tx_flow;
+    pacing_remove(nic->tx_flows, &nic->n_tx_flows, (uint32_t)(tx_flow - nic->tx_flows));
     flows_changed(context, nic);
-    if (!context->failed) vn_nic_changed(context, node);
+    vn_nic_changed(context, old);
+    if (add_entry(context, vn_nic_of(context, link), moved)) vn_nic_changed(context, link);
+    return 0;
 }
 
 static void start_at(struct vn_context *context, struct vn_node *node, uint64_t time, uint32_t number)
@@ -169,8 +197,8 @@ static void start_at(struct vn_context *context, struct vn_node *node, uint64_t 
 void vn_nic_await(struct vn_context *context, uint32_t number)
 {
     uint64_t start = vn_flow_at(context, number)->start;
-    struct vn_node *node = &context->nodes[vn_flow_at(context, number)->src];
-    struct vn_nic *nic = vn_nic_of(node);
+    struct vn_node *node = vn_near(context, vn_port_of_flow(context, vn_flow_at(context, number)));
+    struct vn_nic *nic = vn_first_nic(node);
     struct vn_event_queue *starts = &nic->starts;
     if (nic->n_starting == 0 || start <= nic->last_start) {
         if (nic->n_starting++ == 0) nic->last_start = start;
@@ -192,8 +220,8 @@ static int latest_first(const void *a, const void *b)
 
 void vn_nic_start(struct vn_context *context, uint32_t number)
 {
-    struct vn_node *node = &context->nodes[vn_flow_at(context, number)->src];
-    struct vn_nic *nic = vn_nic_of(node);
+    struct vn_node *node = vn_near(context, vn_port_of_flow(context, vn_flow_at(context, number)));
+    struct vn_nic *nic = vn_first_nic(node);
     struct vn_event_queue *starts = &nic->starts;
     VN_ASSERT(nic->n_starting != 0 && vn_flow_at(context, number)->start == context->now);
     if (--nic->n_starting == 0 && starts->n != 0) {
@@ -214,7 +242,7 @@ void vn_nic_start(struct vn_context *context, uint32_t number)
 void vn_nic_stop(struct vn_context *context, uint32_t number)
 {
     struct vn_flow *flow = vn_flow_at(context, number);
-    const struct vn_link *link = vn_link_of(context, vn_host_of(&context->nodes[flow->src])->link);
+    const struct vn_link *link = vn_port_of_flow(context, flow);
     if (flow->start > context->now) flow->ended = context->now;
     uint64_t ended = pacing_stopped(flow->sent != 0, link->free_at, link->delay, context->now);
     vn_nic_end(context, number, ended);
@@ -222,12 +250,12 @@ void vn_nic_stop(struct vn_context *context, uint32_t number)
 
 void vn_nic_end(struct vn_context *context, uint32_t number, uint64_t ended)
 {
-    struct vn_node *node = &context->nodes[vn_flow_at(context, number)->src];
-    struct vn_nic *nic = vn_nic_of(node);
+    struct vn_link *link = vn_port_of_flow(context, vn_flow_at(context, number));
+    struct vn_nic *nic = vn_nic_of(context, link);
     struct pacing_flow *tx_flow = tx_flow_of(nic, number);
     if (tx_flow == NULL) return;
     end_flow(context, nic, (uint32_t)(tx_flow - nic->tx_flows), ended);
-    vn_nic_changed(context, node);
+    vn_nic_changed(context, link);
 }
 
 void vn_nic_rate(struct vn_context *context, uint32_t number, double rate_bps)
@@ -236,12 +264,13 @@ void vn_nic_rate(struct vn_context *context, uint32_t number, double rate_bps)
     if (rate_bps == flow->rate_bps || flow->ended != VN_NEVER) return;
     flow->rate_bps = rate_bps;
     flow->interval = interval_of(flow);
-    struct vn_node *node = &context->nodes[flow->src];
-    struct pacing_flow *tx_flow = tx_flow_of(vn_nic_of(node), number);
+    struct vn_link *link = vn_port_of_flow(context, flow);
+    struct vn_nic *nic = vn_nic_of(context, link);
+    struct pacing_flow *tx_flow = tx_flow_of(nic, number);
     if (tx_flow == NULL) return; /* it hasn't started, and will start at this rate */
     pacing_new_interval(tx_flow, flow->sent != 0, flow->base, flow->interval, context->now);
-    flow_changed(vn_nic_of(node), tx_flow);
-    vn_nic_changed(context, node);
+    flow_changed(nic, tx_flow);
+    vn_nic_changed(context, link);
 }
 
 void vn_nic_window(struct vn_context *context, uint32_t number, double window_bytes)
@@ -249,14 +278,15 @@ void vn_nic_window(struct vn_context *context, uint32_t number, double window_by
     struct vn_flow *flow = vn_flow_at(context, number);
     if (flow->ended != VN_NEVER) return;
     flow->transport->window_bytes = window_bytes;
-    struct vn_node *node = &context->nodes[flow->src];
-    struct pacing_flow *tx_flow = tx_flow_of(vn_nic_of(node), number);
+    struct vn_link *link = vn_port_of_flow(context, flow);
+    struct vn_nic *nic = vn_nic_of(context, link);
+    struct pacing_flow *tx_flow = tx_flow_of(nic, number);
     bool closed = !vn_window_open(flow);
     VN_ASSERT(flow->repeats ||
               (flow->transport->sent == flow->sent && (!closed || flow->transport->asked > flow->transport->acked)));
     if (tx_flow == NULL || pacing_closed(tx_flow) == closed) return;
     if (closed) pacing_close(tx_flow);
     else pacing_open(tx_flow, flow->base, flow->interval, context->now);
-    flow_changed(vn_nic_of(node), tx_flow);
-    vn_nic_changed(context, node);
+    flow_changed(nic, tx_flow);
+    vn_nic_changed(context, link);
 }

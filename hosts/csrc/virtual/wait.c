@@ -5,7 +5,10 @@
 
 #include "virtual/flow.h"
 
-static bool elsewhere(const struct vn_flow *flow, const struct vn_flow *other) { return flow->src != other->dst; }
+static bool elsewhere(const struct vn_context *context, const struct vn_flow *flow, const struct vn_flow *other)
+{
+    return vn_sender_of(context, flow) != vn_receiver_of(context, other);
+}
 
 int vn_flow_after(struct vn_context *context, uint32_t number, uint32_t other_number, uint64_t delay_ps)
 {
@@ -18,7 +21,7 @@ int vn_flow_after(struct vn_context *context, uint32_t number, uint32_t other_nu
     struct vn_wait *waits = vn_grown(rdma->waits, rdma->n_waits, &rdma->waits_capacity, sizeof *waits);
     if (waits == NULL) return vn_refuse(context, -ENOMEM, "out of memory");
     rdma->waits = waits;
-    if (elsewhere(flow, other)) {
+    if (elsewhere(context, flow, other)) {
         bool before = other->awaited;
         other->awaited = true;
         if (!before && other->start <= context->now && !vn_wait_started(rdma, other_number)) {
@@ -50,7 +53,7 @@ void vn_wait_arrived(struct vn_context *context, uint32_t number)
     const struct vn_rdma *rdma = vn_rdma_of(context);
     for (uint32_t i = other->followers; i != VN_NONE; i = rdma->waits[i].next) {
         struct vn_flow *flow = vn_flow_at(context, rdma->waits[i].flow);
-        if (elsewhere(flow, other)) context->turns.waiting--;
+        if (elsewhere(context, flow, other)) context->turns.waiting--;
         if (--flow->waits != 0) continue;
         flow->start = context->now + flow->delay;
         vn_nic_await(context, rdma->waits[i].flow);

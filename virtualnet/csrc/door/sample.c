@@ -59,7 +59,7 @@ static double value_of(struct vn_context *context, const struct vn_source_spec *
     case VN_PAUSE_SENT: return vn_pfc_of(link) != NULL ? (double)vn_pfc_pauses(vn_pfc_of(link)) : 0;
     case VN_RESUME_SENT: return vn_pfc_of(link) != NULL ? (double)vn_pfc_of(link)->resume : 0;
     case VN_LINK_BYTES: return (double)link->bytes;
-    case VN_OUTPUT_BYTES: return (double)vn_output_bytes(link, spec->index);
+    case VN_OUTPUT_BYTES: return (double)vn_output_bytes(context, link, spec->index);
     case VN_POOL_USED: return (double)vn_shared_buffer_at(context, spec->object)->used;
     case VN_THRESHOLD: return (double)vn_share_threshold(share_of(context, spec));
     case VN_HEADROOM_BYTES: return (double)share_of(context, spec)->in_headroom;

@@ -23,7 +23,7 @@ int vn_link_stats(const struct vn_context *context, uint32_t number, struct vn_l
         out->refused += out->refused_by_class[class] = link->refused[class];
         bool queues = vn_is_switch(vn_near(context, link)) && link->kept != NULL;
         if (queues) out->trimmed_by_class[class] = vn_port_more(link)->trimmed[class];
-        out->output_bytes += vn_output_bytes(link, class);
+        out->output_bytes += vn_output_bytes(context, link, class);
         out->held_bytes += end->classes[class].held_bytes;
         if (end->classes[class].held_max > out->held_max) out->held_max = end->classes[class].held_max;
     }

@@ -12,12 +12,14 @@ struct vn_endpoint_kind {
     const char *name;
     /* A host has it now. False: no memory. NULL: nothing to do. */
     bool (*added)(struct vn_context *, struct vn_node *);
-    /* A packet has arrived. False: it isn't for this endpoint, which leaves it to the next. */
-    bool (*take)(struct vn_context *, struct vn_node *, uint32_t packet);
-    /* Only the first endpoint of a host, which then decides what starts when. What waits to be sent has changed, or the gate, or the
-     * link; the time is there that it gave vn_host_at. NULL: what waits starts as soon as it can. */
-    void (*may_send)(struct vn_context *, struct vn_node *);
-    void (*act)(struct vn_context *, struct vn_node *);
+    /* A host has this port, too: sets up what the first endpoint keeps of it, VN_HOST_OWN bytes. NULL: nothing to do. */
+    void (*port_added)(void *own);
+    /* A packet has arrived, by the port that is the start of link `port`. False: it isn't for this endpoint, which leaves it to the next. */
+    bool (*take)(struct vn_context *, struct vn_node *, uint32_t port, uint32_t packet);
+    /* Only the first endpoint of a host, which then decides what starts when, port by port. What waits to be sent has changed, or the
+     * gate, or the link; the time is there that it gave vn_host_at. NULL: what waits starts as soon as it can. */
+    void (*may_send)(struct vn_context *, struct vn_link *);
+    void (*act)(struct vn_context *, struct vn_link *);
     /* Events by number (vn_endpoint_at), and the node of one. NULL: it has no such event. */
     void (*start)(struct vn_context *, uint32_t number);
     void (*window)(struct vn_context *, uint32_t number);
@@ -36,9 +38,9 @@ struct vn_endpoint_kind {
     /* Likewise: no event in the next `within` starts something at another node (`waiting` of vn_order). NULL: none ever does. */
     bool (*cannot_wake_yet)(struct vn_context *, uint64_t within);
     /* See vn_node_kind. NULL: nothing. */
-    void (*prefetch)(const struct vn_context *, const struct vn_node *, uint32_t step);
+    void (*prefetch)(const struct vn_context *, const struct vn_node *, const struct vn_link *, uint32_t step); /* of one port */
     void (*prefetch_arrival)(const struct vn_context *, uint32_t packet);
-    void (*free_host)(struct vn_node *);
+    void (*free_port)(void *own);
     void (*free)(struct vn_context *); /* what it keeps of the whole network */
 };
 

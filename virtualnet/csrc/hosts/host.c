@@ -1,7 +1,8 @@
-/* Hosts as a kind of node: endpoints on one link. */
+/* Hosts as a kind of node: endpoints on one or several links. */
 #include "hosts/host.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "links/build.h"
@@ -31,31 +32,27 @@ void vn_host_send_queued(struct vn_context *context, struct vn_link *link)
 }
 
 /* Without an endpoint that decides: as soon as the line is free. */
-static void send_soon(struct vn_context *context, struct vn_node *node)
+static void send_soon(struct vn_context *context, struct vn_link *link)
 {
-    struct vn_link *link = vn_link_of(context, vn_host_of(node)->link);
-    if (link->up && vn_host_waits(link)) vn_host_at(context, node, link->free_at);
+    if (link->up && vn_host_waits(link)) vn_host_at(context, link, link->free_at);
 }
 
 static void host_may_send(struct vn_context *context, struct vn_link *link, uint32_t number)
 {
     (void)number;
-    struct vn_node *node = vn_near(context, link);
-    const struct vn_host *host = vn_host_of(node);
-    if (host->n != 0 && endpoint_of(context, host, 0)->may_send != NULL) endpoint_of(context, host, 0)->may_send(context, node);
-    else send_soon(context, node);
+    const struct vn_host *host = vn_host_of(vn_near(context, link));
+    if (host->n != 0 && endpoint_of(context, host, 0)->may_send != NULL) endpoint_of(context, host, 0)->may_send(context, link);
+    else send_soon(context, link);
 }
 
-void vn_host_send_first(struct vn_context *context, struct vn_node *node, uint32_t id)
+void vn_host_send_first(struct vn_context *context, uint32_t number, uint32_t id)
 {
-    uint32_t number = vn_host_of(node)->link;
     vn_control_push(context, &context->links[number], id);
     host_may_send(context, &context->links[number], number);
 }
 
-void vn_host_send(struct vn_context *context, struct vn_node *node, uint32_t id, uint32_t class)
+void vn_host_send(struct vn_context *context, uint32_t number, uint32_t id, uint32_t class)
 {
-    uint32_t number = vn_host_of(node)->link;
     struct vn_link *link = &context->links[number];
     VN_ASSERT(class < VN_CLASSES && (link->waiting >> class & 1) == (link->classes[class].queue.packets != 0));
     vn_fifo_push(context, &link->classes[class].queue, id);
@@ -66,21 +63,20 @@ void vn_host_send(struct vn_context *context, struct vn_node *node, uint32_t id,
 void vn_host_event(struct vn_context *context, uint32_t number)
 {
     struct vn_link *link = vn_link_of(context, number);
-    struct vn_node *node = vn_near(context, link);
-    struct vn_host *host = vn_host_of(node);
-    VN_ASSERT(host->link == number && host->scheduled == context->now);
-    host->scheduled = VN_NEVER;
+    const struct vn_host *host = vn_host_of(vn_near(context, link));
+    VN_ASSERT(vn_host_port(link)->scheduled == context->now);
+    vn_host_port(link)->scheduled = VN_NEVER;
     if (host->n != 0 && endpoint_of(context, host, 0)->act != NULL) {
-        endpoint_of(context, host, 0)->act(context, node);
+        endpoint_of(context, host, 0)->act(context, link);
         return;
     }
     if (link->up && link->free_at <= context->now && vn_host_waits(link)) vn_host_send_queued(context, link);
-    send_soon(context, node);
+    send_soon(context, link);
 }
 
 bool vn_host_replaced(const struct vn_context *context, uint32_t number, uint64_t time)
 {
-    return vn_host_of(vn_near(context, &context->links[number]))->scheduled != time;
+    return vn_host_port(vn_link_of(context, number))->scheduled != time;
 }
 
 /* ---- what arrives ---- */
@@ -90,7 +86,7 @@ VN_ALWAYS void host_offer(struct vn_context *context, struct vn_channel *channel
     struct vn_node *node = &context->nodes[channel->to];
     const struct vn_host *host = vn_host_of(node);
     for (uint32_t i = 0; i < host->n; i++) {
-        if (endpoint_of(context, host, i)->take(context, node, id)) return;
+        if (endpoint_of(context, host, i)->take(context, node, channel->link ^ 1, id)) return;
     }
     context->totals.stray_frames++;
     vn_packet_free(context, id);
@@ -174,9 +170,21 @@ void vn_endpoints_release(struct vn_context *context, void *held, bool raise) { 
 
 static bool host_attach(struct vn_context *context, struct vn_node *node, uint16_t port, uint32_t link)
 {
-    (void)context, (void)port;
-    if (vn_host_of(node)->link != VN_NONE) return false;
-    vn_host_of(node)->link = link;
+    struct vn_host *host = vn_host_of(node);
+    struct vn_link *made = vn_link_of(context, link);
+    vn_host_port(made)->scheduled = VN_NEVER;
+    if (host->link == VN_NONE) {
+        host->link = link;
+        return true;
+    }
+    for (uint32_t other = host->link; other != VN_NONE; other = vn_host_next(context, other)) {
+        if (context->links[other].port == port) return false;
+    }
+    struct vn_host_more *more = made->kept = calloc(1, sizeof *more);
+    if (more == NULL) return false;
+    more->next = host->others;
+    host->others = link;
+    if (host->n != 0 && endpoint_of(context, host, 0)->port_added != NULL) endpoint_of(context, host, 0)->port_added(more->own);
     return true;
 }
 
@@ -191,12 +199,12 @@ static void host_prefetch(const struct vn_context *context, const struct vn_node
         vn_prefetch(node->others.events);
     } else if (step == 1) {
         for (uint32_t n = 0; n < in->n && n < PACKETS; n += 4) vn_prefetch(vn_in_flight_at(in, n));
-        vn_prefetch(&context->links[host->link]);
+        vn_prefetch(&context->links[in->link ^ 1]);
     } else { /* step 3 repeats the prefetches of step 2 that the processor dropped */
         for (uint32_t n = 0; n < in->n && n < PACKETS; n++) vn_prefetch_packet(context, vn_in_flight_at(in, n)->packet);
     }
     if (host->n != 0 && endpoint_of(context, host, 0)->prefetch != NULL)
-        endpoint_of(context, host, 0)->prefetch(context, node, step);
+        endpoint_of(context, host, 0)->prefetch(context, node, vn_link_of(context, in->link ^ 1), step);
 }
 
 static void host_prefetch_arrival(const struct vn_context *context, const struct vn_node *node, uint32_t packet)
@@ -208,9 +216,11 @@ static void host_prefetch_arrival(const struct vn_context *context, const struct
 
 static void host_free(struct vn_context *context, struct vn_node *node)
 {
-    const struct vn_host *host = vn_host_of(node);
-    for (uint32_t i = 0; i < host->n; i++) {
-        if (endpoint_of(context, host, i)->free_host != NULL) endpoint_of(context, host, i)->free_host(node);
+    struct vn_host *host = vn_host_of(node);
+    if (host->n == 0 || endpoint_of(context, host, 0)->free_port == NULL) return;
+    endpoint_of(context, host, 0)->free_port(host->own);
+    for (uint32_t port = host->others; port != VN_NONE; port = vn_host_next(context, port)) {
+        endpoint_of(context, host, 0)->free_port(vn_host_own(context, &context->links[port]));
     }
 }
 
@@ -232,7 +242,7 @@ int64_t vn_add_host(struct vn_context *context, const uint8_t ip[4])
     struct vn_node *node = vn_node_new(context, &vn_host_kind);
     if (node == NULL) return vn_refuse(context, -ENOMEM, "out of memory");
     struct vn_host *host = vn_host_of(node);
-    *host = (struct vn_host){.link = VN_NONE, .scheduled = VN_NEVER};
+    *host = (struct vn_host){.link = VN_NONE, .others = VN_NONE};
     memcpy(host->ip, ip, 4);
     return node->number;
 }
@@ -248,8 +258,10 @@ int vn_add_endpoint(struct vn_context *context, uint32_t number, const char *nam
         if (context->endpoint_kinds[i]->act != NULL && host->n != 0) {
             return vn_refuse(context, -EINVAL, "an endpoint that decides what starts when is a host's first");
         }
+        if (node->n_in > 1) return vn_refuse(context, -EBUSY, "a host has its endpoints before its second link");
         if (context->endpoint_kinds[i]->added != NULL && !context->endpoint_kinds[i]->added(context, node))
             return vn_refuse(context, -ENOMEM, "out of memory");
+        if (host->n == 0 && context->endpoint_kinds[i]->port_added != NULL) context->endpoint_kinds[i]->port_added(host->own);
         host->endpoints[host->n++] = (uint8_t)i;
         return 0;
     }

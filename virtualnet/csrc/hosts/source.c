@@ -21,7 +21,7 @@ struct kept {
 
 /* Frames of a host, one after the other: one event is pending. */
 struct stream {
-    uint32_t host, next, n, first;
+    uint32_t port, next, n, first;
     uint8_t class;
     uint64_t *times;
     uint32_t *which; /* NULL: all are `first` */
@@ -139,10 +139,11 @@ static const char *stream_fault(const struct vn_context *context, uint32_t n, co
     return NULL;
 }
 
-int vn_source_frames(struct vn_context *context, uint32_t host, uint8_t class, uint32_t n, const uint64_t *times, uint32_t first,
+int vn_source_frames(struct vn_context *context, uint32_t port, uint8_t class, uint32_t n, const uint64_t *times, uint32_t first,
                      const uint32_t *which, const uint16_t *lengths)
 {
     struct sources *sources = sources_of(context);
+    uint32_t host = port < context->n_links ? context->links[port].node : VN_NONE;
     if (incoming_of(context, host) == NULL) return -EINVAL;
     if (class >= VN_CLASSES) return vn_refuse(context, -EINVAL, "no such class");
     const char *fault = stream_fault(context, n, times, first, which);
@@ -155,7 +156,7 @@ int vn_source_frames(struct vn_context *context, uint32_t host, uint8_t class, u
     if (!grow(&sources->streams, sources->n_streams, &sources->streams_capacity, sizeof *sources->streams)) {
         return vn_refuse(context, -ENOMEM, "out of memory");
     }
-    struct stream made = {.host = host, .n = n, .first = first, .class = class, .times = copy_of(times, n * sizeof *times)};
+    struct stream made = {.port = port, .n = n, .first = first, .class = class, .times = copy_of(times, n * sizeof *times)};
     made.which = copy_of(which, n * sizeof *which);
     made.lengths = copy_of(lengths, n * sizeof *lengths);
     if (made.times == NULL || (which != NULL && made.which == NULL) || (lengths != NULL && made.lengths == NULL)) {
@@ -191,19 +192,19 @@ static void source_start(struct vn_context *context, uint32_t number)
     packet->flow = VN_NONE;
     packet->data = true;
     packet->stamp = context->now;
-    uint32_t host = stream->host, class = stream->class;
+    uint32_t port = stream->port, class = stream->class;
     if (stream->next < stream->n) {
-        vn_endpoint_at(context, host, stream->times[stream->next], VN_EV_START, VN_ENDPOINT_source, number);
+        vn_endpoint_at(context, context->links[port].node, stream->times[stream->next], VN_EV_START, VN_ENDPOINT_source, number);
     } else {
         end_stream(stream);
     }
-    vn_host_send(context, &context->nodes[host], id, class);
+    vn_host_send(context, port, id, class);
 }
 
 static uint32_t source_node_of(const struct vn_context *context, enum vn_kind kind, uint32_t number)
 {
     (void)kind;
-    return sources_of(context)->streams[number].host;
+    return context->links[sources_of(context)->streams[number].port].node;
 }
 
 /* ---- what arrives ---- */
@@ -237,8 +238,9 @@ static void count(struct vn_arrivals *counts, const struct vn_packet *packet, ui
     if (delay > counts->longest_ps) counts->longest_ps = delay;
 }
 
-static bool source_take(struct vn_context *context, struct vn_node *node, uint32_t id)
+static bool source_take(struct vn_context *context, struct vn_node *node, uint32_t port, uint32_t id)
 {
+    (void)port;
     struct incoming *in = &sources_of(context)->hosts[node->number];
     struct vn_packet *packet = vn_packet_at(context, id);
     VN_ASSERT(in->n <= in->capacity && (in->n == 0 || in->at[in->n - 1].time_ps <= context->now));

@@ -40,7 +40,7 @@ static int attach(struct vn_context *context, uint32_t link, uint32_t number, ui
     struct vn_node *node = &context->nodes[number];
     if (!vn_tournament_grow(&node->events, node->n_in + 2)) return vn_refuse(context, -ENOMEM, "out of memory");
     if (!node->kind->attach(context, node, port, link)) return vn_refuse(context, -EEXIST, "no such port, or it has a link");
-    node->n_in++;
+    context->links[link].slot = (uint16_t)++node->n_in;
     return 0;
 }
 
@@ -55,8 +55,6 @@ int64_t vn_add_link(struct vn_context *context, uint32_t a, uint16_t port_a, uin
     if (n + 2 > context->most_links) {
         return vn_refuse(context, -ENOSPC, "too many links, or too little address space for them (ulimit -v)");
     }
-    if (attach(context, n, a, port_a) != 0) return -EEXIST;
-    if (attach(context, n + 1, b, port_b) != 0) return -EEXIST;
     for (uint32_t i = 0; i < 2; i++) {
         struct vn_link *link = &context->links[n + i];
         *link = (struct vn_link){
@@ -68,8 +66,8 @@ int64_t vn_add_link(struct vn_context *context, uint32_t a, uint16_t port_a, uin
             .delay = delay_ps,
             .flow_control = VN_FLOW_CONTROL_pfc,
         };
-        link->slot = (uint16_t)context->nodes[link->node].n_in;
         vn_set_rate(link, rate_bps);
+        if (attach(context, n + i, link->node, link->port) != 0) return -EEXIST;
     }
     context->n_links += 2;
     return n;

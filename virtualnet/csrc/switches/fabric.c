@@ -33,9 +33,10 @@ struct vn_output *vn_output_new(const struct vn_fabric_config *config, uint64_t 
     return output;
 }
 
-uint64_t vn_output_bytes(const struct vn_link *link, uint32_t class)
+uint64_t vn_output_bytes(const struct vn_context *context, const struct vn_link *link, uint32_t class)
 {
-    return vn_port_of(link)->fabric ? vn_port_more(link)->output->reserved[class] : 0;
+    bool has = vn_is_switch(vn_near(context, link)) && vn_port_of(link)->fabric;
+    return has ? vn_port_more(link)->output->reserved[class] : 0;
 }
 
 static uint32_t with_room(const struct vn_context *context, const struct vn_link *link)

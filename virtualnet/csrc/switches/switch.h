@@ -113,7 +113,8 @@ static void vn_fabric_grant(struct vn_context *, struct vn_link *, uint32_t numb
 static void vn_fabric_ready(struct vn_context *, uint32_t link);
 static void vn_fabric_crossed(struct vn_context *, uint32_t link);
 static void vn_fabric_serve(struct vn_context *, struct vn_link *, uint32_t number); /* sends, if the link is free */
-static uint64_t vn_output_bytes(const struct vn_link *, uint32_t class); /* in the buffer or on their way there */
+static uint64_t vn_output_bytes(const struct vn_context *, const struct vn_link *,
+                                uint32_t class); /* in the buffer or on their way there */
 
 /* ---- switch.c ---- */
 static const struct vn_node_kind vn_switch_kind;

@@ -1,0 +1,55 @@
+"""NICs of hosts in virtual time: each port of a host is one, and a flow's frames leave by one of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from hosts import wire
+from hosts.ports import choose
+from topologies.model import Endpoint, Topology
+from virtualnet.errors import VirtualError
+
+
+class Nic(NamedTuple):
+    """What a flow needs of a host's port: where its link starts in the engine, the host's addresses, line rate."""
+
+    end: Endpoint
+    link: int
+    mac: bytes
+    ip: bytes
+    rate_bps: float
+
+
+class Nics:
+    """`links`: the engine's numbers."""
+
+    def __init__(self, topology: Topology, links: Mapping[Endpoint, int]) -> None:
+        self._topology = topology
+        self._nics: dict[str, dict[int, Nic]] = {}
+        for host in topology.hosts:
+            mac, ip = wire.parse_mac(host.mac), wire.parse_ip(host.ip)
+            ends = [Endpoint(host.name, port) for port in topology.ports(host.name)]
+            self._nics[host.name] = {
+                end.port: Nic(end, links[end], mac, ip, topology.link_at(end.node, end.port).rate_bps) for end in ends
+            }
+
+    def between(self, src: str, dst: str, flow: int) -> tuple[Nic, Nic]:
+        """Returns the NICs by which a flow's data leaves one host, and CNPs and ACKs the other: of those on a shortest
+        path one by the flow. Raises LabError."""
+        return self._leaving(src, dst, flow), self._leaving(dst, src, flow)
+
+    def at(self, end: Endpoint) -> Nic:
+        return self._nics[end.node][end.port]
+
+    def _leaving(self, host: str, other: str, flow: int) -> Nic:
+        for name in (host, other):
+            self._topology.host(name)  # raises
+        nics = self._nics[host]
+        if len(nics) == 1:
+            return next(iter(nics.values()))
+        ports = self._topology.next_hops(host, other)
+        if not ports:
+            raise VirtualError(f"flow {flow}: no way from {host} to {other}")
+        own, far = nics[ports[0]], next(iter(self._nics[other].values()))
+        return nics[choose(ports, own.ip, far.ip, wire.source_port(flow))]
