@@ -12,6 +12,7 @@ from typing import NamedTuple
 from controller.control_plane import TableAction, TableActions, TableEntry, TableMatch
 from topologies import ecmp
 from topologies.model import POLARISED, Topology
+from topologies.routing import Routing
 
 # Where packets go that have a switch before them: the virtual router of RFC 9568 (VRRP) with number 1. The last switch
 # writes the host's own address; nothing reads this one.
@@ -60,9 +61,11 @@ class Way(NamedTuple):
     route: Route | MultipathRoute
 
 
-def host_ways(topology: Topology, switch: str) -> tuple[list[Way], list[PortGroup]]:
+def host_ways(topology: Topology, switch: str, routing: Routing | None = None) -> tuple[list[Way], list[PortGroup]]:
     """Returns the ways to all hosts, by all shortest paths, in order of address, and the groups of ports that these
-    need, numbered from 1. Hosts of the switch's own have one each, those of others one a block.
+    need, numbered from 1. Hosts of the switch's own have one each, those of others one a block. `routing`: of
+    the topology without some links, where hosts that the switch can't reach have no way; None: of all of it, where each
+    has one.
 
     The hash's bits differ by the distance that is left: so no two of up to four switches on a path that choose among
     256 ports or fewer use the same ones. If the topology has polarised ECMP, all use the same ones.
@@ -73,7 +76,8 @@ def host_ways(topology: Topology, switch: str) -> tuple[list[Way], list[PortGrou
     found: list[Way] = []
     groups: dict[tuple[int, ...], PortGroup] = {}
     routes: dict[tuple[int, tuple[int, ...]], Route | MultipathRoute] = {}
-    ways = topology.ways(switch)
+    ways = topology.ways(switch) if routing is None else routing.ways(switch)
+    routing = routing or topology.routing
 
     def route(hops: int, ports: tuple[int, ...], mac: str) -> Route | MultipathRoute:
         if len(ports) == 1:
@@ -83,11 +87,13 @@ def host_ways(topology: Topology, switch: str) -> tuple[list[Way], list[PortGrou
         shift = _HASH_BITS * ((hops + 1) % parts)  # the host's own link is one more
         return MultipathRoute("", mac, group.number, shift)
 
-    for block in topology.blocks:
+    for block in routing.blocks:
         if switch in block.place:
             for host in block.hosts:
-                its = route(0, topology.next_hops(switch, host.name), host.mac)
+                its = route(0, routing.next_hops(switch, host.name), host.mac)
                 found.append(Way(int(IPv4Address(host.ip)), _ADDRESS_BITS, its))
+            continue
+        if block.place not in ways:
             continue
         hops, ports, _ = ways[block.place]
         if (hops, ports) not in routes:

@@ -1,5 +1,5 @@
 """By which of its ports a host with several sends a flow's frames: as switches choose among equal paths, by the
-five-tuple, but by another hash, so that the choice of the host says nothing about those of switches."""
+five-tuple, but by another hash, so that the host's choice and those of switches are independent."""
 
 from __future__ import annotations
 

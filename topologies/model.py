@@ -9,7 +9,7 @@ from __future__ import annotations
 import ipaddress
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from types import MappingProxyType
@@ -21,7 +21,8 @@ from topologies.ecn import EcnThresholds
 from topologies.errors import TopologyError as TopologyError
 from topologies.flow_order import in_order
 from topologies.lossless import CREDITS, PFC
-from topologies.paths import Block, Paths, Place, Ways, blocks
+from topologies.paths import Block, Paths, Place, Ways
+from topologies.routing import Routing
 from topologies.schedules import Schedule
 from topologies.trails import Trail, Trails
 from topologies.watchdog import Watchdog
@@ -165,15 +166,28 @@ class Topology:
         return peers
 
     @cached_property
-    def _paths(self) -> Paths:
-        return Paths(self._hosts, self._peers)
+    def routing(self) -> Routing:
+        return Routing(self._hosts, self._peers)
 
-    @cached_property
+    def around(self, down: Collection[Link]) -> Routing:
+        """Returns the routing of the network without these links."""
+        gone = {end for link in down for end in (link.a, link.b)}
+        return Routing(
+            self._hosts,
+            {
+                node: {port: peer for port, peer in peers.items() if Endpoint(node, port) not in gone}
+                for node, peers in self._peers.items()
+            },
+        )
+
+    @property
+    def _paths(self) -> Paths:
+        return self.routing.paths
+
+    @property
     def blocks(self) -> tuple[Block, ...]:
         """All hosts, by prefixes of their addresses that lie at one place each, in order."""
-        return tuple(
-            blocks((int(ipaddress.IPv4Address(host.ip)), self._paths.place(host.name), host) for host in self.hosts)
-        )
+        return self.routing.blocks
 
     def host(self, name: str) -> Host:
         if name not in self._hosts:
@@ -220,7 +234,7 @@ class Topology:
 
     def ways(self, switch: str) -> dict[Place, Ways]:
         """Returns how a switch reaches each place that it isn't of. Raises TopologyError where it doesn't."""
-        found = {place: ways for ways in self._paths.ways(self.switch(switch).name) for place in ways.places}
+        found = self.routing.ways(self.switch(switch).name)
         for block in self.blocks:
             if block.place not in found and switch not in block.place:
                 raise TopologyError(f"no way from {switch} to {block.hosts[0].name} in {self.name}")

@@ -135,7 +135,7 @@ class Paths:
         return None
 
     def _distances(self, node: str, host: str) -> dict[int, int]:
-        """From a host to another one, by each port by which there is a way."""
+        """Returns those from a host to another one, by each port by which there is a way."""
         found = {}
         for port, end in self._ends[node].items():
             if end.node == host:

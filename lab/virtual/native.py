@@ -77,6 +77,7 @@ RDMA = native.Part(
         "vn_flow_after": (_int, [_u32, _u32, _u64]),
         "vn_stop_flow": (_int, [_u32]),
         "vn_flow_ports": (_int, [_u32, _u32, _u32]),
+        "vn_move_notifications": (_int, [_u32]),
         "vn_flow_stats": (_int, [_u32, _u32, ctypes.c_void_p]),
         "vn_measure_latency": (_int, []),
         "vn_latency": (ctypes.POINTER(_u64), [_u32]),

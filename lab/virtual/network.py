@@ -27,10 +27,12 @@ from lab.virtual.latency import BUCKETS, Latency
 from lab.virtual.native import NO_GROUP, RDMA, FlowStats
 from lab.virtual.nics import Nics
 from lab.virtual.paths import FlowPaths
+from lab.virtual.reroute import Reroute
 from lab.virtual.sources import Sources
 from softswitch import signals
 from topologies.lossless import CONTROL_CLASS, CREDITS
 from topologies.model import Endpoint, FlowSpec, Topology
+from topologies.routing import Routing
 from virtualnet import native
 from virtualnet.errors import VirtualError
 from virtualnet.switch import LoadedProgram, VirtualSwitch, load
@@ -52,6 +54,7 @@ class VirtualNetwork(TimedNetwork, Sources):
     `notification_class`: of CNPs and ACKs; None: their flow's, where they are Not-ECT unless they echo a mark.
     `reliability`: by class, what its flows do about lost packets; those of other classes what the scheme's RP has,
     which for most is nothing.
+    `reroute_s`: how long after a link went down or up routes change everywhere; None: they don't.
     `paths`: which of equal paths packets take; None: as the scheme's RP does, or by flow.
     No result depends on the rest: `queues` is how events wait for their turn, each node's by themselves or all in one
     queue; `inplace` False takes the program's general form; `prefetch` False doesn't fetch the state of coming events
@@ -79,6 +82,7 @@ class VirtualNetwork(TimedNetwork, Sources):
         reliability: Mapping[int, Reliability] = MappingProxyType({}),
         paths: Paths | None = None,
         notification_class: int | None = CONTROL_CLASS,
+        reroute_s: float | None = None,
     ) -> None:
         self.topology = topology
         self.scheme = scheme
@@ -93,6 +97,7 @@ class VirtualNetwork(TimedNetwork, Sources):
         self._reliability = reliability
         self._by_index: list[VirtualFlow] = []
         self._groups: dict[str, int] = {}
+        self._reroute: Reroute | None = None
         if topology.flow_control == CREDITS and not pfc:
             raise VirtualError(f"{topology.name}: credits are counted by switches themselves, not by a program")
         made: dict[str, VirtualSwitch] = {}
@@ -126,6 +131,10 @@ class VirtualNetwork(TimedNetwork, Sources):
             for one in made.values():
                 one.join(self)
             self._configure(pfc)
+            if reroute_s is not None:
+                if not pfc:
+                    raise VirtualError("routes change with PFC by the switch itself alone, not by a program")
+                self._reroute = Reroute(self, reroute_s)
         except BaseException:
             self.close()
             raise
@@ -174,6 +183,23 @@ class VirtualNetwork(TimedNetwork, Sources):
             self.topology.link_at(end.node, end.port)  # raises
         self._check(self._library.vn_flow_ports(self._changing(), flow.index, *(self._links[end] for end in ends)))
         flow.port, flow.back_port = port, back_port
+
+    def route_flows(self, routing: Routing) -> None:
+        """Has hosts send by this routing from now on: flows of a port that leads nowhere go by another one until it
+        does."""
+        self._nics.route(routing)
+        for number, flow in self.flows.items():
+            src, dst = flow.spec.src, flow.spec.dst
+            if self._nics.has_several(src) or self._nics.has_several(dst):
+                leaving, back = self._nics.between(src, dst, number)
+                self.set_ports(number, leaving.end.port, back.end.port)
+
+    def set_link(self, node: str, port: int, *, rate_bps: float | None = None, up: bool | None = None) -> None:
+        """As of every network; with `reroute_s` routes change, and a switch loses what is to leave by a link that is
+        down."""
+        super().set_link(node, port, rate_bps=rate_bps, up=up)
+        if up is not None and self._reroute is not None:
+            self._reroute.link_changed(node, port, up)
 
     def flow_stats(self) -> NDArray[Any]:
         """Counts of all flows, in the order in which they were added: a row each of `FlowStats`' fields as the engine

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import NamedTuple
 
 from hosts import wire
 from hosts.ports import choose
 from topologies.model import Endpoint, Topology
+from topologies.routing import Routing
 from virtualnet.errors import VirtualError
 
 
@@ -26,6 +28,7 @@ class Nics:
 
     def __init__(self, topology: Topology, links: Mapping[Endpoint, int]) -> None:
         self._topology = topology
+        self._routing = topology.routing
         self._nics: dict[str, dict[int, Nic]] = {}
         for host in topology.hosts:
             mac, ip = wire.parse_mac(host.mac), wire.parse_ip(host.ip)
@@ -36,11 +39,15 @@ class Nics:
 
     def between(self, src: str, dst: str, flow: int) -> tuple[Nic, Nic]:
         """Returns the NICs by which a flow's data leaves one host, and CNPs and ACKs the other: of those on a shortest
-        path one by the flow. Raises LabError."""
+        path one by the flow, and where that one's link is known to be down, one of the others. Raises LabError."""
         return self._leaving(src, dst, flow), self._leaving(dst, src, flow)
 
-    def at(self, end: Endpoint) -> Nic:
-        return self._nics[end.node][end.port]
+    def route(self, routing: Routing) -> None:
+        """Hosts go by this routing from now on."""
+        self._routing = routing
+
+    def has_several(self, host: str) -> bool:
+        return len(self._nics[host]) > 1
 
     def _leaving(self, host: str, other: str, flow: int) -> Nic:
         for name in (host, other):
@@ -48,8 +55,10 @@ class Nics:
         nics = self._nics[host]
         if len(nics) == 1:
             return next(iter(nics.values()))
-        ports = self._topology.next_hops(host, other)
-        if not ports:
+        usual, now = (one.next_hops(host, other) for one in (self._topology.routing, self._routing))
+        if not usual:
             raise VirtualError(f"flow {flow}: no way from {host} to {other}")
-        own, far = nics[ports[0]], next(iter(self._nics[other].values()))
-        return nics[choose(ports, own.ip, far.ip, wire.source_port(flow))]
+        own, far = nics[usual[0]], next(iter(self._nics[other].values()))
+        by = partial(choose, src_ip=own.ip, dst_ip=far.ip, udp_port=wire.source_port(flow))
+        port = by(usual)
+        return nics[port if port in now or not now else by(now)]

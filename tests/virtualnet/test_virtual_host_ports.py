@@ -81,7 +81,7 @@ def test_run_is_equal_in_any_order_of_events(name: str, credits_: bool) -> None:
     assert all(one == found[0] for one in found)
 
 
-def test_ports_are_as_hosts_of_their_own_on_the_same_paths(topology: Topology) -> None:
+def test_ports_are_as_hosts_with_a_nic_each_on_the_same_paths(topology: Topology) -> None:
     """With PFC alone, whose hosts draw nothing: each flow takes as long as in a network with a host a NIC."""
     apart = racks(split=True)
     with VirtualNetwork(topology, PFC_ONLY) as network:
@@ -195,7 +195,7 @@ def test_paths_with_hosts_ports_are_read_as_they_were_written(topology: Topology
     assert {n: path[0] for n, path in read_paths(file, topology).items()} == {n: ends[0] for n, ends in turned.items()}
 
 
-def test_choice_among_ports_is_even_and_says_nothing_of_a_switch() -> None:
+def test_choice_among_ports_is_even_and_independent_of_a_switch() -> None:
     """chi-squared, 0.1%: of 4,096 flows over two and over three ports; and beside the bits that a switch takes of the
     CRC, over the four pairs."""
     ends = bytes([10, 0, 0, 1]), bytes([10, 0, 0, 9])

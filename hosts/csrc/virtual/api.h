@@ -66,6 +66,8 @@ int vn_stop_flow(struct vn_context *, uint32_t flow);
 /* The flow's data leaves by another port of its sender from now on, CNPs and ACKs by one of its receiver; what waits at the old ones stays
  * there. */
 int vn_flow_ports(struct vn_context *, uint32_t flow, uint32_t port, uint32_t back_port);
+/* CNPs and ACKs that wait at a host's port go to the ports by which those of their flows leave now. */
+int vn_move_notifications(struct vn_context *, uint32_t port);
 
 struct vn_flow_stats {
     uint64_t sent, sent_bytes, sent_payload; /* packets; bytes of frames; payload */

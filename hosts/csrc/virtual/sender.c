@@ -165,6 +165,22 @@ void vn_nic_add(struct vn_context *context, uint32_t number)
     if (add_entry(context, vn_nic_of(context, link), added)) vn_nic_changed(context, link);
 }
 
+int vn_move_notifications(struct vn_context *context, uint32_t port)
+{
+    struct vn_link *link = port < context->n_links ? &context->links[port] : NULL;
+    if (link == NULL || vn_host_with(context, link->node, VN_ENDPOINT_rdma) == NULL)
+        return vn_refuse(context, -EINVAL, "no such port");
+    for (uint32_t n = link->control.packets; n != 0; n--) {
+        uint32_t id = vn_control_pop(context, link), number = vn_packet_at(context, id)->flow;
+        bool own = number != VN_NONE && vn_receiver_of(context, vn_flow_at(context, number)) == link->node;
+        vn_control_push(context, own ? &context->links[vn_flow_at(context, number)->back_port] : link, id);
+    }
+    for (uint32_t other = vn_host_of(vn_near(context, link))->link; other != VN_NONE; other = vn_host_next(context, other)) {
+        vn_nic_changed(context, &context->links[other]);
+    }
+    return 0;
+}
+
 int vn_flow_ports(struct vn_context *context, uint32_t number, uint32_t port, uint32_t back_port)
 {
     if (number >= vn_rdma_of(context)->n_flows) return vn_refuse(context, -ENOENT, "no such flow");

@@ -95,6 +95,17 @@ int vn_store_whole(struct vn_context *context, uint32_t most_bytes)
 
 uint64_t vn_now(const struct vn_context *context) { return context->now; }
 
+int vn_discard(struct vn_context *context, uint32_t number, bool discards)
+{
+    start(context);
+    if (context->failed) return -EINVAL;
+    struct vn_link *link = number < context->n_links ? vn_link_of(context, number) : NULL;
+    if (link == NULL || !vn_is_switch(vn_near(context, link))) return vn_refuse(context, -EINVAL, "no such port of a switch");
+    if (vn_port_of(link)->fabric) return vn_refuse(context, -EINVAL, "output buffers keep what waits for a link that is down");
+    vn_port_discard(context, link, discards);
+    return 0;
+}
+
 int vn_set_queue(struct vn_context *context, uint32_t number, uint32_t class, uint32_t depth, uint64_t rate)
 {
     start(context);

@@ -16,13 +16,39 @@ static __attribute__((noinline)) bool trimmed(struct vn_context *context, struct
     return vn_scheduler_admit(context, link, queue, id);
 }
 
+/* A packet is lost that is to leave by a link that is down. The program's egress sees it, so that what the program counts stays right. */
+static __attribute__((noinline)) void discard(struct vn_context *context, struct vn_link *link, uint32_t class, uint32_t id)
+{
+    if (vn_hop_egress(context, vn_near(context, link), link->port, id, class, 0) == VN_SEND) vn_packet_lose(context, id);
+}
+
+static bool drops(struct vn_context *context, struct vn_link *link, uint32_t class, uint32_t id)
+{
+    if (!vn_port_of(link)->discards) return vn_watchdog_drops(context, link, id);
+    discard(context, link, class, id);
+    return true;
+}
+
+void vn_port_discard(struct vn_context *context, struct vn_link *link, bool discards)
+{
+    vn_port_of(link)->discards = discards;
+    vn_port_of(link)->dropping = discards ? UINT8_MAX : 0;
+    for (uint32_t class = 0; discards && class < VN_CLASSES; class++) {
+        while (link->waiting >> class & 1) {
+            struct vn_departure departure = vn_scheduler_next(context, link, class);
+            discard(context, link, class, departure.packet);
+            vn_scheduler_release(context, class, &departure);
+        }
+    }
+}
+
 void vn_port_admit(struct vn_context *context, uint32_t number, uint32_t id, uint32_t class)
 {
     if (__builtin_expect(context->paths != NULL, 0)) number = vn_path_taken(context, number, vn_packet_at(context, id));
     struct vn_link *link = vn_link_of(context, number);
     VN_ASSERT(class < VN_CLASSES && vn_is_switch(vn_near(context, link)));
     vn_packet_at(context, id)->enq_qdepth = vn_scheduler_waiting(link, class) & 0x7ffffu; /* bit<19> */
-    if (__builtin_expect(vn_port_of(link)->dropping >> class & 1, 0) && vn_watchdog_drops(context, link, id)) return;
+    if (__builtin_expect(vn_port_of(link)->dropping >> class & 1, 0) && drops(context, link, class, id)) return;
     if (!vn_scheduler_admit(context, link, class, id) && !(vn_port_of(link)->trims && trimmed(context, link, class, id))) {
         vn_packet_lose(context, id);
         return;

@@ -44,6 +44,7 @@ struct vn_port {
     bool rated : 1; /* a class has an `interval`, or departures are counted in `served` */
     bool trims : 1; /* `trimming` is set */
     bool weighted : 1; /* `weights` is set */
+    bool discards : 1; /* the link is down, and `dropping` is of all classes */
     uint8_t dropping; /* bit mask of classes in a PAUSE storm, whose packets its watchdog drops */
 };
 _Static_assert(sizeof(struct vn_port) <= VN_PORT_OWN, "a link has room for it");
@@ -98,6 +99,8 @@ static void vn_port_serve(struct vn_context *, struct vn_link *, uint32_t number
 
 /* What waits for the fabric, or for a class's rate, can go on. */
 static void vn_port_ready(struct vn_context *, uint32_t link);
+/* From now on all packets that are to leave by it are lost, and so are those that wait there; or no more. */
+static void vn_port_discard(struct vn_context *, struct vn_link *, bool discards);
 
 /* ---- trim.c: packets that a queue refuses, cut to their headers ---- */
 /* False: the packet isn't one to be trimmed. True: it is for that queue now. */

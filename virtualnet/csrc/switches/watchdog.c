@@ -57,7 +57,7 @@ static void end_storm(struct vn_link *link, uint32_t class)
     watchdog->counts.restored++;
     watchdog->since[class] = VN_NEVER;
     vn_pfc_of(link)->ignored &= (uint8_t)~(1u << class);
-    vn_port_of(link)->dropping &= (uint8_t)~(1u << class);
+    if (!vn_port_of(link)->discards) vn_port_of(link)->dropping &= (uint8_t)~(1u << class);
 }
 
 void vn_watchdog_poll(struct vn_context *context, uint32_t number)

@@ -1,0 +1,47 @@
+"""Routes of a switch that change while it forwards: what is written is the difference."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from itertools import count
+
+from controller.control_plane import ControlPlane
+from controller.routes import MultipathRoute, PortGroup, Route, group_entry, host_ways, join, route_entry
+from topologies.model import Topology
+from topologies.routing import Routing
+
+
+@dataclass(frozen=True)
+class SwitchRoutes:
+    """What a switch has: a group that stays keeps its number."""
+
+    routes: tuple[Route | MultipathRoute, ...]
+    groups: tuple[PortGroup, ...]
+
+
+def routes_of(topology: Topology, switch: str, routing: Routing, before: SwitchRoutes) -> SwitchRoutes:
+    """Returns the routes of a switch by this routing; groups that were there before keep their numbers."""
+    ways, groups = host_ways(topology, switch, routing)
+    there = {group.ports: group.number for group in before.groups}
+    taken = {there[group.ports] for group in groups if group.ports in there}
+    free = (number for number in count(1) if number not in taken)
+    numbers = {group.number: there.get(group.ports) or next(free) for group in groups}
+    routes = tuple(
+        replace(route, group=numbers[route.group]) if isinstance(route, MultipathRoute) else route
+        for route in join(ways)
+    )
+    return SwitchRoutes(routes, tuple(replace(group, number=numbers[group.number]) for group in groups))
+
+
+def change(switch: ControlPlane, before: SwitchRoutes, after: SwitchRoutes) -> None:
+    """Writes the difference. A route never leads to a group that is missing. Raises SwitchError."""
+    old = {(route.address, route.prefix): route for route in before.routes}
+    new = {(route.address, route.prefix): route for route in after.routes}
+    groups = {group.number: group for group in before.groups}
+    wanted = {group.number: group for group in after.groups}
+    switch.modify([group_entry(group) for number, group in wanted.items() if groups.get(number, group) != group])
+    switch.insert([group_entry(group) for number, group in wanted.items() if number not in groups])
+    switch.insert([route_entry(route) for key, route in new.items() if key not in old])
+    switch.modify([route_entry(route) for key, route in new.items() if key in old and old[key] != route])
+    switch.delete([route_entry(route) for key, route in old.items() if key not in new])
+    switch.delete([group_entry(group) for number, group in groups.items() if number not in wanted])
