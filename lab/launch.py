@@ -70,6 +70,8 @@ def require_live(topology: Topology) -> None:
             raise NetworkError(f"{switch.name}: output buffers behind a fabric are there in virtual time alone")
         if switch.watchdog is not None:
             raise NetworkError(f"{switch.name}: a PFC watchdog is there in virtual time alone")
+        if switch.takes_time:
+            raise NetworkError(f"{switch.name}: a latency and cut-through are there in virtual time alone")
         if switch.schedules:
             raise NetworkError(f"{switch.name}: weights of classes are there in virtual time alone")
         if switch.buffer is not None:

@@ -16,55 +16,29 @@ from types import MappingProxyType
 
 from topologies import lossless, naming
 from topologies.buffers import OutputBuffer as OutputBuffer
-from topologies.buffers import SharedBuffer
-from topologies.ecn import EcnThresholds
 from topologies.errors import TopologyError as TopologyError
 from topologies.flow_order import in_order
+from topologies.host import Host as Host
+from topologies.host import host_addresses as host_addresses
+from topologies.host import make_hosts as make_hosts
+from topologies.host import make_racks as make_racks
 from topologies.lossless import CREDITS, PFC
 from topologies.paths import Block, Paths, Place, Ways
 from topologies.routing import Routing
-from topologies.schedules import Schedule
+from topologies.switch import FIFO as FIFO
+from topologies.switch import ROUND_ROBIN as ROUND_ROBIN
+from topologies.switch import Switch as Switch
+from topologies.switch import check_switch
 from topologies.trails import Trail, Trails
-from topologies.watchdog import Watchdog
 
 Value = int | float | str
 
-FIFO, ROUND_ROBIN = "fifo", "round robin"  # arbitration
 EVEN, POLARISED = "even", "polarised"  # ECMP: do switches on a path choose by bits of the flow's hash of their own?
 
 # Ports are bit<9> in v1model. Four are internal: 508 the packet generator's, 509 live switches' CPU port, 510 where the
 # data plane recirculates, 511 BMv2's drop port.
 MAX_PORT = 507
 _MAC = re.compile(r"([0-9a-f]{2}:){5}[0-9a-f]{2}\Z")
-
-
-@dataclass(frozen=True)
-class Host:
-    name: str
-    ip: str
-    mac: str
-
-
-@dataclass(frozen=True)
-class Switch:
-    """`arbitration`: how packets of a class, from different inputs, share an output. "fifo": in the order of their
-    arrival, an output-queued switch. "round robin": over input ports, a packet each, a switch with virtual output
-    queues. `output`: None where packets leave as soon as their turn comes. `buffer`: None where each class of a port
-    has PFC's thresholds of the topology for itself. All other than these: in virtual time alone. `ecn`: RED's
-    thresholds of ports to which one of them applies, instead of the scheme's; the first such one counts. `schedules`:
-    likewise how ports serve classes, in virtual time alone, as `watchdog`; the others have strict priorities."""
-
-    name: str
-    device_id: int
-    arbitration: str = FIFO
-    output: OutputBuffer | None = None
-    buffer: SharedBuffer | None = None
-    ecn: tuple[EcnThresholds, ...] = ()
-    schedules: tuple[Schedule, ...] = ()
-    watchdog: Watchdog | None = None
-
-    def schedule(self, port: int) -> Schedule | None:
-        return next((one for one in self.schedules if one.port in (None, port)), None)
 
 
 @dataclass(frozen=True)
@@ -276,10 +250,14 @@ class Topology:
         return tuple(ends)
 
     def rtt_s(self, src: str, dst: str) -> float:
-        """Returns the base round-trip time: propagation there and back, without serialisation and queues."""
-        return sum(
-            self.link_at(end.node, end.port).delay_s for pair in ((src, dst), (dst, src)) for end in self.path(*pair)
-        )
+        """Returns the base round-trip time: propagation there and back and switches' latency, without serialisation and
+        queues."""
+        return sum(self._transit_s(end) for pair in ((src, dst), (dst, src)) for end in self.path(*pair))
+
+    def _transit_s(self, end: Endpoint) -> float:
+        """Of the link that starts there, and a switch where it ends."""
+        far = self._at[end].other(end.node).node
+        return self._at[end].delay_s + (self._switches[far].latency_s if far in self._switches else 0.0)
 
     def max_rtt_s(self, frame_bytes: float = 0.0) -> float:
         """Returns the largest base RTT between any two hosts: PCN's T, unless a scenario says otherwise. `frame_bytes`:
@@ -287,13 +265,15 @@ class Topology:
         return self._trails.max_rtt_s(frame_bytes)
 
     def trail(self, src: str, dst: str) -> Trail:
-        """Returns the rate and delay of the links of `path`, in order. Raises TopologyError if there is no way."""
+        """Returns the rate and delay of the links of `path`, in order, each with the latency of a switch where it ends.
+        Raises TopologyError if there is no way."""
         return self._trails.between(self.host(src).name, self.host(dst).name)
 
     @cached_property
     def _trails(self) -> Trails:
         links = {(end.node, end.port): link for end, link in self._at.items()}
-        return Trails(self.name, self._hosts, self._paths, links)
+        delays = {(end.node, end.port): self._transit_s(end) for end in self._at}
+        return Trails(self.name, self._hosts, self._paths, links, delays)
 
     def without(self, *pairs: tuple[str, str]) -> Topology:
         """Returns the topology less all links between the nodes of each pair. Raises TopologyError where there are
@@ -330,36 +310,6 @@ class Topology:
         return self.number("xoff_bytes") - distance
 
 
-def host_addresses(number: int) -> tuple[str, str]:
-    """IPv4 address and MAC of a host: 10.0.0.0 plus its number, from 1, and a MAC that ends in it."""
-    if not 1 <= number < 2**16 - 1:
-        raise TopologyError(f"host number {number} is out of range: from 1 to {2**16 - 2} they have addresses")
-    return f"10.0.{number >> 8}.{number & 0xFF}", f"02:00:00:00:{number >> 8:02x}:{number & 0xFF:02x}"
-
-
-def make_hosts(names: Sequence[str]) -> tuple[Host, ...]:
-    """Returns the hosts with addresses by their order."""
-    return tuple(Host(name, *host_addresses(number)) for number, name in enumerate(names, start=1))
-
-
-def make_racks(pods: int, racks: int, hosts: int) -> tuple[Host, ...]:
-    """Returns the hosts h0, h1, ... from left to right: of so many pods, each of so many racks, each of so many hosts.
-
-    A rack is the smallest subnet that has room for its hosts, and a pod the smallest that has room for its racks: so
-    each has a prefix of its own. A rack's first address is the subnet's, and its last one stays free, for broadcast;
-    hosts have the next ones after the first.
-    """
-    rack_bits = (hosts + 1).bit_length()
-    pod_bits = rack_bits + (racks - 1).bit_length()
-    numbers = (
-        (pod << pod_bits) + (rack << rack_bits) + host
-        for pod in range(pods)
-        for rack in range(racks)
-        for host in range(1, hosts + 1)
-    )
-    return tuple(Host(f"h{i}", *host_addresses(number)) for i, number in enumerate(numbers))
-
-
 def _validate(topology: Topology) -> None:
     names = [*(host.name for host in topology.hosts), *(switch.name for switch in topology.switches)]
     for fault in (naming.network_fault(topology.name), *map(naming.node_fault, names)):
@@ -378,26 +328,7 @@ def _validate(topology: Topology) -> None:
         if not _MAC.match(host.mac):
             raise TopologyError(f"{host.name}: {host.mac!r} is no MAC address (aa:bb:cc:dd:ee:ff)")
     for switch in topology.switches:
-        if switch.device_id < 0:
-            raise TopologyError(f"{switch.name}: device id {switch.device_id} must not be negative")
-        if switch.arbitration not in (FIFO, ROUND_ROBIN):
-            raise TopologyError(
-                f"{switch.name}: arbitration {switch.arbitration!r}: there is {FIFO!r} and {ROUND_ROBIN!r}"
-            )
-        buffer = switch.output
-        if buffer is not None and not (buffer.speed_up > 0 and buffer.latency_s >= 0):
-            raise TopologyError(f"{switch.name}: its output buffers need a speed-up above 0, and a latency")
-        if buffer is not None and buffer.size_bytes < topology.number("mtu_bytes"):
-            raise TopologyError(
-                f"{switch.name}: output buffers of {buffer.size_bytes:g} bytes hold no frame of mtu_bytes, "
-                f"{topology.number('mtu_bytes'):g}"
-            )
-        if (switch.schedules or switch.watchdog) and switch.output is not None:
-            raise TopologyError(f"{switch.name}: output buffers have strict priorities, and no PFC watchdog")
-        if switch.watchdog is not None and topology.flow_control != PFC:
-            raise TopologyError(f"{switch.name}: a PFC watchdog is there with PFC")
-        if switch.buffer is not None and (switch.output is not None or topology.flow_control != PFC):
-            raise TopologyError(f"{switch.name}: a shared buffer is there with PFC, and without output buffers")
+        check_switch(switch, topology.number("mtu_bytes"), topology.flow_control)
     try:
         lossless.classes(str(topology.parameters["lossless_classes"]))
     except ValueError as error:
@@ -457,9 +388,12 @@ def _validate_links(topology: Topology, names: set[str]) -> None:
     for end in ends:
         if end.node not in names:
             raise TopologyError(f"link at {end}: no such node")
-        if not 0 <= end.port <= MAX_PORT:
-            whose = "host" if end.node in hosts else "switch"
-            raise TopologyError(f"{end}: a {whose}'s ports are numbered 0 to {MAX_PORT}")
+        if end.node in hosts and not 0 <= end.port <= MAX_PORT:
+            raise TopologyError(f"{end}: a host's ports are numbered 0 to {MAX_PORT}")
+        if end.node not in hosts and not 0 <= end.port <= MAX_PORT:
+            raise TopologyError(
+                f"{end}: a switch's ports are numbered 0 to {MAX_PORT}: its program has 9 bits, and four are internal"
+            )
     _unique("interface name", [end.interface for end in ends])
     connected = {end.node for end in ends}
     for name in names - connected:

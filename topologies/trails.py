@@ -20,25 +20,34 @@ _FEW = 8
 
 
 class _End(NamedTuple):
-    """A host's link, and the node where it ends."""
+    """A host's link, there and back, and the node where it ends."""
 
     link: Link
     hop: Hop
+    back: Hop
     node: str
 
 
 class Trails:
-    """`links` by both of their ends."""
+    """`links` by both of their ends, `delays` by the end where they start."""
 
-    def __init__(self, name: str, hosts: Iterable[str], paths: Paths, links: Mapping[tuple[str, int], Link]) -> None:
-        hops = {end: (link.rate_bps, link.delay_s) for end, link in links.items()}
+    def __init__(
+        self,
+        name: str,
+        hosts: Iterable[str],
+        paths: Paths,
+        links: Mapping[tuple[str, int], Link],
+        delays: Mapping[tuple[str, int], float],
+    ) -> None:
+        hops = {end: (link.rate_bps, delays[end]) for end, link in links.items()}
         self._name = name
         self._parts, self._from = paths.trails(lambda node, port: hops[node, port])
         self._paths, self._links = paths, links
         self._ends: dict[str, dict[int, _End]] = {host: {} for host in hosts}
         for (node, port), link in sorted(links.items()):
             if node in self._ends:
-                self._ends[node][port] = _End(link, hops[node, port], link.other(node).node)
+                far = link.other(node)
+                self._ends[node][port] = _End(link, hops[node, port], hops[far.node, far.port], far.node)
         self._bits = {host: paths.bit(host) for host in self._ends}
         self._by_place: dict[str, dict[int, int]] = {}
         self._numbers: dict[tuple[str, Place], int] = {}
@@ -50,9 +59,9 @@ class Trails:
         if first.node == dst:
             return (first.hop,)
         last = self._last(first, dst)
-        key = (first.hop, self._number(first, src, dst), last.hop)
+        key = (first.hop, self._number(first, src, dst), last.back)
         if key not in self._whole:
-            self._whole[key] = (first.hop, *self._hops(key[1]), last.hop)
+            self._whole[key] = (first.hop, *self._hops(key[1]), last.back)
         return self._whole[key]
 
     def _first(self, src: str, dst: str) -> _End:
@@ -68,7 +77,7 @@ class Trails:
     def _last(self, first: _End, dst: str) -> _End:
         """Returns the link by which the path comes to the destination, or one like it."""
         ends = [*self._ends[dst].values()]
-        if all(end.hop == ends[0].hop for end in ends):
+        if all(end.back == ends[0].back for end in ends):
             return ends[0]
         node = first.node
         while node not in self._paths.place(dst):
@@ -88,7 +97,8 @@ class Trails:
         # them.
         alike: dict[tuple[tuple[str, float], ...], list[str]] = {}
         for host, ends in self._ends.items():
-            alike.setdefault(tuple((end.node, hop_s(end.hop)) for end in ends.values()), []).append(host)
+            key = tuple((end.node, hop_s(end.hop)) for end in ends.values())
+            alike.setdefault(key, []).append(host)
         pairs = [*combinations([hosts[0] for hosts in alike.values()], 2)]
         pairs += [(hosts[0], hosts[1]) for hosts in alike.values() if len(hosts) > 1]
         later: dict[tuple[int, float], float] = {}
@@ -98,9 +108,9 @@ class Trails:
             if first.node == dst:
                 return hop_s(first.hop)
             last = self._last(first, dst)
-            key = (self._number(first, src, dst), hop_s(last.hop))
+            key = (self._number(first, src, dst), hop_s(last.back))
             if key not in later:
-                total = hop_s(last.hop)
+                total = hop_s(last.back)
                 for hop in reversed(self._hops(key[0])):
                     total = hop_s(hop) + total
                 later[key] = total

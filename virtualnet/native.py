@@ -210,6 +210,7 @@ _SIGNATURES: dict[str, tuple[Any, list[Any]]] = {
     "vn_add_link": (_i64, [_u32, _u16, _u32, _u16, _u64, _u64]),
     "vn_set_link": (_int, [_u32, _u64, _bool]),
     "vn_discard": (_int, [_u32, _bool]),
+    "vn_set_latency": (_int, [_u32, _u64, _bool]),
     "vn_set_pfc": (_int, [_u32, _u32, _u32, _u16, _u64, _u8, _text]),
     "vn_set_credits": (_int, [_u32, _u64, _u64, _u64]),
     "vn_disturb": (_int, [_u32, _u32, ctypes.POINTER(Disturbance)]),

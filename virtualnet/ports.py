@@ -1,4 +1,4 @@
-"""How switches' ports serve classes, and what watches them: set when all else is."""
+"""What switches are besides programs: their schedulers, buffers and latency, and how ports serve classes."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import ctypes
 from collections.abc import Callable, Iterable, Sequence
 
 from softswitch.trimming import DEFAULT, Trimming
-from topologies.model import Endpoint
+from topologies.model import ROUND_ROBIN, Endpoint, Switch
 from topologies.watchdog import FORWARD, Watchdog
 from virtualnet import native
 from virtualnet.counts import WatchdogStats
@@ -15,10 +15,11 @@ from virtualnet.times import picoseconds
 
 
 class Ports:
-    """The part of a TimedNetwork that sets ports."""
+    """The part of a TimedNetwork that sets switches and their ports, ports when all else is there."""
 
     _library: ctypes.CDLL
     _links: dict[Endpoint, int]
+    _nodes: dict[str, int]
     _alive: Callable[[], int]
     _changing: Callable[[], int]
     _check: Callable[[int], int]
@@ -67,3 +68,18 @@ class Ports:
         if self._library.vn_watchdog_of(self._alive(), self._links[Endpoint(switch, port)], ctypes.byref(raw)) < 0:
             raise VirtualError(f"{switch}:{port}: no port of a switch, or the network hasn't run yet")
         return WatchdogStats(raw.storms, raw.restored, raw.dropped)
+
+    def _equip(self, switch: Switch) -> None:
+        """Its scheduler, its output buffers, its latency."""
+        node = self._nodes[switch.name]
+        if switch.arbitration == ROUND_ROBIN:
+            self._check(self._library.vn_set_scheduler(self._alive(), node, b"round_robin"))
+        if switch.output is not None:
+            buffer = switch.output
+            config = native.FabricConfig(
+                round(buffer.size_bytes), picoseconds(buffer.latency_s), buffer.speed_up, buffer.reliable
+            )
+            self._check(self._library.vn_set_fabric(self._alive(), node, ctypes.byref(config)))
+        if switch.takes_time:
+            latency_ps = picoseconds(switch.latency_s)
+            self._check(self._library.vn_set_latency(self._alive(), node, latency_ps, switch.cut_through))

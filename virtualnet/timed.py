@@ -19,7 +19,7 @@ from typing import Literal, TypeVar
 from softswitch.cache.objects import BuildError
 from softswitch.embed.switch import NativeSwitch
 from topologies.lossless import CREDITS
-from topologies.model import ROUND_ROBIN, Endpoint, Switch, Topology
+from topologies.model import Endpoint, Topology
 from virtualnet import native
 from virtualnet.counts import Deadlock, LinkStats, Totals
 from virtualnet.errors import CallbackError, VirtualError
@@ -412,18 +412,6 @@ class TimedNetwork(LinkSources, Frames, SharedBuffers, Ports):
                         picoseconds(_FC_SYMBOLS * _BITS_PER_SYMBOL / link.rate_bps),
                     )
                 )  # fmt: skip
-
-    def _equip(self, switch: Switch) -> None:
-        """Its scheduler, and its output buffers."""
-        node = self._nodes[switch.name]
-        if switch.arbitration == ROUND_ROBIN:
-            self._check(self._library.vn_set_scheduler(self._handle, node, b"round_robin"))
-        if switch.output is not None:
-            buffer = switch.output
-            config = native.FabricConfig(
-                round(buffer.size_bytes), picoseconds(buffer.latency_s), buffer.speed_up, buffer.reliable
-            )
-            self._check(self._library.vn_set_fabric(self._handle, node, ctypes.byref(config)))
 
     def _alive(self) -> int:
         if self._handle is None:

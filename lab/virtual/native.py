@@ -76,6 +76,7 @@ RDMA = native.Part(
         "vn_add_flows": (_u32, [ctypes.c_char_p, _u32, _object, _object]),
         "vn_flow_after": (_int, [_u32, _u32, _u64]),
         "vn_stop_flow": (_int, [_u32]),
+        "vn_set_cnp_delay": (_int, [_u64]),
         "vn_flow_ports": (_int, [_u32, _u32, _u32]),
         "vn_move_notifications": (_int, [_u32]),
         "vn_flow_stats": (_int, [_u32, _u32, ctypes.c_void_p]),

@@ -54,6 +54,7 @@ class VirtualNetwork(TimedNetwork, Sources):
     `notification_class`: of CNPs and ACKs; None: their flow's, where they are Not-ECT unless they echo a mark.
     `reliability`: by class, what its flows do about lost packets; those of other classes what the scheme's RP has,
     which for most is nothing.
+    `cnp_delay_s`: how long a NIC takes to make a CNP, from its NP's decision on.
     `reroute_s`: how long after a link went down or up routes change everywhere; None: they don't.
     `paths`: which of equal paths packets take; None: as the scheme's RP does, or by flow.
     No result depends on the rest: `queues` is how events wait for their turn, each node's by themselves or all in one
@@ -83,6 +84,7 @@ class VirtualNetwork(TimedNetwork, Sources):
         paths: Paths | None = None,
         notification_class: int | None = CONTROL_CLASS,
         reroute_s: float | None = None,
+        cnp_delay_s: float = 0.0,
     ) -> None:
         self.topology = topology
         self.scheme = scheme
@@ -131,6 +133,9 @@ class VirtualNetwork(TimedNetwork, Sources):
             for one in made.values():
                 one.join(self)
             self._configure(pfc)
+            if not 0 <= cnp_delay_s < math.inf:
+                raise VirtualError(f"a CNP takes {cnp_delay_s:g} s: 0 or more are possible")
+            self.call("vn_set_cnp_delay", picoseconds(cnp_delay_s))
             if reroute_s is not None:
                 if not pfc:
                     raise VirtualError("routes change with PFC by the switch itself alone, not by a program")

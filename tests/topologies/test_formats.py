@@ -195,6 +195,11 @@ def test_reader_of_graphml_takes_text_whatever_encoding_it_declares(encoding: st
     assert read("graph.graphml", declared) == read("graph.graphml", text)
 
 
+def test_reader_of_htsim_gives_switches_of_a_tier_their_latency() -> None:
+    text = (FILES / "small.topo").read_text().replace("Switch_Latency_ns 0", "Switch_Latency_ns 350")
+    assert {switch.latency_s for switch in read("t.topo", text).switches} == {0.0, 350e-9}
+
+
 def test_reader_of_simai_gives_hosts_ports_or_leaves_nvswitches_out_or_splits_hosts() -> None:
     gpus = find_topology(str(FILES / "gpus"))
     whole = gpus.build()
@@ -365,10 +370,12 @@ def test_own_format_gives_all_back() -> None:
             FlowSpec(8, "b1", "a0", 5e-6, 9, after=(1,)),
         ),
     )
-    for form in ("pcn", "pcn-json"):
+    quick = replace(made.switches[0], latency_s=1 / 3e6, cut_through=True)
+    cut = replace(made, switches=(quick, made.switches[1]), flow_control="pfc")
+    for form, one in product(("pcn", "pcn-json"), (made, cut)):
         write = FORMATS[form].write
         assert write is not None
-        assert read(f"t{FORMATS[form].suffix}", write(made)) == made
+        assert read(f"t{FORMATS[form].suffix}", write(one)) == one
 
 
 @given(connected_topologies())

@@ -7,27 +7,21 @@ from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 from topologies import naming
-from topologies.buffers import SharedBuffer
-from topologies.ecn import EcnThresholds
 from topologies.errors import nearest
 from topologies.formats.source import FormatError, Source
 from topologies.lossless import PFC
 from topologies.model import (
-    FIFO,
     MAX_PORT,
     Endpoint,
     FlowSpec,
     Host,
     Link,
-    OutputBuffer,
     Switch,
     Topology,
     TopologyError,
     Value,
     host_addresses,
 )
-from topologies.schedules import Schedule
-from topologies.watchdog import Watchdog
 
 MOST_HOSTS, MOST_SWITCHES, MOST_LINKS = 2**16 - 2, 2**16, 2**20
 """Hosts have addresses in 10.0.0.0/16."""
@@ -48,15 +42,13 @@ class _Node(NamedTuple):
     mac: str = ""
 
 
+_USUAL = Switch("", 0)
+
+
 class _Switch(NamedTuple):
     line: int
     device_id: int | None
-    arbitration: str
-    output: OutputBuffer | None
-    buffer: SharedBuffer | None
-    ecn: tuple[EcnThresholds, ...]
-    schedules: tuple[Schedule, ...]
-    watchdog: Watchdog | None
+    settings: Switch
 
 
 @dataclass(frozen=True)
@@ -92,15 +84,11 @@ class Draft:
         line: int,
         name: str,
         device_id: int | None = None,
-        arbitration: str = FIFO,
-        output: OutputBuffer | None = None,
-        buffer: SharedBuffer | None = None,
-        ecn: tuple[EcnThresholds, ...] = (),
-        schedules: tuple[Schedule, ...] = (),
-        watchdog: Watchdog | None = None,
+        settings: Switch = _USUAL,
     ) -> None:
+        """`settings`: a switch in all but name and id."""
         self._new(line, name)
-        self.switches[name] = _Switch(line, device_id, arbitration, output, buffer, ecn, schedules, watchdog)
+        self.switches[name] = _Switch(line, device_id, settings)
         self._within(line, len(self.switches), MOST_SWITCHES, "switches")
 
     def link(self, line: int, a: End, b: End, rate_bps: float | None, delay_s: float | None) -> None:
@@ -154,16 +142,7 @@ class Draft:
         numbers = {one.device_id for one in draft.switches.values()}
         free = (number for number in range(1, len(draft.switches) + 1 + len(numbers)) if number not in numbers)
         switches = tuple(
-            Switch(
-                name,
-                next(free) if one.device_id is None else one.device_id,
-                one.arbitration,
-                one.output,
-                one.buffer,
-                one.ecn,
-                one.schedules,
-                one.watchdog,
-            )
+            replace(one.settings, name=name, device_id=next(free) if one.device_id is None else one.device_id)
             for name, one in draft.switches.items()
         )
         try:

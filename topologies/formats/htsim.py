@@ -21,7 +21,7 @@ from dataclasses import dataclass, field
 from topologies.errors import nearest
 from topologies.formats.draft import MOST_HOSTS, MOST_LINKS, Draft, End
 from topologies.formats.source import Format, FormatError, Line, Source
-from topologies.model import MAX_PORT, Topology
+from topologies.model import MAX_PORT, Switch, Topology
 
 _HEAD = {"nodes": "Nodes", "tiers": "Tiers", "podsize": "Podsize"}
 _OF_TIER = {
@@ -71,18 +71,14 @@ def read(source: Source, delay_s: float | None = None) -> Topology:
     down = [file.of(tier, "radix_down") for tier in range(tiers)]
     up = [file.of(tier, "radix_up") for tier in range(tiers - 1)]
     bundle = [file.of(tier, "bundle", 1) for tier in range(tiers)]
-    for tier in range(tiers):
-        if file.of(tier, "switch_latency_ns", 0, 0):
-            raise file.fail(
-                tier, "switch_latency_ns", "Switch_Latency_ns: switches here have none; add it to the links"
-            )
     counts = _counts(file, nodes, pod if tiers == 3 else nodes, down, up, bundle)
     draft = Draft(source, delay_s=delay_s)
     for host in range(nodes):
         draft.host(file.head.line, f"h{host}")
     for tier, (letter, count) in enumerate(zip("tac" if tiers == 3 else "ta", counts, strict=True)):
+        settings = Switch("", 0, latency_s=file.of(tier, "switch_latency_ns", 0, 0) / 1e9)
         for number in range(count):
-            draft.switch(file.tiers[tier].line, f"{letter}{number}")
+            draft.switch(file.tiers[tier].line, f"{letter}{number}", settings=settings)
     _links(file, draft, counts, down, up, bundle)
     return draft.topology()
 
@@ -213,7 +209,7 @@ FORMAT = Format(
         "fat-tree are refused",
         "`Oversubscribed`": "checked against the radixes",
         "`Queue_Down`, `Queue_Up`": "left out: PFC's thresholds decide (`--set xoff_bytes=...`)",
-        "`Switch_Latency_ns`": "refused above 0",
+        "`Switch_Latency_ns`": "the switches' latency",
         "addresses": "assumed: 10.0.0.1 and so on, in order; files have none",
     },
 )

@@ -11,7 +11,7 @@ from typing import Any
 from softswitch.units import Kind, quantity
 from topologies import lossless
 from topologies.formats.draft import Draft, End
-from topologies.formats.pcn_switch import SWITCH, switch_fields
+from topologies.formats.pcn_switch import SWITCH, switch_fields, switch_settings
 from topologies.formats.pcn_values import count, exact, one_of, quantity_of, size, text
 from topologies.formats.source import Format, Source
 from topologies.lossless import CREDITS, DATA_CLASS, PFC
@@ -127,17 +127,7 @@ def _topology(source: Source, node: Node, split_hosts: int) -> Topology:
     for at, one in found["hosts"]:
         draft.host(at.line, one["name"], one["ip"], one["mac"])
     for at, one in found["switches"]:
-        draft.switch(
-            at.line,
-            one["name"],
-            one["id"],
-            one["arbitration"],
-            one["output"],
-            one["buffer"],
-            one["ecn"],
-            one["schedules"],
-            one["watchdog"],
-        )
+        draft.switch(at.line, one["name"], one["id"], switch_settings(one))
     for at, one in found["links"]:
         both = {name: found["defaults"][name] if one[name] is None else one[name] for name in ("rate", "delay")}
         for name, value in both.items():
@@ -243,8 +233,8 @@ def _recognises(source: Source) -> bool:
 
 _FIELDS = {
     "`hosts`": "each a name, or `{name, ip, mac}`; without an address the next one of 10.0.0.1 ...",
-    "`switches`": "each a name, or `{name, id, arbitration, output, buffer, ecn, schedules, watchdog}`; without an id, "
-    "its place",
+    "`switches`": "each a name, or `{name, id, arbitration, output, buffer, ecn, schedules, watchdog, latency, "
+    "cut_through}`; without an id, its place",
     "`links`": "`{a, b, rate, delay}`: ends are a node or `NODE:PORT`, without a port the next one; the rate is each "
     "way, the delay one way",
     "`defaults`": "`{rate, delay}` of links that give none",

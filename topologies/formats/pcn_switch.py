@@ -59,6 +59,8 @@ SWITCH: dict[str, Field] = {
     "ecn": optional(lambda node: tuple(node.elements(_ecn)), ()),
     "schedules": optional(lambda node: tuple(node.elements(_schedule)), ()),
     "watchdog": optional(lambda node: _watchdog(node)),
+    "latency": optional(quantity_of("time"), 0.0),
+    "cut_through": optional(lambda node: one_of("true", "false")(node) == "true", False),
 }
 
 
@@ -106,6 +108,22 @@ def _buffer(node: Node) -> SharedBuffer:
         raise node.fail(str(error)) from None
 
 
+def switch_settings(found: Mapping[str, Any]) -> Switch:
+    """Returns a switch in all but name and id."""
+    return Switch(
+        "",
+        0,
+        found["arbitration"],
+        found["output"],
+        found["buffer"],
+        found["ecn"],
+        found["schedules"],
+        found["watchdog"],
+        found["latency"],
+        found["cut_through"],
+    )
+
+
 def switch_fields(one: Switch) -> dict[str, Any]:
     made: dict[str, Any] = {"name": one.name, "id": one.device_id}
     if one.arbitration != FIFO:
@@ -131,6 +149,10 @@ def switch_fields(one: Switch) -> dict[str, Any]:
         watch = one.watchdog
         times = {"detection": watch.detection_s, "restoration": watch.restoration_s, "poll": watch.poll_s}
         made["watchdog"] = {"action": watch.action, **{name: exact("time", time) for name, time in times.items()}}
+    if one.latency_s:
+        made["latency"] = exact("time", one.latency_s)
+    if one.cut_through:
+        made["cut_through"] = True
     return made
 
 

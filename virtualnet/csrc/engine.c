@@ -28,6 +28,7 @@
 #include "switches/port.c"
 #include "switches/watchdog.c"
 #include "switches/fabric.c"
+#include "switches/pipeline.c"
 #include "switches/round_robin.c"
 #include "switches/switch.c"
 #include "switches/deadlock.c"

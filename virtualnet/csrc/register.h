@@ -23,7 +23,9 @@
     X(CROSSED, vn_fabric_crossed, vn_link_near, 0) /* id: link. A packet has crossed the fabric */                                 \
     X(RETURN, vn_return_event, vn_no_node, 0) /* id: vn_return_at's number */                                                      \
     X(SAMPLE, vn_sample, vn_no_node, 0) /* id: sampler */                                                                          \
-    X(WATCHDOG, vn_watchdog_poll, vn_link_near, 0) /* id: link. Is a class of the port in a PAUSE storm? */
+    X(WATCHDOG, vn_watchdog_poll, vn_link_near, 0) /* id: link. Is a class of the port in a PAUSE storm? */                        \
+    X(PIPELINE, vn_pipeline_event, vn_link_far, 0) /* id: link. A frame that came over it is through the switch's pipeline */      \
+    X(HELD, vn_pipeline_held, vn_link_far, 0) /* id: link. A frame comes over it that may leave now */
 
 /* Kinds of endpoints: NAME stands for `const struct vn_endpoint_kind vn_endpoint_NAME` (hosts/endpoint.h). Those of other folders come
  * first: whoever builds the engine with them says which, as VN_MORE_... (virtualnet/native.py). */

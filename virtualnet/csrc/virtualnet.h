@@ -81,6 +81,9 @@ struct vn_shared_buffer_stats {
 int vn_buffer_stats(const struct vn_context *, uint32_t node, struct vn_shared_buffer_stats *);
 /* A host without endpoints counts what arrives as stray. */
 int64_t vn_add_host(struct vn_context *, const uint8_t ip[4]);
+/* Of a switch, before the first event: from a frame's arrival to its ingress, flow control apart; and whether frames arrive with their first
+ * bytes (VN_CUT_BYTES) and can leave while they come in. */
+int vn_set_latency(struct vn_context *, uint32_t node, uint64_t latency_ps, bool cuts_through);
 /* Gives a host an endpoint of register.h, by its name. The first one may decide what starts when; what arrives is offered to them in
  * their order. */
 int vn_add_endpoint(struct vn_context *, uint32_t host, const char *name);

@@ -63,6 +63,8 @@ uint32_t vn_add_flows(struct vn_context *, const struct vn_flow_config *, uint32
  * one more of. Its RP's on_start is called then. */
 int vn_flow_after(struct vn_context *, uint32_t flow, uint32_t other, uint64_t delay_ps);
 int vn_stop_flow(struct vn_context *, uint32_t flow);
+/* Before the first flow: how long a receiver takes to make a CNP, from its NP's decision until it waits for its line. */
+int vn_set_cnp_delay(struct vn_context *, uint64_t delay_ps);
 /* The flow's data leaves by another port of its sender from now on, CNPs and ACKs by one of its receiver; what waits at the old ones stays
  * there. */
 int vn_flow_ports(struct vn_context *, uint32_t flow, uint32_t port, uint32_t back_port);

@@ -70,8 +70,8 @@ struct vn_flow {
 
 _Static_assert(sizeof(struct vn_flow) == 640, "a flow has ten cache lines: one more cost a large Clos a seventh of its speed");
 
-/* Numbers of events VN_EV_TIMER: a flow's is that of its RP, with this bit that of its vn_repeat. */
-enum { VN_REPEAT_TIMERS = 1 << 23 };
+/* Numbers of events VN_EV_TIMER: a flow's is that of its RP, with these bits that of its vn_repeat, and of a CNP that its receiver makes. */
+enum { VN_REPEAT_TIMERS = 1 << 23, VN_CNP_TIMERS = 1 << 22 };
 
 /* A flow's sender, if it repeats what is lost. */
 struct vn_repeat {
@@ -113,6 +113,7 @@ struct vn_rdma {
     uint32_t n_flows, most_flows;
     pthread_mutex_t starting; /* flows start in several contexts: `awaited`, and `flows` of groups */
     uint32_t unfinished_hint; /* the flow that cannot_finish_yet looks at first */
+    uint64_t cnp_delay; /* from the NP's decision until a CNP waits for its line */
     struct vn_python python;
     uint32_t *flow_of[VN_QPS / VN_QP_PAGE]; /* by queue pair, in pages; VN_NONE: no flow */
 };
@@ -135,6 +136,7 @@ struct vn_nic {
     struct vn_event_queue starts; /* flow starts that aren't there yet: a list, see sender.c */
     uint64_t last_start; /* the latest of those that are */
     bool unsorted; /* `starts` isn't in order */
+    struct vn_fifo cnps; /* that the host makes, for `cnp_delay`; the first port's */
 };
 _Static_assert(sizeof(struct vn_nic) <= VN_HOST_OWN, "a host has room for it");
 
@@ -201,6 +203,11 @@ static void vn_send_answer(struct vn_context *, uint32_t flow, const struct vn_a
 static bool vn_rdma_take(struct vn_context *, struct vn_node *, uint32_t port, uint32_t packet);
 static void vn_window_event(struct vn_context *, uint32_t flow);
 static void vn_send_cnp(struct vn_context *, uint32_t flow, uint8_t mark, double rate_bps);
+static void vn_cnp_made(struct vn_context *, uint32_t flow);
+
+/* ---- prefetch.c ---- */
+static void vn_rdma_prefetch(const struct vn_context *, const struct vn_node *, const struct vn_link *port, uint32_t step);
+static void vn_rdma_prefetch_arrival(const struct vn_context *, uint32_t packet);
 
 /* ---- repeat.c ---- */
 /* False: no memory. */

@@ -205,6 +205,13 @@ uint32_t vn_add_flows(struct vn_context *context, const struct vn_flow_config *c
     return n;
 }
 
+int vn_set_cnp_delay(struct vn_context *context, uint64_t delay_ps)
+{
+    if (vn_rdma_of(context)->n_flows != 0) return vn_refuse(context, -EBUSY, "there are flows already");
+    vn_rdma_of(context)->cnp_delay = delay_ps;
+    return 0;
+}
+
 int vn_stop_flow(struct vn_context *context, uint32_t flow)
 {
     if (flow >= vn_rdma_of(context)->n_flows) return vn_refuse(context, -ENOENT, "no such flow");
@@ -308,6 +315,10 @@ static void rdma_timer(struct vn_context *context, uint32_t number)
         vn_repeat_timer(context, number & ~(uint32_t)VN_REPEAT_TIMERS);
         return;
     }
+    if (number >= VN_CNP_TIMERS) {
+        vn_cnp_made(context, number & ~(uint32_t)VN_CNP_TIMERS);
+        return;
+    }
     struct vn_flow *flow = vn_flow_at(context, number);
     if (flow->timer != context->now || flow->ended != VN_NEVER) return;
     flow->timer = VN_NEVER;
@@ -316,8 +327,9 @@ static void rdma_timer(struct vn_context *context, uint32_t number)
 
 static uint32_t rdma_node_of(const struct vn_context *context, enum vn_kind kind, uint32_t number)
 {
-    const struct vn_flow *flow = vn_flow_at(context, number & ~(uint32_t)VN_REPEAT_TIMERS);
-    return kind == VN_EV_WINDOW ? vn_receiver_of(context, flow) : vn_sender_of(context, flow);
+    const struct vn_flow *flow = vn_flow_at(context, number & ~(uint32_t)(VN_REPEAT_TIMERS | VN_CNP_TIMERS));
+    bool receiver = kind == VN_EV_WINDOW || (kind == VN_EV_TIMER && number >> 22 == VN_CNP_TIMERS >> 22);
+    return receiver ? vn_receiver_of(context, flow) : vn_sender_of(context, flow);
 }
 
 bool vn_flow_cannot_complete(const struct vn_context *context, const struct vn_flow *flow, uint64_t within)
@@ -369,68 +381,6 @@ static double rdma_value(const struct vn_context *context, const struct vn_sourc
     return 0.0;
 }
 
-/* The lines from which the NIC makes a frame. */
-static void prefetch_sender(const struct vn_flow *flow)
-{
-    vn_prefetch(&flow->packets);
-    vn_prefetch(flow->data);
-}
-
-enum {
-    FLOWS = 4,   /* most flows, and events, of a host that are prefetched */
-    BEFORE = 32, /* bytes: Python keeps part of an object's header in front of it */
-};
-
-/* Flows that start or whose window ends in the turn (step 1), and the latter's NPs (step 2). */
-static void prefetch_others(const struct vn_context *context, const struct vn_node *node, const struct vn_link *link, uint32_t step)
-{
-    for (uint32_t i = 0; i < node->others.n && i < FLOWS; i++) {
-        struct vn_event event = node->others.events[i];
-        if (event.time >= context->turns.end || vn_id_of(event) >> 24 != VN_ENDPOINT_rdma) continue;
-        if (vn_kind_of(event) == VN_EV_START && step == 1) {
-            const struct vn_flow *flow = &vn_rdma_of(context)->flows[vn_id_of(event)];
-            prefetch_sender(flow);
-            vn_prefetch(&flow->start);
-        }
-        if (vn_kind_of(event) != VN_EV_WINDOW) continue;
-        const struct vn_flow *flow = &vn_rdma_of(context)->flows[vn_id_of(event)];
-        if (step == 1) {
-            vn_prefetch(&flow->window_end);
-            vn_prefetch(&flow->np);
-            vn_prefetch(&flow->grid);
-            vn_prefetch(flow->cnp); /* usually, a CNP is sent */
-            vn_prefetch(&link->control);
-        } else if (step == 2) {
-            vn_prefetch(flow->np_in_c != NULL ? (const void *)flow->np_in_c : flow->np);
-            if (flow->np_in_c == NULL) vn_prefetch((const char *)flow->np - BEFORE);
-        }
-    }
-}
-
-static void rdma_prefetch(const struct vn_context *context, const struct vn_node *node, const struct vn_link *link, uint32_t step)
-{
-    const struct vn_nic *nic = vn_nic_of(context, link);
-    if (step == 0) {
-        vn_prefetch(nic->tx_flows);
-        vn_prefetch(&nic->starts.events[nic->starts.n - (nic->starts.n != 0)]);
-        return;
-    }
-    prefetch_others(context, node, link, step);
-    for (uint32_t i = 0; step == 1 && i < nic->n_tx_flows && i < FLOWS; i++) {
-        prefetch_sender(&vn_rdma_of(context)->flows[nic->tx_flows[i].number]);
-    }
-}
-
-/* The packet was prefetched, its flow wasn't. */
-static void rdma_prefetch_arrival(const struct vn_context *context, uint32_t id)
-{
-    const struct vn_packet *packet = vn_packet_at(context, id);
-    if (packet->flow == VN_NONE) return;
-    const struct vn_flow *flow = &vn_rdma_of(context)->flows[packet->flow];
-    if (packet->data) vn_prefetch(&flow->window_end);
-    else vn_prefetch(&flow->ended);
-}
-
 static void rdma_free_port(void *own)
 {
     struct vn_nic *nic = own;
@@ -477,14 +427,15 @@ static const struct vn_endpoint_kind vn_endpoint_rdma = {
     .value = rdma_value,
     .cannot_finish_yet = rdma_cannot_finish_yet,
     .cannot_wake_yet = vn_wait_cannot_end_yet,
-    .prefetch = rdma_prefetch,
-    .prefetch_arrival = rdma_prefetch_arrival,
+    .prefetch = vn_rdma_prefetch,
+    .prefetch_arrival = vn_rdma_prefetch_arrival,
     .free_port = rdma_free_port,
     .free = rdma_free,
 };
 
 #include "virtual/callback.c"
 #include "virtual/group.c"
+#include "virtual/prefetch.c"
 #include "virtual/receiver.c"
 #include "virtual/repeat.c"
 #include "virtual/sender.c"

@@ -278,5 +278,19 @@ void vn_send_cnp(struct vn_context *context, uint32_t number, uint8_t mark, doub
     packet->flow = number;
     packet->data = false;
     flow->cnps_sent++;
-    vn_nic_notify(context, flow->back_port, id);
+    uint64_t delay = vn_rdma_of(context)->cnp_delay;
+    if (delay == 0) {
+        vn_nic_notify(context, flow->back_port, id);
+        return;
+    }
+    vn_fifo_push(context, &vn_first_nic(&context->nodes[vn_receiver_of(context, flow)])->cnps, id);
+    vn_endpoint_at(context, vn_receiver_of(context, flow), context->now + delay, VN_EV_TIMER, VN_ENDPOINT_rdma,
+                   VN_CNP_TIMERS | number);
+}
+
+/* One of those that are due now, of whichever flow of the host. */
+void vn_cnp_made(struct vn_context *context, uint32_t number)
+{
+    uint32_t id = vn_fifo_pop(context, &vn_first_nic(&context->nodes[vn_receiver_of(context, vn_flow_at(context, number))])->cnps);
+    vn_nic_notify(context, vn_flow_at(context, vn_packet_at(context, id)->flow)->back_port, id);
 }

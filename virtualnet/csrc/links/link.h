@@ -22,6 +22,7 @@ enum vn_flow_control_number {
 };
 
 enum { VN_PORT_OWN = 8, VN_CLASS_OWN = 24 };
+enum { VN_CUT_BYTES = 64 };
 enum { VN_NO_QUEUE = UINT16_MAX }; /* a class without an output queue: lossy packets of it are refused */
 
 /* One class of a port, in one cache line: the output queue, and the ingress occupancy (the bytes of the class that came in by this port
@@ -50,7 +51,8 @@ struct vn_link {
     uint8_t waiting, closed; /* bit masks of classes: packets wait; gate closed */
     bool up, pending; /* pending: a VN_EV_PORT is scheduled */
     bool has_control, captured; /* `control` isn't empty; `capture` is set */
-    bool paid; /* flow control counts what starts: it has `sent` */
+    bool paid : 1; /* flow control counts what starts: it has `sent` */
+    bool cut : 1; /* the far end cuts through: a frame arrives with its first VN_CUT_BYTES */
     uint8_t flow_control; /* enum vn_flow_control_number, of both directions */
     uint8_t own[VN_PORT_OWN]; /* what the node's kind keeps of the port ... */
 
@@ -141,7 +143,9 @@ VN_ALWAYS void vn_transmit(struct vn_context *context, struct vn_link *link, uin
     link->packets++;
     link->bytes += packet->bytes;
     if (link->captured) vn_capture_frame(context, link->capture, packet, link->free_at);
-    vn_channel_push(context, link->channel, link->free_at + link->delay, id);
+    uint64_t arrived = link->free_at;
+    if (__builtin_expect(link->cut, 0) && packet->bytes > VN_CUT_BYTES) arrived = context->now + vn_duration(link, VN_CUT_BYTES);
+    vn_channel_push(context, link->channel, arrived + link->delay, id);
 }
 
 /* Schedules, unless it is, the event in which the port where the link starts may send again (its kind's may_send). */

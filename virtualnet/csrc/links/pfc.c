@@ -14,7 +14,7 @@
 #include "links/shared_buffer.h"
 
 /* XOFF and PFC headroom, the bytes that can still come in after XOFF. They come while the PAUSE waits for the frame being sent and
- * up to seven other PFC frames, while it is sent, during both propagation delays, and in the far end's response time. Besides,
+ * up to seven other PFC frames, while it is sent, during both propagation delays, and in the far end's response time; or are in this end's pipeline. Besides,
  * three frames count whole: the one that passed XOFF; the one of which a part had come in by then; the one that the far end has
  * started when its gate closes. */
 static void pfc_limits(struct vn_context *context, uint32_t number)
@@ -24,6 +24,8 @@ static void pfc_limits(struct vn_context *context, uint32_t number)
     if (vn_pfc_of(end) == NULL || vn_pfc_of(end)->lossless == 0) return;
     uint64_t frame = context->longest_frame;
     uint64_t delay = vn_duration(end, frame + VN_CLASSES * VN_PFC_BYTES) + end->delay + context->response + link->delay;
+    const struct vn_node *node = vn_near(context, end);
+    if (node->kind->latency != NULL) delay += node->kind->latency(node);
     uint64_t bytes = (uint64_t)(((unsigned __int128)delay * link->rate_bps) / 8000000000000u) + 1;
     for (uint32_t class = 0; class < VN_CLASSES; class++) {
         const struct vn_class *in = &end->classes[class];

@@ -3,6 +3,7 @@
  *
  * A recirculated packet takes no time on the wire, but its class is blocked as long as if it did, as in the live switch. */
 #include "switches/paths.h"
+#include "switches/pipeline.h"
 #include "switches/scheduler.h"
 #include "switches/watchdog.h"
 #include "switches/weights.h"
@@ -22,17 +23,19 @@ static __attribute__((noinline)) void discard(struct vn_context *context, struct
     if (vn_hop_egress(context, vn_near(context, link), link->port, id, class, 0) == VN_SEND) vn_packet_lose(context, id);
 }
 
+/* Whether a packet is lost, or held, that is to leave by the port. */
 static bool drops(struct vn_context *context, struct vn_link *link, uint32_t class, uint32_t id)
 {
-    if (!vn_port_of(link)->discards) return vn_watchdog_drops(context, link, id);
-    discard(context, link, class, id);
+    if (vn_port_of(link)->discards) discard(context, link, class, id);
+    else if (vn_port_of(link)->holds) return vn_pipeline_holds(context, link, class, id);
+    else vn_watchdog_drops(context, link, id);
     return true;
 }
 
 void vn_port_discard(struct vn_context *context, struct vn_link *link, bool discards)
 {
     vn_port_of(link)->discards = discards;
-    vn_port_of(link)->dropping = discards ? UINT8_MAX : 0;
+    vn_port_of(link)->dropping = discards || vn_port_of(link)->holds ? UINT8_MAX : 0;
     for (uint32_t class = 0; discards && class < VN_CLASSES; class++) {
         while (link->waiting >> class & 1) {
             struct vn_departure departure = vn_scheduler_next(context, link, class);
@@ -42,6 +45,16 @@ void vn_port_discard(struct vn_context *context, struct vn_link *link, bool disc
     }
 }
 
+VN_ALWAYS void admit(struct vn_context *context, struct vn_link *link, uint32_t number, uint32_t id, uint32_t class)
+{
+    if (!vn_scheduler_admit(context, link, class, id) && !(vn_port_of(link)->trims && trimmed(context, link, class, id))) {
+        vn_packet_lose(context, id);
+        return;
+    }
+    if (vn_port_of(link)->fabric) vn_fabric_grant(context, link, number);
+    else if (!link->pending) vn_port_serve(context, link, number);
+}
+
 void vn_port_admit(struct vn_context *context, uint32_t number, uint32_t id, uint32_t class)
 {
     if (__builtin_expect(context->paths != NULL, 0)) number = vn_path_taken(context, number, vn_packet_at(context, id));
@@ -49,12 +62,14 @@ void vn_port_admit(struct vn_context *context, uint32_t number, uint32_t id, uin
     VN_ASSERT(class < VN_CLASSES && vn_is_switch(vn_near(context, link)));
     vn_packet_at(context, id)->enq_qdepth = vn_scheduler_waiting(link, class) & 0x7ffffu; /* bit<19> */
     if (__builtin_expect(vn_port_of(link)->dropping >> class & 1, 0) && drops(context, link, class, id)) return;
-    if (!vn_scheduler_admit(context, link, class, id) && !(vn_port_of(link)->trims && trimmed(context, link, class, id))) {
-        vn_packet_lose(context, id);
-        return;
-    }
-    if (vn_port_of(link)->fabric) vn_fabric_grant(context, link, number);
-    else if (!link->pending) vn_port_serve(context, link, number);
+    admit(context, link, number, id, class);
+}
+
+void vn_port_admit_held(struct vn_context *context, uint32_t number, uint32_t id, uint32_t class)
+{
+    struct vn_link *link = vn_link_of(context, number);
+    if (vn_port_of(link)->discards) discard(context, link, class, id);
+    else admit(context, link, number, id, class);
 }
 
 /* Removes the classes that are blocked after a recirculation. Lowers `next` to the end of the first one's blocking. */

@@ -7,6 +7,7 @@
 
 #include "links/build.h"
 #include "links/shared_buffer.h"
+#include "switches/pipeline.h"
 #include "switches/scheduler.h"
 
 #define VN_SCHEDULER(name) static const struct vn_scheduler vn_scheduler_##name;
@@ -51,6 +52,12 @@ static bool start_port(struct vn_context *context, struct vn_node *node, struct 
     if (more == NULL) {
         vn_fail(context, "out of memory for ports");
         return false;
+    }
+    more->held = VN_NONE;
+    if (self->cuts_through) {
+        vn_end_of(context, (uint32_t)(link - context->links))->cut = true;
+        vn_port_of(link)->holds = true;
+        vn_port_of(link)->dropping = UINT8_MAX;
     }
     if (self->fabric.buffer_bytes != 0) {
         vn_port_of(link)->fabric = true;
@@ -149,20 +156,13 @@ static void switch_free(struct vn_context *context, struct vn_node *node)
     vn_shared_buffer_free(vn_switch_of(node)->shared);
 }
 
-static const struct vn_node_kind vn_switch_kind = {
-    .name = "switch",
-    .holds = true,
-    .attach = switch_attach,
-    .start = switch_start,
-    .take = switch_take,
-    .arrival = switch_arrival,
-    .control = switch_take, /* programs may follow flow control */
-    .fits = switch_fits,
-    .may_send = vn_port_serve,
-    .prefetch = switch_prefetch,
-    .turn = switch_turn,
-    .free = switch_free,
-};
+/* control: programs may follow flow control. */
+#define SWITCH_KIND                                                                                                                \
+    .name = "switch", .holds = true, .attach = switch_attach, .start = switch_start, .control = switch_take, .fits = switch_fits,  \
+    .may_send = vn_port_serve, .prefetch = switch_prefetch, .turn = switch_turn, .free = switch_free
+
+static const struct vn_node_kind vn_switch_kind = {SWITCH_KIND, .take = switch_take, .arrival = switch_arrival};
+static const struct vn_node_kind vn_late_switch_kind = {SWITCH_KIND, .take = vn_pipeline_take, .latency = vn_pipeline_latency};
 
 /* ---- building ---- */
 
@@ -202,12 +202,24 @@ static struct vn_switch *changed(struct vn_context *context, uint32_t node)
     return NULL;
 }
 
+int vn_set_latency(struct vn_context *context, uint32_t node, uint64_t latency_ps, bool cuts_through)
+{
+    struct vn_switch *self = changed(context, node);
+    if (self == NULL) return -EINVAL;
+    if (self->fabric.buffer_bytes != 0) return vn_refuse(context, -EINVAL, "output buffers have a latency themselves");
+    self->latency = latency_ps;
+    self->cuts_through = cuts_through;
+    context->nodes[node].kind = &vn_late_switch_kind;
+    return 0;
+}
+
 int vn_set_fabric(struct vn_context *context, uint32_t node, const struct vn_fabric_config *config)
 {
     struct vn_switch *self = changed(context, node);
     if (self == NULL) return -EINVAL;
     if (!(config->buffer_bytes > 0 && config->speed_up > 0)) return vn_refuse(context, -EINVAL, "no buffer, or no fabric");
     if (self->shared != NULL) return vn_refuse(context, -EEXIST, "the switch has a shared buffer already");
+    if (context->nodes[node].kind == &vn_late_switch_kind) return vn_refuse(context, -EEXIST, "the switch has a latency already");
     self->fabric = *config;
     return 0;
 }

@@ -21,8 +21,10 @@ struct vn_switch {
     const struct vn_scheduler *scheduler; /* of its links; NULL: FIFO */
     struct vn_fabric_config fabric; /* no buffer_bytes: it has none */
     struct vn_shared_buffer *shared; /* NULL: each class of a port has its own thresholds */
+    uint64_t latency; /* from a frame's arrival to its ingress */
     uint64_t called; /* when it was last called */
     uint32_t call; /* the number of Python's function for packet-ins and digests; VN_NONE: there is none */
+    bool cuts_through;
 };
 _Static_assert(sizeof(struct vn_switch) <= VN_NODE_OWN, "a node has room for it");
 
@@ -45,6 +47,7 @@ struct vn_port {
     bool trims : 1; /* `trimming` is set */
     bool weighted : 1; /* `weights` is set */
     bool discards : 1; /* the link is down, and `dropping` is of all classes */
+    bool holds : 1; /* likewise: a switch that cuts through may hold packets */
     uint8_t dropping; /* bit mask of classes in a PAUSE storm, whose packets its watchdog drops */
 };
 _Static_assert(sizeof(struct vn_port) <= VN_PORT_OWN, "a link has room for it");
@@ -62,6 +65,9 @@ struct vn_port_more {
     uint64_t rests_until[VN_CLASSES]; /* ... that is, not before then, when a VN_EV_READY comes */
     struct sw_trimming trimming;
     uint64_t trimmed[VN_CLASSES]; /* packets that this class refused */
+    struct vn_fifo pipeline; /* of packets that came in by the port; see pipeline.h */
+    uint32_t held, held_link; /* a packet that came in by the port, to be admitted to that link; VN_NONE: none */
+    uint8_t held_class;
 };
 
 VN_ALWAYS struct vn_port *vn_port_of(const struct vn_link *link) { return (struct vn_port *)(void *)link->own; }
@@ -99,6 +105,7 @@ static void vn_port_serve(struct vn_context *, struct vn_link *, uint32_t number
 
 /* What waits for the fabric, or for a class's rate, can go on. */
 static void vn_port_ready(struct vn_context *, uint32_t link);
+static void vn_port_admit_held(struct vn_context *, uint32_t link, uint32_t id, uint32_t queue); /* whatever holds it */
 /* From now on all packets that are to leave by it are lost, and so are those that wait there; or no more. */
 static void vn_port_discard(struct vn_context *, struct vn_link *, bool discards);
 
@@ -120,9 +127,13 @@ static uint64_t vn_output_bytes(const struct vn_context *, const struct vn_link 
                                 uint32_t class); /* in the buffer or on their way there */
 
 /* ---- switch.c ---- */
-static const struct vn_node_kind vn_switch_kind;
+static const struct vn_node_kind vn_switch_kind, vn_late_switch_kind; /* the latter: its frames take time, see pipeline.h */
+static void switch_take(struct vn_context *, struct vn_channel *, uint32_t packet);
 /* NULL: the node has none. */
 static struct vn_shared_buffer *vn_shared_buffer_at(const struct vn_context *, uint32_t node);
-static inline bool vn_is_switch(const struct vn_node *node) { return node->kind == &vn_switch_kind; }
+static inline bool vn_is_switch(const struct vn_node *node)
+{
+    return node->kind == &vn_switch_kind || node->kind == &vn_late_switch_kind;
+}
 
 #endif

@@ -26,6 +26,8 @@ struct vn_node_kind {
     /* Takes a packet that isn't flow control; and any packet (NULL: by vn_link_arrival of links/flow_control.h, which calls `take`). */
     void (*take)(struct vn_context *, struct vn_channel *, uint32_t packet);
     void (*arrival)(struct vn_context *, struct vn_channel *, uint32_t packet);
+    /* From a frame's arrival until its bytes count. NULL: none. */
+    uint64_t (*latency)(const struct vn_node *);
     /* Takes a flow-control packet that takes effect, before it does. */
     void (*control)(struct vn_context *, struct vn_channel *, uint32_t packet);
     /* Whether frames of so many bytes fit all its buffers. NULL: they do. */
