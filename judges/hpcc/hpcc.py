@@ -32,6 +32,7 @@ if str(ROOT) not in sys.path:
 from experiments.traffic.flow_files import read_flows  # noqa: E402
 from experiments.traffic.spec import draw, parse_spec  # noqa: E402
 from hosts.algorithms import find_scheme  # noqa: E402
+from hosts.wire import data_bytes  # noqa: E402
 from lab.virtual import VirtualNetwork  # noqa: E402
 from lab.virtual.paths import write_paths  # noqa: E402
 from softswitch.units import quantity  # noqa: E402
@@ -66,6 +67,23 @@ def network(file: Path, buffer_bytes: float = 32 * 2**20) -> Topology:
         ports = {port: (link.rate_bps, link.delay_s) for port, link in links.items()}
         switches.append(replace(switch, buffer=hpcc_buffer(buffer_bytes, ports, nic_bps), ecn=ecn))
     return replace(topology, switches=tuple(switches))
+
+
+def in_whole_ns(topology: Topology) -> Topology:
+    """Returns it with rates at which a whole packet takes as long as in ns-3, whose times are whole nanoseconds: 20 of
+    20.96 at 400 Gb/s, and 83 of 83.84 at 100. Thresholds and buffers stay those of the ports' names."""
+
+    def rate_bps(named: float) -> float:
+        return 8e9 * data_bytes(PAYLOAD) / math.floor(8e9 * (PAYLOAD + NS3_HEADERS) / named)
+
+    return replace(
+        topology,
+        links=tuple(replace(link, rate_bps=rate_bps(link.rate_bps)) for link in topology.links),
+        switches=tuple(
+            replace(one, ecn=tuple(replace(k, rate_bps=rate_bps(k.rate_bps or 0.0)) for k in one.ecn))
+            for one in topology.switches
+        ),
+    )
 
 
 def draw_flows(file: Path, out: Path, workload: str, load: float, duration_s: float, incast: int, seed: int) -> None:
@@ -150,9 +168,18 @@ class Trails:
         return self._found[src, dst]
 
 
-def run(file: Path, flows_file: Path, out: Path, scheme: str, settings: Mapping[str, float], seed: int) -> str:
+def run(
+    file: Path,
+    flows_file: Path,
+    out: Path,
+    scheme: str,
+    settings: Mapping[str, float],
+    seed: int,
+    whole_ns: bool = False,
+) -> str:
     """Writes fct.txt, paths.csv and paths.txt; returns what the run counted."""
     topology, flows, rows = network(file), read_flows(flows_file), written(flows_file)
+    topology = in_whole_ns(topology) if whole_ns else topology
     out.mkdir(parents=True, exist_ok=True)
     with VirtualNetwork(topology, find_scheme(scheme).configure(settings), seed=seed) as net:
         for flow in flows:
@@ -280,6 +307,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     one.add_argument("--scheme", default="dcqcn-ns3")
     one.add_argument("--param", action="append", default=[], help="NAME=NUMBER of the scheme, in SI units")
     one.add_argument("--seed", type=int, default=1)
+    one.add_argument("--whole-ns", action="store_true", help="links as fast as ns-3's clock makes them")
     one = commands.add_parser("compare", help="a table")
     one.add_argument("topology", type=Path)
     one.add_argument("ours", type=Path)
@@ -290,7 +318,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             draw_flows(of.topology, of.out, of.workload, of.load, quantity("time", of.duration), of.incast, of.seed)
         elif of.command == "run":
             settings = {name: float(value) for name, _, value in (text.partition("=") for text in of.param)}
-            print(run(of.topology, of.flows, of.out, of.scheme, settings, of.seed))
+            print(run(of.topology, of.flows, of.out, of.scheme, settings, of.seed, of.whole_ns))
         else:
             print("\n".join(compare(of.topology, of.ours, of.theirs)))
     except (LabError, OSError, ValueError) as error:

@@ -45,6 +45,22 @@ def test_network_has_hpccs_buffers_and_thresholds(network: Path) -> None:
     ]
 
 
+def test_packets_take_whole_nanoseconds_as_in_ns3(network: Path, tmp_path: Path) -> None:
+    """20 at 400 Gb/s and 83 at 100; thresholds and alpha stay those of the named rates."""
+    topology = hpcc.network(network)
+    fast = hpcc.in_whole_ns(topology)
+    assert {round(8e9 * 1058 / link.rate_bps, 6) for link in fast.links} == {20, 83}
+    for switch in topology.switches:
+        found = fast.switch(switch.name)
+        assert found.buffer == switch.buffer
+        assert [one.k_min_bytes for one in found.ecn] == [one.k_min_bytes for one in switch.ecn]
+        rates = {fast.link_at(switch.name, port).rate_bps for port in fast.ports(switch.name)}
+        assert rates <= {one.rate_bps for one in found.ecn}
+    flows = tmp_path / "flow.txt"
+    assert hpcc.main(["draw", str(network), str(flows), "--duration", "200us", "--incast", "3"]) == 0
+    assert hpcc.main(["run", str(network), str(flows), str(tmp_path / "out"), "--whole-ns"]) == 0
+
+
 def test_run_writes_each_flows_time_and_path(network: Path, tmp_path: Path) -> None:
     flows, out = tmp_path / "flow.txt", tmp_path / "out"
     assert hpcc.main(["draw", str(network), str(flows), "--duration", "200us", "--incast", "3"]) == 0
