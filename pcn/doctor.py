@@ -84,7 +84,7 @@ _AGAIN = "git checkout ." if _CHECKOUT else "pipx install --force ., in a clone 
 
 def checks() -> list[Check]:
     """Returns every check, in the order in which a user would mend things."""
-    return [*_machine(), *_installation(), *_tools(), *_packages(), *_kernel()]
+    return [*_machine(), *_installation(), *_tools(), _bf_runtime(), *_packages(), *_kernel()]
 
 
 def missing(found: Iterable[Check]) -> list[str]:
@@ -217,6 +217,19 @@ def _tools() -> Iterator[Check]:
         path = _where(tool.name)
         found = "not found" if path is None else _version(path, tool.version) or path
         yield Check(tool.name, tool.what_for, tool.needed, path is not None, found, tool.remedy, live=tool.needed)
+
+
+def _bf_runtime() -> Check:
+    """Returns whether the messages of a lab's SDE load."""
+    from controller.errors import SwitchError
+    from controller.tofino import bfrt_messages
+
+    name, what_for = "BF Runtime", "pcn deploy --bfrt"
+    try:
+        found = bfrt_messages.load().__file__ or ""
+    except SwitchError as error:
+        return Check(name, what_for, False, False, "not found", str(error))
+    return Check(name, what_for, False, True, found)
 
 
 def _where(tool: str) -> str | None:

@@ -31,7 +31,7 @@ from controller.tofino.buffers import FIXED, port_settings, settings
 from controller.tofino.deploy import check, sessions
 from controller.tofino.lab_file import SAMPLE, read
 from controller.tofino.package import Package
-from pcn import cli
+from pcn import cli, doctor
 
 SDE = os.environ.get("SDE_INSTALL", "")
 PROGRAMS = ("pcn", "tcd", "qcn", "qcn_in")
@@ -279,6 +279,16 @@ def test_messages_that_cannot_be_loaded_are_one_line(file: str | None, message: 
     assert message in str(failure.value)
     with pytest.raises(SwitchError, match="set SDE_INSTALL to the folder"):
         bfrt_messages.load({})
+
+
+def test_doctor_reports_the_sde(sde: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    found = doctor._bf_runtime()
+    assert (found.present, found.needed) == (True, False)
+    assert found.found.startswith(str(sde))
+    monkeypatch.delenv("SDE_INSTALL")
+    absent = doctor._bf_runtime()
+    assert (absent.present, absent.found) == (False, "not found")
+    assert "SDE_INSTALL" in absent.remedy
 
 
 def test_deploy_takes_one_of_two_servers(
