@@ -42,7 +42,7 @@ from softswitch.clock import ManualClock  # noqa: E402
 
 PORTS = range(512)  # of v1model, 9 bits
 LIMIT_S = 60.0
-STEP_S = 1e-3  # of the embedded switch's time, for a frame that is recirculated
+STEP_S = 20e-3  # of the embedded switch's time for a frame, recirculated up to 255 times
 CELLS = 64  # of a counter or a meter that are read, at most
 MOST_RUNS = 10  # of BMv2, for what differs: it may be by chance
 UNDEFINED = "equal with frames of all headers"
