@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from html import escape
 from xml.parsers import expat
-from xml.sax.saxutils import escape, quoteattr
 
 from topologies.formats import graph
 from topologies.formats.graph import GraphEdge, GraphNode
@@ -133,9 +133,9 @@ def _written(
     yield f'    <data key="{keys["graph", "name"]}">{escape(name)}</data>'
     for node in nodes:
         data = "".join(_data(keys["node", key], value) for key, value in node.items() if key != "id")
-        yield f"    <node id={quoteattr(str(node['id']))}>{data}</node>"
+        yield f'    <node id="{escape(str(node["id"]))}">{data}</node>'
     for number, edge in enumerate(edges):
-        ends = " ".join(f"{end}={quoteattr(str(edge[end]))}" for end in ("source", "target"))
+        ends = " ".join(f'{end}="{escape(str(edge[end]))}"' for end in ("source", "target"))
         data = "".join(
             _data(keys["edge", key], value) for key, value in edge.items() if key not in ("source", "target")
         )
