@@ -7,6 +7,7 @@ Python's standard library only: Mininet's own command loads this with the system
 from __future__ import annotations
 
 import ipaddress
+import math
 import re
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
@@ -379,10 +380,10 @@ def _validate_links(topology: Topology, names: set[str]) -> None:
     ends = [end for link in topology.links for end in (link.a, link.b)]
     _unique("port", [str(end) for end in ends])
     for link in topology.links:
-        if not link.rate_bps > 0:
-            raise TopologyError(f"link {link.a} - {link.b}: rate {link.rate_bps} must be positive")
-        if not link.delay_s >= 0:
-            raise TopologyError(f"link {link.a} - {link.b}: delay {link.delay_s} must not be negative")
+        if not 0 < link.rate_bps < math.inf:
+            raise TopologyError(f"link {link.a} - {link.b}: rate {link.rate_bps} must be positive, and finite")
+        if not 0 <= link.delay_s < math.inf:
+            raise TopologyError(f"link {link.a} - {link.b}: delay {link.delay_s} must not be negative, but finite")
         if link.a.node == link.b.node:
             raise TopologyError(f"link {link.a} - {link.b} is a loop")
     for end in ends:

@@ -315,6 +315,7 @@ REFUSED = [
     ("t.yml", _astra("[Ring]", "[4]", "[0]", "[1]"), "t.yml:3: bandwidth[0]: '0': GB/s, above 0"),
     ("t.yml", _astra("[Ring]", "[4]", "[1]", "[tbd]"), "t.yml:4: latency[0]: 'tbd': a number, in ns"),
     ("t.yml", _astra("[Ring]", "[4]", "[1]", "[-1]"), "t.yml:4: latency[0]: '-1': ns, 0 or above"),
+    ("t.yml", _astra("[Ring]", "[4]", "[1e300]", "[1]"), "t.yml:3: bandwidth[0]: '1e300': GB/s, above 0 and finite"),
     ("t.yml", _astra("[Ring]", "[4]", "[inf]", "[1]"), "t.yml:3: bandwidth[0]: 'inf': a finite number"),
     ("t.yml", _astra("[Ring, Ring]", "[4]", "[1, 1]", "[1, 1]"), "t.yml:2: npus_count: 1 values: topology has 2"),
     ("t.yml", _astra("[Ring]", "[4]", "4", "[1]"), "t.yml:3: bandwidth: a list is wanted here"),

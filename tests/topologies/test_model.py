@@ -177,6 +177,9 @@ def _links(rate: float = 1e9, delay: float = 0.0) -> list[Link]:
     [
         ({"links": _links(rate=0)}, "rate 0 must be positive"),
         ({"links": _links(rate=float("nan"))}, "rate nan must be positive"),
+        ({"links": _links(rate=float("inf"))}, "rate inf must be positive, and finite"),
+        ({"links": _links(delay=float("inf"))}, "delay inf must not be negative, but finite"),
+        ({"links": _links(delay=float("nan"))}, "delay nan must not be negative"),
         ({"links": _links(delay=-1e-6)}, "delay -1e-06 must not be negative"),
         ({"links": _links()[:1]}, "h1 has no link"),
         ({"links": [*_links(), Link(Endpoint("s0", 1), Endpoint("s0", 3), 1, 0)]}, "port s0:1 is used twice"),

@@ -122,10 +122,10 @@ def _count(text: str) -> int:
 
 
 def _rate_bps(text: str) -> float:
-    rate = _number(text, "GB/s")
-    if not rate > 0:
-        raise ValueError(f"{text!r}: GB/s, above 0")
-    return rate * _GB_BITS
+    rate_bps = _number(text, "GB/s") * _GB_BITS
+    if not 0 < rate_bps < math.inf:
+        raise ValueError(f"{text!r}: GB/s, above 0 and finite")
+    return rate_bps
 
 
 def _delay_s(text: str) -> float:
