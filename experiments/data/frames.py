@@ -7,6 +7,7 @@ frame before, all else is as it is at the frame's time.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -20,6 +21,9 @@ from topologies.model import Endpoint, FlowSpec, Topology
 
 _MOST_FRAMES, _MOST_CELLS = 1500, 300_000
 """Frames of a run, and ports in all of them."""
+_ROUNDING, _ROUNDING_S = 1e-6, 5e-13
+"""Of a number of frames or packets, and of times, which are whole ps in virtual time: what is read at a frame's time is
+in it."""
 Frame = dict[str, Any]
 _Columns = dict[str, Sequence[Any]]
 
@@ -102,14 +106,22 @@ class Frames:
         }
 
 
-def steps(start_s: float, end_s: float, least_s: float, topology: Topology) -> Array:
-    """Returns times from the start to the end of a run, `least_s` apart; further of a long run or a large network."""
-    if not end_s > start_s:
-        return np.array([start_s])
+def interval(start_s: float, end_s: float, least_s: float, topology: Topology) -> float:
+    """Returns how far frames of a run are apart: how often its counters were read, or a multiple of that of a long run
+    or a large network, so that each frame has as many readings."""
+    lasts_s = end_s - start_s
+    if not 0 < least_s < lasts_s:
+        return max(lasts_s, 0.0)
     ports = sum(len(topology.ports(one.name)) for one in topology.switches)
     most = min(_MOST_FRAMES, max(_MOST_CELLS // max(ports, 1), 20))
-    count = int(min(max(round((end_s - start_s) / least_s), 1), most))
-    return np.linspace(start_s, end_s, count + 1)
+    return least_s * math.ceil(lasts_s / least_s / most)
+
+
+def edges(start_s: float, end_s: float, every_s: float) -> Array:
+    """Returns times from a run's start on, up to its end."""
+    count = math.floor((end_s - start_s) / every_s + _ROUNDING) if every_s > 0 else 0
+    times: Array = start_s + every_s * np.arange(max(count, 0) + 1, dtype=float)
+    return times
 
 
 def _has(series: Series, entity: str, metric: str) -> bool:
@@ -118,16 +130,20 @@ def _has(series: Series, entity: str, metric: str) -> bool:
 
 def _steps(series: Series, entity: str, metric: str, edges: Array) -> list[float | None]:
     times, values = series.get(entity, metric)
-    return series_math.step_at(times, values, edges[1:]).tolist() if times.size else [None] * (edges.size - 1)
+    return (
+        series_math.step_at(times, values, edges[1:] + _ROUNDING_S).tolist()
+        if times.size
+        else [None] * (edges.size - 1)
+    )
 
 
 def _grown(series: Series, entity: str, metric: str, edges: Array) -> Array:
-    grown: Array = np.diff(series_math.step_at(*series.get(entity, metric), edges))
+    grown: Array = np.diff(series_math.counter_at(*series.get(entity, metric), edges))
     return grown
 
 
 def _per_s(series: Series, entity: str, metric: str, edges: Array) -> Array:
-    """Returns the increase a second of a counter, as it was read by then."""
+    """Returns the increase a second of a counter."""
     return _grown(series, entity, metric, edges) / np.diff(edges)
 
 
@@ -136,4 +152,4 @@ def _shares(series: Series, entity: str, metric: str, whole: Array, edges: Array
         return [None] * (edges.size - 1)
     parts = _grown(series, entity, metric, edges)
     pairs = zip(parts.tolist(), whole.tolist(), strict=True)
-    return [min(part / packets, 1.0) if packets > 0 else None for part, packets in pairs]
+    return [min(part / packets, 1.0) if packets > _ROUNDING else None for part, packets in pairs]

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from experiments.data.errors import ExperimentError
-from experiments.data.frames import Frame, Frames, steps
+from experiments.data.frames import Frame, Frames, edges, interval
 from experiments.data.series import Series
 from experiments.results.atomic_folder import SERIES, SUMMARY, TOPOLOGY
 from experiments.results.judged_run import Result
@@ -41,8 +41,9 @@ class KeptRun:
 
     def frames(self) -> Iterator[Frame]:
         """Yields what `pcn watch --json` would have read, from the run's start to its end."""
-        edges = steps(self.start_s, self.end_s, self._least_s(), self.topology)
-        yield from Frames(self.topology, self.topology.flows).between(self.series, edges)
+        every_s = interval(self.start_s, self.end_s, self._least_s(), self.topology)
+        times = edges(self.start_s, self.end_s, every_s)
+        yield from Frames(self.topology, self.topology.flows).between(self.series, times)
 
     def _least_s(self) -> float:
         """Returns how often counters were read."""

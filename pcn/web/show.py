@@ -10,9 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
-import numpy as np
 
-from experiments.data.frames import Frames, steps
+from experiments.data.frames import Frames, edges, interval
 from pcn.visible import visible
 from pcn.web.history import History
 from pcn.web.server import serving
@@ -91,26 +90,25 @@ class RunOnPage:
     def __init__(self, history: History) -> None:
         self._history = history
         self._frames: Frames | None = None
-        self._edges = np.empty(0)
+        self._from_s = self._every_s = 0.0
 
     def begin(self, plan: Plan) -> None:
         topology = plan.topology
         title = f"{plan.scenario.partition('?')[0]}: {plan.scheme}, virtual time"
         self._history.begin(described(topology, title=title, network=None, live=False, control=False))
         self._frames = Frames(topology, topology.flows)
-        self._edges = steps(plan.start_s, plan.duration_s, plan.sampling.counters_s, topology)
+        self._from_s = plan.start_s
+        self._every_s = interval(plan.start_s, plan.duration_s, plan.sampling.counters_s, topology)
 
     def seen(self, series: Series, now_s: float) -> None:
-        """Adds the frames that are complete by now; a run that lasts longer than planned has them as far apart."""
+        """Adds the frames whose counters have been read by now."""
         assert self._frames is not None
-        if self._edges.size > 1:
-            every_s = float(self._edges[1] - self._edges[0])
-            more = np.arange(self._edges[-1] + every_s, now_s + every_s / 2, every_s)
-            self._edges = np.concatenate((self._edges, more))
-        done = self._edges[self._edges <= now_s + 1e-12]
-        for frame in self._frames.between(series, done):
+        read = [series.get(port, "transmitted_bytes")[0] for port in series.entities("transmitted_bytes")]
+        until_s = min((float(times[-1]) for times in read if times.size), default=self._from_s)
+        times = edges(self._from_s, min(until_s, now_s), self._every_s)
+        for frame in self._frames.between(series, times):
             self._history.add(frame)
-        self._edges = self._edges[max(done.size - 1, 0) :]
+        self._from_s = float(times[-1])
 
 
 def show_result(place: Path, port: int) -> None:
