@@ -24,7 +24,7 @@ from topologies.found import find_topology
 from topologies.model import Endpoint, Topology
 
 _QUEUES = "queues.parquet"
-_MOST_ROWS = 20_000_000
+_MOST_ROWS = 5_000_000
 
 
 @dataclass(frozen=True)
