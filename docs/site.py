@@ -53,7 +53,7 @@ def commands() -> dict[str, str]:
 
 
 def _help(words: str, command: click.Command, level: int) -> Iterator[str]:
-    context = click.Context(command, info_name=words, terminal_width=96, max_content_width=96)
+    context = click.Context(command, info_name=words, terminal_width=80, max_content_width=80)
     yield from (f"{'#' * level} `{words}`", "", "```text", command.get_help(context), "```", "")
     if isinstance(command, click.Group):
         for name in command.list_commands(context):
