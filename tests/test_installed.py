@@ -31,7 +31,7 @@ from topologies import extras
 pytestmark = pytest.mark.long
 
 CHECKOUT = Path(__file__).resolve().parent.parent
-STAYS_HERE = (".ci", "bench", "tests", "judges", "ptf-tests", "examples", "docs", "lint")
+STAYS_HERE = (".ci", ".github", "bench", "tests", "judges", "ptf-tests", "examples", "docs", "lint")
 """Folders that aren't read at run time, except the pages of docs/: reports quote these."""
 
 
@@ -233,7 +233,7 @@ def test_base_runs_and_reports(made: Make) -> None:
     base = made()
     out = base.pcn(*RUN, "--out", "run")
     assert "results have no PNG and SVG and no Parquet files here: pip install 'pcn-lab[figures,parquet]' adds" in out
-    assert files(base, "run") == {"summary.json", "report.html"}
+    assert files(base, "run") == {"summary.json", "topology.json", "report.html"}
     assert "series.parquet" not in (base.here / "run/report.html").read_text()
     base.pcn("sweep", "dumbbell", "--seeds", "1:2", "--set", "duration=1ms", "--out", "sweep")
     assert files(base, "sweep") == {"done.jsonl", "means.csv"}

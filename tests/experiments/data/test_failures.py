@@ -26,7 +26,7 @@ from pcn.cli import run as pcn
 
 SHORT = ("--clock", "virtual", "--set", "duration=5ms")
 CHARTS = {"rates", "queue", "pause", "marked"}
-NUMBERS = {"summary.json", "series.parquet"}
+NUMBERS = {"summary.json", "series.parquet", "topology.json"}
 
 
 def files(place: Path) -> set[str]:
