@@ -24,7 +24,7 @@ from waiting import wait_until
 from experiments.data.errors import ExperimentError
 from experiments.data.plan import Plan
 from experiments.data.recording import Recording
-from experiments.define.experiment import Run, Variant
+from experiments.define.experiment import Run
 from experiments.papers import find_experiment
 from experiments.run.progress import RunProgress, Silent
 from experiments.run.virtual import run_virtual
@@ -346,10 +346,10 @@ def test_a_scenario_with_seeds_and_settings(tmp_path: Path, capsys: pytest.Captu
 def test_a_run_that_fails_is_a_row(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    def broken(plan: Plan, progress: RunProgress, variant: Variant, folder: Path | None = None) -> Recording:
+    def broken(plan: Plan, progress: RunProgress, *rest: Any) -> Recording:
         if plan.values.get("w_min") == 0.5:
             raise ExperimentError("half is too much")
-        return run_virtual(plan, progress, variant, folder)
+        return run_virtual(plan, progress, *rest)
 
     monkeypatch.setattr("experiments.run.virtual.run_virtual", broken)
     out = tmp_path / "sweep"
