@@ -119,9 +119,7 @@ static void begin_pass(struct vn_context *context, uint32_t phase, bool first)
     }
     turns->n_questions = 0;
     /* What is left of the turn before would look at nodes that others send to now. */
-    if (alone && first) return;
-    context->prefetch.cursor = context->prefetch.total = 0;
-    vn_prefetch_first(context);
+    if (!alone || !first) context->prefetch.cursor = context->prefetch.total = 0;
 }
 
 /* Python's answers wait for the pass's end where other threads run turns, or where Python sees their order. */

@@ -26,22 +26,6 @@ void vn_prefetch_next(struct vn_context *context)
     if (node != NULL && i < node->n_in && node->kind->prefetch != NULL) node->kind->prefetch(context, node, step, i);
 }
 
-void vn_prefetch_first(const struct vn_context *context)
-{
-    if (!context->prefetch.active) return;
-    for (uint32_t turn = 0; turn <= VN_PREFETCH_STEPS; turn++) {
-        const struct vn_node *node = node_after(context, turn);
-        if (node != NULL) prefetch_node(node);
-    }
-    for (uint32_t done = 0; done < VN_PREFETCH_STEPS; done++) { /* as in the turns that there would be before */
-        for (uint32_t step = 0; step <= done; step++) {
-            const struct vn_node *node = node_after(context, done - step);
-            if (node == NULL || node->kind->prefetch == NULL) continue;
-            for (uint32_t i = 0; i < node->n_in; i++) node->kind->prefetch(context, node, step, i);
-        }
-    }
-}
-
 void vn_prefetch_turns(struct vn_context *context)
 {
     struct vn_node *current = &context->nodes[context->turns.order[context->turns.turn]];

@@ -14,8 +14,6 @@ static inline void vn_prefetch_round(struct vn_context *context)
     context->prefetch.active = context->prefetch.enabled && vn_pool_exceeds(&context->pool, 1 << 14);
 }
 
-/* At the start of a pass: does them for its first turns, which have no others before them. */
-static void vn_prefetch_first(const struct vn_context *);
 /* At the start of a turn: plans the prefetches for the coming ones. */
 static void vn_prefetch_turns(struct vn_context *);
 /* With each arrival: does the next of these prefetches. */
