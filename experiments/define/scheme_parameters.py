@@ -109,7 +109,7 @@ def meant(scenario: Offers, chosen: Sequence[str], name: str) -> dict[str, Param
             f"{name} is a parameter of {', '.join(others)}: no such scheme runs here. Leave it out, "
             f"or add --scheme {others[0]}"
         )
-    known = [one.name for scheme in chosen for one in scenario.parameters(scheme)]
+    known = [one.name for scheme in (*chosen, *schemes) for one in scenario.parameters(scheme)]
     listed = f"`pcn run {scenario.name} --list` lists them"
     raise ExperimentError(f"no parameter {name!r}; {nearest(name, known)} ({listed})")
 

@@ -78,7 +78,7 @@ def test_summary_matches_its_schema() -> None:
 def test_ue_stands_beside_ce() -> None:
     """Of a thousand packets of each flow: 100 CE, 300 UE."""
     flows = tuple(
-        replace(flow, received_packets=1000, marked_packets=100, marked_ue_packets=300) for flow in RECORDING.flows
+        flow._replace(received_packets=1000, marked_packets=100, marked_ue_packets=300) for flow in RECORDING.flows
     )
     made = judge(DUMBBELL, PLAN, replace(RECORDING, flows=flows), "live", "softswitch")
     flow = summary.build(made)["flows"][0]
