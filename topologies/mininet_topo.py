@@ -1,4 +1,4 @@
-"""A `Topology` as Mininet's own `Topo`, port by port. Works with Debian's Mininet and with PyPI's."""
+"""A `Topology` as Mininet's own `Topo`, port by port. Works with Debian's Mininet and with its Python package."""
 
 from __future__ import annotations
 
