@@ -25,6 +25,7 @@ sys.path.insert(0, str(ROOT))
 
 import pcn  # noqa: E402
 from pcn import cli, names  # noqa: E402
+from softswitch.python_process import python_command  # noqa: E402
 
 FILES = (
     "LICENSE",
@@ -112,7 +113,7 @@ def _filled(nav: Iterable[Any], lists: dict[str, list[str]]) -> Iterator[Any]:
 
 def build(folder: Path, *options: str) -> subprocess.CompletedProcess[str]:
     """Builds what `stage` made."""
-    command = [sys.executable, "-m", "mkdocs", "build", *options, "-f", str(folder / "mkdocs.yml")]
+    command = python_command("mkdocs", "build", *options, "-f", str(folder / "mkdocs.yml"))
     environment = {**os.environ, "NO_MKDOCS_2_WARNING": "1"}
     return subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
 

@@ -135,4 +135,4 @@ def test_python_in_virtual_time(tmp_path: Path, name: str) -> None:
         command, cwd=tmp_path, env={**os.environ, "PYTHONPATH": str(ROOT)}, capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stderr
-    assert done.stdout or name.startswith(("topologies.md-1", "schemes.md", "virtualnet.md-4"))
+    assert done.stdout or name.startswith(("topologies.md-1", "schemes.md", "virtualnet.md-5"))

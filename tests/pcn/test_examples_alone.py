@@ -26,7 +26,9 @@ from topologies.compact import compact
 
 pytestmark = pytest.mark.long
 
-LAB_ONLY = re.compile(r"export CHASSIS_CONFIG=|start-stratum-container.sh |bfshell ")  # the switch's own system
+LAB_ONLY = re.compile(  # the switch's own system, and the way to it
+    r"export (CHASSIS_CONFIG|SDE_INSTALL)=|start-stratum-container.sh |bfshell |ssh -f -N -L |\$EDITOR ports.yaml$"
+)
 COMMANDS = (ROOT / "docs" / "commands.md").read_text()
 OTHERS = sorted(
     {line for lines in PRINTED.values() for line in lines} - {one for lines in OURS.values() for one in lines}
