@@ -14,7 +14,7 @@ from topologies.model import FIFO, Endpoint, Topology
 if TYPE_CHECKING:
     from controller.marking_contract import PacketGenerator
 
-SLACK_S = 0.1e-6
+SLACK_S, SLACK_REAL_S = 0.1e-6, 40e-6
 """Nominal: how late an embedded switch's frames may leave, so that one wake-up serves several. Half a packet's time at
 40 Gb/s, a twentieth of what would show in a queue (docs/hosts.md)."""
 
@@ -28,6 +28,11 @@ def share_process(target: str, processes: bool) -> bool:
     return target == SoftswitchTarget.name and not processes
 
 
+def switch_slack_s(k: float) -> float:
+    """Returns how late a frame may leave a switch that has a separate process, nominal."""
+    return min(SLACK_S, SLACK_REAL_S / k)
+
+
 def slack(target: str, k: float, agents: bool, together: bool) -> str:
     """Returns how late frames may leave, nominal, so that one wake-up serves several. Those of links in memory have
     their times, however late they are put."""
@@ -36,7 +41,7 @@ def slack(target: str, k: float, agents: bool, together: bool) -> str:
     if together and agents:
         return "none: links are in memory"
 
-    switches = [f"{SLACK_S * 1e6:g} us in switches"] if target == SoftswitchTarget.name else []
+    switches = [f"{switch_slack_s(k) * 1e6:.2g} us in switches"] if target == SoftswitchTarget.name else []
     return " and ".join(switches + ([f"{transmit_gap_s(k) * 1e6:.2g} us in hosts"] if agents else []))
 
 
@@ -88,7 +93,7 @@ def launch_spec(
     place: str | None = None,
 ) -> LaunchSpec:
     """Returns how the switch `name` is started: ports with real rates and delays, P4Runtime on the Unix socket
-    `address`. Raises NetworkError for what there is in virtual time alone."""
+    `address`. Raises NetworkError for what exists in virtual time alone."""
     require_live(topology)
     ports = []
     for port in topology.ports(name):
@@ -107,7 +112,7 @@ def launch_spec(
         ports=tuple(ports),
         address=f"unix:{address}",
         seed=seed,
-        slack_s=SLACK_S * dilation,
+        slack_s=switch_slack_s(dilation) * dilation,
         late_s=pace.tolerance_s(dilation) * dilation,
         place=place,
         generator=generator,

@@ -313,13 +313,16 @@ static double next_wake_s(struct loop *loop, double until_s)
     return wake_s;
 }
 
+/* Whether a frame on the socket is worth a wake-up of its own: not where they are dense, unless RESUME may be next. */
+static bool watches_socket(const struct loop *loop) { return !loop->busy || nic_is_paused(loop->nic); }
+
 /* Sleeps until there is something to do. Where that comes before a frame that is put now may have waited for long enough, no frame is
  * worth a wake-up of its own. Returns as wait_until. */
 static int sleep_until_due(struct loop *loop, double until_s)
 {
     const struct loop_settings *settings = &loop->settings;
     double now_s = loop->state.now_s, wake_s = next_wake_s(loop, until_s);
-    if (settings->link.in == NULL) return wait_until(loop, wake_s, !loop->busy);
+    if (settings->link.in == NULL) return wait_until(loop, wake_s, watches_socket(loop));
     double real_s = (wake_s - now_s) * settings->dilation;
     if (wake_s <= now_s + settings->receive_gap_s && now_s < loop->looked_s + LOOK_REAL_S / settings->dilation) {
         struct timespec rest = {.tv_nsec = (long)(fmin(fmax(real_s, 0), 0.9) / NS)};
@@ -327,7 +330,8 @@ static int sleep_until_due(struct loop *loop, double until_s)
         return 0;
     }
     link_announce(&settings->link, monotonic_ns(loop, wake_s - settings->receive_gap_s));
-    int ready = wait_until(loop, next_wake_s(loop, until_s), !loop->busy); /* what came before is seen by this second look */
+    int ready =
+        wait_until(loop, next_wake_s(loop, until_s), watches_socket(loop)); /* what came before is seen by this second look */
     link_announce(&settings->link, 0);
     return ready;
 }
@@ -340,7 +344,7 @@ int loop_run(struct loop *loop, double until_s)
     update_now(loop);
     for (;;) {
         bool pending = loop->in_next < loop->in_count;
-        int ready = pending || loop->waits ? wait_until(loop, state->now_s, !loop->busy) : sleep_until_due(loop, until_s);
+        int ready = pending || loop->waits ? wait_until(loop, state->now_s, watches_socket(loop)) : sleep_until_due(loop, until_s);
         if (ready < 0) return ready;
         update_now(loop);
         if (ready & BELL) link_rang(&loop->settings.link);

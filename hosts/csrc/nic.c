@@ -303,6 +303,8 @@ void nic_pfc(struct nic *nic, uint8_t enabled, const uint16_t *quanta, double no
     nic->chosen = false;
 }
 
+bool nic_is_paused(const struct nic *nic) { return nic->paused_classes > 0; }
+
 double nic_paused_s(const struct nic *nic, int priority, double now_s)
 {
     const struct nic_pause *pause = &nic->state.pauses[priority];

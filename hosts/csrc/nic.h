@@ -92,6 +92,7 @@ double nic_wake(struct nic *);
 double nic_decides(struct nic *); /* when the next frame starts, or a flow ends */
 void nic_account(struct nic *, double now_s);
 double nic_paused_s(const struct nic *, int priority, double now_s);
+bool nic_is_paused(const struct nic *); /* whether a class waits for RESUME */
 void nic_reset_counters(struct nic *, double now_s);
 
 /* Number `ahead` of the frames in flight, if it is due; else NULL. */

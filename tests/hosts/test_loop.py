@@ -165,6 +165,20 @@ def test_what_is_due_leaves_and_what_the_kernel_refuses_leaves_later() -> None:
         assert host.sender.stats()[0].state == "done"
 
 
+def test_paused_host_reads_frames_at_once() -> None:
+    """Where they are dense it lets them wait for each other, here for ten seconds: not while RESUME may be next."""
+    with Host(dilation=5e6) as host:
+        cnp = wire.encode_cnp(CnpPacket(PEER_MAC, MAC, PEER, IP, 1, True, 77))  # Python reads it: a turn ends
+        for quanta in (None, 0xFFFF, 0):
+            began_s = host.clock.now()
+            if quanta is not None:
+                host.far.send(wire.encode_pfc(PfcFrame(PEER_MAC, {3: quanta})))
+            host.far.send(cnp)
+            host.loop.run(began_s + 1.0)
+        assert host.clock.now() - began_s < 1.5e-6
+        assert (host.nic.pauses[3].pause, host.nic.pauses[3].resume) == (1, 1)
+
+
 def test_how_late_a_frame_left_is_no_time_of_the_clock() -> None:
     long_s = 10_000.0
     with Host(origin=time.monotonic() - long_s) as host:

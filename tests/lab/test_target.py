@@ -10,7 +10,7 @@ from controller.configure import packet_generator
 from controller.constants import GENERATOR_PORT, index
 from hosts.algorithms import find_scheme
 from hosts.loop import transmit_gap_s
-from lab.launch import inner_links, launch_spec, share_process, slack
+from lab.launch import inner_links, launch_spec, share_process, slack, switch_slack_s
 from lab.target import LaunchSpec, TargetError, target
 from softswitch.options import Generator, parse
 from softswitch.pace import Place
@@ -34,7 +34,7 @@ def test_embedded_switch_gets_its_settings_on_its_command_line() -> None:
 
 def test_slack_and_tolerance_are_nominal_and_the_switch_gets_real_ones() -> None:
     topology = star(2)
-    for k, slack_ns, late_ns in ((400, 40_000, 4_000_000), (10_000, 1_000_000, 50_000_000)):
+    for k, slack_ns, late_ns in ((400, 40_000, 4_000_000), (10_000, 40_000, 50_000_000), (100, 10_000, 1_000_000)):
         launch = launch_spec(topology, "s0", k, Path("grpc"), place="/proc/4711/fd/5:3")
         options = parse(target("softswitch").command(launch)[3:])
         assert options.slack_ns == slack_ns
@@ -43,11 +43,12 @@ def test_slack_and_tolerance_are_nominal_and_the_switch_gets_real_ones() -> None
 
 
 @pytest.mark.parametrize("k", [100, 375, 1000, 17_000])
-def test_slack_of_hosts_is_at_least_150_us_real(k: float) -> None:
-    assert transmit_gap_s(k) == pytest.approx(max(0.4e-6, 150e-6 / k))
+def test_slack_becomes_less_nominal_time_with_k(k: float) -> None:
+    assert transmit_gap_s(k) == pytest.approx(150e-6 / k)
+    assert switch_slack_s(k) == pytest.approx(min(0.1e-6, 40e-6 / k))
     assert (
         slack("softswitch", k, agents=True, together=False)
-        == f"0.1 us in switches and {transmit_gap_s(k) * 1e6:.2g} us in hosts"
+        == f"{switch_slack_s(k) * 1e6:.2g} us in switches and {transmit_gap_s(k) * 1e6:.2g} us in hosts"
     )
     assert slack("bmv2", k, agents=True, together=False).endswith("us in hosts")
     assert "switches" not in slack("bmv2", k, agents=True, together=False)
