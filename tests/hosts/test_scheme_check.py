@@ -3,6 +3,7 @@ event."""
 
 from __future__ import annotations
 
+import gc
 import random
 import time
 from collections.abc import Callable
@@ -180,6 +181,20 @@ def test_check_finds_random_numbers() -> None:
 
     rules = [one.rule for one in check(rp(on_cnp)) if not one.kept]
     assert "no clock, random number, file or socket" in rules
+
+
+def test_check_blames_no_scheme_for_what_collects_garbage() -> None:
+    def registered(_phase: str, _what: dict[str, int]) -> None:
+        time.perf_counter()
+
+    threshold = gc.get_threshold()
+    gc.callbacks.append(registered)
+    gc.set_threshold(1)
+    try:
+        assert [one for one in check(PLAIN) if not one.kept] == []
+    finally:
+        gc.set_threshold(*threshold)
+        gc.callbacks.remove(registered)
 
 
 def test_a_bare_field() -> None:
