@@ -102,14 +102,14 @@ class Target(Experiment):
         return rows
 
     def story(self, outcomes: Outcomes) -> list[str]:
-        told = []
+        lines = []
         for ai in outcomes.values("ai"):
             each = []
             for flows in outcomes.values("flows"):
                 rtt, aim = (outcomes.mean(name, ai=ai, flows=flows) for name in ("rtt_us", "target_us"))
                 each.append(f"{flows} flows {said(rtt, 'us')} for {said(aim, 'us')}")
-            told.append(f"ai = {ai:g}, round trip and target: {', '.join(each)}.")
-        return told
+            lines.append(f"ai = {ai:g}, round trip and target: {', '.join(each)}.")
+        return lines
 
     def charts(self, outcomes: Outcomes) -> list[Chart]:
         lines = [outcomes.line(f"ai = {ai:g}", "flows", "rtt_us", "", ai=ai) for ai in outcomes.values("ai")]
