@@ -125,8 +125,9 @@ print(*result.failures.lines(), sep="\\n")
 
 
 def test_live_run_without_room_for_logs_ends_with_the_reason(tmp_path: Path) -> None:
-    arguments = ("--set", "duration=20ms", "-k", "400", "--out", "{disk}/mine")
-    code, _, errors, kept = on_a_disk(tmp_path, "60k", *PCN, "run", "dumbbell", *arguments)
+    # Six logs of a page each don't fit into three; a short run bears a k at which a busy machine keeps pace.
+    arguments = ("--set", "duration=4ms", "-k", "2000", "--out", "{disk}/mine")
+    code, _, errors, kept = on_a_disk(tmp_path, "12k", *PCN, "run", "dumbbell", *arguments)
     assert code == 1
     pattern = r"pcn: can't write DISK/mine/logs/\w+.jsonl: No space left on device. Choose another --out\n"
     assert re.fullmatch(pattern, errors), errors
