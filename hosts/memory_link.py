@@ -1,4 +1,4 @@
-"""A host's link in memory, to a switch of another process: softswitch/csrc/channel.h in Python.
+"""A link in memory between processes, a host's agent and a switch or two switches: softswitch/csrc/channel.h in Python.
 
 A frame is put with the time at which it arrives, so a process that is late by less than the link's delay changes no
 frame's time. The interface stays: what somebody sends into it arrives, and while somebody listens at it, frames come by
@@ -21,18 +21,19 @@ _ATTRIBUTE = struct.Struct("=HH")
 
 
 class Ends(NamedTuple):
-    """Descriptors of a link for the processes of its two ends: memory that they share, and a bell for each."""
+    """Descriptors of a link for the processes of its two ends: memory that they share, and a bell for each. Of a host's
+    link the host is end 1."""
 
     memory: int
-    switch_bell: int
-    host_bell: int
+    bell_0: int
+    bell_1: int
 
     @classmethod
     def make(cls) -> Ends:
         """Returns a new link. Raises OSError."""
         memory = private.memory("pcn-lab-link", 2 * CHANNEL_BYTES)
-        switch, host = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
-        return cls(memory, switch.detach(), host.detach())
+        bells = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
+        return cls(memory, *(bell.detach() for bell in bells))
 
     def close(self) -> None:
         """Once both processes have been started."""

@@ -29,30 +29,18 @@ def share_process(target: str, processes: bool) -> bool:
 
 
 def switch_slack_s(k: float) -> float:
-    """Returns how late a frame may leave a switch that has a separate process, nominal."""
+    """Returns how late a frame may leave a switch by an interface, nominal."""
     return min(SLACK_S, SLACK_REAL_S / k)
 
 
-def slack(target: str, k: float, agents: bool, together: bool) -> str:
+def slack(target: str, k: float, agents: bool) -> str:
     """Returns how late frames may leave, nominal, so that one wake-up serves several. Those of links in memory have
     their times, however late they are put."""
     from hosts.loop import transmit_gap_s
 
-    if together and agents:
-        return "none: links are in memory"
-
-    switches = [f"{switch_slack_s(k) * 1e6:.2g} us in switches"] if target == SoftswitchTarget.name else []
-    return " and ".join(switches + ([f"{transmit_gap_s(k) * 1e6:.2g} us in hosts"] if agents else []))
-
-
-def inner_links(topology: Topology, name: str) -> dict[int, tuple[int, int]]:
-    """Returns a switch's ports whose links are to other switches: the device and the port there."""
-    peers = {port: topology.peer(name, port) for port in topology.ports(name)}
-    return {
-        port: (topology.switch(peer.node).device_id, peer.port)
-        for port, peer in peers.items()
-        if not topology.is_host(peer.node)
-    }
+    if target == SoftswitchTarget.name:
+        return "none: links are in memory" if agents else f"{switch_slack_s(k) * 1e6:.2g} us in switches"
+    return f"{transmit_gap_s(k) * 1e6:.2g} us in hosts" if agents else ""
 
 
 def require_live(topology: Topology) -> None:

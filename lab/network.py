@@ -12,11 +12,10 @@ from __future__ import annotations
 
 import contextlib
 import os
-import resource
 import shutil
 import socket
 import subprocess
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -25,8 +24,9 @@ from typing import TYPE_CHECKING
 from hosts import wire
 from lab import journal as records
 from lab import pace
-from lab.launch import NetworkError, inner_links, launch_spec, require_live, share_process, slack
+from lab.launch import NetworkError, launch_spec, require_live, share_process, slack
 from lab.log_folder import LogFolder
+from lab.memory_links import MemoryLinks
 from lab.process import StartError, wait_ready
 from lab.target import QUEUE_DEPTH_PACKETS, LaunchSpec, SoftswitchTarget, Target, Together
 from lab.target import target as find_target
@@ -39,7 +39,6 @@ from topologies.serialise import to_dict
 if TYPE_CHECKING:
     from hosts.algorithms import Configured
     from hosts.client import AgentClient
-    from hosts.memory_link import Ends
     from lab.nodes import LabNode
 
 STEPS = "steps.jsonl"
@@ -123,7 +122,11 @@ class Network:
         self.agents = agents
         self.switches: dict[str, RunningSwitch] = {}
         self.hosts: dict[str, RunningHost] = {}
-        self._links: dict[str, Ends] = {}  # in memory, of hosts, until both ends have started
+        # The embedded switches of each process
+        switches = [switch.name for switch in topology.switches]
+        self._groups = [[name] for name in switches] if self.processes else [switches]
+        if self.target.name != SoftswitchTarget.name:
+            self._groups = []
         # What the target and the kernel gave: {"link_delay": one of DELAY_BY_...}; "k": why.
         self.features: dict[str, str] = {"k": why_k} if why_k else {}
         self._progress = progress
@@ -194,16 +197,16 @@ class Network:
             check()
             self._prepare(name, node)
         self.features["link_delay"] = self._who_delays(nodes[self.topology.switches[0].name])
-        self.features["slack"] = slack(self.target.name, self.dilation, self.agents, not self.processes)
-        self._start_links()
+        self.features["slack"] = slack(self.target.name, self.dilation, self.agents)
+        self._links = MemoryLinks(self.topology, self._groups, self.agents)
+        self._stack.callback(self._links.close)
         self._progress("switches")
         switches = self._start_switches(nodes, check)
         hosts = []
         if self.agents:
             self._progress("agents")
             hosts = [self._start_agent(nodes[host.name], directory) for host in self.topology.hosts]
-        for host in list(self._links):
-            self._end_link(host)
+        self._links.close()
         for finish in (*switches, *hosts):
             finish(check)
         self._record.features = dict(self.features)
@@ -236,66 +239,46 @@ class Network:
     def _place(self, name: str) -> str:
         return f"{self.record.board}:{pace.slot_of(self.record.topology, name)}"
 
-    def _start_links(self) -> None:
-        """Links in memory between hosts' agents and the process of all switches, where there is one."""
-        if self.processes or not self.agents:
-            return
-        from hosts.memory_link import Ends
-
-        soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-        wanted = soft + len(Ends._fields) * len(self.topology.hosts)
-        resource.setrlimit(
-            resource.RLIMIT_NOFILE, (wanted if hard == resource.RLIM_INFINITY else min(wanted, hard), hard)
-        )
-        for host in self.topology.hosts:
-            self._links[host.name] = Ends.make()
-            self._stack.callback(self._end_link, host.name)
-
-    def _end_link(self, host: str) -> None:
-        if ends := self._links.pop(host, None):
-            ends.close()
-
     def _start_switches(
         self, nodes: Mapping[str, LabNode], check: Callable[[], None]
     ) -> list[Callable[[Callable[[], None]], None]]:
         """Starts all; what waits for each."""
-        names = [switch.name for switch in self.topology.switches]
-        if self.processes:
-            return [self._start_switch(nodes[name], check) for name in names]
+        if self._groups:
+            return [finish for names in self._groups for finish in self._start_group(nodes, names)]
+        return [self._start_switch(nodes[switch.name], check) for switch in self.topology.switches]
+
+    def _start_group(
+        self, nodes: Mapping[str, LabNode], names: Sequence[str]
+    ) -> list[Callable[[Callable[[], None]], None]]:
+        """Starts a process of embedded switches. What it writes beside their logs is in the log of its only one."""
         specs = {name: self._spec(name) for name in names}
+        output = f"{names[0]}.log" if self.processes else _TOGETHER_LOG
         with contextlib.ExitStack() as stack:
-            handles = {
-                name: stack.enter_context(self._logs.open(f"{name}.log", append=True)).fileno() for name in names
-            }
-            traces = {
-                name: stack.enter_context(self._logs.open(f"{name}.{STEPS}")).fileno()
-                for name, spec in specs.items()
-                if spec.trace
-            }
+
+            def file(name: str, append: bool) -> int:
+                return stack.enter_context(self._logs.open(name, append)).fileno()
+
+            logs = {} if self.processes else {name: file(f"{name}.log", append=True) for name in names}
+            traces = {name: file(f"{name}.{STEPS}", append=False) for name, spec in specs.items() if spec.trace}
             together = [
                 Together(
                     spec,
                     nodes[name].pid,
-                    f"/proc/self/fd/{handles[name]}",
-                    inner_links(self.topology, name),
-                    {
-                        port: (self._links[peer.node].memory, self._links[peer.node].switch_bell)
-                        for port in self.topology.ports(name)
-                        if (peer := self.topology.peer(name, port)).node in self._links
-                    },
+                    f"/proc/self/fd/{logs[name]}" if name in logs else None,
+                    self._links.inner(name),
+                    self._links.of(name),
                     f"/proc/self/fd/{traces[name]}" if name in traces else None,
                 )
                 for name, spec in specs.items()
             ]
-            command = SoftswitchTarget().together(together, self.record.directory / "switches")
-            links = [one for ends in self._links.values() for one in (ends.memory, ends.switch_bell)]
-            files = *handles.values(), *traces.values()
-            process = self._spawn_switches(nodes[names[0]], command, _TOGETHER_LOG, *files, *links)
+            command = SoftswitchTarget().together(together, self.record.directory / f"{Path(output).stem}.options")
+            handles = *logs.values(), *traces.values(), *self._links.descriptors(names)
+            process = self._spawn_switches(nodes[names[0]], command, output, *handles)
         finish = []
         for name, spec in specs.items():
             log = self.log_dir / f"{name}.log"
             self._note(nodes[name], process, spec.address, log)
-            finish.append(self._finish_switch(nodes[name], process, spec, log, self.log_dir / _TOGETHER_LOG))
+            finish.append(self._finish_switch(nodes[name], process, spec, log, self.log_dir / output))
         return finish
 
     def _start_switch(self, node: LabNode, check: Callable[[], None]) -> Callable[[Callable[[], None]], None]:
@@ -357,7 +340,7 @@ class Network:
 
         host = self.topology.host(node.name)
         control = directory / f"{host.name}.sock"
-        link = self._links.get(host.name)
+        link = self._links.of(host.name).get(0)
         log, stderr = self.log_dir / f"{host.name}.jsonl", self.log_dir / f"{host.name}.log"
         parameters = [part for key, value in self.scheme_parameters.items() for part in ("--param", f"{key}={value}")]
         events = self._logs.open(log.name, append=True)
@@ -369,11 +352,10 @@ class Network:
             *("--pace", f"{pace.tolerance_s(self.dilation)!r}@{self._place(node.name)}"),
             *("--control", str(control), "--log", f"/proc/self/fd/{events.fileno()}"),
             *(("--trace", repr(self.trace_s)) if self.trace_s is not None else ()),
-            *(("--link", f"{link.memory}:{link.host_bell}") if link is not None else ()),
+            *(("--link", f"{link[0]}:{link[1]}") if link is not None else ()),
         ]
         with events:
-            handles = () if link is None else (link.memory, link.host_bell)
-            process = self._spawn(node, command, stderr.name, events.fileno(), *handles)
+            process = self._spawn(node, command, stderr.name, events.fileno(), *self._links.descriptors([host.name]))
         self._note(node, process, str(control), log)
 
         def finish(check: Callable[[], None]) -> None:
@@ -395,8 +377,8 @@ class Network:
             )
 
     def _spawn_switches(self, node: LabNode, command: list[str], log: str, *handles: int) -> subprocess.Popen[bytes]:
-        """Likewise the process of all switches, which opens their interfaces in their namespaces itself. `node`: of one
-        of them."""
+        """Likewise a process of embedded switches, which opens their interfaces in their namespaces itself. `node`: of
+        one of them."""
         return self._spawn(node, command, log, *handles)
 
     def _note(self, node: LabNode, process: subprocess.Popen[bytes], control: str, log: Path) -> None:

@@ -75,14 +75,14 @@ class LaunchSpec:
 
 @dataclass(frozen=True)
 class Together:
-    """A switch that shares a process. Of its ports with links in memory: `links`, to a port of a device, and
-    `host_links`, to a host's agent, with descriptors of memory and bell."""
+    """A switch of a process that may have several. Of its ports with links in memory: `links`, to a port of a device of
+    the process, and `process_links`, to another process, with descriptors of memory and bell and the end."""
 
     spec: LaunchSpec
     namespace_pid: int
-    log: str
+    log: str | None  # None: what the process writes
     links: Mapping[int, tuple[int, int]]
-    host_links: Mapping[int, tuple[int, int]]
+    process_links: Mapping[int, tuple[int, int, int]]
     trace: str | None = None  # the file of its steps
 
 
@@ -134,14 +134,16 @@ class SoftswitchTarget:
         return [*python_command("softswitch"), *self._options(spec)]
 
     def together(self, specs: Sequence[Together], file: Path) -> list[str]:
-        """Returns the command of one process for several switches, whose options it finds in the file."""
+        """Returns the command of one process for switches, whose options it finds in the file."""
         lines = []
         for one in specs:
-            more = ["--namespace", str(one.namespace_pid), "--log-file", one.log]
+            more = ["--namespace", str(one.namespace_pid)]
+            if one.log is not None:
+                more += ["--log-file", one.log]
             for port, (device_id, other_port) in one.links.items():
                 more += ["--channel", f"{port}={device_id}:{other_port}"]
-            for port, (memory, bell) in one.host_links.items():
-                more += ["--host-link", f"{port}={memory}:{bell}"]
+            for port, (memory, bell, end) in one.process_links.items():
+                more += ["--process-link", f"{port}={memory}:{bell}:{end}"]
             if one.trace is not None:
                 more += ["--trace", one.trace]
             lines.append(shlex.join([*more, *self._options(one.spec)]))

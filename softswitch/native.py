@@ -236,9 +236,10 @@ class NativeSwitch:
         switches are stopped before any is closed."""
         self._call("sw_connect", port, other.handle, other_port)
 
-    def connect_host(self, port: int, memory: int, bell: int) -> None:
-        """Likewise: the link to a host's agent is in memory. The switch closes the socket `bell`."""
-        self._call("sw_connect_host", port, memory, bell)
+    def connect_process(self, port: int, memory: int, bell: int, end: int) -> None:
+        """Likewise: the link to another process, a host's agent or a switch, is in memory, and the port is that
+        `end` of it. The switch closes the socket `bell`."""
+        self._call("sw_connect_process", port, memory, bell, end)
 
     def set_slack(self, ns: int) -> None:
         """Before `start`: the worker may do what is due so late, for fewer wake-ups."""

@@ -87,7 +87,7 @@ _SIGNATURES: dict[str, tuple[Any, list[Any]]] = {
     "sw_set_slack": (ctypes.c_int, [_u64]),
     "sw_start": (ctypes.c_int, [_text]),
     "sw_connect": (ctypes.c_int, [_u16, _handle, _u16]),
-    "sw_connect_host": (ctypes.c_int, [_u16, ctypes.c_int, ctypes.c_int]),
+    "sw_connect_process": (ctypes.c_int, [_u16, ctypes.c_int, ctypes.c_int, _u32]),
     "sw_keep_namespace": (ctypes.c_int, []),
     "sw_stop": (ctypes.c_int, []),
     "sw_load": (ctypes.c_int, [_text, _text]),

@@ -19,8 +19,8 @@ from softswitch.values import (
     number,
     parse_channel,
     parse_delay,
-    parse_host_link,
     parse_pace,
+    parse_process_link,
     parse_rate,
     parse_size,
     per_port,
@@ -132,7 +132,7 @@ class Options(NamedTuple):
     message_bytes: int  # of the largest request
     thrift_port: int | None  # of BMv2's runtime interface; 0: a free one; None: there is none
     channels: tuple[Channel, ...]  # in a file of --together
-    host_links: dict[int, tuple[int, int]]  # likewise: by port, descriptors of memory and bell
+    process_links: dict[int, tuple[int, int, int]]  # likewise: by port, descriptors of memory and bell, and the end
     namespace: int | None  # the pid of a process in the network namespace of its interfaces; None: this one's
     ignored: tuple[str, ...]
 
@@ -210,7 +210,7 @@ def parse(arguments: Sequence[str]) -> Options:
         message_bytes=given.grpc_max_message_size,
         thrift_port=given.thrift_port,
         channels=tuple(Channel(port, *other) for port, other in _by_port("--channel", given.channel).items()),
-        host_links=_by_port("--host-link", given.host_link),
+        process_links=_by_port("--process-link", given.process_link),
         namespace=given.namespace,
         ignored=tuple(given.ignored or ()),
     )
@@ -361,12 +361,13 @@ def _parser() -> argparse.ArgumentParser:
         help="in such a file: the link of a port, of an interface, to a port of another device is in memory",
     )
     together.add_argument(
-        "--host-link",
+        "--process-link",
         action="append",
-        type=parse_host_link,
+        type=parse_process_link,
         default=[],
-        metavar="PORT=MEMORY:BELL",
-        help="in such a file: the link of a port, of an interface, to a host's agent is in memory; descriptors",
+        metavar="PORT=MEMORY:BELL:END",
+        help="in such a file: the link of a port, of an interface, to another process, a host's agent or a switch, is "
+        "in memory; two descriptors, and which end of the memory this is, 0 or 1",
     )
     together.add_argument(
         "--namespace",

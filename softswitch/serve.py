@@ -69,8 +69,8 @@ def _serve(switches: Sequence[Options], say: Callable[[str], None], wait: Callab
             for port, device_id, other_port in one.channels:
                 if (one.device_id, port) < (device_id, other_port):  # once for its two ends
                     natives[one.device_id].connect(port, natives[device_id], other_port)
-            for port, (memory, bell) in one.host_links.items():
-                _connect_host(natives[one.device_id], port, memory, bell)
+            for port, link in one.process_links.items():
+                _connect_process(natives[one.device_id], port, *link)
         tracers = {one.device_id: _trace(natives[one.device_id], one, stack) for one in switches if one.traced}
         for one in switches:
             tracer = tracers.get(one.device_id)
@@ -130,14 +130,14 @@ def _close(natives: Sequence[NativeSwitch]) -> None:
         list(pool.map(NativeSwitch.close, natives))
 
 
-def _connect_host(native: NativeSwitch, port: int, memory: int, bell: int) -> None:
+def _connect_process(native: NativeSwitch, port: int, memory: int, bell: int, end: int) -> None:
     try:
         for descriptor in (memory, bell):
             os.set_inheritable(descriptor, False)  # what a child had of the bell would hide that this process has ended
-        native.connect_host(port, memory, bell)
+        native.connect_process(port, memory, bell, end)
         os.close(memory)
     except OSError as error:
-        raise StartError(f"port {port}: --host-link {port}={memory}:{bell}: {error.strerror}") from error
+        raise StartError(f"port {port}: --process-link {port}={memory}:{bell}:{end}: {error.strerror}") from error
 
 
 def _ports(options: Options) -> str:

@@ -17,8 +17,8 @@ def parse_all(arguments: Sequence[str]) -> list[Options]:
     words = list(arguments)
     if _OPTION not in words:
         options = parse(words)
-        if options.channels or options.host_links or options.namespace is not None:
-            raise OptionError(f"--channel, --host-link and --namespace stand in a file of {_OPTION}")
+        if options.channels or options.process_links or options.namespace is not None:
+            raise OptionError(f"--channel, --process-link and --namespace stand in a file of {_OPTION}")
         return [options]
     if len(words) != 2 or words[0] != _OPTION:
         raise OptionError(f"{_OPTION} FILE stands alone: each line of the file has a switch's options")
@@ -53,10 +53,10 @@ def parse_file(path: Path) -> list[Options]:
     for options in found.values():
         for channel in options.channels:
             _check(options, channel, found, path)
-        for port in options.host_links:
+        for port in options.process_links:
             if port not in dict(options.interfaces) or port in {channel.port for channel in options.channels}:
                 raise OptionError(
-                    f"{path}: device {options.device_id}: --host-link {port}=...: port {port} needs an interface, "
+                    f"{path}: device {options.device_id}: --process-link {port}=...: port {port} needs an interface, "
                     "and no --channel"
                 )
     return list(found.values())

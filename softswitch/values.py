@@ -74,12 +74,14 @@ def parse_channel(text: str) -> tuple[int, tuple[int, int]]:
     return int(match[1]), (int(match[2]), int(match[3]))
 
 
-def parse_host_link(text: str) -> tuple[int, tuple[int, int]]:
-    """PORT=MEMORY:BELL: a port, and two descriptors that this process was started with."""
-    match = re.fullmatch(r"(\d+)=(\d{1,7}):(\d{1,7})", text)
+def parse_process_link(text: str) -> tuple[int, tuple[int, int, int]]:
+    """PORT=MEMORY:BELL:END: a port, two descriptors that this process was started with, and an end of the memory."""
+    match = re.fullmatch(r"(\d+)=(\d{1,7}):(\d{1,7}):([01])", text)
     if not match or int(match[1]) > MAX_PORT:
-        raise argparse.ArgumentTypeError(f"{text!r}: write PORT=MEMORY:BELL with a port up to {MAX_PORT}, as 1=5:6")
-    return int(match[1]), (int(match[2]), int(match[3]))
+        raise argparse.ArgumentTypeError(
+            f"{text!r}: write PORT=MEMORY:BELL:END with a port up to {MAX_PORT} and an end, 0 or 1, as 1=5:6:0"
+        )
+    return int(match[1]), (int(match[2]), int(match[3]), int(match[4]))
 
 
 def parse_pace(text: str) -> tuple[int, Place]:

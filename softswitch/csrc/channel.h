@@ -1,4 +1,4 @@
-/* A link's direction in memory, between two switches of a process or a switch and a host's agent: a ring of frames, each with the
+/* A link's direction in memory, between two switches or a switch and a host's agent: a ring of frames, each with the
  * time at which it arrives, by CLOCK_MONOTONIC. One thread puts, one takes. It uses no part of a switch: agents compile it, too. */
 #ifndef SW_CHANNEL_H
 #define SW_CHANNEL_H
@@ -17,7 +17,7 @@ struct sw_channel {
     _Alignas(64) uint64_t put; /* bytes put and taken since the start */
     uint64_t last_ns;          /* arrival of the last frame that was put */
     _Alignas(64) uint64_t taken;
-    uint64_t sleeps_until_ns;  /* of a host's link: who takes sleeps, and wants a sign of frames that arrive before; 0: none */
+    uint64_t sleeps_until_ns;  /* between processes: who takes sleeps, and wants a sign of frames that arrive before; 0: none */
     uint64_t lost;             /* frames that arrived while the link was down */
     bool watched;              /* the receiving interface is: frames take the way through the kernel */
     bool down;                 /* of a host's link: it has no carrier, and its frames wait */
@@ -27,8 +27,8 @@ struct sw_channel {
 struct sw_channel *sw_channel_new(void); /* NULL: no memory */
 void sw_channel_free(struct sw_channel *);
 
-/* A host's link: both directions, to the switch and to the host, in memory that two processes share; at first all of it is 0. NULL and
- * errno where the descriptor isn't that. */
+/* A link between two processes: both directions, to end 0 and to end 1, in memory that they share; at first all of it is 0. A host is
+ * end 1. NULL and errno where the descriptor isn't that. */
 struct sw_channel *sw_channels_map(int fd);
 void sw_channels_unmap(struct sw_channel *);
 

@@ -40,9 +40,9 @@ struct sw_port {
     struct sw_fifo out; /* frames to send in this iteration, or after the interface refused them (ENOBUFS) */
     uint64_t blocked_ns;  /* since when the interface has refused out.head; 0: it doesn't */
     struct sw_channel *channel_in, *channel_out; /* of a link in memory; NULL: it has none */
-    struct sw_switch *peer;                      /* at its other end, but of a host's */
-    bool to_host;
-    int bell; /* to the host's agent; -1: none, or it has ended */
+    struct sw_switch *peer;                      /* at its other end, where that is of this process */
+    bool to_process;                             /* another process has the other end */
+    int bell;                                    /* to it; -1: none, or it has ended */
     uint64_t dropped_at_down; /* stats.tx_dropped when the link went down */
     struct sw_port_stats stats;
     FILE *captures[2]; /* of frames that come in, and that leave; NULL: none */

@@ -1,5 +1,5 @@
-/* Links in memory (channel.h), from the switch's side: between switches of a process, and to agents of hosts, whose processes share
- * the memory; a socket, the bell, wakes the other end and reports that it has ended.
+/* Links in memory (channel.h), from the switch's side: between switches of a process, and to other processes, agents of hosts or
+ * switches, which share the memory; a socket, the bell, wakes the other end and reports that it has ended.
  *
  * A frame gets its arrival time when it starts on the wire, and the peer processes it at that time (in_time.c), even if it comes to
  * it later. */
@@ -44,10 +44,10 @@ int sw_connect(struct sw_switch *one, uint16_t port, struct sw_switch *other, ui
     return 0;
 }
 
-int sw_connect_host(struct sw_switch *sw, uint16_t number, int memory, int bell)
+int sw_connect_process(struct sw_switch *sw, uint16_t number, int memory, int bell, uint32_t end)
 {
     struct sw_port *port = sw->running || sw->manual ? NULL : sw_port_of(sw, number);
-    if (port == NULL) return -EINVAL;
+    if (port == NULL || end > 1) return -EINVAL;
     if (port->channel_in != NULL) return -EEXIST;
     struct sw_channel *both = sw_channels_map(memory);
     struct epoll_event event = {.events = EPOLLIN, .data.u32 = SW_BELLS + number};
@@ -56,15 +56,15 @@ int sw_connect_host(struct sw_switch *sw, uint16_t number, int memory, int bell)
         sw_channels_unmap(both);
         return -code;
     }
-    port->to_host = true;
+    port->to_process = true;
     port->bell = bell;
-    add_channels(sw, port, &both[0], &both[1]);
+    add_channels(sw, port, &both[end], &both[1 - end]);
     return 0;
 }
 
 void sw_disconnect(struct sw_port *port)
 {
-    if (port->to_host) sw_channels_unmap(port->channel_in);
+    if (port->to_process) sw_channels_unmap(port->channel_in < port->channel_out ? port->channel_in : port->channel_out);
     else sw_channel_free(port->channel_in);
     if (port->bell >= 0) close(port->bell);
     port->channel_in = port->channel_out = NULL;
@@ -79,7 +79,7 @@ void sw_bell_rang(struct sw_switch *sw, struct sw_port *port)
     if (n < 0 && (errno == EAGAIN || errno == EINTR)) return;
     close(port->bell); /* this removes it from the epoll set */
     port->bell = -1;
-    sw_notice(sw, "port %u: the agent of its host has ended; what is for it leaves by %s", port->port, port->interface);
+    sw_notice(sw, "port %u: the process at its other end has ended; what is for it leaves by %s", port->port, port->interface);
 }
 
 uint64_t sw_channels_next(const struct sw_switch *sw)
@@ -93,7 +93,7 @@ uint64_t sw_channels_next(const struct sw_switch *sw)
 }
 
 /* Nobody takes what is put any more. */
-static bool is_over(const struct sw_port *port) { return port->to_host && port->bell < 0; }
+static bool is_over(const struct sw_port *port) { return port->to_process && port->bell < 0; }
 
 bool sw_port_full(const struct sw_port *port)
 {
@@ -109,10 +109,10 @@ bool sw_port_in_memory(const struct sw_port *port, const struct sw_tm_port *queu
     return !__atomic_load_n(&port->channel_out->watched, __ATOMIC_RELAXED) && queues->delay_line.head == NULL;
 }
 
-/* A frame arrives at a host: wakes its agent, if that would sleep longer. */
+/* A frame arrives at another process: wakes it, if it would sleep longer. */
 static void expect(const struct sw_port *port, uint64_t at_ns)
 {
-    __atomic_thread_fence(__ATOMIC_SEQ_CST); /* the frame is there before the agent's sleep is looked at */
+    __atomic_thread_fence(__ATOMIC_SEQ_CST); /* the frame is there before the other end's sleep is looked at */
     if (__atomic_load_n(&port->channel_out->sleeps_until_ns, __ATOMIC_SEQ_CST) <= at_ns) return;
     ssize_t ignored = send(port->bell, "", 1, MSG_DONTWAIT | MSG_NOSIGNAL); /* full: signs are there; over: it says so to epoll */
     (void)ignored;
@@ -126,7 +126,7 @@ void sw_port_deliver(struct sw_switch *sw, struct sw_port *port, struct sw_pkt *
         sw_captured(sw, port, true, pkt);
         memcpy(sw_channel_begin(port->channel_out), pkt->p.data, pkt->p.length);
         uint64_t at_ns = sw_channel_end(port->channel_out, pkt->p.length, pkt->due_ns);
-        if (port->to_host) expect(port, at_ns);
+        if (port->to_process) expect(port, at_ns);
         else sw_worker_expect(sw, port->peer, at_ns);
     } else {
         port->stats.tx_dropped++;

@@ -216,7 +216,7 @@ static void check_carrier(struct sw_switch *sw, struct sw_port *port)
     bool running = is_running(port);
     if (running == port->running) return;
     port->running = running;
-    if (port->to_host) port->channel_in->down = !running;
+    if (port->to_process) port->channel_in->down = !running;
     if (running) {
         sw_notice(sw, "port %u: interface %s is up again; %llu frames that were to leave by it were lost", port->port,
                   port->interface, (unsigned long long)(port->stats.tx_dropped - port->dropped_at_down));

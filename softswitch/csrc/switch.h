@@ -61,9 +61,9 @@ int sw_start_together(struct sw_switch **, uint32_t n, char error[SW_ERROR_BYTES
  * delays. Frames take the way through the kernel while others listen at the receiving interface, which is promiscuous then. The
  * interfaces' states are the link's. */
 int sw_connect(struct sw_switch *, uint16_t port, struct sw_switch *, uint16_t other_port);
-/* The same of a port's link to a host's agent: memory for both directions (channel.h), and a socket that wakes the other end. The
- * switch closes the socket. 0 or -errno. */
-int sw_connect_host(struct sw_switch *, uint16_t port, int memory, int bell);
+/* The same of a port's link to another process, a host's agent or a switch: memory for both directions (channel.h), which of its two
+ * ends the port is, 0 or 1, and a socket that wakes the other one. The switch closes the socket. 0 or -errno. */
+int sw_connect_process(struct sw_switch *, uint16_t port, int memory, int bell, uint32_t end);
 /* The worker opens interfaces that return in the network namespace that the caller is in. */
 int sw_keep_namespace(struct sw_switch *);
 int sw_stop(struct sw_switch *);

@@ -137,7 +137,7 @@ static void announce(struct sw_worker *worker, uint64_t until)
         const struct sw_switch *sw = worker->members[i].sw;
         for (uint32_t k = 0; sw != NULL && k < sw->n_channels; k++) {
             const struct sw_port *port = sw->ports[sw->channels[k]];
-            if (port->to_host) __atomic_store_n(&port->channel_in->sleeps_until_ns, until, __ATOMIC_RELAXED);
+            if (port->to_process) __atomic_store_n(&port->channel_in->sleeps_until_ns, until, __ATOMIC_RELAXED);
         }
     }
     __atomic_thread_fence(__ATOMIC_SEQ_CST);

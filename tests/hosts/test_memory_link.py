@@ -35,7 +35,7 @@ class LinkedHost(Host):
         self.ends = Ends.make()
         self.loop = Loop(
             IP, self.clock, self.nic, self.receiver, self.events, self.near.fileno(), self.quiet.fileno(),
-            link=HostLink(self.ends.memory, self.ends.host_bell, DELAY_S),
+            link=HostLink(self.ends.memory, self.ends.bell_1, DELAY_S),
         )  # fmt: skip
         self.library = library()
         for name, result in (("next", ctypes.c_uint64), ("begin", ctypes.c_void_p), ("first", ctypes.c_void_p)):
@@ -112,7 +112,7 @@ def test_frames_arrive_at_their_times() -> None:
 
 def test_sleeping_host_is_woken_for_a_frame() -> None:
     """It would sleep for an hour. Who puts a frame sees that, and rings."""
-    with LinkedHost() as host, socket.socket(fileno=os.dup(host.ends.switch_bell)) as bell:
+    with LinkedHost() as host, socket.socket(fileno=os.dup(host.ends.bell_0)) as bell:
         assert host.outward.value is not None
         sleeps = ctypes.c_uint64.from_address(host.outward.value + SLEEPS_UNTIL)
 
@@ -147,8 +147,8 @@ def test_frames_leave_by_the_interface(why: str) -> None:
         if why == "watched":
             host.set_flag(WATCHED, True)
         else:
-            os.close(os.dup(host.ends.switch_bell))  # another descriptor of it changes nothing
-            socket.socket(fileno=os.dup(host.ends.switch_bell)).shutdown(socket.SHUT_RDWR)
+            os.close(os.dup(host.ends.bell_0))  # another descriptor of it changes nothing
+            socket.socket(fileno=os.dup(host.ends.bell_0)).shutdown(socket.SHUT_RDWR)
             host.loop.run(host.clock.now() + 0.01)
         start = host.clock.now()
         host.send(3)

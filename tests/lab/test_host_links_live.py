@@ -1,4 +1,4 @@
-"""Links in memory between agents and switches, in a network whose switches share a process."""
+"""Links in memory between agents and switches, and between switches of several processes."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def test_agent_that_is_killed_stops_nobody(tmp_path: Path) -> None:
         wait_until(lambda: arrived("r0") > 100 and arrived("r1") > 100, "both flows")
         os.kill(lab.network.hosts["r0"].pid, signal.SIGKILL)
         log = tmp_path / "s1.log"
-        wait_until(lambda: "the agent of its host has ended" in log.read_text(), "the switch's line")
+        wait_until(lambda: "the process at its other end has ended" in log.read_text(), "the switch's line")
         # More than a link in memory has room for, on its way to nobody
         before = lab.agents["h0"].stats().sent[0].packets
         wait_until(lambda: lab.agents["h0"].stats().sent[0].packets > before + 1500, "h0's flow, which goes on")
@@ -45,11 +45,12 @@ def test_agent_that_is_killed_stops_nobody(tmp_path: Path) -> None:
         )
 
 
-def test_frames_of_links_in_memory_pass_no_interface(tmp_path: Path) -> None:
+@pytest.mark.parametrize("processes", [False, True])
+def test_frames_of_links_in_memory_pass_no_interface(processes: bool, tmp_path: Path) -> None:
     """But while somebody listens at one: see tests of captures."""
     topology = dumbbell(pairs=1)
     name = f"a{os.getpid()}-{uuid.uuid4().hex[:8]}"
-    with Lab(topology, log_dir=tmp_path, name=name, dilation=1000, scheme="pfc", role="up", processes=False) as lab:
+    with Lab(topology, log_dir=tmp_path, name=name, dilation=1000, scheme="pfc", role="up", processes=processes) as lab:
         flows.start(topology, lab.agents, "h0", "r0", size_bytes=100_000)
         wait_until(lambda: sum(flow.packets for flow in lab.agents["r0"].stats().received) == 100, "the flow")
         for switch, port in (("s0", 1), ("s0", 2), ("s1", 1), ("s1", 2)):
@@ -57,3 +58,42 @@ def test_frames_of_links_in_memory_pass_no_interface(tmp_path: Path) -> None:
             statistics = Path(f"/proc/{pid}/net/dev").read_text()
             line = next(one for one in statistics.splitlines() if f"{switch}-eth{port}:" in one)
             assert int(line.split(":")[1].split()[1]) < 50, line
+
+
+@pytest.mark.parametrize("processes", [False, True])
+def test_frames_have_exact_times_however_late_processes_are(processes: bool, tmp_path: Path) -> None:
+    """At the end of their path, over two switches: links of a second, so that what a loaded machine does is less."""
+    topology = dumbbell(pairs=1, rtt_s=6e-3)
+    name = f"a{os.getpid()}-{uuid.uuid4().hex[:8]}"
+    with Lab(topology, log_dir=tmp_path, name=name, dilation=1000, scheme="pfc", role="up", processes=processes) as lab:
+        flows.start(topology, lab.agents, "h0", "r0", size_bytes=50_000)
+        wait_until(lambda: sum(flow.packets for flow in lab.agents["r0"].stats().received) == 50, "the flow")
+        (sent,), (received,) = lab.agents["h0"].stats().sent, lab.agents["r0"].stats().received
+        frame_s = 1058 * 8 / 10e9
+        assert received.last_s - received.first_s == pytest.approx(49 * frame_s, abs=1e-9)
+        assert received.first_s - sent.start_s == pytest.approx(3e-3 + 3 * frame_s, abs=1e-9)
+
+
+def test_switch_of_a_process_that_is_killed_stops_no_other(tmp_path: Path) -> None:
+    """What is for it is lost at its interface: its neighbour serves its own hosts."""
+    topology = dumbbell(pairs=2)
+    name = f"a{os.getpid()}-{uuid.uuid4().hex[:8]}"
+    with Lab(topology, log_dir=tmp_path, name=name, dilation=1000, scheme="pfc", role="up", processes=True) as lab:
+        flows.start(topology, lab.agents, "h0", "r0", rate_bps=2e9)
+        flows.start(topology, lab.agents, "h0", "h1", rate_bps=2e9)
+
+        def arrived(host: str) -> int:
+            return sum(flow.packets for flow in lab.agents[host].stats().received)
+
+        wait_until(lambda: arrived("r0") > 100 and arrived("h1") > 100, "both flows")
+        os.kill(lab.network.switches["s1"].pid, signal.SIGKILL)
+        log = tmp_path / "s0.log"
+        wait_until(lambda: "port 3: the process at its other end has ended" in log.read_text(), "the switch's line")
+        # More than a link in memory has room for, on its way to nobody
+        before = arrived("h1")
+        wait_until(lambda: arrived("h1") > before + 1500, "the other flow")
+        for flow in lab.agents["h0"].stats().sent:
+            lab.agents["h0"].stop(flow.flow)
+        wait_until(
+            lambda: not any(lab.switches["s0"].read_registers("waiting_packets").values()), "empty queues of the other"
+        )

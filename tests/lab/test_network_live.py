@@ -179,12 +179,12 @@ def test_an_interface_of_the_name_in_the_root_namespace_is_named(name: str, tmp_
     assert "`ip link delete s0-eth4`" in done.stdout
 
 
-@pytest.mark.parametrize(("command", "processes"), [("command", True), ("together", False)])
+@pytest.mark.parametrize("processes", [True, False])
 def test_a_program_that_ends_at_its_start_is_shown_with_what_it_wrote(
-    command: str, processes: bool, name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    processes: bool, name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     fails = ["sh", "-c", "echo the disk is full >&2; exit 3"]
-    monkeypatch.setattr(SoftswitchTarget, command, lambda *_: fails)
+    monkeypatch.setattr(SoftswitchTarget, "together", lambda *_: fails)
     net = Network(dumbbell(pairs=1), log_dir=tmp_path, name=name, dilation=400, processes=processes)
     with pytest.raises(StartError, match=r"(?s)s0 ended with status 3 at its start.*the disk is full"), net:
         pytest.fail("it came up")

@@ -10,11 +10,10 @@ from controller.configure import packet_generator
 from controller.constants import GENERATOR_PORT, index
 from hosts.algorithms import find_scheme
 from hosts.loop import transmit_gap_s
-from lab.launch import inner_links, launch_spec, share_process, slack, switch_slack_s
+from lab.launch import launch_spec, share_process, slack, switch_slack_s
 from lab.target import LaunchSpec, TargetError, target
 from softswitch.options import Generator, parse
 from softswitch.pace import Place
-from topologies.found import find_topology
 from topologies.star import star
 
 
@@ -46,33 +45,16 @@ def test_slack_and_tolerance_are_nominal_and_the_switch_gets_real_ones() -> None
 def test_slack_becomes_less_nominal_time_with_k(k: float) -> None:
     assert transmit_gap_s(k) == pytest.approx(150e-6 / k)
     assert switch_slack_s(k) == pytest.approx(min(0.1e-6, 40e-6 / k))
-    assert (
-        slack("softswitch", k, agents=True, together=False)
-        == f"{switch_slack_s(k) * 1e6:.2g} us in switches and {transmit_gap_s(k) * 1e6:.2g} us in hosts"
-    )
-    assert slack("bmv2", k, agents=True, together=False).endswith("us in hosts")
-    assert "switches" not in slack("bmv2", k, agents=True, together=False)
-    assert slack("bmv2", k, agents=False, together=False) == ""
-    assert slack("softswitch", k, agents=True, together=True).startswith("none")
+    assert slack("softswitch", k, agents=False) == f"{switch_slack_s(k) * 1e6:.2g} us in switches"
+    assert slack("bmv2", k, agents=True) == f"{transmit_gap_s(k) * 1e6:.2g} us in hosts"
+    assert slack("bmv2", k, agents=False) == ""
+    assert slack("softswitch", k, agents=True).startswith("none")
 
 
 def test_embedded_switches_share_a_process_unless_each_is_to_have_one() -> None:
     assert share_process("softswitch", processes=False)
     assert not share_process("softswitch", processes=True)
     assert not share_process("bmv2", processes=False)
-
-
-def test_links_between_switches_name_each_other() -> None:
-    topology = find_topology("fat-tree").build()
-    ends = {
-        (switch.device_id, port): other
-        for switch in topology.switches
-        for port, other in inner_links(topology, switch.name).items()
-    }
-    assert len(ends) == 2 * sum(
-        not topology.is_host(link.a.node) and not topology.is_host(link.b.node) for link in topology.links
-    )
-    assert all(ends[other] == end for end, other in ends.items())
 
 
 def test_bmv2_has_none() -> None:

@@ -48,10 +48,11 @@ def test_lines_are_switches(path: Path) -> None:
         ("--no-p4 -i 1@a --channel 1=2", "write PORT=DEVICE:PORT"),
         ("--no-p4 -i 1@a --channel 1=2:512", "ports up to 511"),
         ("--no-p4 -i 1@a --channel 1=0:1 --channel 1=0:2", "--channel is given twice for port 1"),
-        ("--no-p4 -i 1@a --host-link 1=5", "write PORT=MEMORY:BELL"),
-        ("--no-p4 -i 1@a --host-link 2=5:6", "--host-link 2=.*: port 2 needs an interface, and no --channel"),
-        ("--no-p4 -i 1@a -i 2@b --channel 1=0:2 --channel 2=0:1 --host-link 1=5:6", "and no --channel"),
-        ("--no-p4 -i 1@a --host-link 1=5:6 --host-link 1=7:8", "--host-link is given twice for port 1"),
+        ("--no-p4 -i 1@a --process-link 1=5:6", "write PORT=MEMORY:BELL:END"),
+        ("--no-p4 -i 1@a --process-link 1=5:6:2", "an end, 0 or 1"),
+        ("--no-p4 -i 1@a --process-link 2=5:6:0", "--process-link 2=.*: port 2 needs an interface, and no --channel"),
+        ("--no-p4 -i 1@a -i 2@b --channel 1=0:2 --channel 2=0:1 --process-link 1=5:6:1", "and no --channel"),
+        ("--no-p4 -i 1@a --process-link 1=5:6:0 --process-link 1=7:8:0", "--process-link is given twice for port 1"),
         (
             "--no-p4 --device-id 1 -i 1@a --channel 1=2:1\n--no-p4 --device-id 2 -i 1@b",
             "device 1: --channel 1=2:1: the other end needs --channel 1=1:1",
@@ -65,7 +66,7 @@ def test_file_that_makes_no_sense_is_refused(path: Path, lines: str, why: str) -
 
 
 def test_options_of_a_file_stand_in_one(path: Path) -> None:
-    alone = (["--channel", "1=2:1"], ["--host-link", "1=5:6"], ["--namespace", "1"])
+    alone = (["--channel", "1=2:1"], ["--process-link", "1=5:6:0"], ["--namespace", "1"])
     for words in (["--no-p4", "-i", "1@a", *one] for one in alone):
         with pytest.raises(OptionError, match="--together"):
             parse_all(words)

@@ -1,0 +1,118 @@
+"""Whether networks keep pace as `pcn up` starts them: `python -m bench.catalog [TOPOLOGY ...]`.
+
+Brings each topology of the catalog up without options; all hosts send at line rate for 2 ms (nominal) to a neighbour,
+then to one host. Meanwhile commands run one after the other, as a user's. Prints for each pattern the packets, those
+lost (data, PAUSE, RESUME and CNP), the nodes that were late, and the longest that each command took. Needs root and
+an idle machine. Not a test.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+
+from lab import control_frames, flows
+from lab.attach import Attached, attach
+from lab.pace import Pacing
+from topologies.catalog import TOPOLOGIES
+
+PCN = (sys.executable, "-c", "from pcn.cli import main; main()")
+PATTERNS = ("to a neighbour", "to one")
+DURATION_S = 2e-3  # nominal
+HEAD_START_S, COMMAND_S = 0.5, 2e-3  # real: from the commands to the flows' start, and more for each flow
+STILL_S = 30.0  # real: nothing arrives any more, and never will
+
+
+def pcn(*words: str) -> float:
+    """Runs a command. Returns how long it took; what it prints is lost unless it fails."""
+    began = time.monotonic()
+    done = subprocess.run([*PCN, *words], capture_output=True, text=True, check=False)
+    if done.returncode:
+        sys.exit(f"pcn {' '.join(words)}: {done.stderr.strip()}")
+    return time.monotonic() - began
+
+
+@contextlib.contextmanager
+def up(topology: str) -> Iterator[tuple[str, float]]:
+    """A network that is up: its name, and how long that took."""
+    name = f"bench-{os.getpid()}"
+    with tempfile.TemporaryDirectory() as logs:
+        took = pcn("up", topology, "-n", name, "--logs", logs)
+        try:
+            yield name, took
+        finally:
+            pcn("down", name)
+
+
+def start(lab: Attached, pattern: str, first: int) -> float:
+    """Starts a flow of each host, numbers from `first`. Returns when they end, by the monotonic clock."""
+    hosts = lab.topology.hosts
+    begin = time.monotonic() + HEAD_START_S + COMMAND_S * len(hosts)
+    for number, host in enumerate(hosts):
+        to = hosts[(number + 1) % len(hosts)] if pattern == PATTERNS[0] else hosts[0]
+        if to is host:
+            continue
+        lab.agents[host.name].start(first + number, to.ip, to.mac, duration_s=DURATION_S, at=begin)
+    if time.monotonic() > begin:
+        sys.exit(f"{len(hosts)} flows took longer to start than expected: they didn't start together")
+    return begin + DURATION_S * lab.record.dilation
+
+
+def drained(lab: Attached) -> tuple[int, int]:
+    """Waits until all has arrived that was sent, or nothing does any more. Returns packets sent, and lost."""
+    sent = arrived = 0
+    moved = time.monotonic()
+    while time.monotonic() < moved + STILL_S:
+        found = flows.flows(lab.topology, flows.ask(lab.agents))
+        sent, before = sum(one.sent_packets for one in found), arrived
+        arrived = sum(one.received_packets for one in found)
+        if arrived == sent and not any(one.state in ("waiting", "sending") for one in found):
+            break
+        if arrived > before:
+            moved = time.monotonic()
+        time.sleep(0.2)
+    return sent, sent - arrived
+
+
+def measure(name: str, pattern: str, first: int) -> tuple[str, ...]:
+    with attach(name) as lab:
+        switch = lab.topology.switches[0].name
+        pacing, agents = Pacing(lab.record), lab.agents
+        before = sum(flow.packets for one in flows.ask(agents).values() for flow in one.sent)
+        ends = start(lab, pattern, first)
+        commands = ("status",), ("flow", "list", "-n", name), ("counters", switch, "-n", name)
+        took = dict.fromkeys(commands, 0.0)
+        while time.monotonic() < ends:
+            for words in commands:
+                took[words] = max(took[words], pcn(*words))
+        sent, lost = drained(lab)
+        late = sorted(pacing.behind_since_last())
+        missing = lost + sum(one.lost for one in control_frames.lost(lab))
+        times = " / ".join(f"{took[words]:.2f}" for words in commands)
+        return f"{sent - before}", f"{missing}", ", ".join(late) or "none", times
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("topologies", nargs="*", choices=[[], *TOPOLOGIES], metavar="TOPOLOGY")
+    arguments = parser.parse_args()
+    print("| topology | k | all hosts | packets | lost | late nodes | status / flow list / counters, s |")
+    print("|---|---|---|---|---|---|---|")
+    for topology in arguments.topologies or TOPOLOGIES:
+        with up(topology) as (name, took):
+            with attach(name) as lab:
+                k, hosts = lab.record.dilation, len(lab.topology.hosts)
+            print(f"{topology}: up in {took:.1f} s", file=sys.stderr)
+            for number, pattern in enumerate(PATTERNS):
+                row = topology, f"{k:,.0f}", pattern, *measure(name, pattern, 1 + number * hosts)
+                print("|", " | ".join(row), "|", flush=True)
+
+
+if __name__ == "__main__":
+    main()
