@@ -20,13 +20,21 @@ class Process:
             stderr=subprocess.PIPE,
             text=True,
         )
-        assert self.process.stderr is not None
         self.lines: list[str] = []
+        try:
+            self.port = self._read_port()
+        except BaseException:  # pytest's time limit included
+            self.process.kill()
+            self.process.wait()
+            raise
+
+    def _read_port(self) -> int:
+        """Waits until the switch is ready."""
+        assert self.process.stderr is not None
         for line in self.process.stderr:
             self.lines.append(line)
             if "listening" in line:
-                self.port = int(line.split(", ports")[0].rpartition(":")[2])
-                return
+                return int(line.split(", ports")[0].rpartition(":")[2])
         raise AssertionError(f"the switch ended with {self.process.wait(WAIT_S)}: {self.lines}")
 
     def end(self, number: int = signal.SIGTERM) -> int:

@@ -151,13 +151,12 @@ def test_switch_ends_in_the_middle_of_a_compilation(
             os.close(compiling)
 
 
-# Compiles once a second compiler is at work as well; fails after two minutes alone.
+# Compiles once a second compiler is at work as well. Alone it waits for as long as its switch lives: on a busy machine
+# the second one, of a text that has to be generated first, may come minutes later.
 MEETING = """#!/bin/sh
 [ "$1" = --version ] && exec cc --version
 touch "$MET/$$"
-tries=0
 while [ "$(ls "$MET" | wc -l)" -lt 2 ]; do
-    [ $((tries += 1)) -gt 1200 ] && exit 1
     sleep 0.1
 done
 exec cc "$@"
