@@ -136,8 +136,8 @@ def _connect_process(native: NativeSwitch, port: int, memory: int, bell: int, en
             os.set_inheritable(descriptor, False)  # what a child had of the bell would hide that this process has ended
         native.connect_process(port, memory, bell, end)
         os.close(memory)
-    except OSError as error:
-        raise StartError(f"port {port}: --process-link {port}={memory}:{bell}:{end}: {error.strerror}") from error
+    except (OSError, NativeError) as error:
+        raise StartError(f"port {port}: --process-link {port}={memory}:{bell}:{end}: {error}") from error
 
 
 def _ports(options: Options) -> str:

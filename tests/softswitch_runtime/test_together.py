@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import os
+import socket
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from waiting import LIMIT_S
 
 from softswitch.options import Channel, OptionError
 from softswitch.together import parse_all, parse_file
@@ -86,3 +91,20 @@ def test_any_text_is_read_or_refused(tmp_path_factory: pytest.TempPathFactory, t
     except (OptionError, SystemExit):
         return
     assert len({one.device_id for one in switches}) == len(switches) > 0
+
+
+@pytest.mark.parametrize("memory", ["closed", "of another kind"])
+def test_descriptors_that_are_no_link_are_refused(path: Path, memory: str) -> None:
+    """In one line, before any interface is looked for."""
+    near, far = socket.socketpair()
+    with near, far, open(os.devnull) as other:  # noqa: PTH123
+        number = 2**20 if memory == "closed" else other.fileno()
+        link = f"1={number}:{near.fileno()}:0"
+        path.write_text(f"--no-p4 -i 1@none --process-link {link} --grpc-server-addr unix:{path}.grpc")
+        done = subprocess.run(
+            [sys.executable, "-m", "softswitch", "--together", str(path)],
+            pass_fds=(other.fileno(), near.fileno()), capture_output=True, text=True, check=False, timeout=LIMIT_S,
+        )  # fmt: skip
+    assert done.returncode == 1
+    (line,) = done.stderr.splitlines()
+    assert f"port 1: --process-link {link}: " in line
