@@ -7,6 +7,7 @@ controllers reach it; links between switches are in its memory.
 
 from __future__ import annotations
 
+import socket
 import subprocess
 import time
 from collections.abc import Callable
@@ -60,7 +61,7 @@ class P4Live(Network):
         self.scheme = "-"
         self.lines: dict[str, list[str]] = {}
         self.notes: list[str] = []
-        self._steps = {name: _steps(name, switch) for name, switch in value.switches.items()}
+        self._steps = {name: _steps(switch) for name, switch in value.switches.items()}
 
     def __enter__(self) -> P4Live:
         super().__enter__()
@@ -89,6 +90,9 @@ class P4Live(Network):
 
     def _spec(self, name: str) -> LaunchSpec:
         settings, device_id = self.value.switches[name], self.topology.switch(name).device_id
+        address, thrift_port = FIRST_PORT + device_id, FIRST_THRIFT_PORT + device_id if self._thrift else None
+        for used in (address, thrift_port):
+            _require_free(used)
         ports = []
         for port in self.topology.ports(name):
             link = self.topology.link_at(name, port)
@@ -98,13 +102,14 @@ class P4Live(Network):
             name=name,
             device_id=device_id,
             ports=tuple(ports),
-            address=f"{ADDRESS}:{FIRST_PORT + device_id}",
-            queue_depth=_depth(self._steps[name], settings),
+            address=f"{ADDRESS}:{address}",
+            queue_depth=settings.queue_depth,
+            queue_options=_queue_options(self._steps[name], settings),
             priorities=settings.priority_queues,
             cpu_port=settings.cpu_port,
             trace=self._traced,
             pcap=self._pcap,
-            thrift_port=FIRST_THRIFT_PORT + device_id if self._thrift else None,
+            thrift_port=thrift_port,
         )
 
     def _spawn_switches(self, node: LabNode, command: list[str], log: str, *handles: int) -> subprocess.Popen[bytes]:
@@ -129,23 +134,35 @@ class P4Live(Network):
         self.record.save()
 
 
-def _steps(name: str, switch: P4Switch) -> list[Step]:
-    """Returns what a switch is given. Raises LabError for queues that a live switch lacks."""
-    if switch.queue_rate:
-        raise NetworkError(
-            f"{name}: a queue's rate in packets/s is there in virtual time alone: give links a bandwidth"
-        )
-    steps = [step for entries in switch.entries for step in entries.steps(switch.program.schema)]
+def _steps(switch: P4Switch) -> list[Step]:
+    """Returns what a switch is given. Raises LabError."""
+    return [step for entries in switch.entries for step in entries.steps(switch.program.schema)]
+
+
+def _require_free(port: int | None) -> None:
+    """Raises NetworkError if another process listens there: it might be a switch, which this network would program."""
+    if port is None:
+        return
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((ADDRESS, port))
+        except OSError as error:
+            raise NetworkError(
+                f"{ADDRESS}:{port}: {error.strerror}: end the network or the switch that has it "
+                f"(`ss -ltnp sport = :{port}` names its process)"
+            ) from None
+
+
+def _queue_options(steps: list[Step], switch: P4Switch) -> tuple[str, ...]:
+    """Returns what the embedded switch's command line has of single queues. One that isn't there has no effect, as in
+    BMv2."""
+    words = ["--queue-rate", str(switch.queue_rate)]
     for step in steps:
-        if isinstance(step, Queue) and (step.what == "rate" or step.port is not None):
-            what = "a rate in packets/s" if step.what == "rate" else "a depth of one port"
-            raise step.place.fail(f"{what} is there in virtual time alone: give links a bandwidth, all ports one depth")
-    return steps
-
-
-def _depth(steps: list[Step], switch: P4Switch) -> int:
-    depths = [step.value for step in steps if isinstance(step, Queue)]
-    return depths[-1] if depths else switch.queue_depth
+        if isinstance(step, Queue) and (step.queue is None or step.queue < switch.priority_queues):
+            place = "" if step.port is None else f"{step.port}=" if step.queue is None else f"{step.port}/{step.queue}="
+            words += [f"--queue-{step.what}", f"{place}{step.value}"]
+    return tuple(words)
 
 
 def hold(

@@ -57,6 +57,7 @@ class LaunchSpec:
     ports: tuple[PortSpec, ...]
     address: str  # gRPC's name for where the P4Runtime server listens
     queue_depth: int = QUEUE_DEPTH_PACKETS
+    queue_options: tuple[str, ...] = ()  # of the embedded switch alone: of single queues
     priorities: int = PRIORITIES
     cpu_port: int = CPU_PORT  # 0: none
     seed: int = 1
@@ -157,7 +158,7 @@ class SoftswitchTarget:
             shape += ["--rate", f"{port.port}={round(port.rate_bps)}bps", "--delay", f"{port.port}={port.delay_s:.9f}s"]
         return [
             *_common(spec),
-            *("--queue-depth", str(spec.queue_depth), "--seed", str(spec.seed)),
+            *("--queue-depth", str(spec.queue_depth), *spec.queue_options, "--seed", str(spec.seed)),
             *_generator(spec),
             *_trimming(spec),
             *(("--pcap", str(spec.pcap)) if spec.pcap is not None else ()),

@@ -192,9 +192,24 @@ class NativeSwitch:
         """Detaches a port's interface."""
         self._call("sw_port_remove", port, explain=True)
 
-    def port_shape(self, port: int, *, rate_bps: int, delay_ns: int = 0, depth: int = 0) -> None:
-        """Sets a port's rate (0: unshaped), link delay and queue depth in packets (0: as it is)."""
-        self._call("sw_port_shape", port, rate_bps, delay_ns, depth, explain=True)
+    def port_shape(self, port: int, *, rate_bps: int, delay_ns: int = 0) -> None:
+        """Sets a port's rate (0: unshaped) and link delay."""
+        self._call("sw_port_shape", port, rate_bps, delay_ns, explain=True)
+
+    def set_queue(
+        self, port: int | None, queue: int | None, *, depth: int | None = None, rate_pps: int | None = None
+    ) -> None:
+        """Sets a queue's depth in packets and its rate in packets/s (0: unlimited); None: as it is. `port` None: all
+        ports, and those to come; `queue` None: all queues."""
+        interval_ns = _AS_IT_IS if rate_pps is None else 10**9 // rate_pps if rate_pps else 0
+        self._call(
+            "sw_queue_set",
+            -1 if port is None else port,
+            -1 if queue is None else queue,
+            _AS_IT_IS if depth is None else depth,
+            interval_ns,
+            explain=True,
+        )
 
     def set_trimming(self, queues: Iterable[int], trimming: Trimming = DEFAULT) -> None:
         """Packets that these queues of a port refuse are trimmed, at all ports."""
@@ -491,6 +506,7 @@ class NativeSwitch:
         return result
 
 
+_AS_IT_IS: Final = 2**64 - 1  # of a queue
 _NO_METER: Final = 2**64 - 1  # how C says that a meter is not configured
 
 # Cells up to 64 bits are host integers; of 128 bits the host's (little-endian); wider ones big-endian byte strings.

@@ -24,6 +24,7 @@ from softswitch.values import (
     parse_rate,
     parse_size,
     per_port,
+    per_queue,
 )
 
 if TYPE_CHECKING:
@@ -116,7 +117,8 @@ class Options(NamedTuple):
     cpu_port: int
     drop_port: int
     priorities: int
-    queue_depth: int
+    queue_depths: tuple[tuple[int | None, int | None, int], ...]  # port, queue, packets; None: all; in order
+    queue_rates: tuple[tuple[int | None, int | None, int], ...]  # likewise, packets/s
     trimming: tuple[tuple[int, ...], Trimming] | None  # the queues that trim; None: none
     seed: int
     rates: dict[int | None, int]  # by port; None: every other
@@ -194,7 +196,8 @@ def parse(arguments: Sequence[str]) -> Options:
         cpu_port=given.cpu_port,
         drop_port=given.drop_port,
         priorities=given.priority_queues,
-        queue_depth=given.queue_depth,
+        queue_depths=_there("--queue-depth", given.queue_depth, given.priority_queues),
+        queue_rates=_there("--queue-rate", given.queue_rate, given.priority_queues),
         trimming=_trimming(given.trim, given.priority_queues),
         seed=given.seed,
         rates=_by_port("--rate", given.rate),
@@ -300,7 +303,20 @@ def _parser() -> argparse.ArgumentParser:
         help="queues a port, 1 to 8; the highest number is served first (default: 8)",
     )
     traffic.add_argument(
-        "--queue-depth", type=number(1, 2**24), default=64, metavar="PACKETS", help="of each queue (default: 64)"
+        "--queue-depth",
+        action="append",
+        type=per_queue(number(1, 2**24)),
+        default=[],
+        metavar="[PORT[/QUEUE]=]PACKETS",
+        help="packets that a queue holds: of one, of a port's or of all; repeatable, a later one counts (default: 64)",
+    )
+    traffic.add_argument(
+        "--queue-rate",
+        action="append",
+        type=per_queue(number(0, 2**32 - 1)),
+        default=[],
+        metavar="[PORT[/QUEUE]=]PACKETS/S",
+        help="packets/s that leave a queue, as simple_switch's set_queue_rate; 0: unlimited (default: unlimited)",
     )
     traffic.add_argument(
         "--trim",
@@ -438,6 +454,15 @@ def _by_port(option: str, pairs: Sequence[tuple[_Port, _Of]]) -> dict[_Port, _Of
             raise OptionError(f"{option} is given twice for {'all ports' if port is None else f'port {port}'}")
         values[port] = value
     return values
+
+
+def _there(
+    option: str, given: Sequence[tuple[int | None, int | None, int]], priorities: int
+) -> tuple[tuple[int | None, int | None, int], ...]:
+    for port, queue, value in given:
+        if queue is not None and queue >= priorities:
+            raise OptionError(f"{option} {port}/{queue}={value}: queues are 0 to {priorities - 1}")
+    return tuple(given)
 
 
 def _interfaces(texts: Sequence[str], cpu_port: int, manual: bool) -> tuple[tuple[int, str | None], ...]:

@@ -157,7 +157,6 @@ def _make(library: ctypes.CDLL, options: Options, stack: ExitStack) -> NativeSwi
         NativeSwitch(
             library,
             priorities=options.priorities,
-            queue_depth=options.queue_depth,
             cpu_port=options.cpu_port,
             drop_port=options.drop_port,
             seed=options.seed,
@@ -167,6 +166,10 @@ def _make(library: ctypes.CDLL, options: Options, stack: ExitStack) -> NativeSwi
     if options.reentry_ns:
         native.set_reentry(options.reentry_ns)
     native.set_slack(options.slack_ns)
+    for port, queue, packets in options.queue_depths:
+        native.set_queue(port, queue, depth=packets)
+    for port, queue, rate_pps in options.queue_rates:
+        native.set_queue(port, queue, rate_pps=rate_pps)
     if options.trimming is not None:
         native.set_trimming(*options.trimming)
     if options.namespace is not None:

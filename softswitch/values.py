@@ -11,6 +11,7 @@ from softswitch.pace import Place
 from softswitch.units import Kind, quantity
 
 MAX_PORT: Final = 511
+MAX_QUEUE: Final = 7
 _LONGEST_S: Final = 60.0
 
 
@@ -64,6 +65,21 @@ def per_port(parse_value: Callable[[str], int]) -> Callable[[str], tuple[int | N
         return (number(0, MAX_PORT)(port) if equals else None), parse_value(value)
 
     return parse_pair
+
+
+def per_queue(parse_value: Callable[[str], int]) -> Callable[[str], tuple[int | None, int | None, int]]:
+    """Returns a reader of [PORT[/QUEUE]=]VALUE; without a port: of all, without a queue: of all of the port's."""
+
+    def parse_triple(text: str) -> tuple[int | None, int | None, int]:
+        place, equals, value = text.rpartition("=")
+        port, slash, queue = place.partition("/")
+        return (
+            number(0, MAX_PORT)(port) if equals else None,
+            number(0, MAX_QUEUE)(queue) if slash else None,
+            parse_value(value),
+        )
+
+    return parse_triple
 
 
 def parse_channel(text: str) -> tuple[int, tuple[int, int]]:

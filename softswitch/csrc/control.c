@@ -334,17 +334,33 @@ int sw_multicast_group(struct sw_switch *sw, uint32_t group, const struct sw_rep
     return set_group(sw, &sw->groups, group, replicas, n, 0, error);
 }
 
-int sw_port_shape(struct sw_switch *sw, uint16_t number, uint64_t rate_bps, uint64_t delay_ns, uint32_t depth,
-                  char error[SW_ERROR_BYTES])
+/* With the lock held, which it gives back: with a higher rate, packets may be due at once. */
+static int shaped(struct sw_switch *sw, bool there, char *error)
+{
+    if (sw->manual) sw_run_due(sw);
+    sw_unlock(sw);
+    if (!sw->manual) sw_wake(sw);
+    return there ? 0 : report(error, -EINVAL, "no such port number, or out of memory");
+}
+
+int sw_port_shape(struct sw_switch *sw, uint16_t number, uint64_t rate_bps, uint64_t delay_ns, char error[SW_ERROR_BYTES])
 {
     error[0] = 0;
     sw_lock(sw);
     struct sw_tm_port *port = sw_tm_port(&sw->tm, number);
-    if (port != NULL) sw_tm_shape(port, rate_bps, delay_ns, depth);
-    if (sw->manual) sw_run_due(sw); /* with a higher rate, packets may be due at once */
-    sw_unlock(sw);
-    if (!sw->manual) sw_wake(sw);
-    return port == NULL ? report(error, -EINVAL, "no such port number, or out of memory") : 0;
+    if (port != NULL) sw_tm_shape(port, rate_bps, delay_ns);
+    return shaped(sw, port != NULL, error);
+}
+
+int sw_queue_set(struct sw_switch *sw, int number, int queue, uint64_t depth, uint64_t interval_ns, char error[SW_ERROR_BYTES])
+{
+    error[0] = 0;
+    if (queue >= (int)sw->tm.priorities) return report(error, -EINVAL, "the port has no such queue");
+    sw_lock(sw);
+    struct sw_tm_port *port = number < 0 ? NULL : sw_tm_port(&sw->tm, (uint32_t)number);
+    bool there = number < 0 || port != NULL;
+    if (there) sw_tm_set_queue(&sw->tm, port, queue, &(struct sw_queue_setting){depth, interval_ns});
+    return shaped(sw, there, error);
 }
 
 int sw_set_trimming(struct sw_switch *sw, const struct sw_trimming *trimming)

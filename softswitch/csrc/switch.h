@@ -24,9 +24,11 @@ void sw_destroy(struct sw_switch *); /* stops, closes ports, frees */
  * sw_inject and go out by sw_departed. */
 int sw_port_add(struct sw_switch *, uint16_t port, const char *interface, uint32_t ring_frames, char error[SW_ERROR_BYTES]);
 int sw_port_remove(struct sw_switch *, uint16_t port, char error[SW_ERROR_BYTES]);
-/* rate 0: unshaped. depth 0: leave as it is. */
-int sw_port_shape(struct sw_switch *, uint16_t port, uint64_t rate_bps, uint64_t delay_ns, uint32_t depth_packets,
-                  char error[SW_ERROR_BYTES]);
+/* rate 0: unshaped */
+int sw_port_shape(struct sw_switch *, uint16_t port, uint64_t rate_bps, uint64_t delay_ns, char error[SW_ERROR_BYTES]);
+/* A queue's depth in packets, and the time in which one packet leaves it (0: any); UINT64_MAX: as it is. port < 0: all ports, and those
+ * to come; queue < 0: all queues. */
+int sw_queue_set(struct sw_switch *, int port, int queue, uint64_t depth, uint64_t interval_ns, char error[SW_ERROR_BYTES]);
 
 /* Of all ports: packets that a full queue refuses are trimmed (trim.h). */
 struct sw_trimming;

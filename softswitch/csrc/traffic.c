@@ -13,13 +13,15 @@ static uint64_t wire_ns(const struct sw_tm_port *port, uint32_t bytes)
 
 void sw_tm_init(struct sw_tm *tm, uint32_t priorities, uint32_t depth, bool punctual)
 {
-    *tm = (struct sw_tm){.priorities = priorities, .depth = depth, .punctual = punctual};
+    *tm = (struct sw_tm){.priorities = priorities, .punctual = punctual};
+    sw_tm_set_queue(tm, NULL, -1, &(struct sw_queue_setting){depth, 0});
 }
 
 void sw_tm_free(struct sw_tm *tm)
 {
     for (uint32_t i = 0; i < tm->n_active; i++) free(tm->ports[tm->active[i]]);
-    sw_tm_init(tm, tm->priorities, tm->depth, tm->punctual);
+    tm->n_active = 0;
+    memset(tm->ports, 0, sizeof tm->ports);
 }
 
 void sw_tm_flush(struct sw_tm *tm, struct sw_pool *pool)
@@ -41,19 +43,43 @@ struct sw_tm_port *sw_tm_port(struct sw_tm *tm, uint32_t number)
     if (port == NULL) return NULL;
     port->port = (uint16_t)number;
     port->punctual = tm->punctual;
-    for (uint32_t q = 0; q < SW_PRIORITIES; q++) port->queues[q].depth = tm->depth;
+    memcpy(port->queues, tm->queues, sizeof port->queues);
     port->trimming = tm->trimming;
     tm->ports[number] = port;
     tm->active[tm->n_active++] = (uint16_t)number;
     return port;
 }
 
-void sw_tm_shape(struct sw_tm_port *port, uint64_t rate_bps, uint64_t delay_ns, uint32_t depth)
+void sw_tm_shape(struct sw_tm_port *port, uint64_t rate_bps, uint64_t delay_ns)
 {
     port->rate_bps = rate_bps;
     port->delay_ns = delay_ns;
-    if (depth == 0) return;
-    for (uint32_t q = 0; q < SW_PRIORITIES; q++) port->queues[q].depth = depth;
+}
+
+/* The latest packet of a queue with a rate left an interval before it is free. */
+static void set_queue(struct sw_queue *queue, const struct sw_queue_setting *to)
+{
+    if (to->depth != SW_AS_IT_IS) queue->depth = to->depth > UINT32_MAX ? UINT32_MAX : (uint32_t)to->depth;
+    if (to->interval_ns == SW_AS_IT_IS) return;
+    if (queue->interval_ns != 0 && queue->free_ns >= queue->interval_ns) queue->free_ns += to->interval_ns - queue->interval_ns;
+    queue->interval_ns = to->interval_ns;
+}
+
+static void set_queues(struct sw_queue queues[SW_PRIORITIES], int queue, const struct sw_queue_setting *to)
+{
+    for (int q = 0; q < SW_PRIORITIES; q++) {
+        if (queue < 0 || q == queue) set_queue(&queues[q], to);
+    }
+}
+
+void sw_tm_set_queue(struct sw_tm *tm, struct sw_tm_port *port, int queue, const struct sw_queue_setting *to)
+{
+    if (port != NULL) {
+        set_queues(port->queues, queue, to);
+        return;
+    }
+    set_queues(tm->queues, queue, to);
+    for (uint32_t i = 0; i < tm->n_active; i++) set_queues(tm->ports[tm->active[i]]->queues, queue, to);
 }
 
 void sw_tm_trim(struct sw_tm *tm, const struct sw_trimming *trimming)
@@ -110,8 +136,10 @@ struct sw_pkt *sw_tm_dequeue(struct sw_tm *tm, struct sw_tm_port *port, uint64_t
         if (pkt != NULL && max_ns(pkt->enq_ns, port->queues[q].free_ns) <= start) ready |= 1u << q;
     }
     if (ready == 0) return NULL;
-    struct sw_pkt *pkt = sw_fifo_pop(&port->queues[sw_trim_turn(&port->trimming, ready)].packets);
+    struct sw_queue *queue = &port->queues[sw_trim_turn(&port->trimming, ready)];
+    struct sw_pkt *pkt = sw_fifo_pop(&queue->packets);
     port->queued--;
+    if (queue->interval_ns != 0) queue->free_ns = start + queue->interval_ns;
     pkt->start_ns = start;
     return pkt;
 }
@@ -135,10 +163,10 @@ void sw_tm_recirculated(struct sw_tm_port *port, const struct sw_pkt *pkt, uint3
 {
     struct sw_queue *queue = &port->queues[pkt->queue];
     if (port->rate_bps != 0) {
-        queue->free_ns = pkt->start_ns + wire_ns(port, bytes);
+        queue->free_ns = max_ns(queue->free_ns, pkt->start_ns + wire_ns(port, bytes));
     } else if (pkt->passes >= SW_LOOP_PASSES) {
         if (queue->round == 0) queue->round = queue->packets.count + 1;
-        if (--queue->round == 0) queue->free_ns = now_ns + SW_LOOP_PAUSE_NS;
+        if (--queue->round == 0) queue->free_ns = max_ns(queue->free_ns, now_ns + SW_LOOP_PAUSE_NS);
     }
 }
 

@@ -25,6 +25,7 @@ struct sw_queue {
     uint32_t depth;
     uint32_t round;    /* unshaped: packets left in this round of a recirculating queue */
     uint64_t free_ns; /* blocked until then */
+    uint64_t interval_ns; /* a packet leaves once in this time, as with simple_switch's rates of queues; 0: at any time */
 };
 
 struct sw_tm_port {
@@ -42,7 +43,8 @@ struct sw_tm_port {
 };
 
 struct sw_tm {
-    uint32_t priorities, depth;
+    uint32_t priorities;
+    struct sw_queue queues[SW_PRIORITIES]; /* of a port to come */
     bool punctual;
     struct sw_trimming trimming; /* of each port */
     struct sw_tm_port *ports[SW_MAX_PORTS];
@@ -56,8 +58,16 @@ void sw_tm_flush(struct sw_tm *, struct sw_pool *);
 
 /* The port's state, made on first use; NULL: no memory, or no such port number. */
 struct sw_tm_port *sw_tm_port(struct sw_tm *, uint32_t port);
-/* Rate 0: unshaped; depth 0: unchanged. Packets on the delay line keep their times. */
-void sw_tm_shape(struct sw_tm_port *, uint64_t rate_bps, uint64_t delay_ns, uint32_t depth);
+/* Rate 0: unshaped. Packets on the delay line keep their times. */
+void sw_tm_shape(struct sw_tm_port *, uint64_t rate_bps, uint64_t delay_ns);
+
+/* What a queue is set to; SW_AS_IT_IS: nothing. */
+#define SW_AS_IT_IS UINT64_MAX
+struct sw_queue_setting {
+    uint64_t depth, interval_ns;
+};
+/* port NULL: all ports, and those to come; queue < 0: all queues. */
+void sw_tm_set_queue(struct sw_tm *, struct sw_tm_port *, int queue, const struct sw_queue_setting *);
 
 /* Of all ports, from now on. */
 void sw_tm_trim(struct sw_tm *, const struct sw_trimming *);

@@ -121,42 +121,41 @@ class Standard(TableCalls, ProfileCalls, ArrayCalls):
 
 
 class SimpleSwitch(MirrorCalls):
-    """The service "simple_switch". A queue's rate in packets/s is refused: links have rates in bit/s."""
+    """The service "simple_switch": rates of queues are in packets/s, beside those of links, which are in bit/s."""
 
     def __init__(self, service: Service, native: NativeSwitch, options: Options) -> None:
         super().__init__(service)
         self._native = native
-        self._options = options
         self._log = logging.getLogger(f"softswitch.{options.device_id}")
 
     def set_egress_queue_depth(self, port: int, packets: int) -> int:
-        shape = self._options.shapes().get(port)
-        rate_bps, delay_ns = (0, 0) if shape is None else shape
-        try:
-            self._native.port_shape(port, rate_bps=rate_bps, delay_ns=delay_ns, depth=packets)
-        except (NativeError, ValueError) as error:
-            self._log.warning("the depth of port %d stays as it is: %s", port, error)
-            return 1
-        return 0
+        return self._set(port, None, depth=packets)
 
     def set_all_egress_queue_depths(self, packets: int) -> int:
-        return max((self.set_egress_queue_depth(port, packets) for port, _ in self._options.interfaces), default=0)
+        return self._set(None, None, depth=packets)
 
-    def set_egress_priority_queue_depth(self, port: int, queue: int, _packets: int) -> int:
-        self._log.warning("all queues of port %d have one depth: that of queue %d stays as it is", port, queue)
-        return 1
+    def set_egress_priority_queue_depth(self, port: int, queue: int, packets: int) -> int:
+        return self._set(port, queue, depth=packets)
 
-    def set_egress_queue_rate(self, port: int, _packets_per_second: int) -> int:
-        self._log.warning("port %d has no rate in packets/s: --rate sets one in bit/s, at the start", port)
-        return 1
+    def set_egress_queue_rate(self, port: int, packets_per_second: int) -> int:
+        return self._set(port, None, rate_pps=packets_per_second)
 
-    def set_egress_priority_queue_rate(self, port: int, _queue: int, packets_per_second: int) -> int:
-        return self.set_egress_queue_rate(port, packets_per_second)
+    def set_egress_priority_queue_rate(self, port: int, queue: int, packets_per_second: int) -> int:
+        return self._set(port, queue, rate_pps=packets_per_second)
 
     def set_all_egress_queue_rates(self, packets_per_second: int) -> int:
-        return max(
-            (self.set_egress_queue_rate(port, packets_per_second) for port, _ in self._options.interfaces), default=0
-        )
+        return self._set(None, None, rate_pps=packets_per_second)
+
+    def _set(self, port: int | None, queue: int | None, **to: int) -> int:
+        """Returns BMv2's status. None: all."""
+        try:
+            if min(*(one for one in (port, queue) if one is not None), *to.values(), 0) < 0:
+                raise ValueError("a number is negative")
+            self._native.set_queue(port, queue, **to)
+        except (NativeError, ValueError) as error:
+            self._log.warning("queue %s of port %s stays as it is: %s", queue, port, error)
+            return 1
+        return 0
 
     def get_time_elapsed_us(self) -> int:
         return self._native.now_ns // 1000

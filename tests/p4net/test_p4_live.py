@@ -13,16 +13,14 @@ from pathlib import Path
 
 import needs
 import pytest
-from exercise import EXAMPLE, IPS, exercise, write_exercise
+from exercise import EXAMPLE, IPS, write_exercise
 from waiting import LIMIT_S
 
 from controller.switch import SwitchClient
 from lab import journal as records
-from lab.launch import NetworkError
 from lab.network import STEPS
 from lab.p4 import FIRST_THRIFT_PORT, P4Live
 from lab.thrift import Bmv2Thrift
-from p4net.errors import P4NetError
 from p4net.traffic import capture
 from p4net.tutorials import read_exercise
 from p4net.ways import read
@@ -90,25 +88,18 @@ def test_record_serves_other_commands(live: P4Live) -> None:
     assert (done.returncode, done.stdout.split()[0].partition("@")[0]) == (0, "eth0"), done.stderr
 
 
-def test_live_switch_refuses_queues_that_virtual_time_alone_has(tmp_path: Path) -> None:
-    with pytest.raises(NetworkError, match="there in virtual time alone"):
-        P4Live(exercise(tmp_path / "rate", queue_rate=5), log_dir=tmp_path / "logs")
-    folder = write_exercise(tmp_path / "command", cli_input="commands")
-    (folder / "commands").write_text("set_queue_depth 9\nset_queue_depth 5 1")
-    with pytest.raises(P4NetError, match=r"commands:2: a depth of one port is there in virtual time alone"):
-        P4Live(read_exercise(folder), log_dir=tmp_path / "logs")
-
-
 def test_command_holds_the_network_until_it_is_interrupted(tmp_path: Path, live: P4Live) -> None:
     """While another one has its ports, it names that in an error; a network of the same name, too."""
     environment = {**os.environ, "PYTHONPATH": str(EXAMPLE.parents[1])}
     line = "import sys; from pcn.cli import run; sys.exit(run(sys.argv[1:]))"
     command = [sys.executable, "-c", line, "p4", "run", str(EXAMPLE), "--logs", str(tmp_path / "logs")]
-    done = subprocess.run(
-        [*command, "-n", NAME], env=environment, capture_output=True, text=True, timeout=LIMIT_S, check=False
-    )
-    assert done.returncode == 1
-    assert NAME in done.stderr
+    for name, said in ((NAME, NAME), (f"{NAME}-3", "127.0.0.1:50051: Address already in use: end the network")):
+        done = subprocess.run(
+            [*command, "-n", name], env=environment, capture_output=True, text=True, timeout=LIMIT_S, check=False
+        )
+        assert done.returncode == 1
+        assert said in done.stderr
+    assert "1 received" in inside(live, "h1", "ping", "-c", "1", IPS["h3"])
     live.stop()
     with subprocess.Popen([*command, "-n", f"{NAME}-2"], env=environment, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
@@ -118,6 +109,21 @@ def test_command_holds_the_network_until_it_is_interrupted(tmp_path: Path, live:
     assert lines[0] == "s1: router, P4Runtime 127.0.0.1:50051, device 0\n"
     assert "pcn p4 exec h1 ping 10.0.3.3" in lines[2]
     assert f"{NAME}-2" not in records.names()
+
+
+def test_queues_have_depths_and_rates_of_command_files(tmp_path: Path) -> None:
+    """Towards h1 a packet leaves s1 each second, and one waits: most of 20 answers find no room."""
+    needs.program("ping", needs.Need("no ping", "apt-get install iputils-ping; make unit"))
+    folder = write_exercise(tmp_path / "exercise", cli_input="commands")
+    (folder / "commands").write_text(
+        "set_queue_depth 64\nset_queue_depth 1 1\nset_queue_rate 1 1\nset_queue_rate 5 1 7"
+    )
+    with P4Live(read_exercise(folder), log_dir=tmp_path / "logs", name=NAME + "-queues") as network:
+        words = ["nsenter", "-t", str(network.node_pid("h1")), "-n", "ping", "-c", "20", "-i", "0.01", IPS["h3"]]
+        done = subprocess.run(words, capture_output=True, text=True, timeout=LIMIT_S, check=False)
+        received = int(re.findall(r"(\d+) received", done.stdout)[0])
+        assert 1 <= received < 20
+        assert "20 received" in inside(network, "h2", "ping", "-c", "20", "-i", "0.01", IPS["h3"])
 
 
 def test_live_network_writes_steps_and_captures(tmp_path: Path) -> None:

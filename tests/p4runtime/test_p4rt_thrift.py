@@ -272,9 +272,30 @@ def test_mirroring_sessions_are_clone_sessions(bmv2: Bmv2, standard: Any) -> Non
     switch.mirroring_session_delete(7)
     with pytest.raises(TYPES.MirrorFailure):
         switch.mirroring_session_get(7)
-    assert switch.set_egress_queue_depth(2, 10) == 0
-    assert switch.set_egress_queue_rate(2, 10) == 1
     assert switch.get_time_elapsed_us() >= 0
+
+
+def test_queues_have_depths_and_rates(bmv2: Bmv2, standard: Any) -> None:
+    """Of 10 packets at once one leaves, 3 wait, and leave a second after each other."""
+    switch = bmv2.service("simple_switch", TYPES.SimpleSwitch)
+    handle = standard.bm_mt_add_entry(0, L2, exact(0xEE), FORWARD, port(3), TYPES.Options())
+    settings = [(switch.set_egress_priority_queue_depth, 3, 0, 3), (switch.set_egress_priority_queue_rate, 3, 0, 1)]
+    settings += [(switch.set_egress_queue_rate, 2, 10), (switch.set_all_egress_queue_depths, 64)]
+    assert [call(*words) for call, *words in settings[:2]] == [0, 0]
+    with ManualClock(f"127.0.0.1:{bmv2.process.port}") as clock:
+        clock.received()
+        for _ in range(10):
+            clock.send(1, bytes(5) + b"\xee" + bytes(48))
+        assert len(clock.received()) == 1
+        clock.advance(1.0)
+        assert len(clock.received()) == 1
+        assert [call(*words) for call, *words in settings[2:]] == [0, 0]
+        assert switch.set_egress_queue_rate(3, 0) == 0
+        assert len(clock.received()) == 2
+    assert switch.set_egress_priority_queue_depth(3, 8, 1) == 1
+    assert switch.set_egress_queue_depth(-1, 1) == 1
+    assert switch.set_all_egress_queue_rates(0) == 0
+    standard.bm_mt_delete_entry(0, L2, handle)
 
 
 def test_indirect_tables_have_members_and_groups() -> None:

@@ -135,9 +135,9 @@ class Switch:
         return found
 
     def shape(self, port: int, rate_bps: float = 0, delay_s: float = 0, depth: int = 0) -> None:
-        self.call(
-            "sw_port_shape", c_uint16(port), c_uint64(int(rate_bps)), c_uint64(round(delay_s * 1e9)), c_uint32(depth)
-        )
+        self.call("sw_port_shape", c_uint16(port), c_uint64(int(rate_bps)), c_uint64(round(delay_s * 1e9)))
+        if depth:
+            self.call("sw_queue_set", c_int32(port), c_int32(-1), c_uint64(depth), c_uint64(2**64 - 1))
 
     def stats(self, port: int) -> PortStats:
         stats = PortStats()

@@ -12,7 +12,7 @@ static struct sw_tm_port *start(uint64_t rate, uint64_t delay, uint32_t depth)
     sw_pool_init(&pool, 64, 32, 4096, 16);
     sw_tm_init(&tm, 8, depth, false);
     struct sw_tm_port *port = sw_tm_port(&tm, 3);
-    sw_tm_shape(port, rate, delay, 0);
+    sw_tm_shape(port, rate, delay);
     return port;
 }
 
@@ -155,7 +155,7 @@ static void test_depth(void)
     CHECK(!put(port, 2, 4, 0));
     CHECK(put(port, 1, 5, 0)); /* its own depth */
     CHECK(port->dropped == 1);
-    sw_tm_shape(port, 8000000, 0, 5);
+    sw_tm_set_queue(&tm, port, 2, &(struct sw_queue_setting){5, SW_AS_IT_IS});
     CHECK(put(port, 2, 6, 0));
     finish();
 }
@@ -220,7 +220,7 @@ static void test_shorter_delay_keeps_order(void)
     n_left = 0;
     put(port, 0, 1, 0);
     run(port, 0);
-    sw_tm_shape(port, 0, 0, 0);
+    sw_tm_shape(port, 0, 0);
     put(port, 0, 2, 1 * MS);
     run(port, 1 * MS);
     CHECK(n_left == 0);
