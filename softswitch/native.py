@@ -84,12 +84,13 @@ class PortStats(NamedTuple):
 
 
 class MeterConfig(NamedTuple):
-    """Rates in units a second, bursts in units; the meter's unit is bytes or packets."""
+    """Rates in units in `per_us` microseconds, bursts in units; the meter's unit is bytes or packets."""
 
     cir: int
     cburst: int
     pir: int
     pburst: int
+    per_us: int = 10**6
 
 
 class Replica(NamedTuple):
@@ -522,11 +523,11 @@ def cell_bytes(width: int) -> int:
 
 
 def _meter_config(raw: MeterCell) -> MeterConfig | None:
-    return None if raw.cir == _NO_METER else MeterConfig(raw.cir, raw.cburst, raw.pir, raw.pburst)
+    return None if raw.cir == _NO_METER else MeterConfig(raw.cir, raw.cburst, raw.pir, raw.pburst, raw.per_us)
 
 
 def _raw_meter(value: MeterConfig | None) -> MeterCell | None:
-    return None if value is None else MeterCell(value.cir, value.cburst, value.pir, value.pburst)
+    return None if value is None else MeterCell(*value)
 
 
 def _words(args: Sequence[int]) -> tuple[Any, int]:

@@ -17,7 +17,7 @@ class CounterCell(ctypes.Structure):
 class MeterCell(ctypes.Structure):
     """struct sw_meter_config."""
 
-    _fields_ = [(name, ctypes.c_uint64) for name in ("cir", "cburst", "pir", "pburst")]
+    _fields_ = [(name, ctypes.c_uint64) for name in ("cir", "cburst", "pir", "pburst", "per_us")]
 
 
 class PortStatsRecord(ctypes.Structure):

@@ -26,6 +26,7 @@ from p4net.steps import Queue, Read, Step
 _RATE = re.compile(r"([0-9]+\.?[0-9]*(?:[eE][-+]?[0-9]+)?|\.[0-9]+):([0-9]+)\Z")
 _MICROSECONDS = 10**6
 _MOST = 2**63 - 1
+_ROUNDING = 0.01  # of a rate, at most
 
 
 def _found(session: Session, kind: str, name: str) -> Any:
@@ -57,6 +58,14 @@ def _direct(session: Session, found: Any, handle: str) -> TableEntry | None:
     table = session.schema.tables[number]
     entry = session.handles(table.name)[values.whole(handle)]
     return replace(entry, action=None)
+
+
+def _all_direct(session: Session, found: Any) -> list[TableEntry] | None:
+    """Returns all entries that have the direct counter or meter; None: `found` is an array."""
+    number = getattr(found.pbuf, "direct_table_id", 0)
+    if not number:
+        return None
+    return [replace(one, action=None) for one in session.handles(session.schema.tables[number].name).items().values()]
 
 
 def _index(found: Any, word: str) -> int:
@@ -113,11 +122,9 @@ def _counter_write(session: Session, words: Sequence[str]) -> Sequence[Step]:
 
 def _counter_reset(session: Session, words: Sequence[str]) -> Sequence[Step]:
     found, data = _found(session, "counter", words[0]), P4CounterData()
-    number = getattr(found.pbuf, "direct_table_id", 0)
-    if not number:
+    if (entries := _all_direct(session, found)) is None:
         return [session.write(MODIFY, P4CounterEntry(found.name, data=data))]
-    entries = session.handles(session.schema.tables[number].name).items().values()
-    cells = [P4DirectCounterEntry(found.name, table_entry=replace(one, action=None), data=data) for one in entries]
+    cells = [P4DirectCounterEntry(found.name, table_entry=one, data=data) for one in entries]
     return [session.write(MODIFY, cell) for cell in cells]
 
 
@@ -129,6 +136,10 @@ def _rates(words: Sequence[str]) -> P4MeterConfig:
         rate = float(parts[1]) * _MICROSECONDS if parts else math.inf
         if parts is None or not rate < _MOST:
             raise ValueError(f"{word!r}: write RATE:BURST, as 0.000128:9000, in units a microsecond and units")
+        if abs(round(rate) - rate) > _ROUNDING * rate:
+            raise ValueError(
+                f"{word!r}: P4Runtime has whole units a second; simple_switch_CLI sets this rate (--thrift)"
+            )
         found.append((round(rate), values.whole(parts[2])))
     (cir, cburst), (pir, pburst) = found
     return P4MeterConfig(cir=cir, cburst=cburst, pir=pir, pburst=pburst)
@@ -143,8 +154,8 @@ def _meter_set(session: Session, words: Sequence[str]) -> Sequence[Step]:
 
 def _meter_array_set(session: Session, words: Sequence[str]) -> Sequence[Step]:
     found, config = _found(session, "meter", words[0]), _rates(words[1:])
-    if getattr(found.pbuf, "direct_table_id", 0):
-        raise ValueError(f"{found.name} belongs to entries: meter_set_rates sets each one's")
+    if (entries := _all_direct(session, found)) is not None:
+        return [session.write(MODIFY, P4DirectMeterEntry(table_entry=one, config=config)) for one in entries]
     return [session.write(MODIFY, P4MeterEntry(found.name, config=config))]
 
 

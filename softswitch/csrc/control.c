@@ -256,17 +256,17 @@ static struct sw_meter *direct_meter_of(struct sw_switch *sw, uint32_t number, u
 static int read_meter(const struct sw_meter *meter, struct sw_meter_config *out)
 {
     if (meter == NULL) return -ENOENT;
-    *out = meter->configured ? (struct sw_meter_config){meter->cir, meter->cburst, meter->pir, meter->pburst}
-                             : (struct sw_meter_config){UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX};
+    *out = meter->configured ? (struct sw_meter_config){meter->cir, meter->cburst, meter->pir, meter->pburst, meter->per_us}
+                             : (struct sw_meter_config){UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX};
     return 0;
 }
 
 static int write_meter(const struct sw_switch *sw, struct sw_meter *meter, const struct sw_meter_config *in)
 {
     if (meter == NULL) return -ENOENT;
-    if (in != NULL && in->cir > in->pir) return -EINVAL;
-    uint64_t rates[4] = {0};
-    if (in != NULL) memcpy(rates, (uint64_t[]){in->cir, in->cburst, in->pir, in->pburst}, sizeof rates);
+    if (in != NULL && (in->cir > in->pir || in->per_us == 0)) return -EINVAL;
+    uint64_t rates[5] = {0};
+    if (in != NULL) memcpy(rates, (uint64_t[]){in->cir, in->cburst, in->pir, in->pburst, in->per_us}, sizeof rates);
     sw_meter_set(meter, in == NULL ? NULL : rates, sw_call_us(sw));
     return 0;
 }

@@ -11,7 +11,7 @@
 
 /* ---- meters ---- */
 
-void sw_meter_set(struct sw_meter *meter, const uint64_t rates[4], uint64_t now_us)
+void sw_meter_set(struct sw_meter *meter, const uint64_t rates[5], uint64_t now_us)
 {
     bool bytes = meter->bytes;
     *meter = (struct sw_meter){.bytes = bytes};
@@ -20,13 +20,15 @@ void sw_meter_set(struct sw_meter *meter, const uint64_t rates[4], uint64_t now_
     meter->committed = meter->cburst = rates[1];
     meter->pir = rates[2];
     meter->peak = meter->pburst = rates[3];
+    meter->per_us = rates[4];
     meter->origin_us = now_us;
     meter->configured = true;
 }
 
-static void accrue(uint64_t rate, uint64_t burst, uint64_t elapsed_us, uint64_t *accrued, uint64_t *tokens)
+static void accrue(const struct sw_meter *meter, uint64_t rate, uint64_t burst, uint64_t elapsed_us, uint64_t *accrued,
+                   uint64_t *tokens)
 {
-    uint64_t total = (uint64_t)((unsigned __int128)rate * elapsed_us / 1000000u);
+    uint64_t total = (uint64_t)((unsigned __int128)rate * elapsed_us / meter->per_us);
     uint64_t fresh = total - *accrued;
     *accrued = total;
     *tokens = fresh >= burst - *tokens ? burst : *tokens + fresh;
@@ -37,10 +39,10 @@ uint32_t sw_meter_run(struct sw_meter *meter, uint32_t bytes, uint64_t now_us)
     if (!meter->configured) return 0;
     uint64_t elapsed = now_us > meter->origin_us ? now_us - meter->origin_us : 0;
     uint64_t need = meter->bytes ? bytes : 1;
-    accrue(meter->pir, meter->pburst, elapsed, &meter->peak_accrued, &meter->peak);
+    accrue(meter, meter->pir, meter->pburst, elapsed, &meter->peak_accrued, &meter->peak);
     if (meter->peak < need) return 2;
     meter->peak -= need;
-    accrue(meter->cir, meter->cburst, elapsed, &meter->committed_accrued, &meter->committed);
+    accrue(meter, meter->cir, meter->cburst, elapsed, &meter->committed_accrued, &meter->committed);
     if (meter->committed < need) return 1;
     meter->committed -= need;
     return 0;

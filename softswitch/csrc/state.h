@@ -8,7 +8,7 @@
 /* A two-rate token bucket, RFC 2698 as in BMv2: too few tokens in the peak bucket is red, then too few in the committed
  * one yellow. Tokens accrue since one origin, so that rounding errors don't add up. */
 struct sw_meter {
-    uint64_t cir, cburst, pir, pburst; /* units a second, units */
+    uint64_t cir, cburst, pir, pburst, per_us; /* units in per_us, units */
     uint64_t committed, peak;          /* tokens */
     uint64_t committed_accrued, peak_accrued, origin_us;
     bool configured, bytes;
@@ -20,7 +20,7 @@ struct sw_meter_array {
 };
 
 /* rates NULL: removes the configuration. */
-void sw_meter_set(struct sw_meter *, const uint64_t rates[4] /* cir, cburst, pir, pburst */, uint64_t now_us);
+void sw_meter_set(struct sw_meter *, const uint64_t rates[5] /* cir, cburst, pir, pburst, per_us */, uint64_t now_us);
 uint32_t sw_meter_run(struct sw_meter *, uint32_t bytes, uint64_t now_us);
 
 /* A program's initial state. NULL: failed, with one line in error[256]. */

@@ -106,9 +106,9 @@ int sw_counter_write(struct sw_switch *, uint32_t counter, uint32_t first, uint3
 int sw_register_read(struct sw_switch *, uint32_t reg, uint32_t first, uint32_t n, void *out);
 int sw_register_write(struct sw_switch *, uint32_t reg, uint32_t first, uint32_t n, const void *in);
 
-/* Rates in units a second; burst in units. Units are bytes or packets, as the program says. */
+/* Rates in units in per_us microseconds; burst in units. Units are bytes or packets, as the program says. */
 struct sw_meter_config {
-    uint64_t cir, cburst, pir, pburst;
+    uint64_t cir, cburst, pir, pburst, per_us;
 };
 int sw_meter_read(struct sw_switch *, uint32_t meter, uint32_t index, struct sw_meter_config *);
 /* NULL: not configured, every packet is green (the state after load); read then gives all ones (UINT64_MAX). */

@@ -83,6 +83,14 @@ class Arrays:
         value = None
         if message.HasField("config"):
             value = meter_config(f"meter {array.name}", message.config, array.single_rate)
+        return self.set_meters(array, first, n, value)
+
+    def meter(self, array: Array, index: int) -> MeterConfig | None:
+        """Returns a meter cell's rates; None: it has none."""
+        return self._native.meter(array.index, index)
+
+    def set_meters(self, array: Array, first: int, n: int, value: MeterConfig | None) -> Undo:
+        """Writes the rates of consecutive cells; None: they have none."""
         old = [self._native.meter(array.index, index) for index in range(first, first + n)]
 
         def write(values: Iterable[MeterConfig | None]) -> None:
@@ -106,20 +114,27 @@ class Arrays:
 def meter_config(what: str, config: p4r.MeterConfig, single_rate: bool) -> MeterConfig:
     """Returns a two-rate three-colour configuration; of a single-rate two-colour meter both rates are the same. Raises
     RpcError INVALID_ARGUMENT."""
-    rates = (config.cir, config.cburst, config.pir, config.pburst)
-    if min(rates) < 0 or config.eburst:
-        raise RpcError(INVALID_ARGUMENT, f"{what}: rates and bursts must not be negative, and eburst not be set")
-    if config.cir > config.pir:
-        raise RpcError(INVALID_ARGUMENT, f"{what}: cir {config.cir} exceeds pir {config.pir}")
-    if single_rate and (config.cir, config.cburst) != (config.pir, config.pburst):
+    if config.eburst:
+        raise RpcError(INVALID_ARGUMENT, f"{what}: eburst must not be set")
+    return checked_meter(what, MeterConfig(config.cir, config.cburst, config.pir, config.pburst), single_rate)
+
+
+def checked_meter(what: str, value: MeterConfig, single_rate: bool) -> MeterConfig:
+    """Returns a configuration that the meter can have. Raises RpcError INVALID_ARGUMENT."""
+    if min(value) < 0:
+        raise RpcError(INVALID_ARGUMENT, f"{what}: rates and bursts must not be negative")
+    if value.cir > value.pir:
+        raise RpcError(INVALID_ARGUMENT, f"{what}: cir {value.cir} exceeds pir {value.pir}")
+    if single_rate and (value.cir, value.cburst) != (value.pir, value.pburst):
         raise RpcError(INVALID_ARGUMENT, f"{what} has a single rate: pir and pburst have to be cir and cburst")
-    return MeterConfig(*rates)
+    return value
 
 
 def fill_meter(message: p4r.MeterConfig, value: MeterConfig) -> None:
-    """Writes a configuration into a message."""
+    """Writes a configuration into a message, which has whole units a second."""
     message.SetInParent()
-    message.cir, message.cburst, message.pir, message.pburst = value.cir, value.cburst, value.pir, value.pburst
+    message.cir, message.pir = ((rate * 10**6 + value.per_us // 2) // value.per_us for rate in (value.cir, value.pir))
+    message.cburst, message.pburst = value.cburst, value.pburst
 
 
 def _selected(arrays: Mapping[int, A], array_id: int, find: Callable[[int], A]) -> list[A]:

@@ -1,8 +1,7 @@
-"""Calls of counters, meters, registers and parser value sets."""
+"""Calls of counters, registers and parser value sets."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any, Final
 
 from finsy.proto import p4r
@@ -12,14 +11,13 @@ from softswitch.p4runtime.bytestring import encode
 from softswitch.p4runtime.errors import RpcError
 from softswitch.p4runtime.schema import Array, Register, ValueSet
 from softswitch.thrift.face import MODIFY, Face, named
-from softswitch.thrift.tables import meter_config
 
-_NAME, _INDEX, _ERROR, _RATE = 1, 2, 3, 4  # of BMv2's error codes
+_NAME, _INDEX, _ERROR = 1, 2, 3  # of BMv2's error codes
 _SIGNED: Final = 1 << 63
 
 
 class ArrayCalls(Face):
-    """bm_counter_*, bm_meter_*, bm_register_*, bm_parse_vset_*."""
+    """bm_counter_*, bm_register_*, bm_parse_vset_*."""
 
     # ---- counters ----
 
@@ -38,24 +36,6 @@ class ArrayCalls(Face):
         counter = self._counter(name, 0)
         if counter.size:
             self._set_counter(p4r.CounterEntry(counter_id=counter.id), 0, 0)
-
-    # ---- meters ----
-
-    def bm_meter_array_set_rates(self, _context: int, name: str, rates: Sequence[Any]) -> None:
-        meter = self._meter(name, 0)
-        self._set_meter(p4r.MeterEntry(meter_id=meter.id), rates)
-
-    def bm_meter_set_rates(self, _context: int, name: str, index: int, rates: Sequence[Any]) -> None:
-        meter = self._meter(name, index)
-        self._set_meter(p4r.MeterEntry(meter_id=meter.id, index=p4r.Index(index=index)), rates)
-
-    def bm_meter_get_rates(self, _context: int, name: str, index: int) -> list[Any]:
-        meter = self._meter(name, index)
-        (found,) = self.read(meter_entry=p4r.MeterEntry(meter_id=meter.id, index=p4r.Index(index=index)))
-        if not found.HasField("config"):
-            return []
-        config = found.config
-        return [self.idl.Rate(config.cir / 1e6, config.cburst), self.idl.Rate(config.pir / 1e6, config.pburst)]
 
     # ---- registers ----
 
@@ -117,24 +97,6 @@ class ArrayCalls(Face):
             self.write(MODIFY, counter_entry=message)
         except RpcError:
             raise self.idl.CounterFailure(_ERROR) from None
-
-    def _meter(self, name: str, index: int) -> Array:
-        with self.service.locally() as state:
-            found = named(state.schema.meters, name)
-        if found is None:
-            raise self.idl.MeterFailure(_NAME)
-        if not 0 <= index < max(found.size, 1):
-            raise self.idl.MeterFailure(_INDEX)
-        return found
-
-    def _set_meter(self, message: p4r.MeterEntry, rates: Sequence[Any]) -> None:
-        config = meter_config(rates)
-        if config is not None:
-            message.config.CopyFrom(config)
-        try:
-            self.write(MODIFY, meter_entry=message)
-        except RpcError:
-            raise self.idl.MeterFailure(_RATE) from None
 
     def _register(self, name: str, index: int) -> Register:
         with self.service.locally() as state:

@@ -15,16 +15,16 @@ from softswitch.p4runtime.errors import RpcError
 from softswitch.p4runtime.service import Service
 from softswitch.thrift.arrays import ArrayCalls
 from softswitch.thrift.face import Face
+from softswitch.thrift.meters import MeterCalls
 from softswitch.thrift.profiles import ProfileCalls
 from softswitch.thrift.replication import MirrorCalls, ReplicationCalls
-from softswitch.thrift.tables import TableCalls
 
 _RESOURCES: Final = ("tables", "action_profiles", "counter_arrays", "meter_arrays", "register_arrays", "learn_lists")
 """Of the JSON, by bm_get_id_from_name's number."""
 _IN_PIPELINES: Final = 2  # of these stand in pipelines
 
 
-class Standard(TableCalls, ProfileCalls, ArrayCalls):
+class Standard(MeterCalls, ProfileCalls, ArrayCalls):
     """The service "standard"."""
 
     def __init__(
@@ -83,6 +83,7 @@ class Standard(TableCalls, ProfileCalls, ArrayCalls):
         except RpcError:
             return
         self._replication.forget()
+        self._of_later().clear()
 
     def bm_mgmt_get_info(self) -> Any:
         return self.idl.Config(self._options.device_id, self._port)

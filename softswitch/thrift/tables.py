@@ -137,7 +137,7 @@ class TableCalls(Face):
             _, entry = state.tables.find(p4r.TableEntry(table_id=table.id, is_default_action=True))
         return self._action_entry(entry)
 
-    # ---- direct counters and meters ----
+    # ---- direct counters ----
 
     def bm_mt_read_counter(self, _context: int, name: str, handle: int) -> Any:
         table = self._counted(name)
@@ -153,24 +153,6 @@ class TableCalls(Face):
         table = self._counted(name)
         for entry in self._entries(table):
             self._set_direct_counter(table, entry, 0, 0)
-
-    def bm_mt_set_meter_rates(self, _context: int, name: str, handle: int, rates: Sequence[Any]) -> None:
-        table = self._metered(name)
-        message = p4r.DirectMeterEntry(
-            table_entry=self._message(table, self._entry(table, handle)), config=meter_config(rates)
-        )
-        try:
-            self.write(MODIFY, direct_meter_entry=message)
-        except RpcError:
-            raise self.table_error("INVALID_METER_OPERATION") from None
-
-    def bm_mt_get_meter_rates(self, _context: int, name: str, handle: int) -> list[Any]:
-        table = self._metered(name)
-        with self.service.locally() as state:
-            found = state.tables.meter(table, self._entry(table, handle))
-        if found is None:
-            return []
-        return [self.idl.Rate(found.cir / 1e6, found.cburst), self.idl.Rate(found.pir / 1e6, found.pburst)]
 
     # ---- inside ----
 
@@ -212,12 +194,6 @@ class TableCalls(Face):
         table = self._table(name)
         if not table.direct_counter:
             raise self.table_error("COUNTERS_DISABLED")
-        return table
-
-    def _metered(self, name: str) -> Table:
-        table = self._table(name)
-        if not table.direct_meter:
-            raise self.table_error("METERS_DISABLED")
         return table
 
     def _entries(self, table: Table) -> list[Entry]:
@@ -350,19 +326,6 @@ def arguments(call: Call) -> list[bytes]:
         number = sum(word << 64 * i for i, word in enumerate(mine))
         values.append(encode(number))
     return values
-
-
-def meter_config(rates: Sequence[Any]) -> p4r.MeterConfig | None:
-    """BMv2's rates, committed and peak, in P4Runtime's units; None: there are none."""
-    if not rates:
-        return None
-    committed, peak = rates[0], rates[-1]
-    return p4r.MeterConfig(
-        cir=round(committed.units_per_micros * 1e6),
-        cburst=committed.burst_size,
-        pir=round(peak.units_per_micros * 1e6),
-        pburst=peak.burst_size,
-    )
 
 
 def _priority(table: Table, options: Any) -> int:

@@ -52,6 +52,8 @@ meter_set_rates limits 1 0.000128:9000 0.5:18000
 meter_get_rates limits 1
 meter_get_rates limits 2
 meter_array_set_rates limits 1:10 2:20
+meter_array_set_rates policed 1:1 2:2
+meter_get_rates policed 0
 meter_set_rates policed 0 0.001:10 0.002:20
 meter_get_rates policed 0
 mc_mgrp_create 1
@@ -90,6 +92,7 @@ def test_command_file_writes_each_kind_of_state(tmp_path: Path, kind: str) -> No
             "l2_hits[1] = 5 packets, 6 bytes",
             "limits[1] = 128:9000 500000:18000 a second",
             "limits[2] = green for all packets",
+            "policed[0] = 1000000:1 2000000:2 a second",
             "policed[0] = 1000:10 2000:20 a second",
         ]
         *l2, default = control.read_table("l2")
@@ -139,7 +142,7 @@ REFUSED = [
     ("counter_read l2_hits 0", "no entry has the handle 0 here"),
     ("meter_set_rates limits 0 1 2", "write RATE:BURST"),
     ("meter_set_rates limits 0 1e300:1 1:1", "write RATE:BURST"),
-    ("meter_array_set_rates policed 1:1 1:1", "belongs to entries"),
+    ("meter_set_rates limits 0 0.0000005:1 1:1", "has whole units a second"),
     ("mc_node_associate 1 0", "no multicast group 1 was created here"),
     ("mc_mgrp_create 1\nmc_mgrp_create 1", ":2: mc_mgrp_create: multicast group 1 was created before"),
     ("mc_mgrp_create 1\nmc_node_associate 1 0", "no replication node has the handle 0"),

@@ -275,6 +275,32 @@ def test_mirroring_sessions_are_clone_sessions(bmv2: Bmv2, standard: Any) -> Non
     assert switch.get_time_elapsed_us() >= 0
 
 
+def test_meter_rates_are_exact_below_one_a_second(bmv2: Bmv2, standard: Any) -> None:
+    """P4Runtime has whole units a second, BMv2 any rate."""
+    limits = "BenchIngress.limits"
+    rates = [TYPES.Rate(0.0000005, 3), TYPES.Rate(0.0000015, 5)]
+    standard.bm_meter_array_set_rates(0, limits, rates)
+    assert [standard.bm_meter_get_rates(0, limits, index) for index in (0, 7)] == [rates, rates]
+    for wrong in ([TYPES.Rate(-1.0, 1)] * 2, [TYPES.Rate(float("inf"), 1)] * 2, [rates[1], rates[0]]):
+        with pytest.raises(TYPES.MeterFailure):
+            standard.bm_meter_set_rates(0, limits, 0, wrong)
+    assert standard.bm_meter_get_rates(0, limits, 0) == rates
+
+
+def test_rates_of_all_direct_meters_are_those_of_later_entries_too(bmv2: Bmv2, standard: Any) -> None:
+    policing, police, policed = "BenchIngress.policing", "BenchIngress.police", "BenchIngress.policed"
+    rates = [TYPES.Rate(0.0000005, 3), TYPES.Rate(0.0000015, 5)]
+    first = standard.bm_mt_add_entry(0, policing, exact(1), police, [], TYPES.Options())
+    assert standard.bm_mt_get_meter_rates(0, policing, first) == []
+    standard.bm_meter_array_set_rates(0, policed, rates)
+    second = standard.bm_mt_add_entry(0, policing, exact(2), police, [], TYPES.Options())
+    assert [standard.bm_mt_get_meter_rates(0, policing, one) for one in (first, second)] == [rates, rates]
+    standard.bm_mt_set_meter_rates(0, policing, first, [TYPES.Rate(1.0, 2), TYPES.Rate(2.0, 4)])
+    assert standard.bm_mt_get_meter_rates(0, policing, first)[0] == TYPES.Rate(1.0, 2)
+    for handle in (first, second):
+        standard.bm_mt_delete_entry(0, policing, handle)
+
+
 def test_queues_have_depths_and_rates(bmv2: Bmv2, standard: Any) -> None:
     """Of 10 packets at once one leaves, 3 wait, and leave a second after each other."""
     switch = bmv2.service("simple_switch", TYPES.SimpleSwitch)

@@ -156,12 +156,12 @@ def test_meters_are_configured_and_read_back() -> None:
         config = MeterCell()
         assert switch.lib.sw_meter_read(switch.handle, 0, 1, ctypes.byref(config)) == 0
         assert config.cir == 2**64 - 1
-        wanted = MeterCell(1000, 100, 2000, 200)
+        wanted = MeterCell(1000, 100, 2000, 200, 10**6)
         assert switch.lib.sw_meter_write(switch.handle, 0, 1, ctypes.byref(wanted)) == 0
         assert switch.lib.sw_meter_read(switch.handle, 0, 1, ctypes.byref(config)) == 0
         assert (config.cir, config.cburst, config.pir, config.pburst) == (1000, 100, 2000, 200)
         assert switch.lib.sw_meter_write(switch.handle, 0, 4, ctypes.byref(wanted)) < 0
-        assert switch.lib.sw_meter_write(switch.handle, 0, 1, ctypes.byref(MeterCell(2, 1, 1, 1))) < 0
+        assert switch.lib.sw_meter_write(switch.handle, 0, 1, ctypes.byref(MeterCell(2, 1, 1, 1, 10**6))) < 0
         assert switch.lib.sw_meter_write(switch.handle, 0, 1, None) == 0
         assert switch.lib.sw_meter_read(switch.handle, 0, 1, ctypes.byref(config)) == 0
         assert config.pburst == 2**64 - 1

@@ -12,7 +12,7 @@ static void test_meter(void)
 {
     struct sw_meter meter = {0};
     CHECK(sw_meter_run(&meter, 100, 0) == 0);
-    sw_meter_set(&meter, (uint64_t[]){1000, 10, 2000, 20}, 500);
+    sw_meter_set(&meter, (uint64_t[]){1000, 10, 2000, 20, 1000000}, 500);
     uint32_t colours[3] = {0};
     for (int i = 0; i < 40; i++) colours[sw_meter_run(&meter, 100, 500)]++;
     CHECK(colours[0] == 10 && colours[1] == 10 && colours[2] == 20);
@@ -23,14 +23,21 @@ static void test_meter(void)
     CHECK(colours[2] >= 7998 && colours[2] <= 8002);
     CHECK(sw_meter_run(&meter, 100, 100) <= 2); /* a clock before its origin does no harm */
 
+    struct sw_meter slow = {0}; /* half a packet a second, of a burst of one */
+    sw_meter_set(&slow, (uint64_t[]){1, 1, 1, 1, 2000000}, 0);
+    CHECK(sw_meter_run(&slow, 100, 0) == 0);
+    CHECK(sw_meter_run(&slow, 100, 1999999) == 2);
+    CHECK(sw_meter_run(&slow, 100, 2000000) == 0);
+    CHECK(sw_meter_run(&slow, 100, 2000001) == 2);
+
     struct sw_meter bytes = {.bytes = true};
-    sw_meter_set(&bytes, (uint64_t[]){1000000, 1500, 1000000, 1500}, 0);
+    sw_meter_set(&bytes, (uint64_t[]){1000000, 1500, 1000000, 1500, 1000000}, 0);
     CHECK(sw_meter_run(&bytes, 1000, 0) == 0);
     CHECK(sw_meter_run(&bytes, 1000, 0) == 2);
     CHECK(sw_meter_run(&bytes, 1000, 500) == 0);
     sw_meter_set(&bytes, NULL, 0);
     CHECK(sw_meter_run(&bytes, 1000000, 0) == 0 && bytes.bytes);
-    sw_meter_set(&bytes, (uint64_t[]){UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX}, 0);
+    sw_meter_set(&bytes, (uint64_t[]){UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX, 1000000}, 0);
     CHECK(sw_meter_run(&bytes, 1000000, UINT64_MAX / 2) == 0);
 }
 
