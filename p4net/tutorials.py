@@ -67,34 +67,41 @@ def read(
     """Returns the network of a topology.json, with the name of `folder`, to which its paths are relative. Raises
     LabError."""
     source = Source.of(path)
-    topology = FORMATS["p4lang"].read(source, rate_bps=rate_bps, delay_s=0.0)
+    topology = FORMATS["p4lang"].read(source)
+    switches, hosts, given = read_file(path, _read_parts, _EMPTY)
+    links = [
+        replace(link, delay_s=link.delay_s if has_delay else 0.0, rate_bps=link.rate_bps if has_rate else rate_bps)
+        for link, (has_delay, has_rate) in zip(topology.links, given, strict=True)
+    ]
     topology = replace(
         topology,
+        links=tuple(links),
         name=naming.network_name(folder.resolve().name),
         switches=tuple(replace(one, device_id=number) for number, one in enumerate(topology.switches)),
     )
-    switches, hosts, limited = read_file(path, _read_parts, _EMPTY)
     programs = Programs(folder, program, default)
     return P4Network(
         topology,
         {name: _switch(one, folder, programs) for name, one in switches.items()},
         hosts,
-        frozenset(link for link, has_rate in zip(topology.links, limited, strict=True) if not has_rate),
+        frozenset(link for link, (_, has_rate) in zip(links, given, strict=True) if not has_rate),
     )
 
 
-def _read_parts(node: Node) -> tuple[dict[str, _Switch], dict[str, P4Host], tuple[bool, ...]]:
+def _read_parts(node: Node) -> tuple[dict[str, _Switch], dict[str, P4Host], tuple[tuple[bool, bool], ...]]:
     parts = {name: part for name in ("switches", "hosts", "links") if (part := node.get(name)) is not None}
     return (
         parts["switches"].entries(str, _read_switch),
         parts["hosts"].entries(str, _read_host),
-        parts["links"].elements(_has_rate),
+        parts["links"].elements(_given),
     )
 
 
-def _has_rate(link: Node) -> bool:
+def _given(link: Node) -> tuple[bool, bool]:
+    """Returns whether a link has a latency, and a bandwidth."""
     words = link.elements(lambda one: one)
-    return len(words) > 3 and not words[3].is_nothing
+    delay, rate = (len(words) > at and not words[at].is_nothing for at in (2, 3))
+    return delay, rate
 
 
 def _whole(least: int, most: int) -> Callable[[Node], int]:

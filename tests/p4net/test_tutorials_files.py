@@ -121,3 +121,17 @@ def test_value_refuses_a_switch_without_a_program(tmp_path: Path) -> None:
         P4Network(network.topology, {"s1": network.switches["s1"]})
     with pytest.raises(P4NetError, match=r"no switch 's3'; there are s1, s2"):
         P4Network(network.topology, {**network.switches, "s3": network.switches["s1"]})
+
+
+@pytest.mark.parametrize(
+    ("words", "rate_bps", "delay_s", "unlimited"),
+    [((), 10e9, 0.0, True), (("1ms",), 10e9, 1e-3, True), ((None, 5), 5e6, 0.0, False), (("0", 5), 5e6, 0.0, False)],
+)
+def test_links_are_read_alike_whatever_all_of_them_have(
+    tmp_path: Path, words: tuple[object, ...], rate_bps: float, delay_s: float, unlimited: bool
+) -> None:
+    ends = [["h1", "s1-p1"], ["h2", "s1-p2"], ["s1-p3", "s2-p1"], ["h3", "s2-p2"]]
+    network = exercise(tmp_path, [[*pair, *words] for pair in ends])
+    assert {(link.rate_bps, link.delay_s, link in network.unlimited) for link in network.topology.links} == {
+        (rate_bps, delay_s, unlimited)
+    }
