@@ -1,7 +1,8 @@
 """The neighbours that a host's kernel would have: to which MAC a frame for an address goes.
 
-`commands` of a topology.json configure it live: `arp -s`, `ip neigh`, `route add`, `ip route add`. In virtual time
-there is no ARP: a next hop has the MAC of a static entry, or of the host with this address.
+`commands` of a topology.json configure it live: `arp -s`, `ip neigh`, `route add`, `ip route add`. `mac_of` takes the
+MAC of a static entry, or of the host with this address, so that frames can be made without a network that runs; hosts
+that send in virtual time ask by ARP instead (p4net/arp.py).
 """
 
 from __future__ import annotations

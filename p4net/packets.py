@@ -12,32 +12,38 @@ UDP = 17
 IPV4_BYTES = 14 + 20
 UDP_BYTES = IPV4_BYTES + 8
 _TYPE_IPV4 = 0x0800
+NO_MAC = "00:00:00:00:00:00"
+"""In place of the destination that ARP sets (p4net/arp.py)."""
 
 
 def ipv4(
-    network: P4Network, src: str, dst: str, payload: bytes, *, protocol: int, tos: int = 0, ttl: int = 64
-) -> bytes:
-    """Returns a frame from host to host, with its next hop's MAC. `tos`: DSCP and ECN. Raises LabError."""
+    network: P4Network, src: str, dst: str, payload: bytes, *, protocol: int, tos: int = 0, ttl: int = 64,
+    mac: str | None = None,
+) -> bytes:  # fmt: skip
+    """Returns a frame from host to host. `mac`: its destination; None: the next hop's, as `mac_of` has it without ARP.
+    `tos`: DSCP and ECN. Raises LabError."""
     source, target = network.topology.host(src), network.topology.host(dst)
     header = struct.pack(
         ">BBHHHBBH4s4s", 0x45, tos, 20 + len(payload), 0, 0x4000, ttl, protocol, 0,
         IPv4Address(source.ip).packed, IPv4Address(target.ip).packed,
     )  # fmt: skip
     header = header[:10] + struct.pack(">H", checksum(header)) + header[12:]
-    ethernet = _mac(mac_of(network, src, target.ip)) + _mac(source.mac) + struct.pack(">H", _TYPE_IPV4)
+    ethernet = (
+        _mac(mac_of(network, src, target.ip) if mac is None else mac) + _mac(source.mac) + struct.pack(">H", _TYPE_IPV4)
+    )
     return ethernet + header + payload
 
 
 def udp(
     network: P4Network, src: str, dst: str, payload: bytes = b"", *, sport: int = 49152, dport: int = 9, tos: int = 0,
-    ttl: int = 64,
+    ttl: int = 64, mac: str | None = None,
 ) -> bytes:  # fmt: skip
-    """Returns a UDP datagram from host to host, with its checksum. Raises LabError."""
+    """Returns a UDP datagram from host to host, with its checksum; `mac` as of `ipv4`. Raises LabError."""
     addresses = b"".join(IPv4Address(network.topology.host(name).ip).packed for name in (src, dst))
     length = 8 + len(payload)
     start = struct.pack(">HHH", sport, dport, length)
     found = checksum(addresses + struct.pack(">BBH", 0, UDP, length) + start + b"\0\0" + payload) or 0xFFFF
-    return ipv4(network, src, dst, start + struct.pack(">H", found) + payload, protocol=UDP, tos=tos, ttl=ttl)
+    return ipv4(network, src, dst, start + struct.pack(">H", found) + payload, protocol=UDP, tos=tos, ttl=ttl, mac=mac)
 
 
 def checksum(data: bytes) -> int:

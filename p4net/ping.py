@@ -12,7 +12,7 @@ import struct
 from typing import Any
 
 from p4net.errors import P4NetError
-from p4net.packets import IPV4_BYTES, checksum, ipv4
+from p4net.packets import IPV4_BYTES, NO_MAC, checksum, ipv4
 from p4net.virtual import VirtualP4
 from virtualnet.frames import Arrived
 
@@ -38,7 +38,7 @@ class Ping:
     def send(self, time_s: float, length: int) -> None:
         """Sends the next request, a frame of `length` bytes, at that time."""
         frame = self._frame(self.src, self.dst, _REQUEST, len(self.sent_s), bytes(length - LEAST_BYTES))
-        self._network.send(self.src, time_s, frame)
+        self._network.arp.send(self.src, time_s, self.dst, frame)
         self.sent_s.append(time_s)
 
     def summary(self) -> dict[str, Any]:
@@ -51,12 +51,13 @@ class Ping:
     def _frame(self, src: str, dst: str, kind: int, number: int, data: bytes) -> bytes:
         found = checksum(struct.pack(">BBHHH", kind, 0, 0, self._identifier, number) + data)
         message = struct.pack(">BBHHH", kind, 0, found, self._identifier, number) + data
-        return ipv4(self._network.value, src, dst, message, protocol=ICMP)
+        return ipv4(self._network.value, src, dst, message, protocol=ICMP, mac=NO_MAC)
 
     def _answer(self, frame: Arrived) -> None:
         read = self._read(frame, self.dst, _REQUEST)
         if read is not None:
-            self._network.send(self.dst, frame.time_s, self._frame(self.dst, self.src, _REPLY, *read))
+            answer = self._frame(self.dst, self.src, _REPLY, *read)
+            self._network.arp.send(self.dst, frame.time_s, self.src, answer)
 
     def _note(self, frame: Arrived) -> None:
         read = self._read(frame, self.src, _REPLY)

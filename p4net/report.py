@@ -95,5 +95,6 @@ def whole(network: VirtualP4, queues: Queues | None = None) -> Mapping[str, Any]
         "ports": by_port(network, queues),
         "tcp": [connection.summary() for connection in network.connections],
         "pings": [one.summary() for one in network.pings],
+        "arp_unanswered": [{"host": host, "address": address} for host, address in network.arp.unanswered()],
         "entries_read": {name: lines for name, lines in network.lines.items() if lines},
     }

@@ -15,8 +15,9 @@ from pathlib import Path
 from typing import Any
 
 from p4net import tcp, traffic
+from p4net.arp import ARP
 from p4net.errors import P4NetError
-from p4net.packets import UDP_BYTES, udp
+from p4net.packets import NO_MAC, UDP_BYTES, udp
 from p4net.ping import FRAME_BYTES, ping
 from p4net.virtual import VirtualP4
 from softswitch.units import Kind, quantity
@@ -58,6 +59,8 @@ class Source:
             found = traffic.capture(Path(self.values["pcap"]))
             times = found.times_s + from_s
             count = int((times <= end_s).sum())
+            if any(frame[12:14] == ARP for frame in found.frames):
+                network.arp.answer()
             if count:
                 network.send_all(host, times[:count], found.frames[:count], which=range(count))
             return
@@ -73,7 +76,8 @@ class Source:
             return
         frame = self._frame(network)
         times = self._times(len(frame), from_s, end_s, seed)
-        network.send_all(host, times, [frame])
+        assert self.dst is not None
+        network.arp.send_all(host, times, network.topology.host(self.dst).name, frame)
 
     def _connect(self, network: VirtualP4, from_s: float, end_s: float) -> None:
         assert self.dst is not None
@@ -98,7 +102,8 @@ class Source:
         if length < UDP_BYTES:
             raise P4NetError(f"{self.text}: a frame of UDP has at least {UDP_BYTES} bytes")
         fields = {name: self.values[name] for name in ("tos", "sport", "dport", "ttl") if name in self.values}
-        return udp(network.value, self.src, network.topology.host(self.dst).name, bytes(length - UDP_BYTES), **fields)
+        dst = network.topology.host(self.dst).name
+        return udp(network.value, self.src, dst, bytes(length - UDP_BYTES), mac=NO_MAC, **fields)
 
     def _times(self, length: int, from_s: float, end_s: float, seed: int) -> traffic.Times:
         if "rate" not in self.values:
@@ -163,4 +168,5 @@ def each_to_each(network: VirtualP4, gap_s: float = 1e-3) -> None:
     names = [host.name for host in network.topology.hosts]
     pairs = [(src, dst) for src in names for dst in names if src != dst]
     for number, (src, dst) in enumerate(pairs):
-        network.send(src, network.now_s + number * gap_s, udp(network.value, src, dst, bytes(_SHORTEST - UDP_BYTES)))
+        frame = udp(network.value, src, dst, bytes(_SHORTEST - UDP_BYTES), mac=NO_MAC)
+        network.arp.send(src, network.now_s + number * gap_s, dst, frame)

@@ -17,6 +17,7 @@ from finsy.proto import p4r
 
 from controller.control_plane import ControlPlane
 from controller.in_process import InProcessSwitch
+from p4net.arp import Arp
 from p4net.network import P4Network, P4Switch
 from p4net.steps import Queue, carry_out
 from softswitch.embed.switch import EmbeddedSwitch
@@ -63,6 +64,7 @@ class VirtualP4(TimedNetwork):
         self.connections: list[Connection] = []
         """Of TCP (p4net.tcp.connect)."""
         self.pings: list[Ping] = []
+        self.arp = Arp(self)
         self.frame_bytes = frame_bytes if frame_bytes is not None else _STARTS
         self._applications: dict[str, list[Callable[[Arrived], None]]] = {}
         self.topology = value.topology

@@ -91,7 +91,7 @@ class Connection:
 
     def _transmit(self, addresses: Addresses, segment: Segment) -> None:
         frame = encode(self._network, addresses, segment, self.sender.mss)
-        self._network.send(addresses.src, self._network.now_s, frame)
+        self._network.arp.send(addresses.src, self._network.now_s, addresses.dst, frame)
 
     def _expire(self) -> None:
         """One call for many segments: it looks whether the time is over by now."""

@@ -6,7 +6,7 @@ import struct
 from dataclasses import dataclass
 from typing import Final
 
-from p4net.packets import IPV4_BYTES, checksum, ipv4
+from p4net.packets import IPV4_BYTES, NO_MAC, checksum, ipv4
 from p4net.virtual import VirtualP4
 
 TCP: Final = 6
@@ -58,7 +58,13 @@ def encode(network: VirtualP4, addresses: Addresses, segment: Segment, mss: int)
     )  # fmt: skip
     body = head + options + segment.payload
     frame = ipv4(
-        network.value, addresses.src, addresses.dst, body, protocol=TCP, tos=addresses.tos & 0xFC | segment.ecn
+        network.value,
+        addresses.src,
+        addresses.dst,
+        body,
+        protocol=TCP,
+        tos=addresses.tos & 0xFC | segment.ecn,
+        mac=NO_MAC,
     )
     pseudo = frame[26:34] + struct.pack(">BBH", 0, TCP, len(body))
     at = IPV4_BYTES + 16
