@@ -155,8 +155,7 @@ def _require_free(port: int | None) -> None:
 
 
 def _queue_options(steps: list[Step], switch: P4Switch) -> tuple[str, ...]:
-    """Returns what the embedded switch's command line has of single queues. One that isn't there has no effect, as in
-    BMv2."""
+    """Returns what the embedded switch's command line has of single queues, without those that ports lack."""
     words = ["--queue-rate", str(switch.queue_rate)]
     for step in steps:
         if isinstance(step, Queue) and (step.queue is None or step.queue < switch.priority_queues):

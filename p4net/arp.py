@@ -1,8 +1,8 @@
-"""ARP in virtual time (RFC 826): a host without a static entry asks for the MAC of a next hop, and what it sends there
+"""ARP in virtual time (RFC 826): a host without a static entry requests the MAC of a next hop, and what it sends there
 waits for the answer, as in Linux. Hosts answer for their own address alone.
 
-A host asks three times, a second apart; then what waits is lost, and the next frame begins anew. Of what waits for an
-address, 101 frames are kept, the latest. Answers hold for the whole run.
+A host sends three requests, a second apart; then what waits is lost, and the next frame begins anew. Of what waits
+for an address, 101 frames are kept, the latest. Answers hold for the whole run.
 """
 
 from __future__ import annotations
@@ -37,10 +37,10 @@ _NOBODY: Final = bytes(6)
 
 @dataclass
 class _Entry:
-    """What a host knows of a next hop. `waiting`: times and the frame that is sent at them."""
+    """What a host has of a next hop. `waiting`: times and the frame that is sent at them."""
 
     mac: bytes | None = None
-    asked: int = 0  # requests, since the latest that had no answer at all
+    tries: int = 0  # requests, since the latest that had no answer at all
     requests: int = 0
     waiting: list[tuple[np.ndarray[Any, np.dtype[np.float64]], bytes]] = field(default_factory=list)
 
@@ -80,7 +80,7 @@ class Arp:
             self._network.react(host.name, partial(self._take, host.name))
 
     def unanswered(self) -> Iterator[tuple[str, str]]:
-        """Yields the hosts that asked without an answer, and for which address."""
+        """Yields the hosts whose requests had no answer, and for which address."""
         for (host, hop), entry in self._entries.items():
             if entry.requests and entry.mac is None:
                 yield host, str(hop)
@@ -104,27 +104,27 @@ class Arp:
             return
         entry.waiting.append((times, frame))
         if len(entry.waiting) == 1:
-            entry.asked = 0
+            entry.tries = 0
             self.answer()
-            self._ask(host, hop, entry)
+            self._request(host, hop, entry)
 
-    def _ask(self, host: str, hop: IPv4Address, entry: _Entry) -> None:
+    def _request(self, host: str, hop: IPv4Address, entry: _Entry) -> None:
         if entry.mac is not None:
             return
         now_s = self._network.now_s
-        if entry.asked == REQUESTS:
+        if entry.tries == REQUESTS:
             waiting, entry.waiting = entry.waiting, []
             for times, frame in waiting:
                 later = times[times > now_s]
                 if later.size:
                     self._network.at(float(later[0]), partial(self._begin, host, hop, later, frame))
             return
-        entry.asked += 1
+        entry.tries += 1
         entry.requests += 1
         own = self._network.topology.host(host)
         message = _message(_REQUEST, _bytes(own.mac), IPv4Address(own.ip).packed, _NOBODY, hop.packed)
         self._network.send(host, now_s, _ALL + _bytes(own.mac) + ARP + message)
-        self._network.at(now_s + EVERY_S, partial(self._ask, host, hop, entry))
+        self._network.at(now_s + EVERY_S, partial(self._request, host, hop, entry))
 
     def _take(self, host: str, arrived: Arrived) -> None:
         frame, own = arrived.start, self._network.topology.host(host)

@@ -2,7 +2,7 @@
 
 `commands` of a topology.json configure it live: `arp -s`, `ip neigh`, `route add`, `ip route add`. `mac_of` takes the
 MAC of a static entry, or of the host with this address, so that frames can be made without a network that runs; hosts
-that send in virtual time ask by ARP instead (p4net/arp.py).
+that send in virtual time request it by ARP instead (p4net/arp.py).
 """
 
 from __future__ import annotations

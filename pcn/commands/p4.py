@@ -198,7 +198,7 @@ def _print(found: Mapping[str, Any], as_json: bool) -> None:
         sent = ("acknowledged\nbytes", "goodput,\nMbit/s", "sent\nagain", "timeouts", "marked", "finished,\ns")
         print_table("TCP", ("from", "to", "algorithm", *sent), connections)
     for one in found["arp_unanswered"]:
-        click.echo(f"{one['host']} asked for the MAC of {one['address']}: no answer (ARP; a static entry: `arp -s`)")
+        click.echo(f"{one['host']} got no answer to ARP for {one['address']}; a static entry: `arp -s` in its commands")
     inside = f", {found['inside']} still inside" if found["inside"] else ""
     click.echo(
         f"{found['traversals']} passes of switches, {found['dropped_by_programs']} dropped by programs{inside}; "

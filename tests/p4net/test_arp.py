@@ -1,4 +1,4 @@
-"""ARP in virtual time: hosts ask and answer as the kernel does, through a switch that floods broadcasts."""
+"""ARP in virtual time: hosts request and answer as the kernel does, through a switch that floods broadcasts."""
 
 from __future__ import annotations
 
@@ -65,8 +65,8 @@ def send_at(network: VirtualP4, times: object, dst: str = "h2") -> None:
     network.arp.send_all("h1", np.asarray(times, float), dst, udp(network.value, "h1", dst, b"x", mac=NO_MAC))
 
 
-def test_host_asks_once_and_the_answer_lets_go_what_waits(tmp_path: Path) -> None:
-    """Request and reply take 4 ms in all; the host that was asked knows the other one."""
+def test_host_sends_one_request_and_the_answer_releases_what_waits(tmp_path: Path) -> None:
+    """Request and reply take 4 ms in all; the host that answers has the other one's MAC."""
     with made(tmp_path) as network:
         send_at(network, [0.0, 0.001, 0.002, 0.1])
         send_at(network, [0.05])
@@ -74,7 +74,7 @@ def test_host_asks_once_and_the_answer_lets_go_what_waits(tmp_path: Path) -> Non
         network.run(until_s=0.5)
         assert kinds(network, "h2") == [ARP] + [b"\x08\x00"] * 6
         assert [round(one.time_s, 3) for one in network.arrived("h2")[1:6]] == [0.006] * 3 + [0.052, 0.102]
-        assert found.round_trips_s[0] == pytest.approx(0.004, abs=1e-5), "h2 doesn't ask"
+        assert found.round_trips_s[0] == pytest.approx(0.004, abs=1e-5), "h2 sends no request"
         assert kinds(network, "h3") == [ARP]
         assert list(network.arp.unanswered()) == []
 
@@ -87,19 +87,19 @@ def test_static_entry_and_functions_for_frames_need_no_arp(tmp_path: Path) -> No
         assert kinds(network, "h2") == [b"\x08\x00"] * 2
 
 
-def test_nobody_answers_for_an_address_that_no_host_has(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """The gateway isn't there: three requests, a second apart, and for the next frame again."""
+def test_address_that_no_host_has_gets_three_requests(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The gateway is missing: three requests, a second apart, and for the next frame again."""
     folder = folder_of(tmp_path / "exercise", commands=("route add -host 10.0.0.2 gw 10.0.0.254",))
     with VirtualP4(read_exercise(folder)) as network:
         send_at(network, [0.0, 1.0, 10.0])
         network.run(until_s=20.0)
-        asked = [one.time_s for one in network.arrived("h2")]
-        assert asked == pytest.approx(
+        requested = [one.time_s for one in network.arrived("h2")]
+        assert requested == pytest.approx(
             [start + n * EVERY_S + 0.002 for start in (0, 10) for n in range(REQUESTS)], abs=1e-5
         )
         assert list(network.arp.unanswered()) == [("h1", "10.0.0.254")]
     assert run(["p4", "run", str(folder), "--clock", "virtual", "--for", "5s", "--send", "h1,h2"]) == 0
-    assert "h1 asked for the MAC of 10.0.0.254: no answer" in capsys.readouterr().out
+    assert "h1 got no answer to ARP for 10.0.0.254" in capsys.readouterr().out
 
 
 @pytest.fixture(scope="module")
@@ -133,7 +133,7 @@ def test_hosts_take_any_frame(flooding: P4Network, data: bytes, at: int) -> None
         assert kinds(network, "h2")[-1] == b"\x08\x00"
 
 
-def test_tcp_asks_first(tmp_path: Path) -> None:
+def test_tcp_waits_for_the_answer(tmp_path: Path) -> None:
     with made(tmp_path) as network:
         connection = tcp.connect(network, "h1", "h2", size=100_000)
         network.run(until_s=5.0)
