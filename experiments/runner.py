@@ -172,7 +172,8 @@ def _recording(plan: Plan, records: Records, export: str, clocks: Sequence[str])
     """Returns the plan with what is recorded besides. Raises LabError."""
     if clocks != ["virtual"]:
         raise ExperimentError(
-            "events, latency, queues of all ports, series of flows, captures and files of --export need --clock virtual"
+            "events, latency, queues of all ports, paths, series of flows, captures and files of --export need --clock "
+            "virtual"
         )
     if export:
         lookup(export, EXPORTS, "format to export")
@@ -184,7 +185,10 @@ def _recording(plan: Plan, records: Records, export: str, clocks: Sequence[str])
 
 
 def _require_starts(plan: Plan) -> None:
-    """Raises ExperimentError for flows that start after others, which live hosts don't report to each other."""
+    """Raises ExperimentError for flows that start after others, which live hosts don't report to each other, and for
+    paths, which live switches choose."""
+    if plan.paths:
+        raise ExperimentError("--paths: in virtual time alone; give --clock virtual")
     waits = [flow.id for flow in plan.topology.flows if flow.after]
     if waits:
         raise ExperimentError(f"flow {waits[0]} starts after others: in virtual time alone; give --clock virtual")

@@ -87,6 +87,8 @@ class Plan:
     """What changes during the run; in virtual time alone."""
     deadlock_every_s: float | None = None
     """How often to look for a deadlock, which ends the run; None: only at its end. In virtual time alone."""
+    paths: Mapping[int, tuple[Endpoint, ...]] = field(default_factory=dict)
+    """By flow the ports by which its data leaves switches, and a sender with several ports; in virtual time alone."""
     records: Records = field(default_factory=Records)
     """What is recorded on request; in virtual time alone."""
     notes: tuple[str, ...] = ()

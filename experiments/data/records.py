@@ -62,6 +62,7 @@ class Records:
     queues_s: float | None = None
     flows: FlowChoice = field(default_factory=FlowChoice)
     captures: tuple[Endpoint, ...] = ()
+    paths: bool = False
 
     def __bool__(self) -> bool:
         return self != Records()
@@ -103,4 +104,6 @@ class Recorded:
     latency: Mapping[int, Latency] = field(default_factory=dict)
     """By traffic class."""
     captures: tuple[Capture, ...] = ()
+    paths: Mapping[int, tuple[Endpoint, ...]] | None = None
+    """By flow, as `Plan.paths` has them."""
     queue_max: Mapping[str, float] = field(default_factory=dict)

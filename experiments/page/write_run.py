@@ -15,11 +15,12 @@ from experiments.define.checks import Check
 from experiments.define.outcomes import Outcomes
 from experiments.page import plots, report
 from experiments.results import agreement, summary
-from experiments.results.atomic_folder import COMPARISON, SERIES, SUMMARY, TOPOLOGY, has_numbers, whole
+from experiments.results.atomic_folder import COMPARISON, PATHS, SERIES, SUMMARY, TOPOLOGY, has_numbers, whole
 from experiments.results.export import EXPORTS
 from experiments.results.judged_run import Result, by_scheme
 from experiments.results.kept_run import drawn_with
 from experiments.results.recorded_tables import recorded_tables
+from lab.virtual.paths import path_lines
 from topologies import extras
 from topologies.formats import pcn
 
@@ -44,6 +45,9 @@ def write_run(result: Result, directory: Path, pictures: bool = True, export: st
     if tables:
         _write_tables(result, directory)
     _write_captures(result, directory)
+    if (paths := result.recording.recorded.paths) is not None:
+        with result.failures.noting(PATHS), whole(directory / PATHS) as file:
+            file.write(path_lines(result.plan.topology, paths).encode())
     for name, write in EXPORTS.get(export, {}).items():
         with result.failures.noting(name), whole(directory / name) as file:
             file.writelines(line.encode() for line in write(result))

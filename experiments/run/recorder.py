@@ -36,6 +36,8 @@ class Recorder:
         self._log = network.log_pfc() if records.events else None
         if records.latency:
             network.measure_latency()
+        if records.paths:
+            network.log_paths()
         self._captures = [Capture.of(port, plan.topology, folder) for port in records.captures if folder]
         for port, capture in zip(records.captures, self._captures, strict=False):
             for incoming, end in ((False, port), (True, plan.topology.peer(port.node, port.port))):
@@ -76,6 +78,7 @@ class Recorder:
             queues=Queues(times, self._ports, values) if plan.records.queues_s else None,
             latency={one: self._network.latency(one) for one in self._classes} if plan.records.latency else {},
             captures=tuple(self._captures),
+            paths=self._network.paths() if plan.records.paths else None,
             queue_max={str(port): float(most[place]) for place, port in enumerate(self._ports)},
         )
 

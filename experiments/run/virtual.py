@@ -109,6 +109,7 @@ class _Run:
         for made in network.add_flows(map(self._times, in_order(topology.flows))):
             if not made.spec.after:  # on_rate follows its start
                 self._rate(made, made.spec.start_s - plan.start_s)
+        network.set_paths(plan.paths)
         if self._single:  # groups have neither
             network.on_rate, network.on_window = self._rate, self._window
         for change in plan.link_rates:

@@ -6,6 +6,7 @@ import inspect
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from operator import attrgetter
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -23,6 +24,7 @@ from experiments.traffic import page as shown
 from experiments.traffic.flow_files import LONGEST_S, MOST_FLOWS
 from experiments.traffic.spec import INCAST, NAME, TrafficSpec, draw
 from experiments.traffic.thresholds import unfit
+from lab.virtual.paths import read_paths
 from topologies import lossless
 from topologies.found import find_topology, kind_of_option
 from topologies.model import Endpoint, FlowSpec, Topology, TopologyError
@@ -148,6 +150,7 @@ class Traffic(Experiment):
             payload_bytes=payload,
             sampling=Sampling(tuple(busiest), queues_s=every_s, counters_s=every_s, flows_s=every_s),
             until_complete=given_s is None,
+            paths=read_paths(Path(self.spec.paths), topology) if self.spec.paths else {},
             live=LiveLimits(_received_bps(drawn, topology, payload), *_K, _STALL_S),
             notes=(*self._notes(topology, filled), *unfit(scheme, filled, topology)),
         )

@@ -55,9 +55,9 @@ _STREAM, _INCAST_STREAM, _RANKS_STREAM = 77, 78, 79
 class TrafficSpec:
     """`topology` is a reference (`find_topology`). `workload` names sizes or a collective operation
     (`define.collectives`), or is a file of sizes (`read_cdf`). `flows`, a file, takes the place of all others.
-    `arrivals` are Poisson's where it is empty. `incast`, a number, adds in-casts of that many senders. `options`: those
-    of the topology that are texts, as a query; numbers are parameters of runs. Files are known by their contents, too:
-    another content is another experiment."""
+    `paths`, a file, has ways of flows (`read_paths`). `arrivals` are Poisson's where it is empty. `incast`, a number,
+    adds in-casts of that many senders. `options`: those of the topology that are texts, as a query; numbers are
+    parameters of runs. Files are known by their contents, too: another content is another experiment."""
 
     topology: str = "dumbbell"
     workload: str = "W2"
@@ -66,6 +66,7 @@ class TrafficSpec:
     arrivals: str = ""
     incast: str = ""
     options: str = ""
+    paths: str = ""
     digest: str = ""
 
     @property
@@ -103,6 +104,7 @@ def parse_spec(
     arrivals: str = "",
     incast: str = "",
     options: Mapping[str, str] = MappingProxyType({}),
+    paths: str = "",
 ) -> TrafficSpec:
     """Of what a user gives; the rest is as `TrafficSpec` has it; `options`: those of `text_options`. Raises
     ExperimentError."""
@@ -153,6 +155,11 @@ def parse_spec(
         except ExperimentError as error:
             instead = other_kind(path, option)
             raise ExperimentError(f"--{option} {file}: {instead}" if instead else str(error)) from None
+    if paths:
+        path = Path(paths).absolute()
+        if not path.is_file():
+            raise ExperimentError(f"--paths {paths}: there is no such file")
+        made = replace(made, paths=str(path))
     return replace(made, digest=_digest(made))
 
 
@@ -277,10 +284,10 @@ def _incasts(
 
 
 def _files(of: TrafficSpec) -> list[Path]:
-    """Returns what is read: the topology's, then those of flows or sizes."""
+    """Returns what is read: the topology's, then those of flows or sizes, and of paths."""
     file = of.flows or (of.workload if of.workload not in WORKLOADS and not of.collective else "")
     own = find_topology(of.topology).file
-    return [path for path in (own, Path(file) if file else None) if path]
+    return [path for path in (own, *(Path(one) for one in (file, of.paths) if one)) if path]
 
 
 def _digest(of: TrafficSpec) -> str:

@@ -17,11 +17,13 @@ FlowPaths = Mapping[int, tuple[Endpoint, ...]]
 
 
 def write_paths(file: Path, topology: Topology, paths: FlowPaths) -> None:
-    with file.open("w", newline="", encoding="utf-8") as opened:
-        writer = csv.writer(opened, lineterminator="\n")
-        writer.writerow(HEADING)
-        for flow, ends in paths.items():
-            writer.writerows((flow, end.node, _next(topology, end)) for end in ends)
+    file.write_text(path_lines(topology, paths), encoding="utf-8")
+
+
+def path_lines(topology: Topology, paths: FlowPaths) -> str:
+    """Returns a file's text; names need no quotes."""
+    rows = [HEADING, *((str(flow), end.node, _next(topology, end)) for flow, ends in paths.items() for end in ends)]
+    return "".join(f"{','.join(row)}\n" for row in rows)
 
 
 def read_paths(file: Path, topology: Topology) -> dict[int, tuple[Endpoint, ...]]:

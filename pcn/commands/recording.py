@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -24,6 +24,7 @@ class Recording:
     queues: float | None
     series: str
     captures: tuple[str, ...]
+    log_paths: bool
     export: str
 
     def records(self) -> Records:
@@ -36,6 +37,7 @@ class Recording:
             queues_s=self.queues,
             flows=FlowChoice.parse(self.series) if self.series else FlowChoice(),
             captures=tuple(dict.fromkeys(map(parse_port, self.captures))),
+            paths=self.log_paths,
         )
 
 
@@ -61,6 +63,7 @@ _OPTIONS = (
         metavar="NODE:PORT",
         help="Capture what passes a port, for Wireshark: NODE-PORT.pcapng.",
     ),
+    click.option("--log-paths", is_flag=True, help="Record each flow's path in paths.csv, which --paths reads."),
     click.option(
         "--export",
         default="",
@@ -74,17 +77,9 @@ def recording_options(function: Callable[..., Any]) -> Callable[..., Any]:
     """Gives a command `recording`, a `Recording`."""
 
     @functools.wraps(function)
-    def command(
-        *,
-        events: bool,
-        latency: bool,
-        queues: float | None,
-        series: str,
-        captures: tuple[str, ...],
-        export: str,
-        **others: Any,
-    ) -> Any:
-        return function(recording=Recording(events, latency, queues, series, captures, export), **others)
+    def command(**given: Any) -> Any:
+        own = {one.name: given.pop(one.name) for one in fields(Recording)}
+        return function(recording=Recording(**own), **given)
 
     made: Callable[..., Any] = command
     for option in reversed(_OPTIONS):

@@ -24,6 +24,7 @@ class Traffic:
     flows: str
     arrivals: str
     incast: str
+    paths: str
 
     def of(self, experiment: str, settings: Sequence[str]) -> tuple[str, list[str]]:
         """Returns an experiment's reference and its settings. Raises ExperimentError, UsageError where it isn't
@@ -50,6 +51,7 @@ class Traffic:
             self.arrivals,
             self.incast,
             assignments(texts, "lossless_classes=1,3"),
+            self.paths,
         )
         return spec.reference, [*(one for one in settings if one not in texts), *more]
 
@@ -106,6 +108,12 @@ def traffic_options(function: Callable[..., Any]) -> Callable[..., Any]:
             default="",
             metavar="N",
             help="In-casts of N senders beside the other flows (default: none); --set incast_size, incast_period.",
+        ),
+        click.option(
+            "--paths",
+            default="",
+            metavar="FILE",
+            help="Paths of flows in virtual time, lines flow,switch,next as --log-paths writes (default: ECMP's).",
         ),
     )
     made: Callable[..., Any] = command

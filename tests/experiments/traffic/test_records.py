@@ -248,3 +248,39 @@ def test_report_draws_recorded_flows(made: Made, plain: Made) -> None:
     assert 'id="single_rates"' in page
     assert 'id="single_alpha"' not in page, "PFC alone has no such variable"
     assert 'id="single_rates"' not in (plain.folder / "report.html").read_text()
+
+
+def test_run_takes_the_paths_of_a_file(tmp_path: Path) -> None:
+    """Of a run whose switches number their ports in another order; without CNPs, whose paths are ECMP's."""
+    tree = ["run", "traffic", "--clock", "virtual", "--topology", "fat-tree", "--set", "count=60", "--scheme", "pfc"]
+
+    def run(name: str, *more: str) -> tuple[str, list[dict[str, Any]]]:
+        found = Made(tmp_path / name)
+        assert pcn([*tree, "--log-paths", *more, "--no-pictures", "-q", "--out", str(found.folder)]) == 0
+        return (found.folder / "paths.csv").read_text(), found.table("flows")
+
+    first = run("first", "--set", "ecmp_seed=1")
+    assert first[0] != run("other", "--set", "ecmp_seed=2")[0]
+    file = str(tmp_path / "first" / "paths.csv")
+    assert run("again", "--set", "ecmp_seed=2", "--paths", file) == first
+
+
+@pytest.mark.parametrize(
+    ("text", "clock", "why"),
+    [
+        (None, "virtual", "there is no such file"),
+        ("flow,switch,next\n1,s9,r0\n", "virtual", "paths.csv:2: no switch 's9'"),
+        ("flow,switch,next\n99,s0,r0\n", "virtual", "a path of flow 99: there is no such flow"),
+        ("flow,switch,next\n1,s0,r0\n", "live", "--paths: in virtual time alone"),
+    ],
+)
+def test_run_refuses_paths_that_it_can_not_take(
+    text: str | None, clock: str, why: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "paths.csv"
+    if text is not None:
+        file.write_text(text)
+    few = ["run", "traffic", "--topology", "star", "--set", "count=5", "--out", str(tmp_path / "out"), "-q"]
+    assert pcn([*few, "--clock", clock, "--paths", str(file)]) != 0
+    assert why in capsys.readouterr().err
+    assert not (tmp_path / "out").exists()
