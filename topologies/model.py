@@ -81,7 +81,9 @@ class FlowSpec:
     It may start before time 0. `rate_bps` limits it beside the scheme. Flows of one `group` are many and alike:
     results count them together. `traffic_class`: of its data; switches serve a higher one first, and what tells
     senders about congestion is of the highest, 7.
-    `after`: it starts when all flows with these ids have arrived whole, `start_s` later; in virtual time alone.
+    `after`: it starts when all flows with these ids have arrived whole, `start_s` later; in virtual time alone. With
+    `after_s`, a time for each of these, it starts when that long has passed since each arrival, and not before
+    `start_s`.
     """
 
     id: int
@@ -94,6 +96,7 @@ class FlowSpec:
     group: str = ""
     traffic_class: int = lossless.DATA_CLASS
     after: tuple[int, ...] = ()
+    after_s: tuple[float, ...] = ()
 
 
 @dataclass(frozen=True)

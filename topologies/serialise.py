@@ -19,7 +19,7 @@ def to_dict(topology: Topology) -> dict[str, Any]:
         "hosts": [asdict(host) for host in topology.hosts],
         "switches": [_listed(asdict(switch)) for switch in topology.switches],
         "links": [asdict(link) for link in topology.links],
-        "flows": [{**asdict(flow), "after": list(flow.after)} for flow in topology.flows],
+        "flows": [_listed(asdict(flow)) for flow in topology.flows],
         "parameters": dict(topology.parameters),
         "flow_control": topology.flow_control,
     }
@@ -38,7 +38,10 @@ def from_dict(raw: dict[str, Any]) -> Topology:
         hosts=tuple(Host(**host) for host in raw["hosts"]),
         switches=tuple(_switch(switch) for switch in raw["switches"]),
         links=tuple(Link(**{**link, "a": Endpoint(**link["a"]), "b": Endpoint(**link["b"])}) for link in raw["links"]),
-        flows=tuple(FlowSpec(**{**flow, "after": tuple(flow["after"])}) for flow in raw["flows"]),
+        flows=tuple(
+            FlowSpec(**{**flow, "after": tuple(flow["after"]), "after_s": tuple(flow.get("after_s", ()))})
+            for flow in raw["flows"]
+        ),
         parameters=raw["parameters"],
         flow_control=raw["flow_control"],
     )

@@ -217,7 +217,7 @@ def repeated(once: Sequence[Message], times: int) -> list[Message]:
     ValueError for too many."""
     if len(once) * times > MOST_MESSAGES:
         raise ValueError(f"{times:,} times {len(once):,} messages: more than {MOST_MESSAGES:,}")
-    ends = _ends(once)
+    last = ends(once)
     made: list[Message] = []
     for time in range(times):
         first = time * len(once)
@@ -225,13 +225,13 @@ def repeated(once: Sequence[Message], times: int) -> list[Message]:
             if message.after:
                 after = tuple(first + one for one in message.after)
             else:
-                after = tuple(first - len(once) + one for one in ends[message.src]) if time else ()
+                after = tuple(first - len(once) + one for one in last[message.src]) if time else ()
             made.append(message._replace(after=after))
     return made
 
 
-def _ends(once: Sequence[Message]) -> dict[int, list[int]]:
-    """By rank, its messages that none of its others wait for."""
+def ends(once: Sequence[Message]) -> dict[int, list[int]]:
+    """Returns by rank its messages that none of its others wait for."""
     awaited: dict[int, set[int]] = {}
     own: dict[int, list[int]] = {}
     for number, message in enumerate(once):

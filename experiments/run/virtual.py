@@ -121,7 +121,7 @@ class _Run:
     def _times(self, flow: FlowSpec) -> tuple[FlowSpec, float, float | None]:
         """Returns the flow with its start and its end in the network's time."""
         plan, end_s = self._plan, None
-        start_s = flow.start_s if flow.after else flow.start_s - plan.start_s
+        start_s = flow.start_s if flow.after and not flow.after_s else flow.start_s - plan.start_s
         if not (plan.until_complete or flow.duration_s):
             end_s = plan.duration_s - plan.start_s if flow.after else start_s + (plan.duration_s - flow.start_s)
         return flow, start_s, end_s

@@ -68,12 +68,19 @@ def least_s(flows: Sequence[FlowSpec], topology: Topology, payload_bytes: int) -
         key = (flow.src, flow.dst, size)
         if key not in times:
             times[key] = paths.between(flow.src, flow.dst).fct_s(size, payload_bytes)
-        ends[flow.id] = max((ends[one] for one in flow.after), default=0.0) + flow.start_s + times[key]
+        ends[flow.id] = _starts_s(flow, ends) + times[key]
         for place in (("src", flow.src), ("dst", flow.dst)):
             sums[place] = sums.get(place, 0) + size
     frames = 8 * (payload_bytes + HEADER_BYTES) / payload_bytes
     busiest_s = max(frames * size / topology.host_rate_bps(host) for (_, host), size in sums.items())
     return max(busiest_s, *ends.values())
+
+
+def _starts_s(flow: FlowSpec, ends: Mapping[int, float]) -> float:
+    """Returns when a flow starts, if those that it waits for have arrived at these times."""
+    if flow.after_s:
+        return max(flow.start_s, *(ends[one] + own for one, own in zip(flow.after, flow.after_s, strict=True)))
+    return max((ends[one] for one in flow.after), default=0.0) + flow.start_s
 
 
 def numbers(plan: Plan, recording: Recording) -> dict[str, float | None]:

@@ -35,7 +35,7 @@ from experiments.define.workloads import (
     uniform_flows,
 )
 from experiments.traffic import collective
-from experiments.traffic.flow_files import MOST_FLOWS, read_flows
+from experiments.traffic.flow_files import MOST_FLOWS, files_of, read_flows
 from experiments.traffic.mistaken import other_kind
 from topologies.found import find_topology
 from topologies.model import FlowSpec, Topology, TopologyError
@@ -287,7 +287,8 @@ def _files(of: TrafficSpec) -> list[Path]:
     """Returns what is read: the topology's, then those of flows or sizes, and of paths."""
     file = of.flows or (of.workload if of.workload not in WORKLOADS and not of.collective else "")
     own = find_topology(of.topology).file
-    return [path for path in (own, *(Path(one) for one in (file, of.paths) if one)) if path]
+    flows = files_of(Path(of.flows)) if of.flows else []
+    return [path for path in (own, *(flows or [Path(file)] * bool(file)), *([Path(of.paths)] * bool(of.paths))) if path]
 
 
 def _digest(of: TrafficSpec) -> str:

@@ -290,10 +290,12 @@ class VirtualNetwork(TimedNetwork, Sources):
                 kept = {flow.spec.group for flow in self._by_index}
                 self._groups = {name: number for name, number in self._groups.items() if name in kept}
         for flow, (_, start_s, _) in zip(new, flows, strict=True):
-            delay_s = flow.spec.start_s if start_s is None else start_s
-            for other in flow.spec.after:
+            start_ps = picoseconds(flow.spec.start_s if start_s is None else start_s)
+            own, least_ps = flow.spec.after_s, start_ps if flow.spec.after_s else 0
+            for place, other in enumerate(flow.spec.after):
+                delay_ps = picoseconds(own[place]) if own else start_ps
                 index = self.flows[other].index
-                self._check(self._library.vn_flow_after(handle, flow.index, index, picoseconds(delay_s)))
+                self._check(self._library.vn_flow_after(handle, flow.index, index, delay_ps, least_ps))
         return new
 
     def _make(self, spec: FlowSpec, start_s: float, end_s: float | None, paths: Paths | None) -> Made:
@@ -321,8 +323,9 @@ class VirtualNetwork(TimedNetwork, Sources):
         """Raises VirtualError where a flow can't wait for those of its `after`."""
         if spec.duration_s is not None:
             raise VirtualError(f"flow {spec.id} waits for others: it has a size, and no duration")
-        if not 0 <= delay_s < math.inf:
-            raise VirtualError(f"flow {spec.id} starts {delay_s:g} s after others: 0 or later is possible")
+        for one_s in (delay_s, *spec.after_s):
+            if not 0 <= one_s < math.inf:
+                raise VirtualError(f"flow {spec.id} starts {one_s:g} s after others: 0 or later is possible")
         for other in spec.after:
             found = self.flows.get(other)
             if found is None:

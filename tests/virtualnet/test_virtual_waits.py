@@ -46,7 +46,10 @@ def waiting(draw: st.DrawFn) -> list[FlowSpec]:
         before = draw(st.lists(st.integers(0, number - 1), unique=True, max_size=3)) if number else []
         start_s = draw(st.sampled_from([0.0, 0.0, 1e-12, 1e-6, 3.3e-6]))
         size = draw(st.sampled_from([1, 900, 1000, 7_777, 60_000]))
-        flows.append(FlowSpec(number, f"h{src}", f"h{(src + step) % HOSTS}", start_s, size, after=tuple(before)))
+        times = st.sampled_from([0.0, 1e-12, 2e-6, 40e-6])
+        own = draw(st.lists(times, min_size=len(before), max_size=len(before))) if draw(st.booleans()) else []
+        ends = f"h{src}", f"h{(src + step) % HOSTS}"
+        flows.append(FlowSpec(number, *ends, start_s, size, after=tuple(before), after_s=tuple(own)))
     return flows
 
 
@@ -65,8 +68,11 @@ def test_flow_starts_at_the_last_arrival_in_every_order_of_events(
     found = play(near(links_s), flows, scheme)
     stats = found[1]
     for flow in flows:
-        last_ps = max((picoseconds(stats[other].complete_s or 0) for other in flow.after), default=0)
-        assert picoseconds(stats[flow.id].start_s or 0) == last_ps + picoseconds(flow.start_s)
+        ends = [picoseconds(stats[other].complete_s or 0) for other in flow.after]
+        delays = flow.after_s or [flow.start_s] * len(ends)
+        starts = [end + picoseconds(delay_s) for end, delay_s in zip(ends, delays, strict=True)]
+        starts += [picoseconds(flow.start_s)] if flow.after_s or not ends else []
+        assert picoseconds(stats[flow.id].start_s or 0) == max(starts)
         assert (stats[flow.id].first_s or 0) > (stats[flow.id].start_s or 0)
     for options in ({"queues": "one"}, {"finish": False}, {"finish": False, "queues": "one"}):
         totals, other = play(near(links_s), flows, scheme, **options)

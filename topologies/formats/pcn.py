@@ -68,6 +68,7 @@ FLOW: dict[str, Field] = {
     "group": optional(text, ""),
     "class": optional(count, DATA_CLASS),
     "after": optional(lambda node: tuple(node.elements(count)), ()),
+    "delays": optional(lambda node: tuple(node.elements(quantity_of("time"))), ()),
 }
 DEFAULTS: dict[str, Field] = {name: LINK[name] for name in ("rate", "delay")}
 TOPOLOGY: dict[str, Field] = {
@@ -146,6 +147,7 @@ def _topology(source: Source, node: Node, split_hosts: int) -> Topology:
             one["group"],
             one["class"],
             one["after"],
+            one["delays"],
         )
         for number, (_, one) in enumerate(found["flows"], start=1)
     )
@@ -211,6 +213,7 @@ def _flow_fields(one: FlowSpec) -> dict[str, Any]:
         "group": one.group or None,
         "class": one.traffic_class,
         "after": list(one.after) or None,
+        "delays": [exact("time", one_s) for one_s in one.after_s] or None,
     }
     return {key: value for key, value in made.items() if value is not None}
 
@@ -238,8 +241,9 @@ _FIELDS = {
     "`links`": "`{a, b, rate, delay}`: ends are a node or `NODE:PORT`, without a port the next one; the rate is each "
     "way, the delay one way",
     "`defaults`": "`{rate, delay}` of links that give none",
-    "`flows`": "`{src, dst, start, size, rate, duration, class, group, id, after}`; `after: [1, 2]`: it starts when "
-    "these flows have arrived whole, `start` later, in virtual time alone",
+    "`flows`": "`{src, dst, start, size, rate, duration, class, group, id, after, delays}`; `after: [1, 2]`: it starts "
+    "when these flows have arrived whole, `start` later, in virtual time alone; with `delays: [5us, 0us]` each that "
+    "long ago, and not before `start`",
     "`flow_control`": "`pfc` or `credits`",
     "`parameters`": "`xoff_bytes: 512KB` and so on, and any of your own",
     "`name`": "the network's; without it the file's",

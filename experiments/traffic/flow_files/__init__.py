@@ -1,4 +1,6 @@
-"""Files of flows: this project's CSV and Parquet, HPCC's flow.txt, htsim's .cm, captures. docs/formats.md has them."""
+"""Files of flows: this project's CSV and Parquet, HPCC's flow.txt, htsim's .cm, captures, Chakra's traces.
+
+docs/formats.md has them."""
 
 from __future__ import annotations
 
@@ -9,6 +11,7 @@ from experiments.traffic.flow_files.base import LONGEST_S as LONGEST_S
 from experiments.traffic.flow_files.base import MOST_FLOWS as MOST_FLOWS
 from experiments.traffic.flow_files.base import FlowFile, FlowFormat
 from experiments.traffic.flow_files.capture import CAPTURE
+from experiments.traffic.flow_files.chakra import CHAKRA
 from experiments.traffic.flow_files.csv_file import CSV
 from experiments.traffic.flow_files.ends import Ends
 from experiments.traffic.flow_files.hpcc import HPCC
@@ -18,9 +21,14 @@ from topologies.errors import TopologyError
 from topologies.flow_order import in_order
 from topologies.model import FlowSpec, Topology
 
-FLOW_FORMATS: dict[str, FlowFormat] = {one.name: one for one in (CSV, HPCC, CM, PARQUET, CAPTURE)}
-_TRIED = (PARQUET, CAPTURE, CM, HPCC)
+FLOW_FORMATS: dict[str, FlowFormat] = {one.name: one for one in (CSV, HPCC, CM, PARQUET, CAPTURE, CHAKRA)}
+_TRIED = (CHAKRA, PARQUET, CAPTURE, CM, HPCC)
 """In this order: those that aren't text first, since the others read it. What is none of them is CSV."""
+
+
+def files_of(path: Path) -> list[Path]:
+    """Returns all files that are read where this one is given."""
+    return CHAKRA.beside(path) or [path]
 
 
 def read_flows(path: Path, topology: Topology | None = None) -> list[FlowSpec]:

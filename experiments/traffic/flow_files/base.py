@@ -44,6 +44,14 @@ class FlowFile:
         """Raises FormatError for a file without text."""
         return Source.of(self.path, MOST_TEXT)
 
+    def host(self, place: int) -> str:
+        """Returns the topology's host at a place; `h0` and so on where it isn't known. Raises FormatError."""
+        if self.ends is None:
+            return f"h{place}"
+        if place >= len(self.ends):
+            raise self.error(f"{place + 1} ranks or more, and the topology has {len(self.ends)} hosts")
+        return self.ends.names[place]
+
     def error(self, text: str, line: int | None = None) -> FormatError:
         return FormatError(f"{self.path}: {text}" if line is None else f"{self.path}:{line}: {text}")
 
@@ -74,6 +82,8 @@ class FlowFormat:
     read: Callable[[FlowFile], Iterator[FlowSpec]]
     fields: Mapping[str, str]
     """What its files have, and what becomes of it: docs/formats.md has these as a table."""
+    beside: Callable[[Path], list[Path]] = lambda path: [path]
+    """All files that are read where one is given."""
 
 
 def fault(flow: FlowSpec) -> str:
@@ -85,6 +95,8 @@ def fault(flow: FlowSpec) -> str:
         return f"size {size}: from 1 B to 2^63 - 1 B are possible"
     if not 0 <= flow.traffic_class < lossless.CONTROL_CLASS:
         return f"class {flow.traffic_class}: flows have 0 to {lossless.CONTROL_CLASS - 1}"
+    if not all(0 <= one_s <= LONGEST_S for one_s in flow.after_s):
+        return f"{max(flow.after_s):g} s after another flow: 0 to {LONGEST_S:,.0f} s are possible"
     if flow.rate_bps is not None and not flow.rate_bps > 0:
         return "a rate must be above 0"
     return ""

@@ -85,6 +85,7 @@ def _row(source: Source, line: int, columns: list[tuple[str, str]], row: list[st
             raise source.error(line, f"{name}: {error}") from None
 
     rate_bps = value("rate", math.inf)
+    after = _after(source, line, cells.get("after", ""))
     return FlowSpec(
         int(value("id", number)),
         cells["src"].strip(),
@@ -93,15 +94,25 @@ def _row(source: Source, line: int, columns: list[tuple[str, str]], row: list[st
         int(value("size", 0)),
         None if rate_bps == math.inf else rate_bps,
         traffic_class=int(value("class", lossless.DATA_CLASS)),
-        after=_ids(source, line, cells.get("after", "")),
+        after=tuple(after),
+        after_s=tuple(one for one in after.values() if one is not None),
     )
 
 
-def _ids(source: Source, line: int, text: str) -> tuple[int, ...]:
-    words = text.split()
-    if not all(word.isascii() and word.isdigit() and len(word) < 20 for word in words):
-        raise source.error(line, f"after: {text.strip()!r} isn't the id of a flow, or several with blanks between")
-    return tuple(dict.fromkeys(map(int, words)))
+def _after(source: Source, line: int, text: str) -> dict[int, float | None]:
+    """Returns times by ids of flows, of `0 1` or `0+5us 1+0us`."""
+    found: dict[int, float | None] = {}
+    for word in text.split():
+        number, plus, time = word.partition("+")
+        if not (number.isascii() and number.isdigit() and len(number) < 20):
+            raise source.error(line, f"after: {text.strip()!r} isn't the id of a flow, or several with blanks between")
+        try:
+            found[int(number)] = quantity("time", time) if plus else None
+        except ValueError as error:
+            raise source.error(line, f"after: {error}") from None
+    if None in found.values() and any(one is not None for one in found.values()):
+        raise source.error(line, f"after: {text.strip()!r}: each flow has a time behind it, or none has: 0+5us 1+0us")
+    return found
 
 
 def written(flows: Iterable[FlowSpec]) -> Iterator[str]:
@@ -109,7 +120,8 @@ def written(flows: Iterable[FlowSpec]) -> Iterator[str]:
     yield "id,src,dst,start_s,size_bytes,class,rate_bps,after\n"
     for flow in flows:
         rate = "" if flow.rate_bps is None else repr(flow.rate_bps)
-        after = " ".join(map(str, flow.after))
+        times = [f"+{one_s!r}s" for one_s in flow.after_s] or [""] * len(flow.after)
+        after = " ".join(f"{other}{time}" for other, time in zip(flow.after, times, strict=True))
         yield (
             f"{flow.id},{flow.src},{flow.dst},{flow.start_s!r},{flow.size_bytes},{flow.traffic_class},{rate},{after}\n"
         )
@@ -128,7 +140,8 @@ CSV = FlowFormat(
         "`rate`": "a limit beside the scheme's, likewise (`5G`; `rate_bps`, `rate_Gbps`); empty: none",
         "`id`": "the flow's number; without it, its place from 0",
         "`after`": "ids of flows, with blanks between: the flow starts when all of these have arrived whole, `start` "
-        "later; in virtual time alone",
+        "later; in virtual time alone. With a time behind each id, `0+5us 1+0us`, it starts when these have arrived "
+        "so long ago, and not before `start`",
         "other columns": "refused",
     },
 )

@@ -18,7 +18,8 @@ class Ends:
 
     def __init__(self, topology: Topology) -> None:
         self._topology = topology
-        self._hosts = {host.name for host in topology.hosts}
+        self.names = [host.name for host in topology.hosts]
+        self._hosts = set(self.names)
         self._by_ip = {host.ip: host.name for host in topology.hosts}
         self._nics: dict[str, list[str]] = {}
         for host in topology.hosts:
@@ -40,7 +41,7 @@ class Ends:
         raise ValueError(f"{self._topology.name} has no host {name!r}; {self._instead(name)}")
 
     def _instead(self, name: str) -> str:
-        names = [host.name for host in self._topology.hosts]
+        names = self.names
         number = _NUMBERED.match(name)
         switch = f"s{number[1]}" if number else name
         if any(one.name == switch for one in self._topology.switches):

@@ -59,9 +59,9 @@ _Static_assert(sizeof(struct vn_flow_config) == 136, "lab/virtual/native.py pack
 /* Flows that start now or later, and lists of their algorithms. Returns how many are added, in order: the first ones; where that isn't
  * all, vn_error has the reason. A flow's index is the number of those before it. */
 uint32_t vn_add_flows(struct vn_context *, const struct vn_flow_config *, uint32_t n, PyObject *rps, PyObject *nps);
-/* `flow`, added with the start VN_NEVER, starts `delay_ps` after the last of those has arrived whole that it waits for, which `other` is
- * one more of. Its RP's on_start is called then. */
-int vn_flow_after(struct vn_context *, uint32_t flow, uint32_t other, uint64_t delay_ps);
+/* `flow`, added with the start VN_NEVER, starts at the latest of `least_ps` and, of each flow that it waits for, which `other` is one
+ * more of, `delay_ps` after it has arrived whole. Its RP's on_start is called then. */
+int vn_flow_after(struct vn_context *, uint32_t flow, uint32_t other, uint64_t delay_ps, uint64_t least_ps);
 int vn_stop_flow(struct vn_context *, uint32_t flow);
 /* Before the first flow: how long a receiver takes to make a CNP, from its NP's decision until it waits for its line. */
 int vn_set_cnp_delay(struct vn_context *, uint64_t delay_ps);

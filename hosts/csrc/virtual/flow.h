@@ -60,7 +60,7 @@ struct vn_flow {
     struct reaction_point *compiled; /* the RP, if it runs in C, in `rp`'s memory */
     struct paths *paths; /* NULL: its packets have the template's UDP source port */
     struct reliable_receiver *receiver; /* of packets with WIRE_RC_SEND_ONLY; NULL: it has none */
-    uint64_t delay; /* wait.c: from the last arrival to its start */
+    uint64_t due; /* wait.c: it starts no sooner, by the arrivals so far */
     uint32_t waits; /* wait.c: for so many flows */
     uint32_t followers; /* wait.c: an edge; VN_NONE: no flow waits for it */
     bool windowed; /* `transport` isn't NULL */
@@ -98,6 +98,7 @@ struct vn_flow_group {
 
 /* A flow that waits for another, and the next one that waits for the same. */
 struct vn_wait {
+    uint64_t delay; /* from the arrival to the earliest start */
     uint32_t flow, next;
 };
 

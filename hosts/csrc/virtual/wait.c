@@ -10,7 +10,7 @@ static bool elsewhere(const struct vn_context *context, const struct vn_flow *fl
     return vn_sender_of(context, flow) != vn_receiver_of(context, other);
 }
 
-int vn_flow_after(struct vn_context *context, uint32_t number, uint32_t other_number, uint64_t delay_ps)
+int vn_flow_after(struct vn_context *context, uint32_t number, uint32_t other_number, uint64_t delay_ps, uint64_t least_ps)
 {
     struct vn_rdma *rdma = vn_rdma_of(context);
     if (number >= rdma->n_flows || other_number >= rdma->n_flows) return vn_refuse(context, -ENOENT, "no such flow");
@@ -29,11 +29,11 @@ int vn_flow_after(struct vn_context *context, uint32_t number, uint32_t other_nu
         }
         context->turns.waiting++;
     }
-    waits[rdma->n_waits] = (struct vn_wait){number, other->followers};
+    waits[rdma->n_waits] = (struct vn_wait){delay_ps, number, other->followers};
     other->followers = rdma->n_waits++;
     flow->waited = true;
     flow->waits++;
-    flow->delay = delay_ps;
+    if (least_ps > flow->due) flow->due = least_ps;
     return 0;
 }
 
@@ -54,8 +54,9 @@ void vn_wait_arrived(struct vn_context *context, uint32_t number)
     for (uint32_t i = other->followers; i != VN_NONE; i = rdma->waits[i].next) {
         struct vn_flow *flow = vn_flow_at(context, rdma->waits[i].flow);
         if (elsewhere(context, flow, other)) context->turns.waiting--;
+        if (context->now + rdma->waits[i].delay > flow->due) flow->due = context->now + rdma->waits[i].delay;
         if (--flow->waits != 0) continue;
-        flow->start = context->now + flow->delay;
+        flow->start = flow->due;
         vn_nic_await(context, rdma->waits[i].flow);
     }
 }

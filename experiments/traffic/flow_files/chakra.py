@@ -1,0 +1,252 @@
+"""Chakra's execution traces (MLCommons), as ASTRA-sim has them: a file a rank, PREFIX.0.et, PREFIX.1.et ..., each a
+graph of computations and messages.
+
+A flow starts when what its node waits for is over: arrivals of other flows, each with the computations between it and
+the flow, and computations since time 0.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import NamedTuple
+
+from experiments.define import collectives
+from experiments.traffic.flow_files.base import MOST_FLOWS, FlowFile, FlowFormat
+from experiments.traffic.flow_files.chakra_nodes import COLLECTIVE, RECEIVE, SEND, Node, read_nodes
+from topologies.model import FlowSpec
+
+_NAME = re.compile(r"(.+)\.(0|[1-9][0-9]{0,6})\.et\Z")
+_MOST_BYTES, _MOST_WAITS = 2**30, 2**24
+"""Of all ranks' files; of flows for others."""
+_COLLECTIVES = {0: "allreduce:ring", 2: "allgather:ring", 6: "alltoall:direct", 7: "reducescatter:ring"}
+_NAMES = ("all-reduce", "reduce", "all-gather", "gather", "scatter", "broadcast", "all-to-all", "reduce-scatter")
+_US = 1e-6
+
+
+class _Ready(NamedTuple):
+    """When a node is ready, or over: not before `us`, and so long after the arrival of each of these flows."""
+
+    us: int = 0
+    after: Mapping[int, int] = {}
+
+    def later(self, us: int) -> _Ready:
+        return _Ready(self.us + us, {flow: own + us for flow, own in self.after.items()}) if us else self
+
+
+def _latest(each: Sequence[_Ready]) -> _Ready:
+    """Returns the time when all of these are over."""
+    if len(each) == 1:
+        return each[0]
+    after: dict[int, int] = {}
+    for one in each:
+        for flow, us in one.after.items():
+            after[flow] = max(after.get(flow, 0), us)
+    return _Ready(max((one.us for one in each), default=0), after)
+
+
+@dataclass
+class _Operation:
+    """A collective operation of `ranks`, which is the same node in each; `ready`: by rank."""
+
+    name: str
+    size: int
+    ranks: tuple[int, ...]
+    first: int
+    messages: list[collectives.Message]
+    where: str
+    ready: dict[int, _Ready] = field(default_factory=dict)
+
+
+@dataclass
+class _Trace:
+    file: FlowFile
+    ranks: list[list[Node]] = field(default_factory=list)
+    """Each behind those that it waits for."""
+    groups: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+    flows: int = 0
+    waits: int = 0
+    arrived: dict[tuple[int, int, int], list[int]] = field(default_factory=dict)
+    """Flows by source, destination and tag, in the sender's order."""
+    operations: dict[tuple[str, int], _Operation] = field(default_factory=dict)
+    """By group, and how many the group has had."""
+    place: dict[int, _Operation] = field(default_factory=dict)
+    """By first flow."""
+
+    def number(self) -> None:
+        """Gives all messages and operations their flows' ids."""
+        for rank, nodes in enumerate(self.ranks):
+            seen: dict[str, int] = {}
+            for node in nodes:
+                if node.kind == SEND:
+                    node.flow = self._more(1)
+                    key = (rank, self._peer(rank, node, "comm_dst"), node.values.get("comm_tag", 0))
+                    self.arrived.setdefault(key, []).append(node.flow)
+                elif node.kind == COLLECTIVE:
+                    seen[node.group] = seen.get(node.group, -1) + 1
+                    node.flow = self._operation(rank, node, seen[node.group])
+
+    def _more(self, count: int) -> int:
+        first, self.flows = self.flows, self.flows + count
+        if self.flows > MOST_FLOWS:
+            raise self.file.error(f"more than {MOST_FLOWS:,} flows")
+        return first
+
+    def _peer(self, rank: int, node: Node, end: str) -> int:
+        peer = node.values.get(end, -1)
+        if not 0 <= peer < len(self.ranks) or peer == rank:
+            raise self.error(rank, node, f"{end} {peer}: another of the {len(self.ranks)} ranks is needed")
+        return peer
+
+    def _operation(self, rank: int, node: Node, turn: int) -> int:
+        kind, size = node.values.get("comm_type", 0), node.values.get("comm_size", 0)
+        ranks = self.groups.get(node.group)
+        if ranks is None or rank not in ranks:
+            lacks = "a file PREFIX.json beside it" if ranks is None else "it among its ranks"
+            raise self.error(rank, node, f"group {node.group!r} lacks {lacks}, as {{{node.group!r}: [0, 1]}}")
+        if kind not in _COLLECTIVES:
+            named = _NAMES[kind] if 0 <= kind < len(_NAMES) else f"operation {kind}"
+            raise self.error(rank, node, f"{named}: {', '.join(_NAMES[one] for one in _COLLECTIVES)} are known")
+        name = _COLLECTIVES[kind]
+        size *= len(ranks) if name.startswith("allgather") else 1  # there it is a rank's part
+        found = self.operations.get((node.group, turn))
+        if found is None:
+            messages: list[collectives.Message] = []
+            if len(ranks) > 1:
+                try:
+                    messages = collectives.messages(name, len(ranks), size)
+                except ValueError as error:
+                    raise self.error(rank, node, str(error)) from None
+            where = f"rank {rank}, node {node.number}"
+            found = _Operation(name, size, ranks, self._more(max(len(messages), 1)), messages, where)
+            self.operations[node.group, turn] = self.place[found.first] = found
+        elif (found.name, found.size) != (name, size):
+            text = f"{name} of {size} bytes, where {found.where} has {found.name} of {found.size}"
+            raise self.error(rank, node, text)
+        return found.first
+
+    def made(self) -> Iterator[FlowSpec]:
+        """Yields the flows, by rank, then those of operations."""
+        self.number()
+        for rank, nodes in enumerate(self.ranks):
+            over: dict[int, _Ready] = {}
+            taken: dict[tuple[int, int, int], int] = {}
+            for node in nodes:
+                ready = _latest([over[one] for one in node.before])
+                over[node.number] = ready.later(node.us)
+                if node.kind == SEND:
+                    size = node.values.get("comm_size", 0)
+                    where = f"rank {rank}, node {node.number}: "
+                    yield self._flow(node.flow, rank, node.values["comm_dst"], size, ready, where)
+                    over[node.number] = _Ready(0, {node.flow: 0})
+                elif node.kind == RECEIVE:
+                    key = (self._peer(rank, node, "comm_src"), rank, node.values.get("comm_tag", 0))
+                    taken[key] = taken.get(key, -1) + 1
+                    sent = self.arrived.get(key, ())
+                    if taken[key] >= len(sent):
+                        text = (
+                            f"rank {key[0]} sends it {len(sent)} messages with the tag {key[2]}, and it waits for more"
+                        )
+                        raise self.error(rank, node, text)
+                    over[node.number] = _latest([ready, _Ready(0, {sent[taken[key]]: 0})])
+                elif node.kind == COLLECTIVE:
+                    of = self.place[node.flow]
+                    of.ready[rank] = ready
+                    own = collectives.ends(of.messages).get(of.ranks.index(rank), ())
+                    over[node.number] = _Ready(0, {of.first + one: 0 for one in own}) if own else ready
+        for of in self.operations.values():
+            yield from self._messages(of)
+
+    def _messages(self, of: _Operation) -> Iterator[FlowSpec]:
+        if missing := [rank for rank in of.ranks if rank not in of.ready]:
+            raise self.file.error(f"{of.where}: {of.name}, which rank {missing[0]} hasn't")
+        for number, message in enumerate(of.messages):
+            each = [_Ready(0, {of.first + one: 0 for one in message.after})] if message.after else []
+            if not any(of.messages[one].src == message.src for one in message.after):  # its rank has to be there
+                each.append(of.ready[of.ranks[message.src]])
+            src, dst = of.ranks[message.src], of.ranks[message.dst]
+            yield self._flow(of.first + number, src, dst, message.size, _latest(each), f"{of.where}: ")
+
+    def _flow(self, number: int, src: int, dst: int, size: int, ready: _Ready, where: str) -> FlowSpec:
+        self.waits += len(ready.after)
+        if self.waits > _MOST_WAITS:
+            raise self.file.error(f"flows wait for more than {_MOST_WAITS:,} others")
+        after, delays = tuple(ready.after), tuple(us * _US for us in ready.after.values())
+        start_s = 0.0 if any(us >= ready.us for us in ready.after.values()) else ready.us * _US
+        if len(set(delays)) == 1 and not start_s:  # a start behind all of them
+            start_s, delays = delays[0], ()
+        ends = self.file.host(src), self.file.host(dst)
+        return self.file.checked(FlowSpec(number, *ends, start_s, size, after=after, after_s=delays), where=where)
+
+    def error(self, rank: int, node: Node, text: str) -> Exception:
+        return self.file.error(f"rank {rank}, node {node.number}: {text}")
+
+
+def _files(path: Path) -> list[Path]:
+    """Returns the files of all ranks, in order, and that of groups where there is one; some may be missing."""
+    found = _NAME.match(path.name)
+    if found is None:
+        return []
+    count = 0
+    for one in path.parent.glob("*.et"):
+        own = _NAME.match(one.name)
+        count = max(count, int(own[2]) + 1) if own and own[1] == found[1] else count
+    groups = path.with_name(f"{found[1]}.json")
+    return [*(path.with_name(f"{found[1]}.{rank}.et") for rank in range(count)), *([groups] * groups.is_file())]
+
+
+def _read(file: FlowFile) -> Iterator[FlowSpec]:
+    paths = _files(file.path)
+    ranks = [path for path in paths if path.suffix == ".et"]
+    if missing := [path.name for path in ranks if not path.is_file()]:
+        raise file.error(f"{missing[0]} is missing: each rank has a file, from 0 to {len(ranks) - 1}")
+    if sum(path.stat().st_size for path in ranks) > _MOST_BYTES:
+        raise file.error(f"more than {_MOST_BYTES // 2**20} MiB in all ranks' files")
+    trace = _Trace(file)
+    everyone = tuple(range(len(ranks)))
+    trace.groups = {"": everyone, "0": everyone, **(_groups(paths[-1], len(ranks)) if paths[-1] != ranks[-1] else {})}
+    for path in ranks:
+        trace.ranks.append(read_nodes(FlowFile(path)))
+    yield from trace.made()
+
+
+def _groups(path: Path, ranks: int) -> dict[str, tuple[int, ...]]:
+    """Returns ranks by the names of groups, of ASTRA-sim's file of communicator groups."""
+    file = FlowFile(path)
+    try:
+        raw = json.loads(file.text.text)
+    except (ValueError, RecursionError) as error:
+        raise file.error(f"no JSON: {error}") from None
+    whole = isinstance(raw, dict) and all(isinstance(one, list) for one in raw.values())
+    if not whole or not all(type(rank) is int and 0 <= rank < ranks for one in raw.values() for rank in one):
+        raise file.error(f'groups of ranks are needed, as {{"1": [0, 1]}}, of ranks 0 to {ranks - 1}')
+    if again := next((name for name, one in raw.items() if len(set(one)) < len(one) or not one), None):
+        raise file.error(f"group {again!r}: a rank stands there twice, or none")
+    return {name: tuple(one) for name, one in raw.items()}
+
+
+CHAKRA = FlowFormat(
+    name="chakra",
+    recognises=lambda file: _NAME.match(file.path.name) is not None,
+    read=_read,
+    beside=_files,
+    fields={
+        "`PREFIX.RANK.et`": "a rank's graph; the files of all ranks are read, whichever is given. Rank N is the "
+        "topology's Nth host, from 0",
+        "`COMM_SEND_NODE`": "a flow of `comm_size` bytes to `comm_dst`, which is over when it has arrived",
+        "`COMM_RECV_NODE`": "over when the message of `comm_src` with its `comm_tag` has arrived, the first one for "
+        "the first",
+        "`COMM_COLL_NODE`": "the messages of an all-reduce, all-gather or reduce-scatter in a ring, or of an "
+        "all-to-all all at once; `comm_size` of an all-gather is a rank's part. Others are refused",
+        "`pg_name`": "the ranks, of `PREFIX.json`, ASTRA-sim's communicator groups; without it, or `0`, all of them",
+        "other nodes": "last `duration_micros`; ASTRA-sim's models of memory and of rooflines aren't here",
+        "`ctrl_deps`, `data_deps`": "what a node waits for; a rank begins all that is ready, where ASTRA-sim begins "
+        "one computation and one message at a time",
+        "`involved_dim`": "refused where it isn't all dimensions",
+        "types above 7": "refused",
+        "names, tensors, other attributes": "left out",
+    },
+)

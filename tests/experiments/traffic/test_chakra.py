@@ -1,0 +1,361 @@
+"""Chakra's execution traces: flows start when what their nodes wait for is over; what isn't known is refused."""
+
+from __future__ import annotations
+
+import json
+import struct
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from experiments.data.errors import ExperimentError
+from experiments.define import collectives
+from experiments.traffic.flow_files import read_flows
+from experiments.traffic.flow_files.csv_file import written
+from experiments.traffic.spec import from_reference, parse_spec
+from pcn.cli import run as pcn
+from topologies.model import FlowSpec
+from topologies.star import star
+
+COMPUTE, SEND, RECEIVE, COLLECTIVE = 4, 5, 6, 7
+ALL_REDUCE, BROADCAST, ALL_GATHER, ALL_TO_ALL, REDUCE_SCATTER = 0, 5, 2, 6, 7
+NAMES = {
+    ALL_REDUCE: "allreduce:ring",
+    ALL_GATHER: "allgather:ring",
+    ALL_TO_ALL: "alltoall:direct",
+    REDUCE_SCATTER: "reducescatter:ring",
+}
+
+
+# ---- protobuf's encoding, by hand ----
+
+
+def varint(value: int) -> bytes:
+    value %= 1 << 64
+    made = bytearray()
+    while value > 0x7F:
+        made.append(value & 0x7F | 0x80)
+        value >>= 7
+    return bytes([*made, value])
+
+
+def whole(number: int, value: int) -> bytes:
+    return varint(number << 3) + varint(value)
+
+
+def block(number: int, value: bytes) -> bytes:
+    return varint(number << 3 | 2) + varint(len(value)) + value
+
+
+def attribute(name: str, value: int | str) -> bytes:
+    """As an int64, or a string."""
+    own = block(29, value.encode()) if isinstance(value, str) else whole(9, value)
+    return block(10, block(1, name.encode()) + own)
+
+
+@dataclass
+class Node:
+    number: int
+    kind: int
+    before: Sequence[int] = ()
+    us: int = 0
+    values: Mapping[str, int | str] = field(default_factory=dict)
+    packed: bool = True
+
+    def encoded(self) -> bytes:
+        made = [whole(1, self.number), block(2, b"a name"), whole(3, self.kind), whole(7, self.us)]
+        made += [block(5, b"".join(map(varint, self.before)))] * self.packed
+        made += [] if self.packed else [whole(4, one) for one in self.before]
+        made += [attribute(name, value) for name, value in self.values.items()]
+        made += [block(10, block(1, b"is_cpu_op") + whole(27, 0)), block(8, block(1, b"[1, 2]"))]
+        return b"".join(made)
+
+
+def trace(folder: Path, ranks: Sequence[Iterable[Node]], groups: Mapping[str, list[int]] | None = None) -> Path:
+    """Writes a trace; returns a rank's file."""
+    for rank, nodes in enumerate(ranks):
+        messages = [block(1, b"0.0.4"), *(node.encoded() for node in nodes)]
+        (folder / f"made.{rank}.et").write_bytes(b"".join(varint(len(one)) + one for one in messages))
+    if groups is not None:
+        (folder / "made.json").write_text(json.dumps(groups))
+    return folder / f"made.{len(ranks) - 1}.et"
+
+
+def starts(flows: Sequence[FlowSpec], lasts: Mapping[int, float]) -> dict[int, float]:
+    """When each starts, if flows last so long."""
+    by_id, found = {flow.id: flow for flow in flows}, dict[int, float]()
+
+    def start(number: int) -> float:
+        if number not in found:
+            flow = by_id[number]
+            ends = [start(other) + lasts[other] for other in flow.after]
+            delays = flow.after_s or [flow.start_s] * len(ends)
+            each = [end + delay for end, delay in zip(ends, delays, strict=True)]
+            found[number] = max([*each, *([flow.start_s] if flow.after_s or not ends else [])])
+        return found[number]
+
+    for flow in flows:
+        start(flow.id)
+    return found
+
+
+# ---- random traces, run node by node ----
+
+
+@dataclass
+class Random:
+    """Of nodes by rank, in order; `sent` by (rank, node) is its flow's id."""
+
+    ranks: list[list[Node]]
+    arrivals: dict[tuple[int, int], tuple[int, int]]
+    """By (rank, node) of a receive its (rank, node) that sends."""
+    operations: list[tuple[tuple[int, ...], dict[int, int], int, int]]
+    """Ranks, each rank's node, kind, size."""
+    groups: dict[str, list[int]]
+
+
+@st.composite
+def random(draw: st.DrawFn) -> Random:
+    count = draw(st.integers(2, 4))
+    made = Random([[] for _ in range(count)], {}, [], {"1": [0, 1]})
+
+    def node(rank: int, kind: int, us: int = 0, values: Mapping[str, int | str] | None = None) -> Node:
+        before = draw(st.lists(st.integers(0, len(made.ranks[rank]) - 1), unique=True, max_size=3)) if made.ranks[
+            rank
+        ] else []  # fmt: skip
+        one = Node(len(made.ranks[rank]), kind, before, us, values or {}, draw(st.booleans()))
+        made.ranks[rank].append(one)
+        return one
+
+    for _ in range(draw(st.integers(1, 14))):
+        what = draw(st.sampled_from(["compute", "compute", "message", "operation"]))
+        if what == "compute":
+            node(draw(st.integers(0, count - 1)), draw(st.sampled_from([1, 2, 3, COMPUTE])), draw(st.integers(0, 9)))
+        elif what == "message":
+            src, step = draw(st.integers(0, count - 1)), draw(st.integers(1, count - 1))
+            dst, tag = (src + step) % count, draw(st.integers(0, 1))
+            one = node(src, SEND, 0, {"comm_dst": dst, "comm_size": draw(st.integers(1, 99)), "comm_tag": tag})
+            other = node(dst, RECEIVE, 0, {"comm_src": src, "comm_size": 5, "comm_tag": tag})
+            made.arrivals[dst, other.number] = src, one.number
+        else:
+            group = draw(st.sampled_from(["", "0", "1"]))
+            ranks = (0, 1) if group == "1" else tuple(range(count))
+            kind, size = draw(st.sampled_from(list(NAMES))), draw(st.integers(count, 99))
+            values = {"comm_type": kind, "comm_size": size, **({"pg_name": group} if group else {})}
+            own = {rank: node(rank, COLLECTIVE, 0, values).number for rank in ranks}
+            made.operations.append((ranks, own, kind, size))
+    return made
+
+
+def by_node(of: Random, lasts: Mapping[int, float]) -> dict[int, float]:
+    """When each flow starts, by the nodes' own rules: a second reading of the trace."""
+    flows: dict[tuple[int, int], int] = {}
+    first: dict[int, int] = {}
+    number = 0
+    messages = {}
+    for place, (ranks, _, kind, size) in enumerate(of.operations):
+        buffer = size * len(ranks) if kind == ALL_GATHER else size
+        messages[place] = collectives.messages(NAMES[kind], len(ranks), buffer)
+    # Groups "" and "0" are different names of all ranks: their operations are counted apart, by name.
+    for rank, nodes in enumerate(of.ranks):
+        for node in nodes:
+            if node.kind == SEND:
+                flows[rank, node.number], number = number, number + 1
+            elif node.kind == COLLECTIVE:
+                place = next(i for i, one in enumerate(of.operations) if one[1].get(rank) == node.number)
+                if place not in first:
+                    first[place], number = number, number + len(messages[place])
+    over: dict[tuple[int, int], float] = {}
+    found: dict[int, float] = {}
+    # Every node comes behind those that it waits for, of all ranks, after a few rounds.
+    while len(over) < sum(map(len, of.ranks)):
+        before = len(over)
+        for rank, nodes in enumerate(of.ranks):
+            for node in nodes:
+                key = rank, node.number
+                if key in over or any((rank, one) not in over for one in node.before):
+                    continue
+                ready = max((over[rank, one] for one in node.before), default=0.0)
+                if node.kind == SEND:
+                    found[flows[key]] = ready
+                    over[key] = ready + lasts[flows[key]]
+                elif node.kind == RECEIVE:
+                    if of.arrivals[key] in over:
+                        over[key] = max(ready, over[of.arrivals[key]])
+                elif node.kind != COLLECTIVE:
+                    over[key] = ready + node.us * 1e-6
+        for place, (ranks, own, _, _) in enumerate(of.operations):
+            waits = [(rank, own[rank]) for rank in ranks]
+            nodes = {rank: of.ranks[rank][own[rank]] for rank in ranks}
+            if waits[0] in over or any((rank, one) not in over for rank in ranks for one in nodes[rank].before):
+                continue
+            ready_of = {
+                rank: max((over[rank, one] for one in nodes[rank].before), default=0.0) for rank in ranks
+            }  # fmt: skip
+            ends: list[float] = []
+            for i, message in enumerate(messages[place]):
+                at = max([ready_of[ranks[message.src]], *(ends[one] for one in message.after)])
+                found[first[place] + i] = at
+                ends.append(at + lasts[first[place] + i])
+            for place_of, rank in enumerate(ranks):
+                over[rank, own[rank]] = max(
+                    end for end, one in zip(ends, messages[place], strict=True) if place_of in one[:2]
+                )
+        assert len(over) > before
+    return found
+
+
+@given(random(), st.randoms(use_true_random=False))
+def test_flows_start_when_their_nodes_are_ready(
+    tmp_path_factory: pytest.TempPathFactory, of: Random, any_: object
+) -> None:
+    folder = tmp_path_factory.mktemp("chakra")
+    file = trace(folder, of.ranks, of.groups)
+    if not any(node.kind in (SEND, COLLECTIVE) for nodes in of.ranks for node in nodes):
+        with pytest.raises(ExperimentError, match="has no flow"):
+            read_flows(file)
+        return
+    flows = read_flows(file)
+    lasts = {flow.id: any_.choice([1e-6, 3e-6, 50e-6]) for flow in flows}  # type: ignore[attr-defined]
+    found = starts(flows, lasts)
+    expected = by_node(of, lasts)
+    assert found.keys() == expected.keys()
+    for number, start in expected.items():
+        assert found[number] == pytest.approx(start, abs=1e-12)
+    csv = folder / "again.csv"
+    csv.write_text("".join(written(flows)))
+    assert read_flows(csv) == flows
+
+
+@given(st.binary(max_size=60), st.integers(0, 3))
+def test_hostile_bytes_are_refused_by_name(tmp_path_factory: pytest.TempPathFactory, data: bytes, keep: int) -> None:
+    file = trace(tmp_path_factory.mktemp("hostile"), [[Node(1, SEND, (), 0, {"comm_dst": 0, "comm_size": 5})]])
+    good = file.read_bytes()
+    file.write_bytes(good[: len(good) * keep // 3] + data)
+    with pytest.raises(ExperimentError, match=r"made\.0\.et"):
+        read_flows(file)
+
+
+def test_read_numbers_of_any_integer_type_and_leave_the_rest_out(tmp_path: Path) -> None:
+    values = (whole(7, 5), whole(9, 5), whole(11, 5), whole(13, 5), whole(15, 10), whole(17, 10))  # of Node.attr
+    for value in values:
+        size = block(10, block(1, b"comm_size") + value)
+        extra = block(10, block(1, b"weight") + varint(3 << 3 | 1) + struct.pack("<d", 1.5)) + block(11, b"")
+        file = trace(tmp_path, [[], []])
+        for rank in range(2):
+            name = tmp_path / f"made.{rank}.et"
+            node = Node(1, SEND, (), 0, {"comm_dst": 1}).encoded() + size + extra
+            name.write_bytes(b"\0" + (varint(len(node)) + node if rank == 0 else b""))
+        (flow,) = read_flows(file)
+        assert (flow.src, flow.dst, flow.size_bytes) == ("h0", "h1", 5)
+
+
+SENDS = {"comm_dst": 1, "comm_size": 9}
+
+
+@pytest.mark.parametrize(
+    ("ranks", "groups", "why"),
+    [
+        ([[Node(1, COLLECTIVE, (), 0, {"comm_type": BROADCAST, "comm_size": 9})], []], None, "node 1: broadcast"),
+        ([[Node(1, COLLECTIVE, (), 0, {"comm_type": 0, "comm_size": 1})], []], None, "1 bytes make no 2 parts"),
+        ([[Node(1, COLLECTIVE, (), 0, {"comm_size": 9, "pg_name": "7"})], []], None, "group '7' lacks a file"),
+        ([[Node(1, COLLECTIVE, (), 0, {"comm_size": 9, "pg_name": "1"})], []], {"1": [1]}, "lacks it among its ranks"),
+        ([[Node(1, COLLECTIVE, (), 0, {"comm_size": 9})], []], None, "which rank 1 hasn't"),
+        ([[Node(1, SEND, (), 0, SENDS)], []], {"1": [2]}, "made.json: groups of ranks are needed"),
+        ([[Node(1, SEND, (), 0, SENDS)], []], {"1": [0, 0]}, "group '1': a rank stands there twice"),
+        ([[Node(1, SEND, (), 0, {"comm_dst": 2, "comm_size": 9})], []], None, "comm_dst 2: another of the 2 ranks"),
+        ([[Node(1, SEND, (), 0, {"comm_dst": 0, "comm_size": 9})], []], None, "comm_dst 0: another of the 2 ranks"),
+        ([[Node(1, SEND, (), 0, {"comm_dst": 1})], []], None, "rank 0, node 1: size 0"),
+        ([[Node(1, RECEIVE, (), 0, {"comm_src": 1})], []], None, "rank 1 sends it 0 messages with the tag 0"),
+        ([[Node(1, COMPUTE, (2,))], []], None, "made.0.et: node 1 waits for node 2, which is missing"),
+        ([[Node(1, COMPUTE, (2,)), Node(2, COMPUTE, (1,))], []], None, "waits for itself, by way of others"),
+        ([[Node(1, COMPUTE), Node(1, COMPUTE)], []], None, "two nodes have the same id"),
+        ([[Node(1, 8)], []], None, "node 1: type 8: 0 to 7 are known"),
+        ([[Node(1, COMPUTE, (), 2**60)], []], None, "too long"),
+        (
+            [
+                [Node(1, RECEIVE, (), 0, {"comm_src": 1}), Node(2, SEND, (1,), 0, SENDS)],
+                [Node(1, RECEIVE, (), 0, {"comm_src": 0}), Node(2, SEND, (1,), 0, {"comm_dst": 0, "comm_size": 9})],
+            ],
+            None,
+            "flows wait for each other",
+        ),
+        (
+            [
+                [Node(1, COLLECTIVE, (), 0, {"comm_type": 0, "comm_size": 9})],
+                [Node(1, COLLECTIVE, (), 0, {"comm_type": 6, "comm_size": 9})],
+            ],
+            None,
+            "rank 1, node 1: alltoall:direct of 9 bytes, where rank 0, node 1 has allreduce:ring of 9",
+        ),
+    ],
+)  # fmt: skip
+def test_reader_refuses_what_no_run_can_have(
+    tmp_path: Path, ranks: list[list[Node]], groups: dict[str, list[int]] | None, why: str
+) -> None:
+    with pytest.raises(ExperimentError) as refused:
+        read_flows(trace(tmp_path, ranks, groups))
+    assert why in str(refused.value)
+
+
+def test_reader_refuses_some_dimensions_and_missing_ranks(tmp_path: Path) -> None:
+    some = block(10, block(1, b"involved_dim") + block(28, block(1, b"\1\0")))
+    node = Node(1, COLLECTIVE, (), 0, {"comm_size": 9}).encoded() + some
+    file = trace(tmp_path, [[], []])
+    file.write_bytes(b"\0" + varint(len(node)) + node)
+    with pytest.raises(ExperimentError, match="node 1: involved_dim of some dimensions"):
+        read_flows(file)
+    (tmp_path / "made.0.et").unlink()
+    with pytest.raises(ExperimentError, match=r"made\.0\.et is missing: each rank has a file, from 0 to 1"):
+        read_flows(file)
+
+
+def test_ranks_are_the_topology_s_hosts_in_their_order(tmp_path: Path) -> None:
+    file = trace(tmp_path, [[Node(1, SEND, (), 0, {"comm_dst": 2, "comm_size": 9})], [], []])
+    assert [(flow.src, flow.dst) for flow in read_flows(file, star(2, 1))] == [("h0", "r0")]
+    with pytest.raises(ExperimentError, match="3 ranks or more, and the topology has 2 hosts"):
+        read_flows(file, star(1, 1))
+
+
+def test_another_content_of_any_rank_is_another_experiment(tmp_path: Path) -> None:
+    file = trace(tmp_path, [[Node(1, SEND, (), 0, SENDS)], []])
+    reference = parse_spec("star", flows=str(file)).reference
+    from_reference(reference)
+    trace(tmp_path, [[Node(1, SEND, (), 0, {"comm_dst": 1, "comm_size": 10})], []])
+    with pytest.raises(ExperimentError, match="isn't what it was"):
+        from_reference(reference)
+
+
+def test_run_has_a_trace_s_computations_between_its_messages(tmp_path: Path) -> None:
+    """Rank 0 computes for 30 us, sends; rank 1 computes for 50 us when that is there, and for 500 us in all."""
+    first = [Node(1, COMPUTE, (), 30), Node(2, SEND, (1,), 0, SENDS)]
+    second = [
+        Node(1, RECEIVE, (), 0, {"comm_src": 0}),
+        Node(2, COMPUTE, (1,), 50),
+        Node(3, SEND, (2,), 0, {"comm_dst": 0, "comm_size": 9, "comm_tag": 1}),
+        Node(4, COMPUTE, (), 500),
+        Node(5, SEND, (2, 4), 0, {"comm_dst": 0, "comm_size": 9, "comm_tag": 2}),
+    ]
+    file = trace(tmp_path, [first, second])
+    out = tmp_path / "out"
+    command = [
+        "run",
+        "traffic",
+        "--clock",
+        "virtual",
+        "--topology",
+        "star",
+        "--flows",
+        str(file),
+        "--no-pictures",
+        "-q",
+    ]
+    assert pcn([*command, "--out", str(out)]) == 0
+    rows = pq.read_table(out / "flows.parquet").to_pylist()
+    arrived = rows[0]["start_s"] + rows[0]["fct_s"]
+    assert [row["start_s"] for row in rows] == pytest.approx([30e-6, arrived + 50e-6, 500e-6], abs=1e-11)
