@@ -20,6 +20,7 @@ from experiments.papers.pcn.scenarios.fig5 import Fig5
 from experiments.papers.pcn.scenarios.victim import Victim
 from experiments.papers.pcn.studies.factors import FactorStudy
 from experiments.papers.pcn.studies.fairness import FairnessRules, FairnessSweep, MarkingPoint
+from experiments.papers.pcn.studies.shared_buffer import SharedBuffers
 from experiments.papers.pcn.studies.silence import Silence
 from experiments.papers.pcn.studies.today import Today
 
@@ -28,6 +29,6 @@ _FIGURES = (
     *(Fig2(), Fig10(), Fig11(), Fig12(), Fig13(), FluidCheck(), Fig14(), Fig17(), Fig18(), Fig19(), Fig20()),
     Fig21(),
 )
-_STUDIES = (FactorStudy(), MarkingPoint(), FairnessSweep(), FairnessRules(), Silence(), Today())
+_STUDIES = (FactorStudy(), MarkingPoint(), FairnessSweep(), FairnessRules(), Silence(), Today(), SharedBuffers())
 
 PAPER = Paper(0, "PCN (NSDI'20)", (*_SCENARIOS, *_FIGURES, *_STUDIES))

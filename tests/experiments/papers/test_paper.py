@@ -49,7 +49,7 @@ pytestmark = pytest.mark.long
 ALL = tuple(schemes)
 SMALL = {
     **{one: {"k": 4, "count": 200} for one in ("tcd-fig16", "tcd-fig17")},
-    **{one: {"count": 500} for one in ("fig14", "fig20", "silence", "today")},
+    **{one: {"count": 500} for one in ("fig14", "fig20", "silence", "today", "shared-buffer")},
     "fig21": {"duration": 4e-3},
 }
 """Instead of hundreds of switches, or thousands of flows."""

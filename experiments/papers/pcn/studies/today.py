@@ -63,17 +63,18 @@ class Setting:
     """Whether hosts have 100 Gb/s, for which `dcqcn-ns3` is made; DCQCN's own defaults are for slower ones."""
 
 
-def pods(scheme: str) -> Topology:
-    """Returns a network of the shape of HPCC's fat.txt, with its switches' buffers and thresholds."""
+def pods(ecn: bool, dynamic: bool = True) -> Topology:
+    """Returns a network of the shape of HPCC's fat.txt, with RED's thresholds of its switches (`ecn`) and their
+    buffer, where thresholds of PAUSE are dynamic."""
     made = clos(5, 4, 4, 16, _HOST_BPS, _FABRIC_BPS, 1e-6)
     rates = (_HOST_BPS, _FABRIC_BPS)
-    ecn = tuple(EcnThresholds(_K_MIN_S * rate / 8, _K_MAX_S * rate / 8, _P_MAX, rate) for rate in rates)
+    marks = tuple(EcnThresholds(_K_MIN_S * rate / 8, _K_MAX_S * rate / 8, _P_MAX, rate) for rate in rates)
     switches = []
     for switch in made.switches:
         links = {port: made.link_at(switch.name, port) for port in made.ports(switch.name)}
         ports = {port: (link.rate_bps, link.delay_s) for port, link in links.items()}
-        own = replace(switch, buffer=hpcc_buffer(_BUFFER_BYTES, ports, _HOST_BPS))
-        switches.append(replace(own, ecn=ecn) if scheme == _DCQCN_FAST else own)
+        buffer = hpcc_buffer(_BUFFER_BYTES, ports, _HOST_BPS) if dynamic else None
+        switches.append(replace(switch, buffer=buffer, ecn=marks if ecn else ()))
     return replace(made, switches=tuple(switches))
 
 
@@ -82,7 +83,7 @@ def _drawn(workload: str, incast: bool, more: Mapping[str, Value]) -> Callable[[
     of = TrafficSpec("clos", workload, "uniform" if incast else "permutation", incast=str(_SENDERS) if incast else "")
 
     def make(scheme: str, seed: int, count: int) -> Topology:
-        topology = pods(scheme)
+        topology = pods(scheme == _DCQCN_FAST)
         drawn = draw(of, topology, seed, _LOAD, count, PAYLOAD_BYTES, more)
         return replace(topology, flows=tuple(flows.by_size(drawn)))
 

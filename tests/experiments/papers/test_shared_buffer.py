@@ -1,0 +1,79 @@
+"""The study of static and dynamic thresholds: equal flows for all runs of a seed, the switches, what the page shows."""
+
+from __future__ import annotations
+
+import functools
+
+import pytest
+
+from experiments.data.plan import Plan
+from experiments.define.outcomes import Outcome, Outcomes
+from experiments.papers.pcn.studies.shared_buffer import DYNAMIC, SCHEMES, SEEDS, STATIC, THRESHOLDS, SharedBuffers
+from experiments.run.progress import Silent
+from experiments.run.virtual import run_virtual
+
+pytestmark = pytest.mark.long
+
+_FEW = 120
+
+
+def plan(thresholds: str, scheme: str, seed: int = 1) -> Plan:
+    return SharedBuffers().plan(scheme, seed, {"dynamic": float(thresholds == DYNAMIC), "count": _FEW})
+
+
+@functools.cache
+def outcome(thresholds: str, scheme: str, seed: int = 1) -> Outcome:
+    figure = SharedBuffers()
+    (run,) = (one for one in figure.runs((scheme,)) if (one.keys["thresholds"], one.seed) == (thresholds, seed))
+    small = plan(thresholds, scheme, seed)
+    return figure.measure(run, small, run_virtual(small, Silent()))
+
+
+def test_study_runs_each_scheme_with_both_thresholds_and_all_seeds() -> None:
+    runs = [(run.keys["thresholds"], run.scheme, run.seed) for run in SharedBuffers().runs(SCHEMES)]
+    assert sorted(runs) == sorted((one, scheme, seed) for one in THRESHOLDS for scheme in SCHEMES for seed in SEEDS)
+
+
+def test_study_gives_all_runs_of_a_seed_the_same_flows() -> None:
+    flows = {seed: plan(STATIC, "pcn", seed).topology.flows for seed in SEEDS}
+    assert len(set(flows.values())) == len(SEEDS)
+    for thresholds in THRESHOLDS:
+        for scheme in SCHEMES:
+            assert plan(thresholds, scheme, 2).topology.flows == flows[2]
+
+
+def test_study_sets_buffers_by_thresholds_and_ecn_for_dcqcn_alone() -> None:
+    for thresholds in THRESHOLDS:
+        for scheme in SCHEMES:
+            for switch in plan(thresholds, scheme).topology.switches:
+                assert (switch.buffer is not None) == (thresholds == DYNAMIC)
+                assert bool(switch.ecn) == scheme.startswith("dcqcn")
+
+
+def test_dynamic_thresholds_send_fewer_pauses_in_an_incast() -> None:
+    static, dynamic = (outcome(one, "pcn").numbers for one in THRESHOLDS)
+    assert static["unfinished"] == dynamic["unfinished"] == 0
+    assert 0 <= (dynamic["pause"] or 0) < (static["pause"] or 0)
+    assert (dynamic["p95 others"] or 0) < (static["p95 others"] or 0)
+
+
+def test_page_shows_means_and_errors_of_the_runs() -> None:
+    found = [outcome(DYNAMIC, "pcn", seed) for seed in SEEDS[:2]]
+    figure = SharedBuffers()
+    (table,) = figure.page_tables(Outcomes(found))
+    mean, _, error = table.rows[0][list(table.columns).index("95%")].partition(" ± ")
+    one, other = (run.numbers["p95 others"] or 0.0 for run in found)
+    assert float(mean) == pytest.approx((one + other) / 2, rel=5e-3)
+    assert float(error) == pytest.approx(abs(one - other) / 2, rel=5e-2)
+    (chart,) = figure.charts(Outcomes(found))
+    assert [line.label for line in chart.lines] == ["PCN"]
+
+
+def test_rows_compare_thresholds_of_a_scheme_and_schemes_at_equal_thresholds() -> None:
+    runs = {(one, scheme): outcome(one, scheme) for one in THRESHOLDS for scheme in ("pcn", "pfc")}
+    rows = {check.what: check.measured for check in SharedBuffers().checks(Outcomes(runs.values()))}
+    p95 = {key: run.numbers["p95 others"] or 0.0 for key, run in runs.items()}
+    by_thresholds = rows["PCN: 95% slowdown, dynamic thresholds over static (met: at most 1)"]
+    assert by_thresholds == pytest.approx(p95[DYNAMIC, "pcn"] / p95[STATIC, "pcn"])
+    by_scheme = rows["static thresholds: 95% slowdown, PCN's over PFC alone's (met: at most 1)"]
+    assert by_scheme == pytest.approx(p95[STATIC, "pcn"] / p95[STATIC, "pfc"])
