@@ -94,7 +94,7 @@ def traffic_options(function: Callable[..., Any]) -> Callable[..., Any]:
             "--flows",
             default="",
             metavar="FILE",
-            help="Flows of traffic: CSV, Parquet, HPCC's flow.txt, htsim's .cm, Chakra's .et, a capture (default: drawn).",
+            help="Flows of traffic: CSV, Parquet, flow.txt of HPCC, .cm of htsim, Chakra, pcap (default: drawn).",
         ),
         click.option(
             "--arrivals",
