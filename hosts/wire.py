@@ -26,6 +26,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from topologies.ecn import COLOURS, GREEN
+
 ETHERTYPE_IPV4 = 0x0800
 ETHERTYPE_FLOW_CONTROL = 0x8808
 PROTOCOL_UDP = 17
@@ -197,9 +199,10 @@ class PfcFrame:
     quanta: Mapping[int, int] = field(default_factory=dict)
 
 
-def data_dscp(traffic_class: int) -> int:
-    """DSCP of data of a class: AF31, `DSCP_DATA`, in class 3. Switches take the class from its upper three bits."""
-    return traffic_class << 3 | DSCP_DATA & 7
+def data_dscp(traffic_class: int, colour: str = GREEN) -> int:
+    """Returns the DSCP of data of a class: AF31, `DSCP_DATA`, in class 3. Switches take the class from its upper three
+    bits, and the colour from the next two."""
+    return traffic_class << 3 | COLOURS.index(colour) + 1 << 1
 
 
 def source_port(flow: int) -> int:

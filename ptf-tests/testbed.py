@@ -334,10 +334,12 @@ class PcnTest(unittest.TestCase):
         expected = {index(port, number): before.get(index(port, number), 0) + 1 for number in classes}
         self.wait_for_value(lambda: self.counters("resume_received", expected), expected, "RESUME received")
 
-    def held(self, n: int, port: int = SLOW_PORT, ecn: int = wire.ECN_ECT0) -> list[Arrival]:
+    def held(
+        self, n: int, port: int = SLOW_PORT, ecn: int = wire.ECN_ECT0, dscp: int = wire.DSCP_DATA
+    ) -> list[Arrival]:
         """n packets that a pause held, in the order in which they leave."""
         self.pause(port)
-        self.send(1, *(data(1, port, psn=psn, ecn=ecn) for psn in range(n)))
+        self.send(1, *(data(1, port, psn=psn, ecn=ecn, dscp=dscp) for psn in range(n)))
         self.wait_until_waiting(port, n)
         self.resume(port)
         return self.receive(port, n)

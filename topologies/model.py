@@ -17,6 +17,7 @@ from types import MappingProxyType
 
 from topologies import lossless, naming
 from topologies.buffers import OutputBuffer as OutputBuffer
+from topologies.ecn import GREEN
 from topologies.errors import TopologyError as TopologyError
 from topologies.flow_order import in_order
 from topologies.host import Host as Host
@@ -80,7 +81,8 @@ class FlowSpec:
 
     It may start before time 0. `rate_bps` limits it beside the scheme. Flows of one `group` are many and alike:
     results count them together. `traffic_class`: of its data; switches serve a higher one first, and what tells
-    senders about congestion is of the highest, 7.
+    senders about congestion is of the highest, 7. `colour`: "green", "yellow" or "red", of data of the classes 1 to 4;
+    RED may have other thresholds for each (`Switch.ecn`).
     `after`: it starts when all flows with these ids have arrived whole, `start_s` later; in virtual time alone. With
     `after_s`, a time for each of these, it starts when that long has passed since each arrival, and not before
     `start_s`.
@@ -97,6 +99,7 @@ class FlowSpec:
     traffic_class: int = lossless.DATA_CLASS
     after: tuple[int, ...] = ()
     after_s: tuple[float, ...] = ()
+    colour: str = GREEN
 
 
 @dataclass(frozen=True)

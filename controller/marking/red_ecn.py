@@ -8,9 +8,10 @@ from typing import Any
 
 from controller.control_plane import TableAction, TableEntry, TableMatch
 from controller.marking_contract import Setting
+from topologies.ecn import RED, YELLOW
 from topologies.model import Topology
 
-TABLE = "red_config"
+TABLE, COLOURED = "red_config", "red_coloured"
 CLONE_SESSIONS = ()
 SETTINGS = (
     Setting("k_min", "size", "queue of an egress port above which RED marks (DCQCN)", 0, 2**32 - 1),
@@ -19,14 +20,20 @@ SETTINGS = (
 )
 
 
+PRECEDENCE = {YELLOW: 2, RED: 3}
+"""Of AF's DSCPs, where it isn't low."""
+
+
 @dataclass(frozen=True)
 class RedPort:
-    """One egress port: K_min, K_max (bytes) and P_max. Raises ValueError for what can't work."""
+    """One egress port: K_min, K_max (bytes) and P_max, of packets of all colours but those with their own: `coloured`,
+    by colour. Raises ValueError for what can't work."""
 
     port: int
     k_min_bytes: int
     k_max_bytes: int
     p_max: float
+    coloured: tuple[tuple[str, RedPort], ...] = ()
 
     def __post_init__(self) -> None:
         if not 0 <= self.k_min_bytes <= self.k_max_bytes < 2**32:
@@ -43,16 +50,29 @@ class RedPort:
         return min(round(self.p_max * 2**48 / span), 2**48 - 1) if span else 0
 
     def entries(self) -> list[TableEntry]:
-        action = TableAction(
+        others = [
+            TableEntry(COLOURED, match=TableMatch(port=self.port, precedence=PRECEDENCE[colour]), action=one._action())
+            for colour, one in self.coloured
+        ]
+        return [TableEntry(TABLE, match=TableMatch(port=self.port), action=self._action()), *others]
+
+    def _action(self) -> TableAction:
+        return TableAction(
             "set_red", k_min_bytes=self.k_min_bytes, k_max_bytes=self.k_max_bytes, slope_q48=self.slope_q48
         )
-        return [TableEntry(TABLE, match=TableMatch(port=self.port), action=action)]
 
 
 def configure(topology: Topology, switch: str, port: int, dilation: float, parameters: Any) -> RedPort:
     rate_bps = topology.link_at(switch, port).rate_bps
-    own = next((one for one in topology.switch(switch).ecn if one.applies(port, rate_bps)), parameters)
-    return RedPort(port, round(own.k_min_bytes), round(own.k_max_bytes), own.p_max)
+    ecn = topology.switch(switch).ecn
+
+    def red(of: Any, *coloured: tuple[str, RedPort]) -> RedPort:
+        return RedPort(port, round(of.k_min_bytes), round(of.k_max_bytes), of.p_max, coloured)
+
+    own = next((one for one in ecn if one.applies(port, rate_bps)), parameters)
+    others = [(colour, one) for colour in PRECEDENCE for one in ecn if one.applies(port, rate_bps, colour)]
+    first = dict(reversed(others))
+    return red(own, *((colour, red(first[colour])) for colour in PRECEDENCE if colour in first))
 
 
 def show(arguments: Mapping[str, int]) -> dict[str, float]:

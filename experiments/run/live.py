@@ -129,7 +129,7 @@ class _Run:
                 rate_bps=flow.rate_bps,
                 duration_s=flow.duration_s or lasts_s,
                 payload_bytes=self._plan.payload_bytes,
-                dscp=data_dscp(flow.traffic_class),
+                dscp=data_dscp(flow.traffic_class, flow.colour),
                 at=self.clock.real(flow.start_s),
             )
         self.sampler.counters()

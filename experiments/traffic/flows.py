@@ -38,7 +38,7 @@ def by_size(flows: Iterable[FlowSpec]) -> Iterator[FlowSpec]:
         # All fields by hand: there are hundreds of thousands, and dataclasses.replace takes three times as long.
         yield FlowSpec(
             one.id, one.src, one.dst, one.start_s, one.size_bytes, one.rate_bps, one.duration_s, group,
-            one.traffic_class, one.after, one.after_s,
+            one.traffic_class, one.after, one.after_s, one.colour,
         )  # fmt: skip
 
 

@@ -221,8 +221,8 @@ class FlowMaker:
     ) -> native.FlowKind:
         rest = spec.size_bytes and spec.size_bytes % self._payload_bytes
         key = (
-            rest, spec.traffic_class, rp.segment_bytes, rp.exact_marks, rp.wants_telemetry, rp.needs_rec_rate,
-            wants_acks, np.period_s, type(np), id(reliability), id(paths),
+            rest, spec.traffic_class, spec.colour, rp.segment_bytes, rp.exact_marks, rp.wants_telemetry,
+            rp.needs_rec_rate, wants_acks, np.period_s, type(np), id(reliability), id(paths),
         )  # fmt: skip
         found = self._kinds.get(key)
         if found is None:
@@ -251,8 +251,8 @@ class FlowMaker:
             every = 1 if repeats else 0
         telemetry = bytes(wire.TELEMETRY_BYTES * rp.wants_telemetry)
         headers = partial(
-            wire.data_headers, _ANY, 0, dscp=wire.data_dscp(spec.traffic_class), reliable=repeats or rp.exact_marks,
-            telemetry=telemetry,
+            wire.data_headers, _ANY, 0, dscp=wire.data_dscp(spec.traffic_class, spec.colour),
+            reliable=repeats or rp.exact_marks, telemetry=telemetry,
         )  # fmt: skip
         data = last = headers(payload_bytes)
         if spec.size_bytes is not None:

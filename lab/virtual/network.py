@@ -30,6 +30,7 @@ from lab.virtual.paths import FlowPaths
 from lab.virtual.reroute import Reroute
 from lab.virtual.sources import Sources
 from softswitch import signals
+from topologies.ecn import COLOURS, GREEN
 from topologies.lossless import CONTROL_CLASS, CREDITS
 from topologies.model import Endpoint, FlowSpec, Topology
 from topologies.routing import Routing
@@ -309,6 +310,10 @@ class VirtualNetwork(TimedNetwork, Sources):
             end_s = start_s + spec.duration_s
         if not 0 <= spec.traffic_class < native.CLASSES:
             raise VirtualError(f"flow {spec.id}: class {spec.traffic_class}: there are 0 to {native.CLASSES - 1}")
+        if spec.colour != GREEN and not (spec.colour in COLOURS and 0 < spec.traffic_class < 5):
+            raise VirtualError(
+                f"flow {spec.id}: {spec.colour} in class {spec.traffic_class}: classes 1 to 4 have colours"
+            )
         return self._maker.make(
             *self._nics.between(spec.src, spec.dst, spec.id),
             spec,

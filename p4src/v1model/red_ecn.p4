@@ -4,7 +4,10 @@
 // The queue is what a departing packet leaves behind in its port and class. Like a switch's RED, it doesn't know why
 // packets wait: what a pause held up is marked as well.
 //
-// TNA twin: no multiplication there; a range table over the queue depth gives the probability in steps.
+// A packet has a colour, the drop precedence of its DSCP (RFC 2597): AFx1 is green, AFx2 yellow, AFx3 red, all others are
+// green. A port may have other thresholds for yellow and for red ones.
+//
+// TNA twin: no colours; no multiplication there; a range table over the queue depth gives the probability in steps.
 
 #ifndef PCN_V1MODEL_RED_ECN_P4
 #define PCN_V1MODEL_RED_ECN_P4
@@ -12,6 +15,9 @@
 #include <v1model.p4>
 #include "../shared/headers.p4"
 #include "metadata.p4"
+
+// AF's are 8 to 39; behind them is EF, for one.
+const bit<6> FIRST_DSCP_BEHIND_AF = 40;
 
 // A probability of 1, and the largest number drawn: one less.
 const bit<64> RED_ALWAYS = 64w1 << 48;
@@ -52,9 +58,26 @@ control RedEcn(inout headers_t hdr, in metadata_t meta) {
         size = 512;
     }
 
+    // Of yellow packets (2) and red ones (3), where theirs aren't those of green ones.
+    table red_coloured {
+        key = {
+            meta.egress_port   : exact @name("port");
+            hdr.ipv4.dscp[2:1] : exact @name("precedence");
+        }
+        actions = {
+            set_red;
+            @defaultonly NoAction;
+        }
+        default_action = NoAction();
+        size = 1024;
+    }
+
     apply {
         if (meta.is_lossless == 1 && hdr.ipv4.ecn != ECN_NOT_ECT) {
             red_config.apply();
+            if (hdr.ipv4.dscp[2:2] == 1 && hdr.ipv4.dscp < FIRST_DSCP_BEHIND_AF) {
+                red_coloured.apply();
+            }
             bit<64> chance = 0;
             if (meta.left_bytes > k_max) {
                 chance = RED_ALWAYS;

@@ -145,6 +145,23 @@ class PortsHaveThresholdsOfTheirOwn(RedTest):
         self.assertEqual(set(self.counters("marked")), {index(2)})
 
 
+class ColoursHaveThresholdsOfTheirOwn(RedTest):
+    """By AF's drop precedence; yellow packets of a port without yellow thresholds have those of green ones."""
+
+    coloured = (("yellow", RedPort(SLOW_PORT, packets(5), packets(5), 0.0)), ("red", never(SLOW_PORT)))
+    red = (replace(always(SLOW_PORT), coloured=coloured), RedPort(2, 0, 0, 1.0, (("red", never(2)),)))
+
+    def runTest(self) -> None:
+        every = [True] * 9 + [False]
+        by_port = {
+            SLOW_PORT: {26: every, 28: [True] * 4 + [False] * 6, 30: [False] * 10},
+            2: {26: every, 28: every, 30: [False] * 10},
+        }
+        for port, by_dscp in by_port.items():
+            for dscp, expected in by_dscp.items():
+                self.assertEqual(marks(self.held(10, port, dscp=dscp)), expected, f"{port}, DSCP {dscp}")
+
+
 class PortWithoutRedMarksNothing(RedTest):
     red = (always(2),)
 

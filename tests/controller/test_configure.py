@@ -23,6 +23,7 @@ from controller.pfc import PFC_CLONE_SESSION, quantum_q16_us
 from controller.programs import COMPILED, Program
 from hosts.algorithms import schemes
 from topologies.dumbbell import dumbbell
+from topologies.ecn import EcnThresholds
 from topologies.fat_tree import fat_tree
 from topologies.lossless import CREDITS, PFC
 from topologies.model import Topology, TopologyError
@@ -94,7 +95,10 @@ def test_entries_are_what_the_scheme_s_program_takes(scheme: str, flow_control: 
     the scheme leaves out, and of the flow control that the topology hasn't."""
     configured = schemes[scheme].configure()
     schema = Program.find(configured.scheme.program).schema
-    made = plan(replace(fat_tree(4), flow_control=flow_control), "e0", 400, configured)
+    topology = replace(fat_tree(4), flow_control=flow_control)
+    yellow = (EcnThresholds(1, 2, 1, colour="yellow"),)
+    topology = replace(topology, switches=tuple(replace(one, ecn=yellow) for one in topology.switches))
+    made = plan(topology, "e0", 400, configured)
     tables = set()
     for entry in entries(made):
         action = entry.encode(schema).table_entry.action

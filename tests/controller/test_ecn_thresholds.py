@@ -12,13 +12,16 @@ from controller.configure import plan
 from controller.marking.arrival_ecn import ArrivalPort
 from controller.marking.red_ecn import RedPort
 from hosts.algorithms import find_scheme
+from lab.virtual import VirtualNetwork
 from topologies import serialise
 from topologies.dumbbell import dumbbell
-from topologies.ecn import EcnThresholds
+from topologies.ecn import COLOURS, EcnThresholds
 from topologies.errors import TopologyError
 from topologies.formats import FORMATS
 from topologies.found import find_topology
-from topologies.model import Topology
+from topologies.model import FlowSpec, Topology
+from topologies.star import star
+from virtualnet import VirtualError
 
 BY_RATE = (EcnThresholds(1, 2, 0.5, port=2), EcnThresholds(400e3, 1600e3, 0.2, rate_bps=10e9))
 
@@ -35,6 +38,41 @@ def test_port_has_the_first_thresholds_that_apply_or_the_schemes() -> None:
     assert ports[first.b.port if first.b.node == "s0" else first.a.port] == RedPort(1, 5000, 200_000, 0.01)
     assert ports[2] == RedPort(2, 1, 2, 0.5)
     assert ports[3] == RedPort(3, 400_000, 1_600_000, 0.2)
+
+
+def test_port_has_the_first_thresholds_of_each_colour() -> None:
+    yellow = EcnThresholds(5, 6, 1, port=2, colour="yellow"), EcnThresholds(7, 8, 1, rate_bps=10e9, colour="yellow")
+    ecn = (*BY_RATE, *yellow, EcnThresholds(9, 9, 0, colour="red"))
+    found = plan(with_ecn(dumbbell(), ecn), "s0", 1.0, find_scheme("dcqcn").configure())
+    ports = {one.port: one for one in found.marking if isinstance(one, RedPort)}
+    red = ("red", RedPort(2, 9, 9, 0))
+    assert ports[2] == RedPort(2, 1, 2, 0.5, (("yellow", RedPort(2, 5, 6, 1)), red))
+    assert dict(ports[3].coloured)["yellow"] == RedPort(3, 7, 8, 1)
+    entries = [(entry.table_id, entry.match) for entry in ports[2].entries()]
+    assert [table for table, _ in entries] == ["red_config", "red_coloured", "red_coloured"]
+    assert [match["precedence"] for _, match in entries[1:] if match] == [2, 3]
+
+
+def test_queue_marks_packets_by_their_colour() -> None:
+    """Of three flows into one port: yellow packets are marked, red ones never, green ones as the scheme has it."""
+    ecn = (EcnThresholds(0, 0, 1, colour="yellow"), EcnThresholds(2**32 - 1, 2**32 - 1, 0, colour="red"))
+    topology = with_ecn(star(3, 1), ecn)
+    scheme = find_scheme("red").configure({"k_min_bytes": 2e6, "k_max_bytes": 2e6})
+    with VirtualNetwork(topology, scheme) as network:
+        for number, colour in enumerate(COLOURS):
+            network.add_flow(FlowSpec(number, f"h{number}", "r0", size_bytes=200_000, colour=colour))
+        assert network.run(until_s=0.1, finish=True)
+        green, yellow, red = (network.flows[number].stats().marked_ce for number in range(3))
+    assert (green, red) == (0, 0)
+    assert yellow > 150
+
+
+def test_flow_has_a_colour_in_classes_1_to_4_alone() -> None:
+    with VirtualNetwork(star(3, 1), find_scheme("red").configure()) as network:
+        network.add_flow(FlowSpec(0, "h0", "r0", size_bytes=1, traffic_class=4, colour="red"))
+        for number, colour in ((0, "red"), (5, "yellow"), (3, "blue")):
+            with pytest.raises(VirtualError, match=f"{colour} in class {number}: classes 1 to 4 have colours"):
+                network.add_flow(FlowSpec(1, "h0", "r0", size_bytes=1, traffic_class=number, colour=colour))
 
 
 def test_step_of_thresholds_is_k_of_dctcp() -> None:
@@ -57,7 +95,7 @@ def test_thresholds_that_cannot_work_are_refused(values: tuple[float, float, flo
 
 @pytest.mark.parametrize("form", ["pcn", "pcn-json"])
 def test_file_and_json_hold_thresholds(form: str, tmp_path: Path) -> None:
-    topology = with_ecn(dumbbell(), BY_RATE)
+    topology = with_ecn(dumbbell(), (*BY_RATE, EcnThresholds(5, 6, 1, colour="yellow")))
     file = tmp_path / f"made{FORMATS[form].suffix}"
     file.write_text(FORMATS[form].write(topology))
     assert find_topology(str(file)).build({}).switches == topology.switches

@@ -108,6 +108,24 @@ def test_switch_has_what_the_file_has(tmp_path: Path) -> None:
     assert switch.buffer.size_bytes == 8_388_608 + 5 * 2 * (4096 + 46_000)
 
 
+@pytest.mark.parametrize(
+    ("ecn", "expected"),
+    [
+        ("ecn_all", [(250e3, 0.05, "green"), (90e3, 1.0, "yellow")]),
+        ("ecn_green", [(250e3, 0.05, "green"), (2**32 - 1, 0.0, "yellow"), (2**32 - 1, 0.0, "red")]),
+        ("ecn_yellow", [(2**32 - 1, 0.0, "green"), (90e3, 1.0, "yellow"), (2**32 - 1, 0.0, "red")]),
+        ("ecn_green_red", [(250e3, 0.05, "green"), (2**32 - 1, 0.0, "yellow")]),
+        ("ecn_none", []),
+    ],
+)
+def test_switch_has_thresholds_by_colour(tmp_path: Path, ecn: str, expected: list[tuple[float, float, str]]) -> None:
+    """A colour whose packets aren't marked has a threshold that no queue reaches; one without thresholds green's."""
+    profile = {**CONFIG["WRED_PROFILE"]["AZURE_LOSSLESS"], "ecn": ecn}
+    profile |= {"yellow_min_threshold": "90000", "yellow_max_threshold": "200000"}
+    switch = set_up(tmp_path, changed("WRED_PROFILE", "AZURE_LOSSLESS", value=profile)).switch("s0")
+    assert [(one.k_min_bytes, one.p_max, one.colour) for one in switch.ecn if one.port == 2] == expected
+
+
 def test_pool_of_the_run_is_that_of_the_file(tmp_path: Path) -> None:
     with VirtualNetwork(set_up(tmp_path), find_scheme("dcqcn").configure()) as network:
         for number in range(4):
@@ -138,6 +156,7 @@ def test_headroom_that_is_too_small_is_refused(tmp_path: Path) -> None:
         (("PORT_QOS_MAP", "Ethernet0", "pfc_enable"), "3", "pfc_enable of .* differ"),
         (("WRED_PROFILE", "AZURE_LOSSLESS", "green_min_threshold"), "2000000", "k_min <= k_max"),
         (("WRED_PROFILE", "AZURE_LOSSLESS", "green_drop_probability"), "101", "p_max 1.01"),
+        (("WRED_PROFILE", "AZURE_LOSSLESS", "red_min_threshold"), "5", "has red_min_threshold and red_max_threshold"),
         (("SCHEDULER", "scheduler.0", "type"), "WRR", "there are DWRR and STRICT"),
         (("SCHEDULER", "scheduler.0", "weight"), "0", "from 1"),
         (("PFC_WD", "Ethernet0", "action"), "alert", "there are drop and forward"),

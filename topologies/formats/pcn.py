@@ -10,6 +10,7 @@ from typing import Any
 
 from softswitch.units import Kind, quantity
 from topologies import lossless
+from topologies.ecn import COLOURS, GREEN
 from topologies.formats.draft import Draft, End
 from topologies.formats.pcn_switch import SWITCH, switch_fields, switch_settings
 from topologies.formats.pcn_values import count, exact, one_of, quantity_of, size, text
@@ -69,6 +70,7 @@ FLOW: dict[str, Field] = {
     "class": optional(count, DATA_CLASS),
     "after": optional(lambda node: tuple(node.elements(count)), ()),
     "delays": optional(lambda node: tuple(node.elements(quantity_of("time"))), ()),
+    "colour": optional(one_of(*COLOURS), GREEN),
 }
 DEFAULTS: dict[str, Field] = {name: LINK[name] for name in ("rate", "delay")}
 TOPOLOGY: dict[str, Field] = {
@@ -148,6 +150,7 @@ def _topology(source: Source, node: Node, split_hosts: int) -> Topology:
             one["class"],
             one["after"],
             one["delays"],
+            one["colour"],
         )
         for number, (_, one) in enumerate(found["flows"], start=1)
     )
@@ -214,6 +217,7 @@ def _flow_fields(one: FlowSpec) -> dict[str, Any]:
         "class": one.traffic_class,
         "after": list(one.after) or None,
         "delays": [exact("time", one_s) for one_s in one.after_s] or None,
+        "colour": None if one.colour == GREEN else one.colour,
     }
     return {key: value for key, value in made.items() if value is not None}
 
@@ -241,9 +245,9 @@ _FIELDS = {
     "`links`": "`{a, b, rate, delay}`: ends are a node or `NODE:PORT`, without a port the next one; the rate is each "
     "way, the delay one way",
     "`defaults`": "`{rate, delay}` of links that give none",
-    "`flows`": "`{src, dst, start, size, rate, duration, class, group, id, after, delays}`; `after: [1, 2]`: it starts "
-    "when these flows have arrived whole, `start` later, in virtual time alone; with `delays: [5us, 0us]` each that "
-    "long ago, and not before `start`",
+    "`flows`": "`{src, dst, start, size, rate, duration, class, colour, group, id, after, delays}`; "
+    "`after: [1, 2]`: it starts when these flows have arrived whole, `start` later, in virtual time alone; with "
+    "`delays: [5us, 0us]` each that long ago, and not before `start`",
     "`flow_control`": "`pfc` or `credits`",
     "`parameters`": "`xoff_bytes: 512KB` and so on, and any of your own",
     "`name`": "the network's; without it the file's",

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from topologies.buffers import Share, SharedBuffer
-from topologies.ecn import EcnThresholds
+from topologies.ecn import COLOURS, GREEN, EcnThresholds
 from topologies.formats.pcn_values import count, exact, one_of, quantity_of, text
 from topologies.model import FIFO, ROUND_ROBIN, OutputBuffer, Switch, TopologyError
 from topologies.schedules import Schedule
@@ -39,6 +39,7 @@ ECN: dict[str, Field] = {
     "p_max": needed(quantity_of("number")),
     "rate": optional(quantity_of("rate")),
     "port": optional(count),
+    "colour": optional(one_of(*COLOURS), GREEN),
 }
 SCHEDULE: dict[str, Field] = {
     "weights": needed(lambda node: tuple(node.elements(count))),
@@ -163,6 +164,7 @@ def _ecn_fields(one: EcnThresholds) -> dict[str, Any]:
         "p_max": one.p_max,
         "rate": None if one.rate_bps is None else exact("rate", one.rate_bps),
         "port": one.port,
+        "colour": None if one.colour == GREEN else one.colour,
     }
     return {key: value for key, value in made.items() if value is not None}
 

@@ -4,7 +4,7 @@
     BUFFER_PROFILE `size`, `xoff`, `xon_offset`, `dynamic_th` or `static_th`: a share
     BUFFER_PG      PORT|3-4: the profile of these classes of a port
     PORT_QOS_MAP   `pfc_enable`: the classes that PFC protects
-    WRED_PROFILE   `green_...` with `ecn`: ECN thresholds;  SCHEDULER  DWRR `weight`, or STRICT
+    WRED_PROFILE   `green_...`, `yellow_...`, `red_...` with `ecn`: ECN thresholds;  SCHEDULER  DWRR `weight`, or STRICT
     QUEUE          PORT|3: both of a class at a port
     PFC_WD         the watchdog
     PORT           `speed` in Mb/s
@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from topologies.buffers import Share, SharedBuffer
-from topologies.ecn import EcnThresholds
+from topologies.ecn import COLOURS, GREEN, EcnThresholds
 from topologies.errors import TopologyError
 from topologies.formats.source import Source
 from topologies.lossless import CLASSES, CONTROL_CLASS
@@ -35,6 +35,8 @@ _RANGE = re.compile(r"([0-9])(?:-([0-9]))?\Z")
 _REFERENCE = re.compile(r"\[\w+\|(.+)\]\Z")
 T = TypeVar("T")
 POOL = "ingress_lossless_pool"
+_NEVER = 2**32 - 1
+"""Bytes of a queue, from which RED would mark."""
 MOST_EXPONENT = 15
 """Of alpha."""
 
@@ -47,7 +49,7 @@ class SonicSwitch:
     pool_bytes: float | None
     shares: tuple[Mapping[int, Share], ...]
     lossless: frozenset[int]
-    ecn: tuple[EcnThresholds | None, ...]
+    ecn: tuple[tuple[EcnThresholds, ...], ...]
     weights: tuple[Mapping[int, int], ...]
     watchdog: Watchdog | None = None
 
@@ -72,7 +74,7 @@ def apply(topology: Topology, configs: Mapping[str, SonicSwitch]) -> Topology:
         switches[name] = replace(
             switches[name],
             buffer=_buffer(name, config, ports),
-            ecn=tuple(replace(one, port=port) for port in ports if (one := config.ecn[port - 1]) is not None),
+            ecn=tuple(replace(one, port=port) for port in ports for one in config.ecn[port - 1]),
             schedules=tuple(
                 Schedule(tuple(config.weights[port - 1].get(number, 0) for number in range(CLASSES)), port)
                 for port in ports
@@ -222,19 +224,29 @@ def _weight(node: Node) -> int:
     return int(weight)
 
 
-def _wred(node: Node) -> EcnThresholds | None:
-    """None: it marks nothing."""
+def _wred(node: Node) -> tuple[EcnThresholds, ...] | None:
+    """Returns thresholds by colour; None: it marks nothing."""
     ecn = node.get("ecn")
-    if ecn is None or ecn.text() not in ("ecn_all", "ecn_green", "ecn_green_yellow", "ecn_green_red"):
+    marked = set() if ecn is None else set(ecn.text().split("_")[1:])
+    marked |= set(COLOURS) if "all" in marked else set()
+    if not marked & set(COLOURS):
         return None
-    k_min, k_max = _number(node, "green_min_threshold"), _number(node, "green_max_threshold")
-    p_max = _number(node, "green_drop_probability", 0.01)
-    if k_min is None or k_max is None:
-        raise node.fail("a profile with ecn has green_min_threshold and green_max_threshold")
-    try:
-        return EcnThresholds(k_min, k_max, 1.0 if p_max is None else p_max)
-    except TopologyError as error:
-        raise node.fail(str(error)) from None
+    made = []
+    for colour in COLOURS:
+        k_min, k_max = (_number(node, f"{colour}_{end}_threshold") for end in ("min", "max"))
+        p_max = _number(node, f"{colour}_drop_probability", 0.01)
+        if colour not in marked:
+            made.append(EcnThresholds(_NEVER, _NEVER, 0.0, colour=colour))
+            continue
+        if k_min is None or k_max is None:
+            if colour == GREEN or (k_min, k_max) != (None, None):
+                raise node.fail(f"a profile with ecn has {colour}_min_threshold and {colour}_max_threshold")
+            continue  # as green ones
+        try:
+            made.append(EcnThresholds(k_min, k_max, 1.0 if p_max is None else p_max, colour=colour))
+        except TopologyError as error:
+            raise node.fail(str(error)) from None
+    return tuple(made)
 
 
 def _by_class(table: Mapping[str, Node], names: list[str], read: Callable[[Node], T | None]) -> dict[str, dict[int, T]]:
@@ -284,10 +296,10 @@ def _lossless(node: Node, table: Mapping[str, Node], names: list[str]) -> frozen
 
 
 def _one_of(
-    node: Node, port: str, by_class: Mapping[int, EcnThresholds | None], lossless: frozenset[int]
-) -> EcnThresholds | None:
+    node: Node, port: str, by_class: Mapping[int, tuple[EcnThresholds, ...]], lossless: frozenset[int]
+) -> tuple[EcnThresholds, ...]:
     """The thresholds are a port's here: those of its lossless classes."""
-    found = {one for number, one in by_class.items() if number in lossless and one is not None}
+    found = {one for number, one in by_class.items() if number in lossless}
     if len(found) > 1:
         raise node.fail(f"QUEUE: lossless classes of {port} differ in wred_profile: a port has one here")
-    return next(iter(found), None)
+    return next(iter(found), ())

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from experiments.traffic.flow_files.ends import Ends
 from topologies import lossless
+from topologies.ecn import GREEN
 from topologies.formats.source import FormatError, Source
 from topologies.model import FlowSpec
 
@@ -95,6 +96,8 @@ def fault(flow: FlowSpec) -> str:
         return f"size {size}: from 1 B to 2^63 - 1 B are possible"
     if not 0 <= flow.traffic_class < lossless.CONTROL_CLASS:
         return f"class {flow.traffic_class}: flows have 0 to {lossless.CONTROL_CLASS - 1}"
+    if flow.colour != GREEN and not 0 < flow.traffic_class < 5:
+        return f"{flow.colour} in class {flow.traffic_class}: classes 1 to 4 have colours"
     if not all(0 <= one_s <= LONGEST_S for one_s in flow.after_s):
         return f"{max(flow.after_s):g} s after another flow: 0 to {LONGEST_S:,.0f} s are possible"
     if flow.rate_bps is not None and not flow.rate_bps > 0:

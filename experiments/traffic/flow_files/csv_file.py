@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from experiments.traffic.flow_files.base import FlowFile, FlowFormat
 from softswitch.units import Kind, quantity
 from topologies import lossless
+from topologies.ecn import COLOURS, GREEN
 from topologies.errors import nearest
 from topologies.formats.source import Source
 from topologies.model import FlowSpec
@@ -24,6 +25,7 @@ _KINDS: Mapping[str, Kind | None] = {
     "class": "count",
     "id": "count",
     "after": None,
+    "colour": None,
 }
 _UNITS = {"bytes": "B"}
 _SI = ("s", "B", "bps")
@@ -96,7 +98,14 @@ def _row(source: Source, line: int, columns: list[tuple[str, str]], row: list[st
         traffic_class=int(value("class", lossless.DATA_CLASS)),
         after=tuple(after),
         after_s=tuple(one for one in after.values() if one is not None),
+        colour=_colour(source, line, cells.get("colour", "")),
     )
+
+
+def _colour(source: Source, line: int, text: str) -> str:
+    if (found := text.strip() or GREEN) not in COLOURS:
+        raise source.error(line, f"colour: {found!r}; {nearest(found, COLOURS)}")
+    return found
 
 
 def _after(source: Source, line: int, text: str) -> dict[int, float | None]:
@@ -117,14 +126,13 @@ def _after(source: Source, line: int, text: str) -> dict[int, float | None]:
 
 def written(flows: Iterable[FlowSpec]) -> Iterator[str]:
     """Yields the lines of a file that is read as equal flows, without their groups."""
-    yield "id,src,dst,start_s,size_bytes,class,rate_bps,after\n"
+    yield "id,src,dst,start_s,size_bytes,class,rate_bps,after,colour\n"
     for flow in flows:
         rate = "" if flow.rate_bps is None else repr(flow.rate_bps)
         times = [f"+{one_s!r}s" for one_s in flow.after_s] or [""] * len(flow.after)
         after = " ".join(f"{other}{time}" for other, time in zip(flow.after, times, strict=True))
-        yield (
-            f"{flow.id},{flow.src},{flow.dst},{flow.start_s!r},{flow.size_bytes},{flow.traffic_class},{rate},{after}\n"
-        )
+        ends = f"{flow.id},{flow.src},{flow.dst},{flow.start_s!r},{flow.size_bytes}"
+        yield f"{ends},{flow.traffic_class},{rate},{after},{'' if flow.colour == GREEN else flow.colour}\n"
 
 
 CSV = FlowFormat(
@@ -137,6 +145,7 @@ CSV = FlowFormat(
         "column 0",
         "`size`": "payload, likewise (`64KB`; `size_bytes`, `size_KB`)",
         "`class`": "the traffic class, 0 to 6; without it 3",
+        "`colour`": "of classes 1 to 4: `green`, `yellow` or `red`, the drop precedence of the DSCP; without it green",
         "`rate`": "a limit beside the scheme's, likewise (`5G`; `rate_bps`, `rate_Gbps`); empty: none",
         "`id`": "the flow's number; without it, its place from 0",
         "`after`": "ids of flows, with blanks between: the flow starts when all of these have arrived whole, `start` "

@@ -85,6 +85,7 @@ FLOWS = st.lists(
 @given(FLOWS)
 def test_flows_written_as_csv_are_read_equal(flows: list[FlowSpec]) -> None:
     chained = [flows[0], *(replace(two, after=(one.id,)) for one, two in pairwise(flows))]
+    chained = [replace(one, colour="yellow") if 0 < one.traffic_class < 3 else one for one in chained]
     with tempfile.TemporaryDirectory() as folder:
         assert read_flows(written(Path(folder), "".join(csv_file.written(chained)))) == chained
 
@@ -143,6 +144,10 @@ def test_matrix_of_other_hosts_than_the_topology_s_is_refused(tmp_path: Path, co
         (AFTER + "3,h0,r0,0,5B,9\n", "flow 3 waits for flow 9, which is missing"),
         (AFTER + "3,h0,r0,0,5B,4\n4,h0,r0,0,5B,3\n", "flows wait for each other: 3 -> 4 -> 3"),
         (AFTER + "2,h0,r0,0,5B,0\n", "an id is used twice"),
+        (AFTER + "3,h0,r0,0,5B,0+5us 1\n", ":5: after: '0+5us 1': each flow has a time behind it, or none has"),
+        (AFTER + "3,h0,r0,0,5B,0+5KB\n", ":5: after: '5KB'"),
+        ("src,dst,size,colour\nh0,r0,1B,blue\n", ":2: colour: 'blue'; there are green, yellow, red"),
+        ("src,dst,size,class,colour\nh0,r0,1B,6,red\n", ":2: red in class 6: classes 1 to 4 have colours"),
         (AFTER + "3,h0,r0,0,5B,0;1\n", ":5: after: '0;1' isn't the id of a flow"),
         (CM + "0->1 start 0 trigger 1 size 9\n", ":3: a connection has a start or a trigger: one of them"),
         (CM + "0->1 size 9\n", ":3: a connection has a start or a trigger: one of them"),
