@@ -119,7 +119,7 @@ CSV = "src,dst,size\nh0,h1,9B\n"
         ("workload", FLOWS, "--workload {}: this is a file of flows (flow-txt): give it as --flows"),
         ("topology", SIZES, "--topology {}: this is a file of flow sizes: give it as --workload"),
         ("topology", CSV, "--topology {}: this is a file of flows (csv): give it as --flows"),
-        ("flows", "colour\nred\n", "{}:1: no column 'colour'"),
+        ("flows", "shade\nred\n", "{}:1: no column 'shade'"),
     ],
 )
 def test_file_of_another_option_is_named(tmp_path: Path, option: str, text: str, message: str) -> None:

@@ -111,7 +111,7 @@ def test_words_that_mean_nothing(given: tuple[str, ...], message: str) -> None:
         (CSV + "h0,r0\n", ":5: 2 columns, not the 4 of the first line"),
         (CSV + "h0,r0,1,5,3\n", ":5: 5 columns, not the 4 of the first line"),
         (CSV + "\n\nh0,r0,1,5,\n", ":7: 5 columns"),
-        ("src,dst,size,colour\nh0,r0,5B,3\n", ":1: no column 'colour'; there are src, dst, start, size"),
+        ("src,dst,size,shade\nh0,r0,5B,3\n", ":1: no column 'shade'; there are src, dst, start, size"),
         ("src,dst,size,start_m\nh0,r0,5B,3\n", ":1: column 'start_m': 'm' is no unit of a time"),
         ("src,dst,size,after\nh0,r0,5B,3\n", "flow 0 waits for flow 3, which is missing"),
         ("src,dst,size,size_bytes\nh0,r0,5B,3\n", ":1: a column stands there twice"),
