@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from ipaddress import IPv4Address
 from itertools import count
 
-from controller.control_plane import ControlPlane
+from controller.control_plane import ControlPlane, TableAction, TableActions
 from controller.routes import MultipathRoute, PortGroup, Route, group_entry, host_ways, join, route_entry
 from topologies.model import Topology
 from topologies.routing import Routing
@@ -31,6 +32,27 @@ def routes_of(topology: Topology, switch: str, routing: Routing, before: SwitchR
         for route in join(ways)
     )
     return SwitchRoutes(routes, tuple(replace(group, number=numbers[group.number]) for group in groups))
+
+
+def read_routes(switch: ControlPlane) -> SwitchRoutes:
+    """Returns what a switch has, whoever wrote it, by `host_ways`' entries. Raises SwitchError."""
+    routes: list[Route | MultipathRoute] = []
+    for entry in switch.read_table("ipv4_lpm"):
+        if not entry.match or not isinstance(entry.action, TableAction):
+            continue  # the default
+        network, prefix = entry.match["dst_addr"]
+        address, args = str(IPv4Address(network)), entry.action.args
+        mac = ":".join(f"{byte:02x}" for byte in int(args["dst_mac"]).to_bytes(6, "big"))
+        if entry.action.name == "ipv4_forward":
+            routes.append(Route(address, mac, args["port"], prefix))
+        else:
+            routes.append(MultipathRoute(address, mac, args["group_id"], args["hash_shift"], prefix))
+    groups = [
+        PortGroup(entry.match["group"], tuple(action.args["port"] for _, action in entry.action.action_set or ()))
+        for entry in switch.read_table("next_hop_group")
+        if entry.match and isinstance(entry.action, TableActions)
+    ]
+    return SwitchRoutes(tuple(routes), tuple(groups))
 
 
 def change(switch: ControlPlane, before: SwitchRoutes, after: SwitchRoutes) -> None:

@@ -1,6 +1,7 @@
 """Links of a network that is up: whether they carry frames; set down, and up again.
 
     set_link(lab, "s0", "s1", up=False)      # all links between the two; "s0:4" is the one at that port
+    reroute(lab)                             # all switches have routes by the links that are up
     [link for link in links(lab.record, lab.topology) if not link.up]
 
 A link is up when both of its interfaces are. To set one down, interfaces of switches are: a switch loses frames
@@ -11,6 +12,7 @@ without a carrier, as that of a NIC whose cable was pulled: its flows wait.
 from __future__ import annotations
 
 import fcntl
+import math
 import socket
 import struct
 import time
@@ -18,6 +20,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from controller.errors import SwitchError, UnknownNameError
+from controller.reroute import change, read_routes, routes_of
 from lab.journal import Record
 from lab.namespaces import NamespaceError, in_namespace
 from lab.running import Running
@@ -72,6 +75,27 @@ def set_link(lab: Running, one: str, other: str, up: bool) -> list[LinkState]:
         if time.monotonic() > limit:
             raise LinkError(f"{', '.join(stay)} isn't {'up' if up else 'down'} after {_CHANGE_LIMIT_S:g} s")
         time.sleep(_POLL_S)
+
+
+def reroute(lab: Running, after_s: float = 0.0) -> list[str]:
+    """Writes routes by the links that are up to all switches, once `after_s` nominal seconds have passed, which stand
+    for noticing and computing; returns the switches whose routes change. Hosts that a switch can't reach have no route
+    there. Raises LinkError, SwitchError."""
+    if not 0 <= after_s < math.inf:
+        raise LinkError(f"a reroute after {after_s:g} s: 0 or more are possible")
+    time.sleep(after_s * lab.record.dilation)
+    topology = lab.topology
+    states = _states(lab.record, topology, topology.links)
+    routing = topology.around([link for link, state in zip(topology.links, states, strict=True) if not state.up])
+    changed = []
+    for switch in topology.switches:
+        plane = lab.primary(switch.name)
+        before = read_routes(plane)
+        after = routes_of(topology, switch.name, routing, before)
+        if set(before.routes) != set(after.routes) or set(before.groups) != set(after.groups):
+            change(plane, before, after)
+            changed.append(switch.name)
+    return changed
 
 
 def between(topology: Topology, one: str, other: str) -> list[Link]:

@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from controller.control_plane import TableAction, TableActions
+from controller.reroute import read_routes, routes_of
 from hosts.algorithms import find_scheme
 from hosts.reliability import Reliability, Repeats
 from lab.virtual import VirtualNetwork
@@ -197,3 +198,22 @@ def test_reroute_refuses_what_it_cannot_have() -> None:
             network.set_link("h0", 7, up=False)
         with pytest.raises(VirtualError, match="no such port of a switch"):
             network.call("vn_discard", network.link("h0", 0), True)
+
+
+@given(st.data())
+def test_switch_has_the_routes_that_were_written(data: st.DataObject) -> None:
+    """As they are read, after failures and repairs at random: those of a switch that is programmed anew."""
+    topology = fat_tree(4)
+    links = data.draw(st.lists(st.sampled_from(topology.links), min_size=1, max_size=4))
+    with VirtualNetwork(topology, PFC_ONLY, reroute_s=1e-6, reliability=LOSSY) as network:
+        down: set[Link] = set()
+        for link in links:
+            (down.discard if link in down else down.add)(link)
+            network.set_link(link.a.node, link.a.port, up=link not in down)
+            network.run(until_s=network.now_s + 2e-6)
+        routing = topology.around(down)
+        for switch in topology.switches:
+            found = read_routes(network.switches[switch.name])
+            expected = routes_of(topology, switch.name, routing, found)
+            assert set(found.routes) == set(expected.routes)
+            assert set(found.groups) == set(expected.groups)
