@@ -122,11 +122,30 @@ static void resume_shares(struct vn_context *context, struct vn_shared_buffer *b
     }
 }
 
+/* What most packets find: nothing is in the headroom, and the class stays within its reserve, or below the threshold as it is with the
+ * packet, where it was below that without. */
+static bool shared_buffer_admits(struct vn_share *share, struct vn_class *in, uint32_t bytes)
+{
+    struct vn_shared_buffer *buffer = share->buffer;
+    if (share->in_headroom != 0) return false;
+    uint64_t outside = in->held_bytes + bytes;
+    if (outside > share->reserve) {
+        uint64_t beyond = outside - share->reserve, more = beyond < bytes ? beyond : bytes, free = buffer->shared - buffer->used;
+        if (more > free || beyond >= vn_share_threshold_of(share, free - more)) return false;
+        buffer->used += more;
+        if (buffer->used > buffer->used_max) buffer->used_max = buffer->used;
+    }
+    in->held_bytes = outside;
+    if (outside > in->held_max) in->held_max = outside;
+    return true;
+}
+
 static void shared_buffer_admitted(struct vn_context *context, struct vn_link *end, uint32_t class, uint32_t bytes)
 {
     struct vn_class *in = &end->classes[class];
     struct vn_share *share = vn_share_of(in);
     struct vn_shared_buffer *buffer = share->buffer;
+    if (__builtin_expect(shared_buffer_admits(share, in, bytes), 1)) return;
     uint64_t more = share_takes(share, in, bytes);
     in->held_bytes += bytes;
     if (in->held_bytes > in->held_max) in->held_max = in->held_bytes;

@@ -40,10 +40,15 @@ static inline uint64_t vn_share_used(const struct vn_share *share, const struct 
     return outside > share->reserve ? outside - share->reserve : 0;
 }
 
+/* With so many free bytes in the pool. */
+static inline uint64_t vn_share_threshold_of(const struct vn_share *share, uint64_t free)
+{
+    return share->fixed + (uint64_t)(((unsigned __int128)free * share->alpha) >> VN_ALPHA_BITS);
+}
+
 static inline uint64_t vn_share_threshold(const struct vn_share *share)
 {
-    uint64_t free = share->buffer->shared - share->buffer->used;
-    return share->fixed + (uint64_t)(((unsigned __int128)free * share->alpha) >> VN_ALPHA_BITS);
+    return vn_share_threshold_of(share, share->buffer->shared - share->buffer->used);
 }
 
 /* Whether there is room for a packet of a class that may be refused: one without PFC, or whose PAUSE was lost or late. */
