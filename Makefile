@@ -12,7 +12,7 @@ ARGS ?=
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run victim fig5 figures test lint unit unit-as-it-goes ptf ptf-counter ptf-time p4 p4-tofino bench-switch bench-virtual docs doctor lock clean differential
+.PHONY: help setup run victim fig5 figures test lint unit unit-as-it-goes ptf ptf-counter ptf-time p4 p4-tofino bench-switch bench-virtual docs doctor lock clean differential dist sbom
 
 help: ## this list
 	@echo "make TARGET [VARIABLE=value]"
@@ -85,13 +85,21 @@ bench-virtual: $(VENV)/.ready ## packets a second through switches in virtual ti
 differential: root $(VENV)/.ready ## the embedded switch against the BMv2 that is installed, on new cases; SEED=7
 	PCN_DIFFERENTIAL_SEED=$(SEED) $(BIN)/pytest judges/differential $(ARGS)
 
-# For `make lock` alone.
+# For `make lock`, `dist` and `sbom`.
 $(VENV)/tools/.ready: $(VENV)/.ready tools.lock
 	$(PYTHON) -m venv $(@D) && $(@D)/bin/pip -q install --require-hashes --only-binary :all: -r tools.lock
 	@touch $@
 
 docs: $(VENV)/.ready ## the documentation site, into results/docs/site: pages, commands, Python; opens without a server
 	$(BIN)/python docs/site.py results/docs
+
+dist: $(VENV)/tools/.ready ## a release of git's commit, into dist/: source archive, wheel, wheel with compiled objects; equal each time
+	$(BIN)/python release/dist.py dist "$(CURDIR)/$(VENV)/tools/bin/python -m ziglang cc"
+
+sbom: $(VENV)/tools/.ready ## what the lock pins, and what is installed, with licences: CycloneDX files, into results/sbom
+	mkdir -p results/sbom
+	$(VENV)/tools/bin/cyclonedx-py requirements requirements.lock --output-reproducible -o results/sbom/lock.cdx.json
+	$(VENV)/tools/bin/cyclonedx-py environment $(VENV)/bin/python --output-reproducible -o results/sbom/installed.cdx.json
 
 doctor: $(VENV)/.ready ## what is present, what is missing, the command that brings it
 	$(BIN)/pcn doctor
@@ -111,7 +119,7 @@ COMPILE = $(VENV)/tools/bin/uv pip compile -q --universal --python-version 3.10 
 
 lock: $(VENV)/tools/.ready ## pin the newest versions that pyproject.toml allows into requirements.lock, and tools.lock's
 	$(COMPILE) --all-extras pyproject.toml -o requirements.lock
-	echo uv | $(COMPILE) - -o tools.lock
+	printf '%s\n' cyclonedx-bom uv ziglang | $(COMPILE) - -o tools.lock
 
 clean: ## remove the virtual environment and caches, not results
-	rm -rf $(VENV) build *.egg-info .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) build dist *.egg-info .mypy_cache .pytest_cache .ruff_cache .hypothesis

@@ -20,7 +20,7 @@ from pathlib import Path
 from p4src import manifest
 from p4src.manifest import FOLDER, ROOT
 from pcn import names
-from softswitch.cache.objects import BuildError, cache_dir, compiler, writing
+from softswitch.cache.objects import BuildError, cache_dir, compiler, uses_shipped, writing
 from topologies import extras
 
 
@@ -105,18 +105,19 @@ def _machine() -> Iterator[Check]:
     yield Check("root", "live networks", True, root, found, "run it with sudo", live=True)
     ready = [_compiler(), _cache()]
     yield from ready
-    if all(check.present for check in ready):
+    if all(check.present or not check.needed for check in ready):
         yield _libraries()
 
 
 def _compiler() -> Check:
-    """Returns whether it makes what is loaded: a shared object, with the headers that our sources include."""
-    command = compiler()
+    """Returns whether it makes what is loaded: a shared object, with the headers that our sources include. Where the
+    installation has such objects, only users' programs and schemes need it."""
+    command, required = compiler(), not uses_shipped()
     remedy = "apt-get install gcc libc6-dev linux-libc-dev"
-    name, what_for = command[0], "switch, hosts, virtual time"
+    name, what_for = command[0], "switch, hosts, virtual time" if required else "own P4 programs, schemes in C"
     path = shutil.which(name)
     if path is None:
-        return Check(name, what_for, True, False, "not found", remedy)
+        return Check(name, what_for, required, False, "not found", remedy)
     source = "".join(f"#include <{header}>\n" for header in _HEADERS) + "int answer(void) { return 0; }\n"
     with tempfile.TemporaryDirectory() as directory:
         words = [*command, "-x", "c", "-", "-fPIC", "-shared", "-o", str(Path(directory) / "probe.so")]
@@ -125,11 +126,11 @@ def _compiler() -> Check:
                 words, input=source, capture_output=True, text=True, timeout=_COMMAND_LIMIT_S, check=False
             )
         except (OSError, subprocess.TimeoutExpired) as error:
-            return Check(name, what_for, True, False, f"doesn't run: {error}", remedy)
+            return Check(name, what_for, required, False, f"doesn't run: {error}", remedy)
     if done.returncode != 0:
         said = next((line for line in done.stderr.splitlines() if "error" in line), f"status {done.returncode}")
-        return Check(name, what_for, True, False, said.rpartition("error: ")[2], remedy)
-    return Check(name, what_for, True, True, _version(path, ("--version",)), remedy)
+        return Check(name, what_for, required, False, said.rpartition("error: ")[2], remedy)
+    return Check(name, what_for, required, True, _version(path, ("--version",)), remedy)
 
 
 def _cache() -> Check:

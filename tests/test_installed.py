@@ -31,7 +31,7 @@ from topologies import extras
 pytestmark = pytest.mark.long
 
 CHECKOUT = Path(__file__).resolve().parent.parent
-STAYS_HERE = (".ci", ".github", "bench", "tests", "judges", "ptf-tests", "examples", "docs", "lint")
+STAYS_HERE = (".ci", ".github", "bench", "tests", "judges", "ptf-tests", "examples", "docs", "lint", "release")
 """Folders that aren't read at run time, except the pages of docs/: reports quote these."""
 
 

@@ -16,8 +16,10 @@ from pathlib import Path
 from hosts.algorithms import Scheme
 from hosts.algorithms.base import c_file
 from p4src.manifest import ROOT, manifest
-from softswitch.cache.objects import BuildError, compiler_version
+from softswitch.cache.objects import BuildError, made_by
 
+RELEASED = Path(__file__).resolve().with_name("commit.txt")
+"""Written by release/dist.py alone."""
 _NAMED = 3
 """Changed files that are named."""
 
@@ -58,8 +60,8 @@ def provenance() -> dict[str, str]:
     """Returns where a result comes from: git's commit, whether the tree is as committed, the C compiler, the command
     line. "unknown" where there is no git, or no repository."""
     try:
-        compiler = compiler_version().splitlines()[0]
-    except (BuildError, IndexError):
+        compiler = made_by()
+    except BuildError:
         compiler = "unknown"
     return {
         **checkout(),
@@ -69,7 +71,9 @@ def provenance() -> dict[str, str]:
 
 
 def checkout() -> dict[str, str]:
-    """Returns git's commit, and whether the tree is as committed; "unknown" likewise."""
+    """Returns git's commit, and whether the tree is as committed; "unknown" likewise. A release has a file for it."""
+    if RELEASED.is_file():
+        return {"commit": RELEASED.read_text().strip(), "tree": "clean"}
     changed = _git("status", "--porcelain", "--", ".")
     return {
         "commit": _git("rev-parse", "HEAD") or "unknown",

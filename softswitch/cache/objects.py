@@ -5,6 +5,7 @@ Objects are written beside their place and renamed, so two processes that build 
 removes the files of a build that was killed. Their last bytes are a checksum: a damaged object is built again.
 The cache is `$XDG_CACHE_HOME/pcn-lab`, else `~/.cache/pcn-lab`; it may be deleted at any time. What stands there runs
 in this process: so the cache, and each object in it, is this user's own (`softswitch.private`).
+A wheel may have objects in `shipped/`; the names of these don't depend on a compiler. With `$CC` they aren't used.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import os
 import shlex
 import subprocess
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import lru_cache
 from pathlib import Path
@@ -31,6 +32,11 @@ COMMON_FLAGS = (
 )  # fmt: skip
 CHECKSUM_BYTES = 4
 SCRATCH = ".build-"
+SHIPPED = Path(__file__).resolve().parent / "shipped"
+"""Objects of an installation, made by release/dist.py; `COMPILER` in there has their compiler's version."""
+COMPILER = "compiler.txt"
+_kept: Path | None = None
+_ROOT = f"{SHIPPED.parents[2]}/"
 
 
 def compiler() -> list[str]:
@@ -84,9 +90,9 @@ def digest(paths: Sequence[Path]) -> str:
 def build(name: str, sources: Sequence[Path | str], digest: str, flags: Sequence[str], headers: Path) -> Path:
     """Returns the shared object of sources, files or texts, that `digest` identifies, with the headers that they
     include."""
+    if known := found(name, digest, flags):
+        return known
     target = entry(name, digest, flags)
-    if intact(target):
-        return target
     libraries = [flag for flag in flags if flag.startswith("-l")]
     options = [flag for flag in flags if not flag.startswith("-l")]
     with writing(target.parent), _scratch(target.parent) as scratch:
@@ -145,15 +151,46 @@ def _locked(folder: Path) -> int:
 
 def entry(name: str, digest: str, flags: Sequence[str]) -> Path:
     """Returns where the cache has what the compiler makes, with these flags, of what `digest` identifies."""
-    identity = "\n".join([digest, *flags, *compiler(), compiler_version()])
-    return cache_dir() / f"{name}-{hashlib.sha256(identity.encode()).hexdigest()[:32]}.so"
+    return (
+        _kept / shipped_name(name, digest, flags)
+        if _kept
+        else cache_dir() / _file_name(name, digest, *flags, *compiler(), compiler_version())
+    )
+
+
+def found(name: str, digest: str, flags: Sequence[str]) -> Path | None:
+    """Returns the object that `build` would make, where the installation or the cache has it; else None."""
+    if uses_shipped() and whole(shipped := SHIPPED / shipped_name(name, digest, flags)):
+        return shipped
+    return target.resolve() if intact(target := entry(name, digest, flags)) else None
+
+
+def keep_in(folder: Path) -> None:
+    """Makes this folder the cache of this process, with the names of `SHIPPED`."""
+    global _kept
+    _kept = folder
+
+
+def shipped_name(name: str, digest: str, flags: Sequence[str]) -> str:
+    """Returns an object's name in `SHIPPED`: that of what it is made of, by whichever compiler."""
+    return _file_name(name, digest, *flags)
+
+
+def _file_name(name: str, *identity: str) -> str:
+    """Paths of the installation count from its folder: another one with these sources has these objects."""
+    text = "\n".join(identity).replace(_ROOT, "")
+    return f"{name}-{hashlib.sha256(text.encode()).hexdigest()[:32]}.so"
 
 
 def intact(target: Path) -> bool:
-    """Returns whether an object is there, by this user, and as it was written. To load part of one would end the
-    process (SIGBUS)."""
+    """Returns whether an object is there, by this user, and as it was written."""
+    return whole(target, private.read)
+
+
+def whole(target: Path, read: Callable[[Path], bytes] = Path.read_bytes) -> bool:
+    """Returns whether an object is as it was written. To load part of one would end the process (SIGBUS)."""
     try:
-        content = memoryview(private.read(target.resolve()))
+        content = memoryview(read(target.resolve()))
     except (OSError, private.NotPrivateError):
         return False
     body, checksum = content[:-CHECKSUM_BYTES], content[-CHECKSUM_BYTES:]
@@ -166,6 +203,17 @@ def link(name: Path, target: Path) -> None:
         new = scratch / name.name
         new.symlink_to(target.name)
         new.replace(name)
+
+
+def uses_shipped() -> bool:
+    """Returns whether the installation has compiled objects, and `$CC` doesn't name another compiler for them."""
+    return not os.environ.get("CC") and SHIPPED.is_dir()
+
+
+def made_by() -> str:
+    """Returns the version, in one line, of the compiler of what runs. Raises BuildError if there is none."""
+    text = (SHIPPED / COMPILER).read_text() if uses_shipped() else compiler_version()
+    return text.partition("\n")[0]
 
 
 def compiler_version() -> str:

@@ -19,7 +19,7 @@ from softswitch.cache.objects import (
     compiler,
     digest,
     entry,
-    intact,
+    found,
     link,
 )
 
@@ -67,9 +67,9 @@ def build_program(
     Raises ProgramError if the switch cannot run it.
     """
     identity = f"{_FOUND} {inplace} {traced}\n{json_text}"
-    known = entry("json", hashlib.sha256(identity.encode()).hexdigest(), (*PROGRAM_FLAGS, *extra_flags))
-    if intact(known):
-        return known.resolve()
+    key = "json", hashlib.sha256(identity.encode()).hexdigest(), (*PROGRAM_FLAGS, *extra_flags)
+    if known := found(*key):
+        return known
     from softswitch.codegen.generate import generate, largest_part  # late: these are most of the switch's modules
     from softswitch.program.errors import UnsupportedProgram
     from softswitch.program.load import load_program
@@ -82,7 +82,7 @@ def build_program(
         message = f"{error}; of the program this is the largest part: make it smaller"
         raise UnsupportedProgram(message, largest_part(generated)) from None
     if _generator() == _FOUND:  # else the text may be that of older sources, or of newer ones
-        link(known, built)
+        link(entry(*key), built)
     return built
 
 

@@ -98,6 +98,19 @@ def test_changed_sources(checkout: Path) -> None:
         assert build(checkout, program())[0][0] == "found", name
 
 
+def test_another_installation_finds_the_same_objects(checkout: Path, tmp_path: Path) -> None:
+    other = shutil.copytree(checkout.parent, tmp_path / "other") / "softswitch"
+    script = "from virtualnet.native import engine; print(engine()._name)"
+    found = []
+    for folder in (checkout.parent, other.parent):
+        for name in ("virtualnet", "topologies"):
+            shutil.copytree(SOFTSWITCH.parent / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
+        environment = {**os.environ, "PYTHONPATH": str(folder), "PYTHONDONTWRITEBYTECODE": "1"}
+        command = [sys.executable, "-c", script]
+        found.append(subprocess.run(command, env=environment, cwd=folder, check=True, capture_output=True).stdout)
+    assert found[0] == found[1]
+
+
 def test_changed_compiler(checkout: Path) -> None:
     (first,) = build(checkout, program())
     (other,) = build(checkout, program(), CC="cc -g")

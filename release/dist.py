@@ -1,0 +1,166 @@
+"""Builds what a release has: `python release/dist.py FOLDER "ZIG cc"`, which `make dist` runs.
+
+A source archive of git's commit, a wheel whose first run compiles, and a wheel for manylinux with the objects that zig
+compiled. Equal commits give equal bytes, whichever machine builds: each file has the commit's time (or
+SOURCE_DATE_EPOCH), archives are sorted, the compiler is locked in tools.lock.
+"""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import hashlib
+import io
+import os
+import subprocess
+import sys
+import tarfile
+import tempfile
+import time
+import zipfile
+from collections.abc import Mapping
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+GLIBC = "2.28"
+"""The oldest: of Debian 10, RHEL 8, Ubuntu 18.10."""
+TARGET = f"x86_64-linux-gnu.{GLIBC}"
+PLATFORM = f"manylinux_{GLIBC.replace('.', '_')}_x86_64"
+# -z undefs: programs and engine find the switch's functions when they are loaded.
+ZIG_FLAGS = f"-target {TARGET} -g0 -Wl,-s -Wl,-z,undefs"
+SHIPPED = "softswitch/cache/shipped"
+COMMIT = "experiments/run/commit.txt"
+
+Files = dict[str, tuple[int, bytes]]
+"""By path: the mode, the content."""
+
+
+class DistError(Exception):
+    """The message names what stands against a release, and the way out."""
+
+
+def git(*words: str) -> bytes:
+    """Returns git's output. The checkout may be another user's."""
+    command = ["git", "-c", f"safe.directory={ROOT}", "-C", str(ROOT), *words]
+    return subprocess.run(command, check=True, capture_output=True).stdout
+
+
+def committed() -> tuple[Files, int]:
+    """Returns the commit's files, with one that names it, and its time, s. Raises DistError: something isn't in it."""
+    if changed := git("status", "--porcelain").decode().splitlines():
+        raise DistError(f"{changed[0][3:]} isn't as committed: a release is of a commit, so commit or stash it")
+    files: Files = {}
+    with tarfile.open(fileobj=io.BytesIO(git("archive", "HEAD"))) as archive:
+        for member in archive:
+            if (file := archive.extractfile(member)) is not None:
+                files[member.name] = 0o755 if member.mode & 0o100 else 0o644, file.read()
+    files[COMMIT] = 0o644, git("rev-parse", "HEAD")
+    return files, int(os.environ.get("SOURCE_DATE_EPOCH") or git("log", "-1", "--format=%ct"))
+
+
+def built(files: Files) -> tuple[str, Files]:
+    """Returns the name of the wheel that setuptools builds of them, and what is in it."""
+    with tempfile.TemporaryDirectory() as folder:
+        tree, out = write(Path(folder) / "tree", files), Path(folder) / "out"
+        out.mkdir()
+        command = ["-c", "import sys; from setuptools import build_meta; build_meta.build_wheel(sys.argv[1])", str(out)]
+        run([sys.executable, *command], tree, os.environ)
+        (wheel,) = out.glob("*.whl")
+        with zipfile.ZipFile(wheel) as archive:
+            return wheel.name, {one.filename: (0o644, archive.read(one)) for one in archive.infolist()}
+
+
+def compiled(files: Files, compiler: str) -> Files:
+    """Returns the objects of a wheel's sources, by their paths in it, and what made them."""
+    with tempfile.TemporaryDirectory() as folder:
+        tree, cache = write(Path(folder) / "tree", files), Path(folder) / "cache"
+        own = {name: os.environ[name] for name in ("PATH", "HOME") if name in os.environ}  # others change what is made
+        environment = {**own, "CC": compiler, "XDG_CACHE_HOME": str(cache), "PYTHONPATH": str(tree)}
+        run([sys.executable, str(ROOT / "release/compile.py"), str(tree / SHIPPED)], tree, environment)
+        return {f"{SHIPPED}/{path.name}": (0o644, path.read_bytes()) for path in (tree / SHIPPED).iterdir()}
+
+
+def for_platform(wheel: Files, objects: Files) -> Files:
+    """Returns a wheel with these objects, and with metadata that names the platform."""
+    (tags,) = (name for name in wheel if name.endswith(".dist-info/WHEEL"))
+    text = wheel[tags][1].decode()
+    of_platform = text.replace("Root-Is-Purelib: true", "Root-Is-Purelib: false").replace("-any\n", f"-{PLATFORM}\n")
+    return {**wheel, **objects, tags: (0o644, of_platform.encode())}
+
+
+def pack_wheel(path: Path, files: Files, seconds: int) -> None:
+    """Writes a wheel, with the list of its files (RECORD) made anew."""
+    (record,) = (name for name in files if name.endswith(".dist-info/RECORD"))
+    lines = [f"{name},sha256={_sha256(content)},{len(content)}" for name, (_, content) in sorted(files.items())]
+    lines = [f"{record},," if line.startswith(f"{record},") else line for line in lines]
+    whole = {**files, record: (0o644, "\n".join([*lines, ""]).encode())}
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as archive:
+        for name, (mode, content) in sorted(whole.items()):
+            member = zipfile.ZipInfo(name, max(time.gmtime(seconds)[:6], (1980, 1, 1, 0, 0, 0)))
+            member.external_attr, member.create_system = (0o100000 | mode) << 16, 3
+            member.compress_type = zipfile.ZIP_DEFLATED
+            archive.writestr(member, content)
+
+
+def pack_source(path: Path, files: Files, seconds: int) -> None:
+    """Writes a source archive, in one folder of its name."""
+    inner = path.name.removesuffix(".tar.gz")
+    plain = io.BytesIO()
+    with tarfile.open(fileobj=plain, mode="w", format=tarfile.PAX_FORMAT) as archive:
+        for name, (mode, content) in sorted(files.items()):
+            member = tarfile.TarInfo(f"{inner}/{name}")
+            member.mode, member.mtime, member.size = mode, seconds, len(content)
+            archive.addfile(member, io.BytesIO(content))
+    path.write_bytes(gzip.compress(plain.getvalue(), mtime=seconds))
+
+
+def write(folder: Path, files: Files) -> Path:
+    """Writes files into a folder that it makes, and returns it."""
+    for name, (mode, content) in files.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content)
+        path.chmod(mode)
+    return folder
+
+
+def run(command: list[str], folder: Path, environment: Mapping[str, str]) -> None:
+    """Runs a command without output. Raises DistError with what it printed."""
+    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        raise DistError(f"{' '.join(command[:2])} failed:\n{done.stdout}{done.stderr}")
+
+
+def _sha256(content: bytes) -> str:
+    return base64.urlsafe_b64encode(hashlib.sha256(content).digest()).rstrip(b"=").decode()
+
+
+def make(out: Path, compiler: str = "") -> list[Path]:
+    """Writes the release into a folder, and returns its files: without a compiler's command, those that need none.
+    Raises DistError."""
+    files, seconds = committed()
+    name, wheel = built(files)
+    (metadata,) = (path for path in wheel if path.endswith(".dist-info/METADATA"))
+    whole = name.removesuffix("-py3-none-any.whl")
+    out.mkdir(parents=True, exist_ok=True)
+    paths = [out / f"{whole}.tar.gz", out / name]
+    pack_source(paths[0], {**files, "PKG-INFO": wheel[metadata]}, seconds)
+    pack_wheel(paths[1], wheel, seconds)
+    if compiler:
+        paths.append(out / f"{whole}-py3-none-{PLATFORM}.whl")
+        pack_wheel(paths[2], for_platform(wheel, compiled(wheel, compiler)), seconds)
+    return paths
+
+
+def main(out: str, zig: str = "") -> None:
+    """Prints each file with its size and hash."""
+    for path in make(Path(out), f"{zig} {ZIG_FLAGS}" if zig else ""):
+        content = path.read_bytes()
+        print(f"{path}  {len(content) / 1e6:.1f} MB  sha256 {hashlib.sha256(content).hexdigest()}")
+
+
+if __name__ == "__main__":
+    try:
+        main(*sys.argv[1:])
+    except DistError as error:
+        sys.exit(f"dist: {error}")

@@ -1,0 +1,147 @@
+"""What `make dist` builds: the same bytes each time, and a wheel whose runs need no compiler."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tarfile
+import zipfile
+from pathlib import Path
+
+import pytest
+from test_installed import CHECKOUT, tracked
+
+pytestmark = pytest.mark.long
+
+
+@pytest.fixture(scope="module")
+def commit(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A repository with this checkout's files as they are, committed."""
+    folder = tmp_path_factory.mktemp("commit")
+    for name in tracked():
+        copy = folder / name
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(CHECKOUT / name, copy)
+    git(folder, "init", "-q")
+    git(folder, "add", "-A")
+    git(folder, "-c", "user.name=test", "-c", "user.email=test@localhost", "commit", "-q", "-m", "all")
+    return folder
+
+
+def git(folder: Path, *words: str) -> str:
+    return subprocess.run(["git", *words], cwd=folder, check=True, capture_output=True, text=True).stdout.strip()
+
+
+def dist(commit: Path, out: Path, compiler: str = "", mask: int = 0o022, **environment: str) -> list[Path]:
+    """Runs the checkout's release/dist.py in a process."""
+    script = "import sys; from pathlib import Path; from release import dist; dist.make(Path(sys.argv[1]), sys.argv[2])"
+    subprocess.run(
+        [sys.executable, "-c", script, str(out), compiler],
+        cwd=commit, env={**os.environ, "PYTHONPATH": str(commit), **environment}, umask=mask, check=True,
+    )  # fmt: skip
+    return sorted(out.iterdir())
+
+
+@pytest.fixture(scope="module")
+def release(commit: Path, tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+    return dist(commit, tmp_path_factory.mktemp("release"))
+
+
+def test_dist_builds_equal_bytes_from_equal_commits(commit: Path, release: list[Path], tmp_path: Path) -> None:
+    other = tmp_path / "elsewhere" / "clone"
+    subprocess.run(["git", "clone", "-q", str(commit), str(other)], check=True)
+    again = dist(other, tmp_path / "again", mask=0o077, TZ="Asia/Tokyo")
+    assert [path.name for path in again] == [path.name for path in release]
+    assert [path.read_bytes() for path in again] == [path.read_bytes() for path in release]
+
+
+def test_source_archive_has_the_commit_and_builds_the_wheel(commit: Path, release: list[Path], tmp_path: Path) -> None:
+    wheel, source = release
+    with tarfile.open(source) as archive:
+        archive.extractall(tmp_path, filter="data")
+    (folder,) = tmp_path.iterdir()
+    found = {str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file()}
+    assert found == {*git(commit, "ls-files").splitlines(), "PKG-INFO", "experiments/run/commit.txt"}
+    build = [sys.executable, "-m", "pip", "-q", "--disable-pip-version-check", "wheel", "--no-deps", "--no-index"]
+    subprocess.run([*build, "--no-build-isolation", "-w", str(tmp_path / "out"), str(source)], check=True)
+    (built,) = (tmp_path / "out").iterdir()
+    with zipfile.ZipFile(built) as one, zipfile.ZipFile(wheel) as other:
+        names = [name for name in one.namelist() if not name.endswith("/RECORD")]
+        assert {name: one.read(name) for name in names} == {name: other.read(name) for name in names}
+
+
+def test_dist_refuses_a_file_that_is_not_committed(commit: Path, tmp_path: Path) -> None:
+    other = tmp_path / "clone"
+    subprocess.run(["git", "clone", "-q", str(commit), str(other)], check=True)
+    (other / "note.txt").write_text("mine\n")
+    command = [sys.executable, str(other / "release/dist.py"), str(tmp_path / "out")]
+    done = subprocess.run(command, cwd=other, capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert done.stderr == "dist: note.txt isn't as committed: a release is of a commit, so commit or stash it\n"
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.fixture(scope="module")
+def installed(commit: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The files of a wheel with objects, that the machine's compiler made here."""
+    folder = tmp_path_factory.mktemp("platform")
+    (wheel,) = (path for path in dist(commit, folder / "dist", "cc") if "manylinux" in path.name)
+    with zipfile.ZipFile(wheel) as archive:
+        (tags,) = (name for name in archive.namelist() if name.endswith("/WHEEL"))
+        assert "Root-Is-Purelib: false\nTag: py3-none-manylinux_2_28_x86_64\n" in archive.read(tags).decode()
+        archive.extractall(folder / "installed")
+    return folder / "installed"
+
+
+def pcn(installed: Path, home: Path, *words: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    """Runs the wheel's `pcn` where there is no program on PATH, thus no compiler."""
+    home.mkdir(exist_ok=True)
+    environment = {"PATH": "/nonexistent", "HOME": str(home), "PYTHONPATH": str(installed), **environment}
+    command = [sys.executable, "-m", "pcn", *words]
+    return subprocess.run(command, cwd=home, env=environment, capture_output=True, text=True, check=False)
+
+
+RUN = ("run", "dumbbell", "--clock", "virtual", "--set", "duration=1ms", "--no-pictures", "--out", "mine")
+
+
+@pytest.mark.parametrize("scheme", ["pcn", "dcqcn", "tcd", "swift", "qcn", "pcn-w"])
+def test_wheel_with_objects_runs_without_a_compiler(installed: Path, commit: Path, tmp_path: Path, scheme: str) -> None:
+    done = pcn(installed, tmp_path, *RUN, "--scheme", scheme)
+    assert done.returncode == 0, done.stderr
+    made = json.loads((tmp_path / "mine/summary.json").read_text())["provenance"]
+    assert made["commit"] == git(commit, "rev-parse", "HEAD")
+    assert made["compiler"] in (installed / "softswitch/cache/shipped/compiler.txt").read_text()
+    assert list(tmp_path.rglob("*.so")) == []
+
+
+def test_wheel_with_objects_builds_a_damaged_one_again(installed: Path, tmp_path: Path) -> None:
+    (engine, *_) = (installed / "softswitch/cache/shipped").glob("libsoftswitch-*.so")
+    before = engine.read_bytes()
+    engine.write_bytes(before[:4096])
+    try:
+        done = pcn(installed, tmp_path, *RUN)
+        assert done.returncode == 1
+        assert done.stderr.endswith("install gcc or clang, or set CC\n")
+        done = pcn(installed, tmp_path, *RUN, PATH=os.environ["PATH"])
+        assert done.returncode == 0, done.stderr
+        assert [path.name.partition("-")[0] for path in tmp_path.rglob("*.so")] == ["libsoftswitch"]
+    finally:
+        engine.write_bytes(before)
+
+
+def test_own_compiler_is_used_in_place_of_the_wheels_objects(installed: Path, tmp_path: Path) -> None:
+    done = pcn(installed, tmp_path, *RUN, CC="nosuch-cc")
+    assert done.returncode == 1
+    assert "nosuch-cc" in done.stderr
+
+
+def test_doctor_needs_no_compiler_beside_a_wheels_objects(installed: Path, tmp_path: Path) -> None:
+    script = "import pcn.doctor as d; print(*[(c.name, c.needed, c.present) for c in d.checks()], sep='\\n')"
+    environment = {"PATH": "/nonexistent", "HOME": str(tmp_path), "PYTHONPATH": str(installed)}
+    command = [sys.executable, "-c", script]
+    said = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=True).stdout
+    assert "('cc', False, False)" in said
+    assert "('C libraries', True, True)" in said
