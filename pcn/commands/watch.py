@@ -9,7 +9,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import asdict
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -20,6 +20,20 @@ if TYPE_CHECKING:
     from lab.observe import Observer, Snapshot
 
 _LEAST_S, _MOST_S = 0.1, 3600.0
+
+
+class _Address(click.ParamType):  # type: ignore[type-arg]  # generic in newer releases alone
+    """[ADDRESS:]PORT, of loopback where there is no address."""
+
+    name = "address"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, int]:
+        if isinstance(value, tuple):
+            return value
+        address, _, port = str(value).rpartition(":")
+        if not port.isascii() or not port.isdigit() or int(port) > 65535:
+            self.fail(f"{value!r}: a port is from 0 to 65535, as in 9500 or 192.0.2.1:9500", param, ctx)
+        return address or "127.0.0.1", int(port)
 
 
 @click.command()
@@ -37,7 +51,22 @@ _LEAST_S, _MOST_S = 0.1, 3600.0
 @click.option("--web", is_flag=True, help="A page for a browser on this machine; prints its address.")
 @port_option
 @click.option("--control", is_flag=True, help="Commands on the page of --web, which is read-only without.")
-def watch(every: float, once: bool, network: str | None, as_json: bool, web: bool, port: int, control: bool) -> None:
+@click.option(
+    "--prometheus",
+    type=_Address(),
+    metavar="[ADDRESS:]PORT",
+    help="Metrics for Prometheus at /metrics (default address: loopback; port 0: a free one).",
+)
+def watch(
+    every: float,
+    once: bool,
+    network: str | None,
+    as_json: bool,
+    web: bool,
+    port: int,
+    control: bool,
+    prometheus: tuple[str, int] | None,
+) -> None:
     """Watch ports and flows, live.
 
     Of each port of each switch: queue, pn (packets that a pause held up), PAUSE frames, marks, what it sends. Of each
@@ -50,7 +79,10 @@ def watch(every: float, once: bool, network: str | None, as_json: bool, web: boo
       pcn watch --once
       pcn watch --once --json
       pcn watch --web --control
+      pcn watch --prometheus 9500
     """
+    if prometheus:
+        refuse("not beside --prometheus", "once", "web")
     if web:
         refuse("not beside --web", "once", "as_json")
     if (port or control) and not web:
@@ -74,6 +106,8 @@ def watch(every: float, once: bool, network: str | None, as_json: bool, web: boo
             show_network(lab, looks.look, lambda: time.sleep(looks.wait_s), port, control)
         elif once:
             _once(lab, looks, as_json)
+        elif prometheus:
+            _metrics(lab, looks, prometheus, as_json)
         elif as_json or not sys.stdout.isatty():
             _lines(lab, looks, as_json)
         else:
@@ -144,6 +178,21 @@ def _lines(lab: Attached, looks: Looks, as_json: bool) -> None:
             click.echo(json.dumps(asdict(now)))
         else:
             console.print(picture(lab.record, now, console.width))
+
+
+def _metrics(lab: Attached, looks: Looks, place: tuple[str, int], as_json: bool) -> None:
+    """Serves the newest look; prints the address, and with --json each look."""
+    from pcn.prometheus import serving, text
+
+    now = ""
+    with serving(*place, lambda: now) as url:
+        click.echo(url, err=True)
+        while True:
+            time.sleep(looks.wait_s)
+            look = looks.look()
+            now = text(look, lab.record.name)
+            if as_json:
+                click.echo(json.dumps(asdict(look)))
 
 
 def _live(lab: Attached, looks: Looks) -> None:

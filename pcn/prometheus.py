@@ -1,0 +1,168 @@
+"""Looks at a network as Prometheus reads them: each number of `pcn watch --json`, with the same value and name.
+
+The server has one page, /metrics, on the address that it is given, for GET alone. It keeps no state: what a scrape gets
+is the newest look.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+from lab.observe import Snapshot
+from topologies.errors import LabError
+
+PATH = "/metrics"
+CONTENT = "text/plain; version=0.0.4; charset=utf-8"
+_SLOWEST_S, _MOST_AT_ONCE = 10.0, 16
+_PORT = {
+    "queue_packets": "packets that wait for the port",
+    "queue_bytes": "bytes that wait for the port",
+    "held_bytes": "bytes that the port holds back, for PAUSE",
+    "pn": "packets that a PAUSE held up, in the queue",
+    "paused": "whether the neighbour pauses the port",
+    "pausing": "whether the port pauses its neighbour",
+    "rate_bps": "bits that the port sends a second",
+    "utilisation": "share of the link's rate that the port sends",
+    "marked_share": "share of the packets sent that the port marked CE",
+    "marked_ue_share": "share of the packets sent that the port marked UE",
+    "pauses_sent_per_s": "PAUSE frames sent a second",
+    "pauses_received_per_s": "PAUSE frames received a second",
+    "up": "whether the link is up",
+    "lost": "frames that didn't leave since the switch started: link down, queue full",
+    "kept_pace": "whether the switch kept pace since the look before",
+}
+_FLOW = {
+    "rate_bps": "bits that the scheme lets the flow send a second",
+    "goodput_bps": "bits of payload that arrive a second",
+    "marked_share": "share of the packets that arrive marked CE",
+    "marked_ue_share": "share of the packets that arrive marked UE",
+    "kept_pace": "whether the hosts and all switches kept pace since the look before",
+    "window_bytes": "the flow's window",
+    "in_flight_bytes": "bytes of the window in flight",
+}
+_PORT_LABELS, _FLOW_LABELS = ("port", "link"), ("id", "src", "dst")
+_GOING_ON = ("waiting", "sending")
+
+
+def text(now: Snapshot, network: str) -> str:
+    """Returns a look in Prometheus' text format: nominal units, a gauge for each number of ports and of flows that
+    haven't ended. What the network's programs don't have is left out."""
+    own = {"network": network}
+    ports = [({**own, **{name: getattr(one, name) for name in _PORT_LABELS}}, one) for one in now.ports]
+    flows = [
+        ({**own, **{name: getattr(one, name) for name in _FLOW_LABELS}}, one)
+        for one in now.flows
+        if one.state in _GOING_ON
+    ]
+    lines = [
+        *_family("pcn_time_s", "nominal time of the look", [(own, now.time_s)]),
+        *_family("pcn_over_s", "nominal time that rates are over", [(own, now.over_s)]),
+    ]
+    for name, what in _PORT.items():
+        lines += _family(f"pcn_port_{name}", what, [(labels, getattr(one, name)) for labels, one in ports])
+    for name, what in _FLOW.items():
+        lines += _family(f"pcn_flow_{name}", what, [(labels, getattr(one, name)) for labels, one in flows])
+    states = [({**labels, "state": one.state}, 1) for labels, one in flows]
+    lines += _family("pcn_flow_state", "1 with the state that the flow is in", states)
+    return "".join(f"{line}\n" for line in lines)
+
+
+def _family(name: str, what: str, samples: Sequence[tuple[Mapping[str, Any], Any]]) -> Iterator[str]:
+    """Yields a metric's lines; none where no sample has a value."""
+    there = [(labels, value) for labels, value in samples if value is not None]
+    if not there:
+        return
+    yield f"# HELP {name} {what[0].upper()}{what[1:]}."
+    yield f"# TYPE {name} gauge"
+    for labels, value in there:
+        inner = ",".join(f'{key}="{_escaped(str(one))}"' for key, one in labels.items())
+        yield f"{name}{{{inner}}} {float(value)!r}"
+
+
+def _escaped(value: str) -> str:
+    return value.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
+
+
+@contextlib.contextmanager
+def serving(address: str, port: int, metrics: Callable[[], str]) -> Iterator[str]:
+    """Serves what `metrics` returns while the block runs; yields the URL. Raises LabError: the address is taken, or
+    isn't this machine's."""
+    try:
+        server = _Server((address, port), metrics)
+    except (OSError, OverflowError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        raise LabError(f"--prometheus: {address}:{port}: {reason}; choose another one") from None
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.2}, daemon=True)
+    thread.start()
+    try:
+        yield f"http://{address}:{server.server_port}{PATH}"
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()
+
+
+class _Server(ThreadingHTTPServer):
+    daemon_threads = True
+    block_on_close = False  # a reader that is slow doesn't hold up the end
+
+    def __init__(self, address: tuple[str, int], metrics: Callable[[], str]) -> None:
+        self.metrics = metrics
+        self.own = address[0]
+        self.local = self.own.startswith("127.")
+        self._room = threading.BoundedSemaphore(_MOST_AT_ONCE)
+        super().__init__(address, _Handler)
+
+    def process_request(self, request: Any, client_address: Any) -> None:
+        """Refuses a connection at once where as many are served as may."""
+        if not self._room.acquire(blocking=False):
+            self.shutdown_request(request)
+            return
+        try:
+            super().process_request(request, client_address)
+        except BaseException:
+            self._room.release()
+            raise
+
+    def process_request_thread(self, request: Any, client_address: Any) -> None:
+        try:
+            super().process_request_thread(request, client_address)
+        finally:
+            self._room.release()
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """A reader that goes away while it is answered is no error of ours."""
+
+
+class _Handler(BaseHTTPRequestHandler):
+    server: _Server
+    timeout = _SLOWEST_S
+    server_version = "pcn"
+    sys_version = ""
+
+    def do_GET(self) -> None:
+        if self.path != PATH:
+            self.send_error(404)
+        elif self.server.local and not self._names_loopback():
+            self.send_error(403)
+        else:
+            body = self.server.metrics().encode()
+            self.send_response(200)
+            self.send_header("Content-Type", CONTENT)
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+    def _names_loopback(self) -> bool:
+        """Returns whether the Host header, of which there is one, is this server: a page in a browser reaches it under
+        the page's own name otherwise."""
+        hosts = self.headers.get_all("Host", [])
+        names = {f"{name}:{self.server.server_port}" for name in ("localhost", self.server.own)}
+        return len(hosts) == 1 and hosts[0] in names
+
+    def log_message(self, format: str, *args: object) -> None:
+        """A scrape a few seconds apart isn't worth a line each."""

@@ -1,0 +1,222 @@
+"""`pcn watch --prometheus`: the numbers of `watch --json`, as Prometheus' own client library reads them."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import os
+import re
+import socket
+import subprocess
+import sys
+import urllib.request
+from collections.abc import Iterator
+from dataclasses import asdict, fields
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+from prometheus_client.parser import text_string_to_metric_families
+from small_lab import StartFlow
+
+from lab.lab import Lab
+from lab.observe import FlowState, PortState, Snapshot
+from pcn import prometheus
+from topologies.errors import LabError
+
+DASHBOARD = Path(__file__).resolve().parents[2] / "examples/grafana/pcn-lab.json"
+LABELS = {"port": ("port", "link"), "flow": ("id", "src", "dst")}
+FINITE = st.floats(allow_nan=False, allow_infinity=False, width=64)
+NAMES = st.text(st.characters(codec="utf-8", exclude_characters="\r"), max_size=8)
+
+
+def states(kind: Any, **own: Any) -> Any:
+    values = {"str": NAMES, "int": st.integers(0, 2**53), "float": FINITE, "bool": st.booleans()}
+    drawn = {
+        one.name: st.one_of(*(st.none() if part == "None" else values[part] for part in str(one.type).split(" | ")))
+        for one in fields(kind)
+    }
+    return st.builds(kind, **{**drawn, **own})
+
+
+SNAPSHOTS = st.builds(
+    Snapshot,
+    time_s=FINITE,
+    over_s=FINITE,
+    ports=st.lists(states(PortState), max_size=4, unique_by=lambda one: one.port).map(tuple),
+    flows=st.lists(
+        states(FlowState, state=st.sampled_from(["waiting", "sending", "stopped"])),
+        max_size=4,
+        unique_by=lambda one: one.id,
+    ).map(tuple),
+    overload=st.none(),
+)
+Key = tuple[str, frozenset[tuple[str, str]]]
+
+
+def scraped(text: str) -> dict[Key, float]:
+    """Returns each sample by its name and labels."""
+    found: dict[Key, float] = {}
+    for family in text_string_to_metric_families(text):
+        assert (family.type, bool(family.documentation)) == ("gauge", True)
+        for one in family.samples:
+            key = one.name, frozenset(one.labels.items())
+            assert key not in found
+            found[key] = one.value
+    return found
+
+
+def expected(look: dict[str, Any], network: str) -> dict[Key, float]:
+    """Returns the same of what `watch --json` prints."""
+    found: dict[Key, float] = {}
+    for name in ("time_s", "over_s"):
+        found[f"pcn_{name}", frozenset({("network", network)})] = look[name]
+    going_on = [one for one in look["flows"] if one["state"] in ("waiting", "sending")]
+    for kind, rows in (("port", look["ports"]), ("flow", going_on)):
+        for one in rows:
+            labels = {("network", network), *((name, str(one[name])) for name in LABELS[kind])}
+            for name, value in one.items():
+                if name == "state":
+                    found["pcn_flow_state", frozenset({*labels, ("state", value)})] = 1
+                elif name not in LABELS[kind] and value is not None:
+                    found[f"pcn_{kind}_{name}", frozenset(labels)] = float(value)
+    return found
+
+
+@given(SNAPSHOTS, NAMES)
+@example(Snapshot(0.0, 0.0, (), ()), 'a\\n"b"\nc')
+def test_metrics_are_the_numbers_of_the_look(now: Snapshot, network: str) -> None:
+    assert scraped(prometheus.text(now, network)) == expected(asdict(now), network)
+
+
+@pytest.fixture
+def served() -> Iterator[str]:
+    with prometheus.serving("127.0.0.1", 0, lambda: "pcn_time_s 1.0\n") as url:
+        yield url
+
+
+def place(url: str) -> tuple[str, int]:
+    host, port = url.split("/")[2].split(":")
+    return host, int(port)
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "host", "status"),
+    [
+        ("GET", "/metrics", "{}", 200),
+        ("GET", "/metrics", "localhost:{port}", 200),
+        ("GET", "/metrics", "example.org", 403),
+        ("GET", "/metrics", "127.0.0.1", 403),
+        ("GET", "/", "{}", 404),
+        ("GET", "/../etc/passwd", "{}", 404),
+        ("POST", "/metrics", "{}", 501),
+    ],
+)
+def test_server_answers_its_own_readers_alone(served: str, method: str, path: str, host: str, status: int) -> None:
+    address, port = place(served)
+    connection = http.client.HTTPConnection(address, port)
+    connection.request(method, path, headers={"Host": host.format(f"{address}:{port}", port=port)})
+    answer = connection.getresponse()
+    assert answer.status == status
+    assert (b"pcn_time_s" in answer.read()) == (status == 200)
+    connection.close()
+
+
+def test_server_answers_beside_readers_that_send_nothing(served: str) -> None:
+    """It refuses more than 16 at once, and answers again when they have gone."""
+    idle = [socket.create_connection(place(served)) for _ in range(15)]
+    assert urllib.request.urlopen(served).read() == b"pcn_time_s 1.0\n"
+    idle += [socket.create_connection(place(served)) for _ in range(3)]
+    assert idle[-1].recv(1) == b""
+    for one in idle:
+        one.close()
+    while True:
+        try:
+            assert urllib.request.urlopen(served).read() == b"pcn_time_s 1.0\n"
+            break
+        except (OSError, http.client.HTTPException):
+            continue
+
+
+def test_taken_port_is_refused_in_one_line(served: str) -> None:
+    address, port = place(served)
+    with (
+        pytest.raises(LabError, match=rf"^--prometheus: {address}:{port}: Address already in use; choose another one$"),
+        prometheus.serving(address, port, str),
+    ):
+        pass
+
+
+@pytest.mark.parametrize("value", ["70000", "a:b", "1:-1", "", "٣"])
+def test_bad_address_is_refused_with_an_example(value: str) -> None:
+    command = [sys.executable, "-m", "pcn", "watch", "--prometheus", value]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert "as in 9500 or 192.0.2.1:9500" in done.stderr
+
+
+@pytest.mark.root
+def test_metrics_of_network_are_what_json_prints(dcqcn_lab: Lab, start_flow: StartFlow) -> None:
+    start_flow(1e9)
+    command = [sys.executable, "-u", "-m", "pcn", "watch", "-n", dcqcn_lab.record.name, "--prometheus", "0", "--json"]
+    command += ["--every", "0.3s"]
+    environment = {**os.environ, "COLUMNS": "200"}
+    pipes: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True, "env": environment}
+    with subprocess.Popen(command, **pipes) as watch:
+        try:
+            assert watch.stdout is not None
+            assert watch.stderr is not None
+            url = watch.stderr.readline().strip()
+            assert re.fullmatch(r"http://127\.0\.0\.1:\d+/metrics", url)
+            looks, found = {}, {}
+            for _ in range(3):
+                line = watch.stdout.readline()
+                with urllib.request.urlopen(url) as answer:
+                    assert answer.headers["Content-Type"].startswith("text/plain; version=0.0.4")
+                    samples = scraped(answer.read().decode())
+                looks[json.loads(line)["time_s"]] = json.loads(line)
+                (time_s,) = (value for (name, _), value in samples.items() if name == "pcn_time_s")
+                found[time_s] = samples
+        finally:
+            watch.terminate()
+    both = looks.keys() & found.keys()
+    assert both
+    for time_s in both:
+        assert found[time_s] == expected(looks[time_s], dcqcn_lab.record.name)
+
+
+# ---- the dashboard ----
+
+
+def panels() -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = json.loads(DASHBOARD.read_text())["panels"]
+    return found
+
+
+def test_dashboard_queries_existing_metrics() -> None:
+    """With the labels that they have, in its queries and legends."""
+    port = dict.fromkeys((one.name for one in fields(PortState)), 1)
+    flow = dict.fromkeys((one.name for one in fields(FlowState)), 1)
+    now = Snapshot(1.0, 1.0, (PortState(**port),), (FlowState(**{**flow, "state": "sending"}),))  # type: ignore[arg-type]
+    labels = {name: {label for label, _ in pairs} for name, pairs in scraped(prometheus.text(now, "net"))}
+    for panel in panels():
+        for target in panel["targets"]:
+            used = re.findall(r"\b(pcn_\w+)\{([^}]*)\}", target["expr"])
+            assert used, target
+            for name, matchers in used:
+                wanted = {*re.findall(r"(\w+)=", matchers), *re.findall(r"\{\{(\w+)\}\}", target["legendFormat"])}
+                assert wanted <= labels[name], target
+
+
+def test_dashboard_panels_have_units_and_do_not_overlap() -> None:
+    cells: set[tuple[int, int]] = set()
+    for panel in panels():
+        at = panel["gridPos"]
+        own = {(at["x"] + x, at["y"] + y) for x in range(at["w"]) for y in range(at["h"])}
+        assert not own & cells
+        assert max(x for x, _ in own) < 24
+        cells |= own
+        assert panel["fieldConfig"]["defaults"]["unit"]
+    assert len({panel["id"] for panel in panels()}) == len(panels())
