@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from pcn.commands.common import FilePath, Quantity, json_option, print_json, print_table, refuse
+from pcn.commands.common import FilePath, Quantity, json_option, port_option, print_json, print_table, refuse
 from pcn.commands.exec import exec_
 from pcn.commands.p4_trace import trace as trace_ways
 
 if TYPE_CHECKING:
     from p4net.virtual import VirtualP4
 
-_LIVE, _VIRTUAL = ("name", "logs", "trace", "thrift"), ("until", "sends", "script", "sample", "seed", "as_json", "rate")
+_LIVE, _VIRTUAL = (
+    ("name", "logs", "trace", "thrift"),
+    ("until", "sends", "script", "sample", "seed", "as_json", "rate", "web", "port"),
+)
 
 
 @click.group()
@@ -71,6 +75,8 @@ p4.add_command(trace_ways, "trace")
     "--rate", type=Quantity("rate"), default="10G", show_default=True, help="Rate of links without a bandwidth."
 )
 @click.option("--seed", type=int, default=1, show_default=True, help="Seed of random times and of programs.")
+@click.option("--web", is_flag=True, help="A page that shows the run, with a frame each --sample; virtual.")
+@port_option
 @json_option
 def run(
     place: Path,
@@ -87,6 +93,8 @@ def run(
     sample: float | None,
     rate: float,
     seed: int,
+    web: bool,
+    port: int,
     as_json: bool,
 ) -> None:
     """Run an exercise's folder DIR, or a topology.json FILE, of p4lang/tutorials.
@@ -99,6 +107,7 @@ def run(
       pcn p4 run examples/router
       pcn p4 run examples/router --clock virtual --pcap captures
       pcn p4 run examples/router --clock virtual --send h1,h3,rate=9M,length=1000,tos=1
+      pcn p4 run examples/router --clock virtual --web
     """
     from p4net.tutorials import read_exercise
 
@@ -113,10 +122,23 @@ def run(
     from p4net.report import Queues, whole
     from p4net.virtual import VirtualP4
 
-    with VirtualP4(network, seed=seed) as made:
+    if port and not web:
+        raise click.UsageError("--port is of the page: add --web")
+    if web:
+        from topologies import extras
+
+        extras.require("web")
+        from pcn.web.p4 import p4_on_page
+
+    with contextlib.ExitStack() as stack:
+        made = stack.enter_context(VirtualP4(network, seed=seed))
+        page = stack.enter_context(p4_on_page(made, until, sample, port)) if web else None
         queues = Queues(made, sample, until) if sample else None
         prepare(made, until, sends, script, pcap, seed)
-        made.run(until_s=until)
+        if page:
+            page.run(until)
+        else:
+            made.run(until_s=until)
         empty(made)
         _print(whole(made, queues), as_json)
 
