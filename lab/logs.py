@@ -18,6 +18,8 @@ from controller.errors import UnknownNameError
 from lab.journal import Record
 
 _LOOK_S = 0.2
+PERIODIC = ("rate", "np")
+"""Events that agents write all the time."""
 SUPERVISOR = "supervisor"  # the process that holds a network for `pcn up`
 
 
@@ -40,14 +42,16 @@ def read(record: Record, nodes: Sequence[str] = (), last: int | None = None) -> 
 
 
 class Reader:
-    """Reads logs again and again, each time what is new. Raises UnknownNameError."""
+    """Reads logs again and again, each time what is new, but the events `without`. Raises UnknownNameError."""
 
-    def __init__(self, record: Record, nodes: Sequence[str] = ()) -> None:
+    def __init__(self, record: Record, nodes: Sequence[str] = (), without: Sequence[str] = ()) -> None:
         self._tails = _tails(record, nodes)
+        self._without = frozenset(without)
 
     def new(self, last: int | None = None) -> list[Line]:
         """Returns the lines since the last reading; the `last` ones of each node."""
-        lines = [line for tail in self._tails for line in tail.read()[-last if last else 0 :]]
+        kept = ([line for line in tail.read() if line.event not in self._without] for tail in self._tails)
+        lines = [line for some in kept for line in some[-last if last else 0 :]]
         return sorted(lines, key=lambda line: -math.inf if line.time_s is None else line.time_s)
 
 

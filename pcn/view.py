@@ -63,9 +63,13 @@ _FLOW_COLUMNS = (
 )
 
 
+Chosen = tuple[str, ...]
+"""A row: ("port", NAME), or ("flow", NAME, SRC, DST)."""
+
+
 @dataclass(frozen=True)
-class _FlowRow:
-    """A flow, or several of one pair of hosts together."""
+class FlowRow:
+    """A flow, or several of one pair of hosts together, whose name isn't a number."""
 
     name: str
     src: str
@@ -80,33 +84,62 @@ class _FlowRow:
     in_flight_bytes: int
 
 
-def picture(record: Record, now: Snapshot, width: int, height: int | None = None) -> Group:
-    """Everything, or, where it wouldn't fit into `height` rows, what is in use, and flows by pair of hosts."""
-    ports, flows = list(now.ports), _rows(now.flows)
-    overload = [] if now.overload is None else [Text(line, "bold red") for line in wrap(str(now.overload), width)]
+@dataclass(frozen=True)
+class Shown:
+    """The rows that a picture has; `hidden_flows`: those of flows that don't fit."""
+
+    ports: tuple[PortState, ...]
+    flows: tuple[FlowRow, ...]
+    hidden_flows: int = 0
+
+    @property
+    def rows(self) -> list[Chosen]:
+        """All of them, from the top."""
+        return [("port", one.port) for one in self.ports] + [flow_row(one) for one in self.flows]
+
+
+def flow_row(row: FlowRow) -> Chosen:
+    """Returns what chooses the row."""
+    return ("flow", row.name, row.src, row.dst)
+
+
+def shown(now: Snapshot, width: int, height: int | None = None) -> Shown:
+    """Returns everything, or, where it wouldn't fit into `height` rows, what is in use, and flows by pair of hosts."""
+    ports, flows = list(now.ports), flow_rows(now.flows)
     if height is not None:
-        height -= len(overload)
+        height -= len(_overload(now, width))
     if height is not None and _needed(ports, flows) > height:
-        flows = _by_pair(now.flows)
+        flows = pair_rows(now.flows)
     shown_of = len(flows)
     if height is not None and _needed(ports, flows) > height:
         ports = [port for port in ports if _in_use(port)]
         room = max(4, height - _OTHER_ROWS)
         flows = flows[: max(room // 3, room - len(ports))]
         ports = sorted(sorted(ports, key=_busy, reverse=True)[: room - len(flows)], key=now.ports.index)
+    return Shown(tuple(ports), tuple(flows), shown_of - len(flows))
+
+
+def picture(
+    record: Record, now: Snapshot, width: int, height: int | None = None, chosen: Chosen | None = None
+) -> Group:
+    """Returns what `shown` does as tables; the chosen row stands out."""
+    found = shown(now, width, height)
     ended = sum(flow.state not in ("waiting", "sending") for flow in now.flows)
+    knows_ue = any(one.marked_ue_share is not None for one in now.ports)
     return Group(
         _title(record, now, width),
-        *overload,
-        _port_table(ports, len(now.ports) - len(ports), width),
+        *_overload(now, width),
+        _port_table(found.ports, len(now.ports) - len(found.ports), width, chosen),
         "",
-        _flow_table(
-            flows, shown_of - len(flows), ended, width, any(one.marked_ue_share is not None for one in now.ports)
-        ),
+        _flow_table(found.flows, found.hidden_flows, ended, width, knows_ue, chosen),
     )
 
 
-def _needed(ports: Sequence[PortState], flows: Sequence[_FlowRow]) -> int:
+def _overload(now: Snapshot, width: int) -> list[Text]:
+    return [] if now.overload is None else [Text(line, "bold red") for line in wrap(str(now.overload), width)]
+
+
+def _needed(ports: Sequence[PortState], flows: Sequence[FlowRow]) -> int:
     return len(ports) + max(1, len(flows)) + _OTHER_ROWS
 
 
@@ -143,7 +176,7 @@ def _title(record: Record, now: Snapshot, width: int) -> Text:
     return title
 
 
-def _port_table(ports: Sequence[PortState], hidden: int, width: int) -> Table:
+def _port_table(ports: Sequence[PortState], hidden: int, width: int, chosen: Chosen | None) -> Table:
     rows = [
         (
             Text(port.port, "bold red" if port.paused else ""),
@@ -165,10 +198,13 @@ def _port_table(ports: Sequence[PortState], hidden: int, width: int) -> Table:
     rest = [f"{hidden} more ports"] * bool(hidden)
     if losing := [f"{port.port} {port.lost:,}" for port in ports if port.lost]:
         rest.append(f"frames lost: {', '.join(losing)}")
-    return _table(_PORT_COLUMNS, rows, width, "; ".join(rest) or None)
+    places = [place for place, port in enumerate(ports) if ("port", port.port) == chosen]
+    return _table(_PORT_COLUMNS, rows, width, "; ".join(rest) or None, places)
 
 
-def _flow_table(flows: Sequence[_FlowRow], hidden: int, ended: int, width: int, knows_ue: bool) -> Table:
+def _flow_table(
+    flows: Sequence[FlowRow], hidden: int, ended: int, width: int, knows_ue: bool, chosen: Chosen | None
+) -> Table:
     rest = [f"{hidden} more"] * bool(hidden) + [f"{ended} flows have ended"] * bool(ended)
     rows = [
         (
@@ -184,19 +220,26 @@ def _flow_table(flows: Sequence[_FlowRow], hidden: int, ended: int, width: int, 
         for flow in flows
     ]
     none = (Text("none"), *[Text("")] * (len(_FLOW_COLUMNS) - 1))
-    return _table(_FLOW_COLUMNS, rows or [none], width, "; ".join(rest) or None)
+    places = [place for place, flow in enumerate(flows) if flow_row(flow) == chosen]
+    return _table(_FLOW_COLUMNS, rows or [none], width, "; ".join(rest) or None, places)
 
 
-def _table(columns: Sequence[_Column], rows: Sequence[Sequence[Text]], width: int, caption: str | None) -> Table:
-    """With the columns that fit: none of them is cut."""
+def _table(
+    columns: Sequence[_Column],
+    rows: Sequence[Sequence[Text]],
+    width: int,
+    caption: str | None,
+    chosen: Sequence[int],
+) -> Table:
+    """With the columns that fit: none of them is cut. `chosen`: rows that stand out."""
     needs = [
         max(column.room, *map(len, column.heading.split("\n")), *(row[number].cell_len for row in rows)) + _GAP
         for number, column in enumerate(columns)
     ]
-    shown = [n for n, column in enumerate(columns) if not column.optional or any(row[n].cell_len for row in rows)]
-    for number in sorted((n for n in shown if columns[n].goes), key=lambda n: columns[n].goes or 0):
-        if sum(needs[n] for n in shown) - _GAP > width:
-            shown.remove(number)
+    left = [n for n, column in enumerate(columns) if not column.optional or any(row[n].cell_len for row in rows)]
+    for number in sorted((n for n in left if columns[n].goes), key=lambda n: columns[n].goes or 0):
+        if sum(needs[n] for n in left) - _GAP > width:
+            left.remove(number)
     table = Table(
         box=box.SIMPLE_HEAD,
         show_edge=False,
@@ -205,16 +248,17 @@ def _table(columns: Sequence[_Column], rows: Sequence[Sequence[Text]], width: in
         caption=caption,
         caption_justify="left",
     )
-    for number in shown:
+    for number in left:
         table.add_column(columns[number].heading, justify="left" if columns[number].left else "right", no_wrap=True)
-    for row in rows:
-        table.add_row(*(row[number] for number in shown))
+    for place, row in enumerate(rows):
+        table.add_row(*(row[number] for number in left), style="reverse" if place in chosen else None)
     return table
 
 
-def _rows(flows: Sequence[FlowState]) -> list[_FlowRow]:
+def flow_rows(flows: Sequence[FlowState]) -> list[FlowRow]:
+    """Returns a row for each flow that waits or sends."""
     return [
-        _FlowRow(
+        FlowRow(
             str(one.id),
             one.src,
             one.dst,
@@ -232,7 +276,8 @@ def _rows(flows: Sequence[FlowState]) -> list[_FlowRow]:
     ]
 
 
-def _by_pair(flows: Sequence[FlowState]) -> list[_FlowRow]:
+def pair_rows(flows: Sequence[FlowState]) -> list[FlowRow]:
+    """Returns a row for the flows of each pair of hosts that wait or send."""
     pairs: dict[tuple[str, str, str], list[FlowState]] = {}
     for flow in flows:
         if flow.state in ("waiting", "sending"):
@@ -250,7 +295,7 @@ def _by_pair(flows: Sequence[FlowState]) -> list[_FlowRow]:
         kept = all(one.kept_pace for one in some)
         windows = [one.window_bytes for one in some if one.window_bytes is not None]
         window, in_flight = (sum(windows) if windows else None), sum(one.in_flight_bytes for one in some)
-        rows.append(_FlowRow(name, src, dst, state, rate, goodput, ce_share, ue_share, kept, window, in_flight))
+        rows.append(FlowRow(name, src, dst, state, rate, goodput, ce_share, ue_share, kept, window, in_flight))
     return rows
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-import select
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -20,6 +19,8 @@ if TYPE_CHECKING:
     from lab.observe import Observer, Snapshot
 
 _LEAST_S, _MOST_S = 0.1, 3600.0
+_LOG_LINES = 20
+"""Of a node's log, at most, each look."""
 
 
 class _Address(click.ParamType):  # type: ignore[type-arg]  # generic in newer releases alone
@@ -70,8 +71,8 @@ def watch(
     """Watch ports and flows, live.
 
     Of each port of each switch: queue, pn (packets that a pause held up), PAUSE frames, marks, what it sends. Of each
-    flow: rate, window and what of it is in flight, goodput, marks. `q` or Ctrl-C ends it. All is nominal, over the time
-    between two looks.
+    flow: rate, window and what of it is in flight, goodput, marks. All is nominal, over the time between two looks.
+    On a terminal, arrows choose a port or a flow, whose series stand below; `?` lists the keys, `q` or Ctrl-C ends it.
 
     \b
     Examples:
@@ -196,43 +197,10 @@ def _metrics(lab: Attached, looks: Looks, place: tuple[str, int], as_json: bool)
 
 
 def _live(lab: Attached, looks: Looks) -> None:
-    from rich.console import Console
-    from rich.live import Live
+    from lab.logs import PERIODIC, Reader
+    from pcn.commands.log import as_text
+    from pcn.terminal import watch
+    from pcn.visible import visible
 
-    from pcn.view import picture
-
-    console = Console(highlight=False)
-    with _keys(), Live(f"{lab.record.name}: looking ...", console=console, screen=True, auto_refresh=False) as live:
-        live.refresh()
-        wait_s = min(looks.wait_s, 0.3)  # the first look comes soon
-        while not _pressed("q", wait_s):
-            live.update(picture(lab.record, looks.look(), console.width, console.height), refresh=True)
-            wait_s = looks.wait_s
-
-
-@contextlib.contextmanager
-def _keys() -> Iterator[None]:
-    """Keys are read as they are pressed; Ctrl-C still interrupts."""
-    import termios
-    import tty
-
-    if not sys.stdin.isatty():
-        yield
-        return
-    before = termios.tcgetattr(sys.stdin)
-    tty.setcbreak(sys.stdin)
-    try:
-        yield
-    finally:
-        termios.tcsetattr(sys.stdin, termios.TCSADRAIN, before)
-
-
-def _pressed(key: str, wait_s: float) -> bool:
-    """Waits, at most until the key is pressed."""
-    end = time.monotonic() + wait_s
-    while (left := end - time.monotonic()) > 0:
-        if not sys.stdin.isatty():
-            time.sleep(left)
-        elif select.select([sys.stdin], [], [], left)[0] and sys.stdin.read(1) == key:
-            return True
-    return False
+    log = Reader(lab.record, without=PERIODIC)
+    watch(lab.record, looks, lambda: [visible(as_text(line)) for line in log.new(_LOG_LINES)])

@@ -54,7 +54,7 @@ def show_network(
     lab: Attached, look: Callable[[], Snapshot], wait: Callable[[], None], port: int, control: bool
 ) -> None:
     """Serves a network that is up, with each look, until Ctrl-C or its end. `wait` returns when to look."""
-    from lab.logs import Reader
+    from lab.logs import PERIODIC, Reader
     from pcn.commands.log import as_text
     from topologies.errors import error_text
 
@@ -70,14 +70,14 @@ def show_network(
     )
     with serving(history, port, record.name if control else None) as served:
         click.echo(served.url)
-        log = Reader(record)
+        log = Reader(record, without=PERIODIC)
         try:
             while True:
                 wait()
                 now = look()
                 frame = asdict(now)
                 frame["pace"] = None if now.overload is None else str(now.overload)
-                frame["log"] = [visible(as_text(line)) for line in log.new(_LOG_LINES) if line.event != "rate"]
+                frame["log"] = [visible(as_text(line)) for line in log.new(_LOG_LINES)]
                 history.add(frame)
         except LabError as error:
             history.over(f"the network has ended: {error_text(error)}")

@@ -248,6 +248,40 @@ def test_watch_on_a_terminal_ends_as_it_came(dcqcn_lab: Lab, flow: int, key: byt
     os.close(theirs)
 
 
+def test_log_without_periodic_events_keeps_the_rare_ones(dcqcn_lab: Lab, flow: int) -> None:
+    wait_until(lambda: any(line.event == "rate" for line in logs.read(dcqcn_lab.record, ["h0"], last=1)), "a rate")
+    (line,) = logs.Reader(dcqcn_lab.record, ["h0"], without=logs.PERIODIC).new(1)
+    assert line.event == "start"
+    assert line.fields is not None
+    assert line.fields["flow"] == flow
+
+
+def test_watch_on_a_terminal_shows_the_chosen_flow(dcqcn_lab: Lab, flow: int) -> None:
+    ours, theirs = pty.openpty()
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 40, 100, 0, 0))
+    command = ["setsid", "--ctty", "--wait", sys.executable, "-m", "pcn", "watch", "-n", dcqcn_lab.network.name]
+    environment = {**os.environ, "TERM": "xterm-256color"}
+    environment.pop("COLUMNS", None)
+    with subprocess.Popen(command, stdin=theirs, stdout=theirs, stderr=theirs, env=environment) as watch:
+
+        def until(text: bytes) -> None:
+            shown = b""
+            while text not in shown:
+                shown += os.read(ours, 65536)
+
+        until(b"? lists the keys")
+        os.write(ours, b"\x1b[C")
+        until(f"{flow} h0 r0".encode())
+        until(b"most 2.000")
+        os.write(ours, b"?")
+        until(b"its series stand below")
+        os.write(ours, b"?q")
+        until(b"\x1b[?1049l")
+        assert watch.wait(LIMIT_S) == 0
+    os.close(ours)
+    os.close(theirs)
+
+
 @pytest.mark.parametrize(
     ("words", "offered"),
     [
