@@ -7,6 +7,7 @@ frame before, all else is as it is at the frame's time.
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -35,6 +36,10 @@ class Frames:
         self._topology = topology
         self._ports = [Endpoint(one.name, port) for one in topology.switches for port in topology.ports(one.name)]
         self._ends = {flow_entity(flow.id, flow.group): (flow.src, flow.dst) for flow in flows if not flow.group}
+        self._sizes: dict[str, float] = {}
+        for flow in flows:
+            size = math.inf if flow.size_bytes is None else flow.size_bytes
+            self._sizes[flow.group] = self._sizes.get(flow.group, 0) + size
 
     def between(self, series: Series, edges: Array) -> Iterator[Frame]:
         """Yields a frame at each of these times (s) but the first, from which its rates count."""
@@ -85,17 +90,12 @@ class Frames:
         count = edges.size - 1
         src, dst = self._ends.get(entity, ("", ""))
         received = _grown(series, entity, "received_packets", edges)
-        times, _ = series.get(entity, "rate_bps")
-        began = times[0] if times.size else edges[0]
         now = _steps(series, entity, "rate_bps", edges)
         return {
             "id": [int(entity.removeprefix("flow ")) if entity in self._ends else entity] * count,
             "src": [src] * count,
             "dst": [dst] * count,
-            "state": [
-                "waiting" if at < began else "ended" if rate == 0 else "sending"
-                for at, rate in zip(edges[1:], now, strict=True)
-            ],
+            "state": self._states(series, entity, now, edges),
             "rate_bps": now,
             "goodput_bps": (8 * _per_s(series, entity, "received_bytes", edges)).tolist(),
             "marked_share": _shares(series, entity, "marked_packets", received, edges),
@@ -104,6 +104,20 @@ class Frames:
             "window_bytes": _steps(series, entity, "window_bytes", edges),
             "in_flight_bytes": [None] * count,
         }
+
+    def _states(self, series: Series, entity: str, rates: Sequence[float | None], edges: Array) -> list[str]:
+        """Returns a flow's states by its rate. A group has none: it sends while something arrives, and has ended when
+        all has."""
+        times, _ = series.get(entity, "rate_bps")
+        if times.size:
+            known = zip(edges[1:], rates, strict=True)
+            return ["waiting" if at < times[0] else "ended" if rate == 0 else "sending" for at, rate in known]
+        arrived = series_math.counter_at(*series.get(entity, "received_bytes"), edges)
+        size = self._sizes.get(entity, math.inf)
+        return [
+            "waiting" if now == 0 else "ended" if now >= size else "sending" if now > before else "idle"
+            for before, now in itertools.pairwise(arrived.tolist())
+        ]
 
 
 def interval(start_s: float, end_s: float, least_s: float, topology: Topology) -> float:

@@ -76,6 +76,26 @@ def test_page_of_run_gets_what_its_folder_keeps(victim: tuple[Path, Kept]) -> No
                         assert value == own[one[key]][name]
 
 
+def test_group_ends_when_all_of_it_has_arrived(victim: tuple[Path, Kept]) -> None:
+    """It waits until the first byte arrives, is idle where none does, and sends otherwise."""
+    place, kept = victim
+    sizes: dict[str, int] = {}
+    for flow in read_run(place).topology.flows:
+        sizes[flow.group] = sizes.get(flow.group, 0) + (flow.size_bytes or 0)
+    del sizes[""]
+    assert sizes
+    for group, size in sizes.items():
+        arrived, states = 0.0, []
+        for frame in kept.frames:
+            (one,) = (one for one in frame["flows"] if one["id"] == group)
+            new = one["goodput_bps"] * frame["over_s"] / 8
+            arrived += new
+            state = "ended" if arrived > size - 1 else "sending" if new > 0.5 else "idle"
+            states.append("waiting" if arrived < 0.5 else state)
+            assert one["state"] == states[-1]
+        assert {"waiting", "sending", "ended"} <= set(states)
+
+
 def test_frames_add_up_to_counters(victim: tuple[Path, Kept]) -> None:
     place, kept = victim
     run = read_run(place)
