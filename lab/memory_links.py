@@ -69,7 +69,7 @@ class MemoryLinks:
 
 
 def _raise_limit(descriptors: int) -> None:
-    """Raises the limit of descriptors by so many, as far as the system permits."""
+    """Raises the limit of descriptors by this number, as far as the system permits."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if soft == resource.RLIM_INFINITY:
         return

@@ -31,7 +31,7 @@ _LOOKS, _LINES = 600, 200
 """Looks and lines of logs that are kept."""
 _BARS = "▁▂▃▄▅▆▇█"
 _LEAST_ROWS = 12
-"""Of the tables; below that there is no room for series and log."""
+"""Of the tables; with fewer there is no room for series and log."""
 _LOG_ROWS = 4
 _HELP = (
     ("up, down", "choose a port or a flow; its series stand below"),
@@ -136,7 +136,7 @@ class View:
         return Group(picture(self._record, self._looks[-1], width, height - len(below), self.chosen), *below)
 
     def _rows(self, width: int, height: int) -> list[Chosen]:
-        """Returns the rows that there are now. A chosen one that isn't among them is followed by the one in its
+        """Returns the current rows. A chosen one that isn't among them is followed by the one in its
         place."""
         rows = shown(self._looks[-1], width, height - len(self._below(width, height))).rows
         if self.chosen in rows:

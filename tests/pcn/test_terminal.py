@@ -101,7 +101,7 @@ def test_chosen_flow_that_ends_gives_way_to_the_next_one() -> None:
     st.integers(1, 70),
 )
 def test_view_draws_any_keys_on_any_terminal(steps: list[str | int], width: int, height: int) -> None:
-    """A number: a look with so many flows. What is chosen is a row that is shown."""
+    """A number: a look with this number of flows. What is chosen is a row that is shown."""
     one = View(RECORD)
     for step in steps:
         if isinstance(step, int):
