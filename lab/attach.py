@@ -110,10 +110,9 @@ class Attached:
     def _find_marking_points(self) -> None:
         """For `controller.settings`. Files may have gone: their settings are unknown then, all else works."""
         from controller import marking
-        from hosts.algorithms import SchemeError, find_scheme
 
-        with contextlib.suppress(SchemeError, marking.MarkingError):
-            for point in find_scheme(self.record.scheme).marking:
+        for point in self.record.marking:
+            with contextlib.suppress(marking.MarkingError):
                 marking.find(point)
 
     def _connect_agent(self, name: str) -> AgentClient:

@@ -99,6 +99,7 @@ class Record:
     state: str = "starting"  # or "up"
     enough_k: float = 0.0  # a dilation at which all hosts may send at line rate (lab.calibrate); 0: not measured
     board: str = ""  # where its nodes report whether they keep pace (lab.pace)
+    marking: list[str] = field(default_factory=list)  # the scheme's marking points (controller.marking)
     features: dict[str, str] = field(default_factory=dict)
     nodes: dict[str, NodeRecord] = field(default_factory=dict)
 

@@ -185,6 +185,7 @@ class Network:
             role=self.role,
             enough_k=self.enough_k,
             board=str(board.path),
+            marking=list(self.configured.scheme.marking),
         )
         self._record.save()
         check()
