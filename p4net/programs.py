@@ -55,8 +55,8 @@ class Programs:
             return _read(compiled)
         if source.is_file():
             raise P4NetError(
-                f"{source} isn't compiled: put p4c's p4c-bm2-ss on the PATH, or compile it elsewhere into {compiled} "
-                f"and {compiled.with_name(f'{stem}.p4.p4info.txtpb')}"
+                f"{source} isn't compiled: install p4c (package p4lang-p4c, github.com/p4lang/p4c), or compile it "
+                f"elsewhere into {compiled} and {compiled.with_name(f'{stem}.p4.p4info.txtpb')}"
             )
         raise P4NetError(f"neither {compiled} nor {source} exists: name the program with --program FILE.p4")
 

@@ -57,7 +57,11 @@ _TOOLS = (
     _Tool("tshark", "tests of the wire formats", False, "apt-get install tshark", ("--version",)),
     _Tool("chromium", "the report's test in a browser", False, "apt-get install chromium", ("--version",)),
     _Tool(
-        "p4c-bm2-ss", "changing the P4 programs", False, "build it from https://github.com/p4lang/p4c", ("--version",)
+        "p4c-bm2-ss",
+        "changing the P4 programs",
+        False,
+        "package p4lang-p4c: https://github.com/p4lang/p4c#installing-packaged-versions-of-p4c",
+        ("--version",),
     ),
     _Tool(
         "simple_switch_grpc",
