@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from ipaddress import IPv4Address
+from pathlib import Path
 from typing import Any
 
 from p4net.errors import P4NetError
+from p4net.network import P4Network
 from p4net.ways import Departure, Hop
 from softswitch.trace.decoder import Step
 from softswitch.trace.lines import Lines
+from topologies.errors import nearest
 from topologies.model import Topology
+
+_ELEMENT = re.compile(r"\[\d+\]")
+"""Of a header stack."""
 
 
 @dataclass(frozen=True)
@@ -23,6 +31,22 @@ class Wanted:
     at: tuple[str, ...] = ()
     match: tuple[str, ...] = ()
 
+    def require(self, network: P4Network) -> None:
+        """Raises P4NetError for a port or a field that the network lacks: no packet would ever be found."""
+        topology = network.topology
+        places = {one.name: set(topology.ports(one.name)) for one in topology.switches}
+        for text in self.at:
+            name, colon, port = text.partition(":")
+            if name not in places:
+                raise P4NetError(f"no switch {name!r} in {topology.name}; {nearest(name, places)}")
+            if colon and port not in map(str, places[name]):
+                raise P4NetError(f"{text}: {name} has the ports {', '.join(map(str, sorted(places[name])))}")
+        known = {name for switch in network.switches.values() for name in _fields(switch.program.json)}
+        for text in self.match:
+            name = _ELEMENT.sub("", text.partition("=")[0])
+            if "=" in text and name not in known:
+                raise P4NetError(f"no program has a header with the field {name!r}; {nearest(name, sorted(known))}")
+
     def has(self, number: int, first: Hop) -> bool:
         """Returns whether a way is wanted. Raises P4NetError for a value that can't be read."""
         if self.packets and number not in self.packets:
@@ -33,6 +57,15 @@ class Wanted:
             return False
         values = [pair for hop in hops for pair in hop.fields()]
         return all(any(_equal(text, name, value) for name, value in values) for text in self.match)
+
+
+def _fields(program: Path) -> Iterator[str]:
+    """Yields HEADER.FIELD of a compiled program, of stacks without the element's number."""
+    document = json.loads(program.read_text(encoding="utf-8"))
+    types = {one["name"]: one["fields"] for one in document["header_types"]}
+    for header in document["headers"]:
+        name = _ELEMENT.sub("", header["name"])
+        yield from (f"{name}.{field[0]}" for field in types[header["header_type"]])
 
 
 def _places(hop: Hop) -> Iterator[str]:

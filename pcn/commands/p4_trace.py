@@ -82,8 +82,9 @@ def trace(
     from softswitch.trace import json_lines
 
     network = read_exercise(place, program, rate)
-    ways = _live(network, logs) if logs is not None else _virtual(network, until, sends, script, seed)
     wanted = Wanted(packets, at, match)
+    wanted.require(network)
+    ways = _live(network, logs) if logs is not None else _virtual(network, until, sends, script, seed)
     found = [(n, way) for n, way in enumerate(ways.all(network.topology), start=1) if wanted.has(n, way)]
     for number, way in found:
         if target is None:

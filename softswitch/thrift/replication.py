@@ -1,5 +1,5 @@
-"""Calls of multicast groups and mirroring sessions. Nodes are known to this face alone: a group of P4Runtime has the
-replicas of all its nodes."""
+"""Calls of multicast groups and mirroring sessions. A group of P4Runtime has the replicas of all its nodes; of one that
+a client of P4Runtime wrote, each instance is a node."""
 
 from __future__ import annotations
 
@@ -40,6 +40,7 @@ class ReplicationCalls(Face):
     def bm_mc_mgrp_create(self, _context: int, group: int) -> int:
         if not 0 < group <= _MAX_GROUP:
             raise self._error(_GROUP)
+        self._adopt()
         self._groups.setdefault(group, [])
         return group
 
@@ -54,9 +55,8 @@ class ReplicationCalls(Face):
     def bm_mc_node_create(self, _context: int, rid: int, ports: str, lags: str = "") -> int:
         if not 0 <= rid <= _MAX_GROUP:
             raise self._error(_ERROR)
-        handle = next(number for number in range(len(self._nodes) + 1) if number not in self._nodes)
-        self._nodes[handle] = _Node(rid, _numbers(ports), _numbers(lags))
-        return handle
+        self._adopt()
+        return self._new(_Node(rid, _numbers(ports), _numbers(lags)))
 
     def bm_mc_node_update(self, _context: int, handle: int, ports: str, lags: str = "") -> None:
         node = self._node(handle)
@@ -91,6 +91,7 @@ class ReplicationCalls(Face):
         node.group = None
 
     def bm_mc_set_lag_membership(self, _context: int, lag: int, ports: str) -> None:
+        self._adopt()
         before = self._lags.get(lag, ())
         self._lags[lag] = _numbers(ports)
 
@@ -102,6 +103,7 @@ class ReplicationCalls(Face):
                 self._changed(node, undo)
 
     def bm_mc_get_entries(self, _context: int) -> str:
+        self._adopt()
         nodes = sorted(self._nodes.items())
         return json.dumps(
             {
@@ -126,12 +128,44 @@ class ReplicationCalls(Face):
         made: Exception = self.idl.ReplicationFailure(code)
         return made
 
+    def _adopt(self) -> None:
+        """Takes P4Runtime's groups whose replicas aren't those of nodes here: a node for each instance."""
+        query = p4r.PacketReplicationEngineEntry(multicast_group_entry=p4r.MulticastGroupEntry())
+        there: dict[int, dict[int, list[int]]] = {}
+        try:
+            entries = list(self.read(packet_replication_engine_entry=query))
+        except RpcError:  # there is no program
+            return
+        for found in entries:
+            by_rid = there.setdefault(found.multicast_group_entry.multicast_group_id, {})
+            for one in found.multicast_group_entry.replicas:
+                port = int.from_bytes(one.port, "big") if one.port else one.egress_port
+                by_rid.setdefault(one.instance, []).append(port)
+        for group in {number for number, nodes in self._groups.items() if self._replicas(nodes)} | set(there):
+            by_rid = there.get(group, {})
+            replicas = {(port, rid) for rid, ports in by_rid.items() for port in ports}
+            if set(self._replicas(self._groups.get(group, []))) == replicas:
+                continue
+            for handle in self._groups.pop(group, []):
+                del self._nodes[handle]
+            if by_rid:
+                self._groups[group] = [
+                    self._new(_Node(rid, tuple(ports), group=group)) for rid, ports in by_rid.items()
+                ]
+
+    def _new(self, node: _Node) -> int:
+        handle = next(number for number in range(len(self._nodes) + 1) if number not in self._nodes)
+        self._nodes[handle] = node
+        return handle
+
     def _known(self, group: int) -> list[int]:
+        self._adopt()
         if group not in self._groups:
             raise self._error(_GROUP_HANDLE)
         return self._groups[group]
 
     def _node(self, handle: int) -> _Node:
+        self._adopt()
         if handle not in self._nodes:
             raise self._error(_NODE_HANDLE)
         return self._nodes[handle]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import socket
 import struct
 from collections.abc import Iterator
@@ -12,7 +13,7 @@ from typing import Any
 import pytest
 import thriftpy2.protocol
 import thriftpy2.transport
-from finsy.proto import p4i
+from finsy.proto import p4i, p4r
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from p4rt_client import Client
@@ -231,6 +232,84 @@ def test_program_of_the_command_line_forwards_by_entries_of_thrift(bmv2: Bmv2, s
         assert [one.port for one in clock.received()] == [3]
     groups.bm_mc_mgrp_destroy(0, 5)
     groups.bm_mc_node_destroy(0, node)
+
+
+COPIES = st.tuples(st.integers(0, 3), st.integers(0, 1))
+"""Port and instance."""
+
+
+def set_group(client: Client, number: int, copies: set[tuple[int, int]]) -> None:
+    """Of ports and instances; none: the group is deleted."""
+    group = p4r.MulticastGroupEntry(multicast_group_id=number)
+    for port_number, instance in sorted(copies):
+        group.replicas.add(port=port_number.to_bytes(2, "big"), instance=instance)
+    entry = p4r.PacketReplicationEngineEntry(multicast_group_entry=group)
+    there = number in groups_of(client)
+    if copies or there:
+        work = client.delete if not copies else client.modify if there else client.insert
+        work(packet_replication_engine_entry=entry)
+
+
+def groups_of(client: Client) -> dict[int, set[tuple[int, int]]]:
+    """Ports and instances by P4Runtime's group."""
+    query = p4r.PacketReplicationEngineEntry(multicast_group_entry=p4r.MulticastGroupEntry())
+    found = [one.multicast_group_entry for one in client.read(packet_replication_engine_entry=query)]
+    return {
+        one.multicast_group_id: {(int.from_bytes(copy.port, "big"), copy.instance) for copy in one.replicas}
+        for one in found
+    }
+
+
+def copies_of(shown: dict[str, Any]) -> dict[int, set[tuple[int, int]]]:
+    """The same of what mc_dump prints. Each node is of one group at most."""
+    used = [handle for one in shown["mgrps"] for handle in one["l1_handles"]]
+    assert len(used) == len(set(used))
+    rids = {one["handle"]: one["rid"] for one in shown["l1_handles"]}
+    ports = {one["handle"]: one["ports"] for one in shown["l2_handles"]}
+    return {one["id"]: {(port, rids[h]) for h in one["l1_handles"] for port in ports[h]} for one in shown["mgrps"]}
+
+
+@given(
+    st.lists(
+        st.one_of(
+            st.tuples(st.just("p4runtime"), st.integers(1, 2), st.sets(COPIES)),
+            st.tuples(st.just("thrift"), st.integers(1, 2), st.sets(st.integers(0, 3), min_size=1)),
+            st.tuples(st.just("destroy"), st.integers(1, 2), st.just(set())),
+        ),
+        max_size=6,
+    )
+)
+@settings(max_examples=30)
+def test_multicast_groups_are_those_of_either_face(bmv2: Bmv2, steps: list[tuple[str, int, set[Any]]]) -> None:
+    """Either face writes a group, and both have its copies."""
+    thrift = bmv2.service("simple_pre_lag", TYPES.SimplePreLAG)
+    model: dict[int, set[tuple[int, int]]] = {}
+    with Client(bmv2.process.port, device_id=0) as client:
+        client.arbitrate()
+        for kind, group, what in steps:
+            if kind == "p4runtime":
+                set_group(client, group, what)
+                model.pop(group, None)
+                if what:
+                    model[group] = set(what)
+            elif kind == "thrift":
+                thrift.bm_mc_mgrp_create(0, group)
+                ports = "".join("1" if port in what else "0" for port in range(3, -1, -1))
+                thrift.bm_mc_node_associate(0, group, thrift.bm_mc_node_create(0, 2, ports, ""))
+                model.setdefault(group, set()).update((port, 2) for port in what)
+            elif group in model:
+                thrift.bm_mc_mgrp_destroy(0, group)
+                del model[group]
+            shown = json.loads(thrift.bm_mc_get_entries(0))
+            assert {number: copies for number, copies in copies_of(shown).items() if copies} == model
+            assert groups_of(client) == model
+        for group in list(model):
+            set_group(client, group, set())
+        shown = json.loads(thrift.bm_mc_get_entries(0))
+        for one in shown["mgrps"]:
+            thrift.bm_mc_mgrp_destroy(0, one["id"])
+        for one in shown["l1_handles"]:
+            thrift.bm_mc_node_destroy(0, one["handle"])
 
 
 def test_arrays_are_read_and_written(standard: Any) -> None:
