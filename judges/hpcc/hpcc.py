@@ -240,10 +240,12 @@ def read_fct(file: Path, topology: Topology, header_bytes: int) -> dict[tuple[st
     return found
 
 
-def compare(file: Path, ours: Path, theirs: Path) -> list[str]:
-    """Rows of a Markdown table: percentiles of slowdown in ns-3, here, and the difference in %."""
+def compare(file: Path, ours: Path, theirs: Path, whole_ns: bool = False) -> list[str]:
+    """Returns rows of a Markdown table: percentiles of slowdown in ns-3, here, and the difference in %. `whole_ns`:
+    ours ran so, and packets of both take as long in the empty network."""
     topology = find_topology(str(file)).build({})
-    here, there = read_fct(ours, topology, 58), read_fct(theirs, topology, NS3_HEADERS)
+    own_bytes = NS3_HEADERS if whole_ns else data_bytes(PAYLOAD) - PAYLOAD
+    here, there = read_fct(ours, topology, own_bytes), read_fct(theirs, topology, NS3_HEADERS)
     both = [flow for flow in there if flow in here]
     if len(both) < 2:
         raise ValueError(f"{ours} and {theirs} have {len(both)} flows in common: give results of one flow.txt")
@@ -312,6 +314,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     one.add_argument("topology", type=Path)
     one.add_argument("ours", type=Path)
     one.add_argument("theirs", type=Path)
+    one.add_argument("--whole-ns", action="store_true", help="ours ran with it")
     of = parser.parse_args(arguments)
     try:
         if of.command == "draw":
@@ -320,7 +323,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             settings = {name: float(value) for name, _, value in (text.partition("=") for text in of.param)}
             print(run(of.topology, of.flows, of.out, of.scheme, settings, of.seed, of.whole_ns))
         else:
-            print("\n".join(compare(of.topology, of.ours, of.theirs)))
+            print("\n".join(compare(of.topology, of.ours, of.theirs, of.whole_ns)))
     except (LabError, OSError, ValueError) as error:
         print(error, file=sys.stderr)
         return 1

@@ -76,6 +76,8 @@ def test_run_writes_each_flows_time_and_path(network: Path, tmp_path: Path) -> N
     assert {hop[4] for hop in between} == {6, 7}
     rows = hpcc.compare(network, out / "fct.txt", out / "fct.txt")
     assert f"{count} flows in both, 0 in ns-3 alone" in rows[-1]
+    assert hpcc.compare(network, out / "fct.txt", out / "fct.txt", whole_ns=True)[2].endswith("+0.0 / +0.0 / +0.0 |")
+    assert not rows[2].endswith("+0.0 / +0.0 / +0.0 |")  # frames here have ten bytes more
 
 
 def test_slowdown_in_the_empty_network_is_one(network: Path, tmp_path: Path) -> None:
