@@ -50,13 +50,15 @@ def _latest(each: Sequence[_Ready]) -> _Ready:
 
 @dataclass
 class _Operation:
-    """A collective operation of `ranks`, which is the same node in each; `ready`: by rank."""
+    """A collective operation of `ranks`, which is the same node in each. `last`: by place in `ranks`, the messages that
+    end it there; `ready`: by rank."""
 
     name: str
     size: int
     ranks: tuple[int, ...]
     first: int
     messages: list[collectives.Message]
+    last: Mapping[int, Sequence[int]]
     where: str
     ready: dict[int, _Ready] = field(default_factory=dict)
 
@@ -121,7 +123,8 @@ class _Trace:
                 except ValueError as error:
                     raise self.error(rank, node, str(error)) from None
             where = f"rank {rank}, node {node.number}"
-            found = _Operation(name, size, ranks, self._more(max(len(messages), 1)), messages, where)
+            first, last = self._more(max(len(messages), 1)), collectives.ends(messages)
+            found = _Operation(name, size, ranks, first, messages, last, where)
             self.operations[node.group, turn] = self.place[found.first] = found
         elif (found.name, found.size) != (name, size):
             text = f"{name} of {size} bytes, where {found.where} has {found.name} of {found.size}"
@@ -155,7 +158,7 @@ class _Trace:
                 elif node.kind == COLLECTIVE:
                     of = self.place[node.flow]
                     of.ready[rank] = ready
-                    own = collectives.ends(of.messages).get(of.ranks.index(rank), ())
+                    own = of.last.get(of.ranks.index(rank), ())
                     over[node.number] = _Ready(0, {of.first + one: 0 for one in own}) if own else ready
         for of in self.operations.values():
             yield from self._messages(of)

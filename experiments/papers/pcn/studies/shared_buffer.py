@@ -29,7 +29,7 @@ _DCQCN, _DCQCN_NS3 = "dcqcn", "dcqcn-ns3"
 SCHEMES = (PFC, _DCQCN, _DCQCN_NS3, "timely", PCN, PCN_X)
 STATIC, DYNAMIC = THRESHOLDS = ("static", "dynamic")
 SEEDS = (1, 2, 3, 4, 5)
-_LOAD, _SENDERS, _SPAN_S = 0.3, 60, 2e-3
+_LOAD, _SENDERS, _SPAN_S = 0.3, 60, 1e-3
 _INCASTS: Mapping[str, Value] = {"incast_size": 500e3, "incast_load": 0.02, "incast_period": 0.4e-3}
 _OF_HPCC = {"rate_timer_s": 300e-6, "r_ai_bps": 20e6, "r_hai_bps": 200e6, "min_rate_bps": 1e9}
 """What HPCC's run.py gives DCQCN at 100 Gb/s; the rest is the paper's."""
@@ -45,7 +45,7 @@ class SharedBuffers(Experiment):
     schemes = SCHEMES
     about = (
         "A Clos of the shape of HPCC's fat.txt: 320 hosts of 100 Gb/s in 5 pods, 400 Gb/s between switches, 1 us a "
-        f"link. FbHdp at a load of 0.3 for {_SPAN_S * 1e3:g} ms, some 19,000 flows, beside them an in-cast each 0.4 ms "
+        f"link. FbHdp at a load of 0.3 for {_SPAN_S * 1e3:g} ms, some 9,600 flows, beside them an in-cast each 0.4 ms "
         f"of {_SENDERS} senders, 500 KB each: 2% of the hosts' links. Until all have arrived; {len(SEEDS)} seeds, each "
         "with the same flows on the same paths for all. Static: PAUSE at 512 KB of a port. Dynamic: a buffer of 32 MiB "
         "a switch by HPCC's rule, alpha 1/8 at the hosts' rate, doubled with the rate.\n\n"
