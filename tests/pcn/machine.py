@@ -20,8 +20,8 @@ from waiting import LIMIT_S
 from examples import ROOT
 
 ENDLESS = re.compile(
-    r"pcn (run|figure|sweep|view)|pcn p4 run(?!.*--clock virtual)|pcn watch(?!.*--once)|pcn log.*--follow|"
-    r"pcn pcap(?!.*(--for|--count))"
+    r"pcn (run|figure|sweep|view)|pcn p4 run(?!.*--clock virtual)|pcn p4 run.*--web|pcn watch(?!.*--once)|"
+    r"pcn log.*--follow|pcn pcap(?!.*(--for|--count))"
 )
 
 
