@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import importlib
 import json
 import socket
 import threading
@@ -30,6 +31,7 @@ _MOST_BODY = 16 << 10
 _MOST_STREAMS, _MOST_REQUESTS = 16, 64
 _KEEP_ALIVE_S = 15.0
 _ENDING_S = 3
+_IMPORTED_LATER = ("anyio._backends._asyncio", "anyio.streams.memory", "uvicorn.loops.asyncio")
 """For commands that were interrupted."""
 
 
@@ -148,20 +150,24 @@ def serving(history: History, port: int = 0, network: str | None = None) -> Iter
     control = None if network is None else commands.Commands(network)
     with listener:
         number, token = listener.getsockname()[1], new_token()
-        server = uvicorn.Server(
-            uvicorn.Config(
-                Guard(_Pages(history, control).app(), token, number),
-                access_log=False,  # it would have the token
-                log_level="critical",
-                lifespan="off",
-                ws="none",
-                http="h11",
-                server_header=False,
-                proxy_headers=False,
-                limit_concurrency=_MOST_REQUESTS,
-                timeout_graceful_shutdown=_ENDING_S,
-            )
+        config = uvicorn.Config(
+            Guard(_Pages(history, control).app(), token, number),
+            access_log=False,  # it would have the token
+            log_level="critical",
+            lifespan="off",
+            loop="asyncio",
+            ws="none",
+            http="h11",
+            server_header=False,
+            proxy_headers=False,
+            limit_concurrency=_MOST_REQUESTS,
+            timeout_graceful_shutdown=_ENDING_S,
         )
+        # An import that Ctrl-C interrupts in this thread may leave its lock: the server's would wait for it for good.
+        config.load()
+        for name in _IMPORTED_LATER:
+            importlib.import_module(name)
+        server = uvicorn.Server(config)
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, name="web", daemon=True)
         thread.start()
         try:

@@ -6,6 +6,8 @@ import http.client
 import json
 import re
 import socket
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -166,6 +168,33 @@ def test_foreign_files_of_page_have_their_licence() -> None:
     assert version
     root = Path(__file__).resolve().parents[2]
     assert f"uPlot {version[1]}" in (root / "docs/choices.md").read_text()
+
+
+IMPORTS = """
+import sys, threading, urllib.request
+from pcn.web.history import History
+from pcn.web.server import serving
+
+def start(thread, begin=threading.Thread.start):
+    there.update(sys.modules)
+    begin(thread)
+
+there, history = set(), History()
+history.over("the end")
+urllib.request.urlopen("data:,").read()
+"".encode("idna")
+threading.Thread.start = start
+with serving(history) as served:
+    for path in ("", "static/page.js", "events"):
+        urllib.request.urlopen(served.url + path).read(100)
+print(sorted(set(sys.modules) - there))
+"""
+
+
+def test_server_imports_nothing_in_its_thread() -> None:
+    """There it would wait for good for a lock of an import that Ctrl-C interrupted."""
+    done = subprocess.run([sys.executable, "-c", IMPORTS], capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"
 
 
 def test_taken_port_is_refused_in_one_line(page: Page) -> None:
