@@ -1,0 +1,73 @@
+"""The notebook in examples/: its cells run one after another, as in Jupyter, and show what their texts say."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+NOTEBOOK = Path(__file__).resolve().parents[2] / "examples/python.ipynb"
+RUN = """
+import json, sys
+import matplotlib
+matplotlib.use("Agg")
+import matplotlib.pyplot as plt
+def show():
+    print("figure", sum(len(axes.lines) + len(axes.patches) for axes in plt.gcf().axes))
+plt.show = show
+names = {"__name__": "__main__"}
+for number, source in enumerate(json.load(sys.stdin)):
+    exec(compile(source, f"cell {number}", "exec"), names)
+found = {
+    "rates": names["rates"].iloc[-1].to_dict(),
+    "goodputs": names["goodputs"].sum(axis=1).to_dict(),
+    "queue_kb": names["bottleneck"].max(),
+    "samples": len(names["bottleneck"]),
+    "received": sum(names["received"].values()),
+}
+print(json.dumps(found))
+"""
+
+
+def notebook() -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(NOTEBOOK.read_text())
+    return found
+
+
+def test_notebook_is_stored_without_outputs() -> None:
+    found = notebook()
+    assert (found["nbformat"], found["nbformat_minor"]) == (4, 5)
+    assert len({cell["id"] for cell in found["cells"]}) == len(found["cells"])
+    for cell in found["cells"]:
+        assert cell["cell_type"] in ("markdown", "code")
+        if cell["cell_type"] == "code":
+            assert (cell["outputs"], cell["execution_count"]) == ([], None)
+
+
+@pytest.mark.long
+def test_notebook_runs_in_an_empty_folder(tmp_path: Path) -> None:
+    sources = ["".join(cell["source"]) for cell in notebook()["cells"] if cell["cell_type"] == "code"]
+    command = [sys.executable, "-W", "error::DeprecationWarning:__main__", "-c", RUN]
+    done = subprocess.run(
+        command, cwd=tmp_path, input=json.dumps(sources), env={**os.environ, "PYTHONPATH": str(NOTEBOOK.parents[1])},
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    figures = [line for line in done.stdout.splitlines() if line.startswith("figure")]
+    assert len(figures) == 3
+    assert all(int(line.split()[1]) > 0 for line in figures)
+    found = json.loads(done.stdout.splitlines()[-1])
+    # All flows share the bottleneck of 10 Gb/s; what arrives after the end counts, too.
+    assert list(found["rates"]) == ["flow 1", "flow 2", "flow 3", "flow 4"]
+    assert set(found["goodputs"]) == {"pcn-x", "dcqcn", "pfc"}
+    assert all(5 < total < 10.5 for total in found["goodputs"].values())
+    assert found["goodputs"]["dcqcn"] < found["goodputs"]["pcn-x"]
+    assert found["samples"] == 2001
+    assert found["queue_kb"] > 10
+    assert 10e-3 * 15e9 / 8 * 0.7 < found["received"] < 10e-3 * 15e9 / 8
+    assert {path.name for path in (tmp_path / "notebook").iterdir()} == {"pcn", "pcn-x", "dcqcn", "pfc"}
