@@ -12,7 +12,7 @@ ARGS ?=
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run victim fig5 figures test lint unit unit-as-it-goes ptf ptf-counter ptf-time p4 p4-tofino bench-switch bench-virtual docs doctor lock clean differential dist sbom
+.PHONY: help setup run victim fig5 figures test lint unit unit-as-it-goes ptf ptf-counter ptf-time ptf-model p4 p4-tofino bench-switch bench-virtual docs doctor lock clean differential dist sbom
 
 help: ## this list
 	@echo "make TARGET [VARIABLE=value]"
@@ -54,8 +54,8 @@ WORKERS ?= $(shell expr $$(nproc) + 1)
 unit: root $(VENV)/.ready ## unit and live tests; ARGS are pytest's
 	$(BIN)/pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder --max-worker-restart 0 $(ARGS)
 
-ptf: $(VENV)/.ready ## data-plane tests with PTF, on the switch's manual clock, twice; TARGET=bmv2 for the real BMv2
-	@$(MAKE) --no-print-directory -j 2 --output-sync=target ptf-counter ptf-time ptf-trim
+ptf: $(VENV)/.ready ## data-plane tests with PTF, on the switch's manual clock, twice; TARGET=bmv2 for the real BMv2, tofino-model for the chip's
+	@$(MAKE) --no-print-directory -j 2 --output-sync=target $(if $(filter tofino-model,$(TARGET)),ptf-model,ptf-counter ptf-time ptf-trim)
 
 TWICE := $(if $(filter softswitch,$(TARGET)),$(if $(findstring live,$(ARGS)),,--twice))
 
@@ -69,6 +69,10 @@ ptf-time:
 # With short queues that trim, which BMv2 has none of.
 ptf-trim:
 	$(if $(filter softswitch,$(TARGET)),$(BIN)/python ptf-tests/run.py --trim $(TWICE) trimming)
+
+# The twins on the chip's model, which needs SDE_INSTALL (docs/tofino.md).
+ptf-model:
+	$(BIN)/python ptf-tests/run.py --target tofino-model --program pcn_time $(or $(ARGS),forwarding malformed xoff)
 
 p4: $(VENV)/.ready ## compile p4src with p4c (has to be on PATH) into p4src/compiled
 	$(BIN)/python p4src/build.py $(ARGS)

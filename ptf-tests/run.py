@@ -6,6 +6,7 @@
     python ptf-tests/run.py --program pcn_time np_ecn             another marking point than pcn's
     python ptf-tests/run.py --record FILE                         what each test sent, received and counted, and when
     python ptf-tests/run.py --twice                               two runs at once; fails if their records differ
+    python ptf-tests/run.py --target tofino-model forwarding      the Tofino twins, on the chip's model (docs/tofino.md)
     python ptf-tests/run.py --list
 
 On the manual clock, the embedded switch's default, the tests move the switch's time, and its ports have no interfaces:
@@ -26,10 +27,13 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 from types import FrameType
+
+import steps
+import tofino
 
 from controller.constants import GENERATOR_PORT, index
 from controller.errors import SwitchError
@@ -43,6 +47,7 @@ from topologies.errors import LabError
 
 HERE = Path(__file__).resolve().parent
 PREFIX = "pcn-ptf-"
+MODEL_TARGET = "tofino-model"
 DEVICE_ID = 1
 # The last port is slow, so that packets wait there. The others are fast, but shaped: what a paused port
 # holds is recirculated at the port's rate.
@@ -54,6 +59,7 @@ REENTRY_S = 1e-6
 # Of the embedded switch: every 20 ms a frame for the RoCE class of port 2.
 GENERATOR = PacketGenerator(GENERATOR_PORT, 20_000, (index(2),))
 READY_LIMIT_S = 60.0
+MODEL_READY_LIMIT_S = 600.0
 END_LIMIT_S = 5.0
 RECEIVE_QUEUE_PACKETS = 20000
 # With --trim: queues of 64 packets, of which those of classes 1 and 2 trim.
@@ -123,7 +129,12 @@ def _in_namespace(name: str, *command: str) -> None:
 
 
 @contextlib.contextmanager
-def process(command: list[str], output: Path | None = None) -> Iterator[subprocess.Popen[bytes]]:
+def process(
+    command: list[str],
+    output: Path | None = None,
+    environment: Mapping[str, str] | None = None,
+    folder: Path | None = None,
+) -> Iterator[subprocess.Popen[bytes]]:
     """A child in a separate session, so that Ctrl-C reaches it through us alone. It dies with us. Ended at the end.
 
     By setpriv, not by preexec_fn, which makes Python fork: in a forked child gRPC, which we use, goes on until exec,
@@ -136,6 +147,8 @@ def process(command: list[str], output: Path | None = None) -> Iterator[subproce
             stdout=stream,
             stderr=subprocess.STDOUT if output else None,
             start_new_session=True,
+            env=environment,
+            cwd=folder,
         )
         try:
             yield child
@@ -174,6 +187,27 @@ def wait_until_ready(spec: LaunchSpec, child: subprocess.Popen[bytes], log: Path
     raise RunError(f"the switch isn't ready after {READY_LIMIT_S:g} s ({last}):\n{tail(log)}")
 
 
+def wait_until_driver_answers(
+    inside: Sequence[str], children: Sequence[subprocess.Popen[bytes]], logs: Sequence[Path]
+) -> None:
+    """Until BF Runtime subscribes a client. Raises RunError with the log of a program that ends instead."""
+    ask = f"from controller.tofino.bfrt import BfRuntimeSwitch as S; S.connect('ptf', {tofino.ADDRESS!r}).close()"
+    end, answer = time.monotonic() + MODEL_READY_LIMIT_S, None
+    while time.monotonic() < end:
+        for child, log in zip(children, logs, strict=True):
+            if child.poll() is not None:
+                raise RunError(f"{log.stem} ended with code {child.returncode}:\n{tail(log)}")
+        answer = subprocess.run([*inside, sys.executable, "-c", ask], capture_output=True, text=True, check=False)
+        if answer.returncode == 0:
+            return
+        time.sleep(1.0)
+    raise RunError(f"the driver isn't ready after {MODEL_READY_LIMIT_S:g} s ({answer and answer.stderr[-300:]})")
+
+
+def _state(code: int | None) -> str:
+    return "still runs" if code is None else f"ended with code {code}"
+
+
 def tail(log: Path, lines: int = 30) -> str:
     return "\n".join(log.read_text(errors="replace").splitlines()[-lines:])
 
@@ -190,6 +224,40 @@ def ptf_command(scratch: Path, clock: str, arguments: list[str], parameters: str
     if parameters:
         command += ["--test-params", parameters]
     return [*command, *arguments]
+
+
+def run_model(clock: str, program: str, record: Path | None, arguments: list[str]) -> int:
+    """ptf's exit code, with the model of Tofino in place of a switch. On the manual clock the tests move its time."""
+    sde, environment = tofino.installed()
+    with contextlib.ExitStack() as stack:
+        scratch = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix=f"{PREFIX}{os.getpid()}-")))
+        recorded, control = scratch / "record", scratch / "control"
+        inside = ["ip", "netns", "exec", stack.enter_context(network_namespace())]
+        if clock == "manual":
+            control.write_bytes(bytes(steps.BYTES))
+            environment[tofino.CONTROL] = str(control)
+        interfaces = {port: switch_interface(port) for port in PORT_RATES_BPS}
+        commands = [tofino.model_command(scratch, interfaces), tofino.driver_command(scratch, sde)]
+        logs = [scratch / "model.log", scratch / "driver.log"]
+        children = [
+            stack.enter_context(process([*inside, *command], log, environment, scratch))
+            for command, log in zip(commands, logs, strict=True)
+        ]
+        wait_until_driver_answers(inside, children, logs)
+        parameters = f"target='tofino-model';address={tofino.ADDRESS!r};program={program!r};rates={PORT_RATES_BPS!r}"
+        parameters += f";clock={clock!r};control={str(control)!r}"
+        if record is not None:
+            recorded.touch()
+            parameters += f";record={str(recorded)!r}"
+        with process([*inside, *ptf_command(scratch, "live", arguments, parameters)]) as ptf:
+            code = ptf.wait()
+        ended = [child.poll() for child in children]
+        if code != 0 or any(one is not None for one in ended):
+            for name, one, log in zip(("model", "driver"), ended, logs, strict=True):
+                print(f"the {name} {_state(one)}; the end of its log:\n{tail(log)}", file=sys.stderr)
+        if record is not None:
+            shutil.copyfile(recorded, record)
+        return code or int(any(one is not None for one in ended))
 
 
 def run(kind: Target, clock: str, program: str, trim: bool, record: Path | None, arguments: list[str]) -> int:
@@ -214,8 +282,7 @@ def run(kind: Target, clock: str, program: str, trim: bool, record: Path | None,
             code = ptf.wait()
         ended = switch.poll()
         if code != 0 or ended is not None:
-            state = "still runs" if ended is None else f"ended with code {ended}"
-            print(f"the switch {state}; the end of its log:\n{tail(log)}", file=sys.stderr)
+            print(f"the switch {_state(ended)}; the end of its log:\n{tail(log)}", file=sys.stderr)
         if record is not None:
             shutil.copyfile(recorded, record)
         return code or (1 if ended is not None else 0)
@@ -272,7 +339,7 @@ def _check_live() -> None:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--target", choices=sorted(TARGETS), default="softswitch")
+    parser.add_argument("--target", choices=sorted([*TARGETS, MODEL_TARGET]), default="softswitch")
     parser.add_argument("--clock", choices=("manual", "live"), help="default: manual, but live for bmv2")
     parser.add_argument("--record", type=Path, metavar="FILE", help="with the manual clock: what happened, when")
     parser.add_argument(
@@ -284,6 +351,8 @@ def main() -> int:
     parser.add_argument("--trim", action="store_true", help="short queues that trim, for the test of the same name")
     options, arguments = parser.parse_known_args()
     clock = options.clock or ("manual" if options.target == "softswitch" else "live")
+    if options.twice and options.target == MODEL_TARGET:
+        parser.error("--twice runs two switches beside each other: run the model again, and compare the records")
     if (options.record or options.twice) and clock == "live":
         parser.error("--record and --twice are for the manual clock: on a live one no two runs are the same")
     if "--list" in arguments or "--list-test-names" in arguments:
@@ -301,6 +370,9 @@ def main() -> int:
         if Path(program).suffix in (".p4", ".json"):
             program = str(Path(program).absolute())  # tests run elsewhere
         Program.find(program)  # what is wrong with it, once
+        if options.target == MODEL_TARGET:
+            _check_live()
+            return run_model(clock, program, options.record, arguments)
         if options.twice:
             return run_twice(target(options.target), program, options.trim, options.record, arguments)
         return run(target(options.target), clock, program, options.trim, options.record, arguments)

@@ -127,7 +127,12 @@ class ClockWires:
             self._waiting.setdefault(port, deque()).append(arrival)
 
     def _note(self, time_ns: int, where: str, frame: bytes) -> None:
-        self.record.append(f"{(time_ns - self._begin_ns) / 1e9:.9f} {where}: {_short(frame)}")
+        self.record.append(note((time_ns - self._begin_ns) / 1e9, where, frame))
+
+
+def note(at: float, where: str, frame: bytes) -> str:
+    """Returns the line of a frame in a record."""
+    return f"{at:.9f} {where}: {_short(frame)}"
 
 
 def _short(frame: bytes) -> str:

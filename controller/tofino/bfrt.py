@@ -306,6 +306,10 @@ class BfRuntimeSwitch(ControlPlane):
             raise SwitchError(f"{self.name}: the driver didn't keep {len(lost)} fields: {'; '.join(lost)}")
         return ignored
 
+    def held(self, table: str, keys: Mapping[str, int | str]) -> dict[str, Any]:
+        """Returns what an entry of one of the driver's own tables holds, by field. Raises SwitchError."""
+        return self._held(Setting(table, keys, {}), dict(keys))
+
     def _set(self, one: Setting, keys: dict[str, Any], fixed: Sequence[str]) -> None:
         data = {name: value for name, value in one.data.items() if name not in fixed}
         kind = "INSERT" if one.adds and not self._held(one, keys) else "MODIFY"

@@ -63,7 +63,7 @@ class PausedLeaveUnmarkedAndTheNextIsMarked(PausedTest):
         marks = {arrival.data.psn: arrival.data.ecn == CE for arrival in arrivals}
         self.assertEqual(len(marks), self.n + later)
         self.assertFalse(any(mark for psn, mark in marks.items() if psn < 1000), "a paused packet was marked")
-        if self.target == "softswitch":
+        if self.target != "bmv2":
             self.assertTrue(all(mark for psn, mark in marks.items() if psn >= 1000), "a later packet wasn't marked")
         else:
             self.assertTrue(any(mark for psn, mark in marks.items() if psn >= 1000), "no later packet was marked")
@@ -102,7 +102,7 @@ class ExpirySetsPn(PcnTest):
             self.assertEqual([psn for psn, mark in marks.items() if not mark], [0])
             return
         self.assertFalse(any(mark for psn, mark in marks.items() if psn < 1000), "a paused packet was marked")
-        if self.target == "softswitch":
+        if self.target != "bmv2":
             self.assertEqual(self.counters("held"), {})
             self.assertTrue(all(mark for psn, mark in marks.items() if psn >= 1000), "a later packet wasn't marked")
 

@@ -67,7 +67,7 @@ class FirstDepartureIsTheResume(NpEcnTimeTest):
         self.send(1, *(data(1, SLOW_PORT, psn=1000 + psn) for psn in range(later)))
         seen = marks(self.receive_data(self.n + later))
         self.assertEqual(seen[: self.n], [False] * self.n)
-        if self.target == "softswitch":  # BMv2 shapes each queue alone: there the pause may be over by then
+        if self.target != "bmv2":  # BMv2 shapes each queue alone: there the pause may be over by then
             self.assertEqual(seen[self.n :], [False] * later)
             self.assertEqual(self.counters("marked_by_counter"), {index(SLOW_PORT): later})
 

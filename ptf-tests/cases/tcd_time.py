@@ -67,7 +67,7 @@ class ShortPauseIsNotSeen(ByTime):
         self.resume(SLOW_PORT)
         found = ecn(self.receive(SLOW_PORT, self.n))
         self.assertNotIn(UE, found)
-        self.assertEqual(self.state(), NON_CONGESTION)
+        self.check_state(NON_CONGESTION)
         by_pfc = self.counter("marked_ue_by_pfc", index(SLOW_PORT)).packets
         self.assertLessEqual(abs(by_pfc - self.undetermined), tcd.LATE if self.live else 1)
 

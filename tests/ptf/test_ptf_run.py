@@ -6,6 +6,7 @@ import importlib.util
 import re
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
 
@@ -17,13 +18,15 @@ FRAME_NS = 8_464_000  # 1,058 bytes at 1 Mb/s
 
 
 @pytest.fixture(scope="module")
-def module() -> ModuleType:
+def module() -> Iterator[ModuleType]:
+    sys.path.insert(0, str(RUN.parent))
     spec = importlib.util.spec_from_file_location("ptf_run", RUN)
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
-    return module
+    yield module
+    sys.path.remove(str(RUN.parent))
 
 
 def call(*arguments: str) -> subprocess.CompletedProcess[str]:
@@ -57,6 +60,8 @@ def test_the_first_difference_is_named(module: ModuleType) -> None:
         (["--clock", "live", "--record", "x"], 2, "--record and --twice are for the manual clock"),
         (["--target", "bmv2", "--twice"], 2, "--record and --twice are for the manual clock"),
         (["--target", "bmv2", "--clock", "manual"], 1, "BMv2 has no manual clock"),
+        (["--target", "tofino-model"], 1, "the model needs Intel's SDE: set SDE_INSTALL to the folder"),
+        (["--target", "tofino-model", "--twice"], 2, "--twice runs two switches beside each other"),
     ],
 )
 def test_what_is_refused(arguments: list[str], status: int, why: str) -> None:

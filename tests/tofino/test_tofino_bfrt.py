@@ -172,6 +172,13 @@ def test_long_write_reports_progress(sde: Path, monkeypatch: pytest.MonkeyPatch)
     assert any(line.startswith("insert of 18 entries: ") and "s so far, of 1800 at most" in line for line in lines)
 
 
+def test_driver_tables_are_read_by_name(driver: Driver, address: str) -> None:
+    with BfRuntimeSwitch.connect("tofino", address) as switch:
+        switch.set_pipeline(Package.compiled("pcn"))
+        switch.apply(port_settings(read(SAMPLE)))
+        assert switch.held("$PORT", {"$DEV_PORT": 136})["$SPEED"] == "BF_SPEED_100G"
+
+
 def test_refused_entries_are_named(driver: Driver, address: str) -> None:
     route = TableEntry(
         "ipv4_lpm",

@@ -1,0 +1,76 @@
+"""Starts Intel's model of Tofino 1 and its driver, both of the lab's own SDE, for the data-plane tests.
+
+SDE_INSTALL   where the SDE is installed: bin/bf_switchd, lib, share, the messages of BF Runtime
+PATH          has tofino-model, or SDE_INSTALL's bin has it
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+
+from controller.tofino.bfrt_messages import VARIABLE
+from topologies.errors import LabError
+
+MODEL, DRIVER = "tofino-model", "bf_switchd"
+CHIP_TYPE = "2"  # of Tofino 1, as the SDE's run_tofino_model.sh has it
+PORT = 50052
+ADDRESS = f"127.0.0.1:{PORT}"
+CONTROL = "TOFINO_MODEL_CONTROL"
+"""Names the file by which a model that was changed for it takes time and queues from the tests (docs/tofino.md)."""
+_CHIP = {
+    "chip_list": [
+        {
+            "id": "asic-0",
+            "chip_family": "tofino",
+            "instance": 0,
+            "pcie_sysfs_prefix": "/sys/devices/pci0000:00/0000:00:03.0",
+            "pcie_domain": 0,
+            "pcie_bus": 5,
+            "pcie_fn": 0,
+            "pcie_dev": 0,
+            "pcie_int_mode": 1,
+            "sds_fw_path": "share/tofino_sds_fw/avago/firmware",
+        }
+    ],
+    "instance": 0,
+    "p4_devices": [],
+}
+
+
+def installed(environment: Mapping[str, str] = os.environ) -> tuple[Path, dict[str, str]]:
+    """Returns the SDE's folder, and the environment in which its programs run. Raises LabError with the way out."""
+    folder = environment.get(VARIABLE, "")
+    if not folder or not Path(folder).is_dir():
+        raise LabError(f"the model needs Intel's SDE: set {VARIABLE} to the folder in which it is installed")
+    sde = Path(folder).resolve()
+    made = dict(environment)
+    made["PATH"] = os.pathsep.join((str(sde / "bin"), environment.get("PATH", "")))
+    made["LD_LIBRARY_PATH"] = os.pathsep.join(filter(None, (str(sde / "lib"), environment.get("LD_LIBRARY_PATH", ""))))
+    for name in (MODEL, DRIVER):
+        if shutil.which(name, path=made["PATH"]) is None:
+            raise LabError(f"{name} is neither on PATH nor in {sde / 'bin'}: open-p4studio builds both")
+    return sde, made
+
+
+def model_command(scratch: Path, interfaces: Mapping[int, str]) -> list[str]:
+    """Returns the model's command. `interfaces`: by device port."""
+    ports = scratch / "ports.json"
+    ports.write_text(
+        json.dumps({"PortToIf": [{"device_port": port, "if": name} for port, name in interfaces.items()]}),
+        encoding="utf-8",
+    )
+    return [MODEL, "--chip-type", CHIP_TYPE, "-d", "1", "-f", str(ports), "--log-dir", str(scratch), "--logs-disable"]
+
+
+def driver_command(scratch: Path, sde: Path) -> list[str]:
+    """Returns the driver's command: without a program, which the tests load."""
+    conf = scratch / "switchd.json"
+    conf.write_text(json.dumps(_CHIP), encoding="utf-8")
+    return [
+        *(DRIVER, "--install-dir", str(sde), "--conf-file", str(conf)),
+        *("--background", "--skip-p4", "--server-listen-local-only"),
+    ]

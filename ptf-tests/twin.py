@@ -1,0 +1,94 @@
+"""The Tofino twin of a v1model program (p4src/tna): which one it is, the entries that say what a test's plan says, and
+what the twin leaves to the chip."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+from controller.configure import SwitchPlan, entries
+from controller.control_plane import CloneSession, TableAction, TableEntry, TableMatch
+from controller.marking.qcn_cp import QcnPort
+from controller.marking.red_ecn import RedPort
+from controller.marking.rest import RestPort
+from controller.marking.tcd_port import TcdPort
+from controller.tofino import qcn, tcd
+from controller.tofino.model import Class, Pfc, Port, Tcd, TofinoLab, cells
+
+TWINS = {"pcn_time": "pcn", "tcd_time": "tcd", "qcn": "qcn"}
+"""By the v1model program with the same rule."""
+SPEED_BPS = 10_000_000_000
+_LANES = 4
+_NO_GAP = RestPort(0, 1)
+
+
+def lab(ports: tuple[int, ...], mtu: int, lossless: int) -> TofinoLab:
+    """Returns the switch as `pcn deploy` describes one: the tests' ports are device ports, each a lane of 10 Gb/s."""
+    pfc = Pfc(100_000, 90_000, 2 * mtu)
+    return TofinoLab(
+        "ptf",
+        device=0,
+        pipes=2,
+        mtu=mtu,
+        classes=tuple(Class(number, number, bool(lossless >> number & 1)) for number in range(8)),
+        ports=tuple(Port(one, one // _LANES + 1, one % _LANES, SPEED_BPS, False, False, pfc, 1, 0) for one in ports),
+        routes=(),
+    )
+
+
+def sessions(program: str, switch: TofinoLab) -> list[CloneSession]:
+    """Returns those of a twin that copies packets."""
+    return qcn.sessions(switch) if program in qcn.PROGRAMS else []
+
+
+def twin_entries(plan: SwitchPlan, lossless: int) -> list[TableEntry]:
+    """Returns the twin's entries of a plan for its v1model program. PFC is the traffic manager's, so it has none."""
+    made = [entry for point in plan.marking for entry in _entries(point, lossless)]
+    return [*made, *_curves(plan), *_feedback(plan), *entries(replace(plan, pfc=(), marking=()))]
+
+
+def _entries(point: Any, lossless: int) -> Iterator[TableEntry]:
+    if isinstance(point, RestPort):
+        for number, action in point.actions.items():
+            match = TableMatch({"port": point.port, "class": number})
+            yield TableEntry("rest_config", match=match, action=TableAction(action, gap_ns=1000 * point.gap_us))
+    elif isinstance(point, TcdPort):
+        states = TableAction(
+            "set_tcd",
+            max_ton_ns=1000 * point.max_ton_us,
+            empty_cells=point.empty_bytes // _frame(point) * cells(_frame(point)),
+            looks=point.looks,
+        )
+        yield TableEntry("tcd_config", match=TableMatch(port=point.port), action=states)
+    elif isinstance(point, RedPort):
+        yield TableEntry("red_config", match=TableMatch(port=point.port), action=TableAction("set_red", curve=1))
+    elif isinstance(point, QcnPort):
+        action = TableAction("set_qcn", q_eq_bytes=point.q_eq_bytes, **qcn.sampling(point.sample_bytes))
+        for number in range(8):
+            if lossless >> number & 1:
+                yield TableEntry("qcn_config", match=TableMatch({"port": point.port, "class": number}), action=action)
+
+
+def _frame(point: TcdPort) -> int:
+    """Of a queue that is gone: TCD takes two frames for none."""
+    return point.empty_bytes // 2
+
+
+def _curves(plan: SwitchPlan) -> Iterator[TableEntry]:
+    """Of RED: one curve, as all ports of a test mark alike."""
+    for point in plan.marking:
+        if isinstance(point, RedPort):
+            for step in tcd.curve(Tcd(point.k_min_bytes, point.k_max_bytes, point.p_max)):
+                yield TableEntry(
+                    "red_curves",
+                    match=TableMatch(curve=1, queue_cells=f"{step.low}...{step.high}"),
+                    action=TableAction("set_probability", last_draw=step.draws - 1),
+                    priority=1,
+                )
+            return
+
+
+def _feedback(plan: SwitchPlan) -> Iterator[TableEntry]:
+    for q_eq in sorted({point.q_eq_bytes for point in plan.marking if isinstance(point, QcnPort)}):
+        yield from qcn.feedback_entries(q_eq)

@@ -1,0 +1,63 @@
+"""Records of data-plane tests as values (ptf-tests/recorded.py)."""
+
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+ROOT = Path(__file__).resolve().parents[2]
+RECORD = """== np_ecn.One
+0.000000000 into 1: 02 (20 B of 0)
+0.008000000 out of 4: 02ff
+marked {35: 11}
+dropped {}
+== np_ecn.Two
+0.000000000 into 2: 03
+marked {}
+"""
+
+
+@pytest.fixture(scope="module")
+def recorded() -> ModuleType:
+    sys.path.insert(0, str(ROOT / "ptf-tests"))
+    import recorded as module
+
+    sys.path.remove(str(ROOT / "ptf-tests"))
+    return module
+
+
+def test_recorded_keeps_frames_and_counters(recorded: ModuleType) -> None:
+    cases = recorded.read(RECORD)
+    assert list(cases) == ["np_ecn.One", "np_ecn.Two"]
+    assert cases["np_ecn.One"].frames == ("0.000000000 into 1: 02 (20 B of 0)", "0.008000000 out of 4: 02ff")
+    assert cases["np_ecn.One"].counters == {"marked": {35: 11}, "dropped": {}}
+
+
+@given(
+    frames=st.lists(st.from_regex(r"[0-9]\.[0-9]{9} (into|out of) [1-4]: [0-9a-f]{2,8}", fullmatch=True), max_size=4),
+    cells=st.dictionaries(st.integers(0, 4095), st.integers(1), max_size=3),
+)
+def test_recorded_reads_back_what_it_wrote(frames: list[str], cells: dict[int, int], recorded: ModuleType) -> None:
+    cases = {"a.B": recorded.Case(tuple(frames), {"marked": cells})}
+    assert recorded.load(recorded.dump(cases)) == cases
+    assert list(recorded.differences(cases["a.B"], cases["a.B"])) == []
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "line"),
+    [
+        ("02ff", "02fe", "out of 4, frame 0 of 1 and 1: 0.008000000 out of 4: 02ff | 0.008000000 out of 4: 02fe"),
+        ("0.008000000", "0.009000000", "out of 4, frame 0 of 1 and 1"),
+        ("0.008000000 out of 4: 02ff\n", "", "out of 4, frame 0 of 1 and 0: 0.008000000 out of 4: 02ff | nothing"),
+        ("{35: 11}", "{35: 12}", "marked: {35: 11} | {35: 12}"),
+        ("dropped {}", "held {3: 1}", None),  # a counter that one of them lacks
+    ],
+)
+def test_recorded_names_what_differs(old: str, new: str, line: str | None, recorded: ModuleType) -> None:
+    pair = [recorded.read(text)["np_ecn.One"] for text in (RECORD, RECORD.replace(old, new))]
+    found = list(recorded.differences(*pair))
+    assert len(found) == (line is not None)
+    assert line is None or found[0].startswith(line)
