@@ -38,7 +38,8 @@ def link(
       pcn link
       pcn link s0 s1 down
       pcn link s0 s1 up
-      pcn link e0 a0 down --reroute 1ms
+      pcn link s0 s1 down --reroute 1ms
+      pcn link s0 s1 up --reroute 1ms
     """
     from lab.attach import attach
     from lab.links import between, links, reroute, set_link
