@@ -1,4 +1,4 @@
-"""The Tofino twin of a v1model program (p4src/tna): which one it is, the entries that say what a test's plan says, and
+"""The Tofino twin of a v1model program (p4src/tna): which one it is, the entries that have what a test's plan has, and
 what the twin leaves to the chip."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The notebook in examples/: its cells run one after another, as in Jupyter, and show what their texts say."""
+"""The notebook in examples/: its cells run one after another, as in Jupyter, and show what their texts state."""
 
 from __future__ import annotations
 
