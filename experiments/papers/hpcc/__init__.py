@@ -5,5 +5,8 @@ from __future__ import annotations
 
 from experiments.define.experiment import Paper
 from experiments.papers.hpcc.eta import Eta
+from experiments.papers.hpcc.fig9 import Fig9
+from experiments.papers.hpcc.fig11 import Fig11
+from experiments.papers.hpcc.fig13 import ByWAi, Reference
 
-PAPER = Paper(6, "HPCC (SIGCOMM'19)", (Eta(),))
+PAPER = Paper(6, "HPCC (SIGCOMM'19)", (Eta(), Fig9(), Fig11(), Reference(), ByWAi()))

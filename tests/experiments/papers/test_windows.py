@@ -11,7 +11,11 @@ from experiments.define.outcomes import Key, Outcome, Outcomes
 from experiments.papers.dctcp.fig13 import Fig13
 from experiments.papers.dctcp.fig14 import LEAST_K, Fig14
 from experiments.papers.dctcp.fig17 import GROUPS, Fig17, network
+from experiments.papers.hpcc.claims import DCQCN, HPCC
 from experiments.papers.hpcc.eta import Eta
+from experiments.papers.hpcc.fig9 import INCAST, LONG_SHORT, MOUSE, SHARE, Fig9
+from experiments.papers.hpcc.fig11 import NO, YES, Fig11
+from experiments.papers.hpcc.fig13 import EACH_ACK, EACH_ROUND, REFERENCE, ByWAi, Reference
 from experiments.papers.swift.target import EMPTY_S, Target, target_s
 from experiments.run.progress import Silent
 from experiments.run.virtual import run_virtual
@@ -27,7 +31,7 @@ def outcome(kind: type[Experiment], **keys: Key) -> Outcome:
         run for run in figure.runs(figure.schemes) if all(run.keys.get(name) == value for name, value in keys.items())
     )
     plan = figure.plan(run.scheme, run.seed, run.arguments)
-    return figure.measure(run, plan, run_virtual(plan, Silent()))
+    return figure.measure(run, plan, run_virtual(plan, Silent(), figure.variant(run)))
 
 
 def number(of: Outcome, name: str) -> float:
@@ -71,6 +75,51 @@ def test_hpcc_carries_eta_with_steps_of_none_and_less_with_five() -> None:
     none, five = (number(outcome(Eta, line=100.0, stage=stage, flows=8), "utilisation") for stage in (0, 5))
     assert none == pytest.approx(0.95, abs=0.01)
     assert five < none - 0.005
+
+
+def test_hpcc_recovers_and_reacts_sooner_than_dcqcn() -> None:
+    hpcc, dcqcn = (number(outcome(Fig9, load=LONG_SHORT, scheme=one), "recovered_us") for one in (HPCC, DCQCN))
+    assert hpcc <= 54 < 2000 <= dcqcn
+    hpcc, dcqcn = (number(outcome(Fig9, load=INCAST, scheme=one), "highest_rtts") for one in (HPCC, DCQCN))
+    assert hpcc < 2.2 < 10 < dcqcn
+
+
+def test_hpcc_mice_meet_no_queue_and_flows_are_fair() -> None:
+    hpcc, dcqcn = (outcome(Fig9, load=MOUSE, scheme=one) for one in (HPCC, DCQCN))
+    assert number(hpcc, "p95_us") < 6.4
+    assert number(dcqcn, "p50_us") > 17
+    assert number(hpcc, "queue_p50_kb") == 0
+    assert number(outcome(Fig9, load=SHARE, scheme=HPCC), "jain") > 0.99
+
+
+def test_hpcc_without_reference_loses_throughput_or_keeps_the_queue() -> None:
+    reference, ack, trip = (outcome(Reference, reaction=one) for one in (REFERENCE, EACH_ACK, EACH_ROUND))
+    assert number(ack, "least_gbps") < 5 < 80 < number(reference, "least_gbps")
+    assert number(ack, "utilisation") < 0.8 < 0.94 < number(reference, "utilisation")
+    assert number(trip, "drained_us") > 1.2 * number(reference, "drained_us")
+    rows = Reference().checks(Outcomes([reference, ack, trip]))
+    assert {row.verdict for row in rows} == {"met"}
+
+
+def test_hpcc_queue_grows_with_w_ai() -> None:
+    few, many = (outcome(ByWAi, w_ai=w_ai) for w_ai in (25.0, 300.0))
+    assert number(few, "p95_kb") < 5 < number(many, "p95_kb")
+    assert number(few, "jain") < number(many, "jain")
+
+
+def test_hpcc_keeps_a_fat_tree_free_of_pause_and_a_window_helps_dcqcn() -> None:
+    """With 4,000 of the figure's flows, two in-casts among them."""
+    figure, found = Fig11(), {}
+    for run in figure.runs((HPCC, DCQCN)):
+        if "in-casts" in str(run.keys["load"]):
+            plan = figure.plan(run.scheme, 1, {**run.arguments, "count": 4000})
+            recording = run_virtual(plan, Silent(), figure.variant(run))
+            found[run.keys["scheme"], run.keys["window"]] = figure.measure(run, plan, recording)
+    hpcc, dcqcn, windowed = (found[of] for of in ((HPCC, NO), (DCQCN, NO), (DCQCN, YES)))
+    assert number(hpcc, "unfinished") == 0
+    assert number(hpcc, "pause") == 0 == number(windowed, "pause") < number(dcqcn, "pause")
+    assert number(hpcc, "rtt_p95_us") < 25 < 2 * number(hpcc, "rtt_p95_us") < number(windowed, "rtt_p95_us")
+    assert number(hpcc, "p95 short") < number(windowed, "p95 short") < number(dcqcn, "p95 short")
 
 
 def test_swift_holds_the_round_trip_at_its_target() -> None:

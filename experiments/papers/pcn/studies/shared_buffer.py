@@ -19,8 +19,9 @@ from experiments.define.experiment import DRAWN_FLOWS, Experiment, Run
 from experiments.define.looks import label
 from experiments.define.outcomes import Curve, Key, Outcome, Outcomes, ratio, said
 from experiments.define.tables import Table
+from experiments.papers.hpcc.plans import DCQCN_ECN, fat_tree
 from experiments.papers.pcn.claims import PCN, PCN_X, PFC
-from experiments.papers.pcn.studies.today import fields, pods
+from experiments.papers.pcn.studies.today import fields
 from experiments.traffic import by_size, flows
 from experiments.traffic.spec import INCAST, TrafficSpec, draw
 from topologies.model import Endpoint
@@ -64,7 +65,7 @@ class SharedBuffers(Experiment):
                     yield Run(keys, scheme, seed, {"dynamic": float(thresholds == DYNAMIC)})
 
     def plan(self, scheme: str, seed: int, values: Mapping[str, Value]) -> Plan:
-        topology = pods(ecn=scheme in (_DCQCN, _DCQCN_NS3), dynamic=bool(values["dynamic"]))
+        topology = fat_tree(DCQCN_ECN if scheme in (_DCQCN, _DCQCN_NS3) else (), bool(values["dynamic"]))
         count = round(values.get("count") or 0)
         more = {**_INCASTS, "span": None if count else _SPAN_S}
         drawn = draw(_SPEC, topology, seed, _LOAD, count or 1, PAYLOAD_BYTES, more)

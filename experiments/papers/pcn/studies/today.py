@@ -20,6 +20,7 @@ from experiments.define.looks import label
 from experiments.define.outcomes import Key, Outcome, Outcomes, ratio, said
 from experiments.define.tables import Table
 from experiments.papers.hpcc.claims import HPCC, LONG_FLOWS, SHORT_FLOWS, SHORTENED
+from experiments.papers.hpcc.plans import DCQCN_ECN, fat_tree
 from experiments.papers.pcn.claims import PCN, PCN_X, PFC
 from experiments.papers.pcn.figures.realistic import WORKLOADS, realistic_plan
 from experiments.papers.pcn.plans import pcn_fields, timely_fields
@@ -27,18 +28,13 @@ from experiments.traffic import by_size, flows
 from experiments.traffic.spec import INCAST, TrafficSpec, draw
 from hosts.algorithms import find_scheme
 from hosts.recommended import recommended
-from topologies.buffers import hpcc_buffer
-from topologies.clos import clos
-from topologies.ecn import EcnThresholds
 from topologies.model import Endpoint, Topology
 
 _DCQCN, _DCQCN_FAST = "dcqcn", "dcqcn-ns3"
 _WINDOWS = ("dctcp", HPCC, "swift", "nscc")
 SCHEMES = (PFC, PCN, PCN_X, "pcn-w", _DCQCN, _DCQCN_FAST, "timely", *_WINDOWS)
 SEEDS = (1,)
-_HOST_BPS, _FABRIC_BPS, _LOAD = 100e9, 400e9, 0.5
-_BUFFER_BYTES, _K_MIN_S, _K_MAX_S, _P_MAX = 32 * 2**20, 32e-6, 128e-6, 0.2
-"""Of HPCC's switches; RED's thresholds there, as times of a port's rate: 400 and 1,600 KB at 100 Gb/s (its run.py)."""
+_LOAD = 0.5
 _SENDERS = 16
 _INCASTS: Mapping[str, Value] = {"incast_size": 500e3, "incast_load": 0.02, "incast_period": None}
 _RANKS: Mapping[str, Value] = {"size": 4.8e6, "ranks": 48, "chunks": 1, "wait": 0.0, "repeat": 1}
@@ -63,27 +59,12 @@ class Setting:
     """Whether hosts have 100 Gb/s, for which `dcqcn-ns3` is made; DCQCN's own defaults are for slower ones."""
 
 
-def pods(ecn: bool, dynamic: bool = True) -> Topology:
-    """Returns a network of the shape of HPCC's fat.txt, with RED's thresholds of its switches (`ecn`) and their
-    buffer, where thresholds of PAUSE are dynamic."""
-    made = clos(5, 4, 4, 16, _HOST_BPS, _FABRIC_BPS, 1e-6)
-    rates = (_HOST_BPS, _FABRIC_BPS)
-    marks = tuple(EcnThresholds(_K_MIN_S * rate / 8, _K_MAX_S * rate / 8, _P_MAX, rate) for rate in rates)
-    switches = []
-    for switch in made.switches:
-        links = {port: made.link_at(switch.name, port) for port in made.ports(switch.name)}
-        ports = {port: (link.rate_bps, link.delay_s) for port, link in links.items()}
-        buffer = hpcc_buffer(_BUFFER_BYTES, ports, _HOST_BPS) if dynamic else None
-        switches.append(replace(switch, buffer=buffer, ecn=marks if ecn else ()))
-    return replace(made, switches=tuple(switches))
-
-
 def _drawn(workload: str, incast: bool, more: Mapping[str, Value]) -> Callable[[str, int, int], Topology]:
-    """Returns the maker of `pods` with the flows of a workload, or the messages of a collective operation."""
+    """Returns the maker of the fat-tree with the flows of a workload, or the messages of a collective operation."""
     of = TrafficSpec("clos", workload, "uniform" if incast else "permutation", incast=str(_SENDERS) if incast else "")
 
     def make(scheme: str, seed: int, count: int) -> Topology:
-        topology = pods(scheme == _DCQCN_FAST)
+        topology = fat_tree(DCQCN_ECN if scheme == _DCQCN_FAST else ())
         drawn = draw(of, topology, seed, _LOAD, count, PAYLOAD_BYTES, more)
         return replace(topology, flows=tuple(flows.by_size(drawn)))
 
