@@ -5,7 +5,8 @@
     PATHS=OUT/paths.txt build/scratch/third config.txt
     python judges/hpcc/hpcc.py compare mix/fat.txt OUT/fct.txt fct.txt
 
-`run` has what run.py sets for NICs of 100 Gb/s: a buffer of 32 MiB by HPCC's rule, K by rate, DCQCN. It writes each
+`run` has what run.py sets for NICs of 100 Gb/s: a buffer of 32 MiB by HPCC's rule, K by rate, DCQCN; with `--scheme
+hpcc` or judges/hpcc/hpcc_ns3.py:HPCC_NS3 what it sets for HPCC, and `compare` then takes `--telemetry`. It writes each
 flow's completion time at the receiver as HPCC's fct.txt has it at the sender, and the paths for ns-3: SRC DST SPORT
 SWITCH NEXT by numbers of nodes. README.md has the changes of ns-3 that read them.
 """
@@ -46,8 +47,8 @@ from topologies.model import FlowSpec, Topology  # noqa: E402
 FIRST_PORT, NORMAL, INCAST = 10000, 100, 200
 START_S = 2.0
 """Of ns-3's runs."""
-NS3_HEADERS, ACK_BYTES = 48, 60
-"""Bytes of ns-3's data packets beside 1,000 of payload; its ACKs."""
+NS3_HEADERS, ACK_BYTES, NS3_TELEMETRY = 48, 60, 42
+"""Bytes of ns-3's data packets beside 1,000 of payload; its ACKs; what telemetry adds to both."""
 K_BYTES_PER_GBPS, P_MAX = (4e3, 16e3), 0.2
 """RED's K_min and K_max in run.py: 400 and 1,600 KB at 100 Gb/s."""
 PAYLOAD = 1000
@@ -138,9 +139,10 @@ class Trail:
     def __init__(self, topology: Topology, src: str, dst: str) -> None:
         self.links = [topology.link_at(end.node, end.port) for end in topology.path(src, dst)]
 
-    def back_s(self) -> float:
+    def back_s(self, telemetry: bool) -> float:
         """How long an ACK takes in the empty network."""
-        return sum(link.delay_s + ACK_BYTES * 8 / link.rate_bps for link in self.links)
+        ack_bytes = ACK_BYTES + NS3_TELEMETRY * telemetry
+        return sum(link.delay_s + ack_bytes * 8 / link.rate_bps for link in self.links)
 
     def ideal_s(self, size_bytes: int, header_bytes: int) -> float:
         """The completion time at the receiver in the empty network, store and forward. No link is slower than the first
@@ -176,12 +178,15 @@ def run(
     settings: Mapping[str, float],
     seed: int,
     whole_ns: bool = False,
+    acks_in_data: bool = False,
 ) -> str:
     """Writes fct.txt, paths.csv and paths.txt; returns what the run counted."""
     topology, flows, rows = network(file), read_flows(flows_file), written(flows_file)
     topology = in_whole_ns(topology) if whole_ns else topology
     out.mkdir(parents=True, exist_ok=True)
-    with VirtualNetwork(topology, find_scheme(scheme).configure(settings), seed=seed) as net:
+    chosen = find_scheme(scheme).configure(settings)
+    acks = {"notification_class": None} if acks_in_data else {}
+    with VirtualNetwork(topology, chosen, seed=seed, **acks) as net:
         for flow in flows:
             net.add_flow(flow)
         net.log_paths()
@@ -202,7 +207,9 @@ def run(
             next_hop = numbers[topology.peer(end.node, end.port).node]
             hops.append(f"{src} {dst} {port} {numbers[end.node]} {next_hop}\n")
         if done_s is not None:
-            fct_ns = round((done_s - flow.start_s + trails.between(flow.src, flow.dst).back_s()) * 1e9)
+            fct_ns = round(
+                (done_s - flow.start_s + trails.between(flow.src, flow.dst).back_s(chosen.wants_telemetry)) * 1e9
+            )
             start_ns = round(row.start_s * 1e9)
             ends = f"{_address(src):08x} {_address(dst):08x}"
             fcts.append(f"{ends} {port} {row.kind} {flow.size_bytes} {start_ns} {fct_ns} 0\n")
@@ -226,7 +233,7 @@ class Flow(NamedTuple):
     slowdown: float
 
 
-def read_fct(file: Path, topology: Topology, header_bytes: int) -> dict[tuple[str, ...], Flow]:
+def read_fct(file: Path, topology: Topology, header_bytes: int, telemetry: bool) -> dict[tuple[str, ...], Flow]:
     """Slowdown at the receiver over the empty network, by pair of hosts and port."""
     names = {number: name for name, number in numbered(topology).items()}
     trails = Trails(topology)
@@ -234,18 +241,19 @@ def read_fct(file: Path, topology: Topology, header_bytes: int) -> dict[tuple[st
     for line in file.read_text().splitlines():
         src, dst, port, kind, size, _, fct, _ = line.split()
         trail = trails.between(*(names[int(end, 16) >> 8 & 0xFFFF] for end in (src, dst)))
-        fct_s = int(fct) * 1e-9 - trail.back_s()
+        fct_s = int(fct) * 1e-9 - trail.back_s(telemetry)
         slowdown = fct_s / trail.ideal_s(int(size), header_bytes)
         found[src, dst, port] = Flow(int(kind), int(size), slowdown)
     return found
 
 
-def compare(file: Path, ours: Path, theirs: Path, whole_ns: bool = False) -> list[str]:
+def compare(file: Path, ours: Path, theirs: Path, whole_ns: bool = False, telemetry: bool = False) -> list[str]:
     """Returns rows of a Markdown table: percentiles of slowdown in ns-3, here, and the difference in %. `whole_ns`:
-    ours ran so, and packets of both take as long in the empty network."""
+    ours ran so, and packets of both take as long in the empty network. `telemetry`: packets have it."""
     topology = find_topology(str(file)).build({})
-    own_bytes = NS3_HEADERS if whole_ns else data_bytes(PAYLOAD) - PAYLOAD
-    here, there = read_fct(ours, topology, own_bytes), read_fct(theirs, topology, NS3_HEADERS)
+    far_bytes = NS3_HEADERS + NS3_TELEMETRY * telemetry
+    here = read_fct(ours, topology, far_bytes if whole_ns else data_bytes(0, telemetry), telemetry)
+    there = read_fct(theirs, topology, far_bytes, telemetry)
     both = [flow for flow in there if flow in here]
     if len(both) < 2:
         raise ValueError(f"{ours} and {theirs} have {len(both)} flows in common: give results of one flow.txt")
@@ -310,20 +318,22 @@ def main(arguments: Sequence[str] | None = None) -> int:
     one.add_argument("--param", action="append", default=[], help="NAME=NUMBER of the scheme, in SI units")
     one.add_argument("--seed", type=int, default=1)
     one.add_argument("--whole-ns", action="store_true", help="links as fast as ns-3's clock makes them")
+    one.add_argument("--acks-in-data", action="store_true", help="ACKs in data's class, as in ns-3's switches")
     one = commands.add_parser("compare", help="a table")
     one.add_argument("topology", type=Path)
     one.add_argument("ours", type=Path)
     one.add_argument("theirs", type=Path)
     one.add_argument("--whole-ns", action="store_true", help="ours ran with it")
+    one.add_argument("--telemetry", action="store_true", help="of HPCC, whose packets have it")
     of = parser.parse_args(arguments)
     try:
         if of.command == "draw":
             draw_flows(of.topology, of.out, of.workload, of.load, quantity("time", of.duration), of.incast, of.seed)
         elif of.command == "run":
             settings = {name: float(value) for name, _, value in (text.partition("=") for text in of.param)}
-            print(run(of.topology, of.flows, of.out, of.scheme, settings, of.seed, of.whole_ns))
+            print(run(of.topology, of.flows, of.out, of.scheme, settings, of.seed, of.whole_ns, of.acks_in_data))
         else:
-            print("\n".join(compare(of.topology, of.ours, of.theirs, of.whole_ns)))
+            print("\n".join(compare(of.topology, of.ours, of.theirs, of.whole_ns, of.telemetry)))
     except (LabError, OSError, ValueError) as error:
         print(error, file=sys.stderr)
         return 1

@@ -10,7 +10,9 @@ import pytest
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 import hpcc
+from hpcc_ns3 import HPCC_NS3
 
+from hosts.algorithms import Ack, Hop, Mark, Telemetry
 from topologies.found import find_topology
 
 # Two ToRs of two hosts, 100 Gb/s, and two spines behind them, 400 Gb/s.
@@ -86,16 +88,48 @@ def test_slowdown_in_the_empty_network_is_one(network: Path, tmp_path: Path) -> 
     flows.write_text("2\n0 3 3 100 2500 2.000000000\n1 0 3 100 700 2.001000000\n")
     assert hpcc.main(["run", str(network), str(flows), str(out)]) == 0
     topology = find_topology(str(network)).build({})
-    assert [one.slowdown for one in hpcc.read_fct(out / "fct.txt", topology, 58).values()] == pytest.approx(
+    assert [one.slowdown for one in hpcc.read_fct(out / "fct.txt", topology, 58, False).values()] == pytest.approx(
         [1, 1], abs=2e-3
     )
     # 748 bytes over two links of 100 Gb/s and 1 us, and an ACK of 60 bytes back.
     fct_ns = round(2 * (1000 + 748 * 0.08) + 2 * (1000 + 60 * 0.08))
     (tmp_path / "ns3.txt").write_text(f"0b000101 0b000001 10000 100 700 2001000000 {fct_ns} 4120\n")
-    found = hpcc.read_fct(tmp_path / "ns3.txt", topology, 48)
+    found = hpcc.read_fct(tmp_path / "ns3.txt", topology, 48, False)
     assert [one.slowdown for one in found.values()] == pytest.approx([1], abs=1e-3)
     with pytest.raises(ValueError, match="1 flows in common"):
         hpcc.compare(network, out / "fct.txt", tmp_path / "ns3.txt")
+
+
+@pytest.mark.parametrize("scheme", ["hpcc", str(Path(hpcc.__file__).with_name("hpcc_ns3.py")) + ":HPCC_NS3"])
+def test_slowdown_of_hpcc_in_the_empty_network_is_one(network: Path, tmp_path: Path, scheme: str) -> None:
+    """Telemetry's bytes count, ours and ns-3's."""
+    flows, out = tmp_path / "flow.txt", tmp_path / "out"
+    flows.write_text("2\n0 3 3 100 2500 2.000000000\n1 0 3 100 700 2.001000000\n")
+    assert hpcc.main(["run", str(network), str(flows), str(out), "--scheme", scheme, "--acks-in-data"]) == 0
+    topology = find_topology(str(network)).build({})
+    slowdowns = [one.slowdown for one in hpcc.read_fct(out / "fct.txt", topology, 102, True).values()]
+    assert slowdowns == pytest.approx([1, 1], abs=2e-3)
+    # 790 bytes over two links of 100 Gb/s and 1 us, and an ACK of 102 bytes back.
+    fct_ns = round(2 * (1000 + 790 * 0.08) + 2 * (1000 + 102 * 0.08))
+    (tmp_path / "ns3.txt").write_text(f"0b000101 0b000001 10000 100 700 2001000000 {fct_ns} 4120\n")
+    found = hpcc.read_fct(tmp_path / "ns3.txt", topology, 90, True)
+    assert [one.slowdown for one in found.values()] == pytest.approx([1], abs=1e-3)
+    both = ["compare", str(network), str(out / "fct.txt"), str(out / "fct.txt"), "--telemetry"]
+    assert hpcc.main(both) == 0
+
+
+def test_hpcc_of_ns3_counts_payload_and_has_a_least_rate() -> None:
+    """153 packets first where HPCC has 138; 1 Gb/s after loads that would leave less."""
+    parameters = HPCC_NS3.parameters(base_rtt_s=12.24e-6)
+    rp = HPCC_NS3.reaction_point(100e9, parameters)
+    assert rp.window_bytes == pytest.approx(153 * 1102)
+    assert HPCC_NS3.reaction_point(100e9, parameters).rate_bps == 100e9
+    rp.sent_bytes = 153 * 1102
+    for number in range(1, 400):
+        queued = Hop(100e9, number, number * 12_500, 16_000_000)
+        rp.on_ack(Ack(1e-3, Mark.NONE, 1102, number, 0, Telemetry(1, 1e-6, (queued,))), number * 1e-6)
+    assert rp.rate_bps == 1e9
+    assert rp.window_bytes == pytest.approx(1.53 * 1102)
 
 
 def test_file_that_is_missing_is_reported_in_a_line(
