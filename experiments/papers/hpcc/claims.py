@@ -20,7 +20,7 @@ LONG_FLOWS = Claim("6.7")
 RECOVERS = Claim("6.9", "us", {HPCC: 0.0, DCQCN: 2000.0})
 """5.2, Fig. 9a, 9b: after a short flow's end HPCC has its rate "right after", DCQCN not "even after 2 ms"."""
 REACTS = Claim("6.10", "", {HPCC: 1.0, DCQCN: 550.0})
-"""5.2, Fig. 9c, 9d: HPCC reacts after a round trip; DCQCN's queue grows to so many KB."""
+"""5.2, Fig. 9c, 9d: HPCC reacts after a round trip; DCQCN's queue grows to 550 KB."""
 MICE = Claim("6.11", "us", {HPCC: 5.4, DCQCN: 35.0})
 """5.2, Fig. 9e, 9f: latency of mice; DCQCN's is "consistently higher"."""
 FAIR = Claim("6.12")

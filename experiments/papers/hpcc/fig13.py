@@ -7,7 +7,7 @@ import functools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from experiments.data.parameters import Value
-from experiments.data.plan import Plan, plan_of
+from experiments.data.plan import Plan, known_fields, plan_of
 from experiments.data.recording import Recording
 from experiments.data.series_math import jain, utilisation
 from experiments.define import recording_numbers
@@ -64,7 +64,7 @@ def _plan(name: str, scheme: str, seed: int, w_ai_bytes: float, ends_s: float, e
     topology = star(FLOWS, 1, LINE_BPS, DELAY_S, xoff_bytes=50e6)
     flows = tuple(FlowSpec(n, f"h{n - 1}", "r0", duration_s=ends_s) for n in range(1, FLOWS + 1))
     topology = dataclasses.replace(topology, flows=flows)
-    fields = {"base_rtt_s": T_S, "w_ai_bytes": w_ai_bytes}
+    fields = known_fields(scheme, {"base_rtt_s": T_S, "w_ai_bytes": w_ai_bytes})
     return plan_of(name, scheme, seed, topology, ends_s, fields, [Endpoint("s0", FLOWS + 1)], every_s)
 
 

@@ -121,7 +121,7 @@ class Fig9(Experiment):
             rows.append(RECOVERS.row(text, after, rule, scheme))
             if hpcc:
                 rounds = outcomes.mean("highest_rtts", load=INCAST, scheme=scheme)
-                text = f"{name}: the queue is the highest so many round trips after the start (met: 2.2; trend: 4)"
+                text = f"{name}: round trips from the start until the queue is the highest (met: 2.2; trend: 4)"
                 # The first windows of 9 us take 1.7 round trips to leave, and half of one to come.
                 rows.append(REACTS.row(text, rounds, at_most(2.2, 4), scheme, unit="round trips"))
             else:
