@@ -181,13 +181,12 @@ class Agent:
         self._log.write(event.at_s, "resume", **{"class": event.priority, "by": "frame"})
 
     def _on_frame(self, event: Event) -> None:
-        """A frame for this host that claims to be a CNP, a CNM or an acknowledgement. Reliable connections are none of
-        this NIC's: neither their packets nor a NAK."""
+        """A frame for this host that claims to be a CNP, a CNM or an acknowledgement."""
         try:
             packet = wire.decode(event.frame)
         except wire.WireError:
             packet = None
-        if packet is None or isinstance(packet, wire.DataPacket) or (isinstance(packet, wire.AckPacket) and packet.nak):
+        if packet is None or isinstance(packet, wire.DataPacket):
             self._bad_frames += 1
             return
         if isinstance(packet, wire.CnmPacket):
@@ -195,7 +194,8 @@ class Agent:
             return
         if isinstance(packet, wire.AckPacket):
             mark = Mark(packet.ecn)
-            self._sender.on_ack(packet.flow, packet.src_ip, packet.psn, mark, event.at_s, packet.telemetry)
+            answer = packet.in_order, packet.nak
+            self._sender.on_ack(packet.flow, packet.src_ip, packet.psn, mark, event.at_s, packet.telemetry, *answer)
             return
         assert isinstance(packet, wire.CnpPacket)
         cnp = Cnp(Mark(packet.ecn), packet.rec_rate_mbps * wire.REC_RATE_UNIT_BPS)

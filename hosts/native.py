@@ -48,7 +48,10 @@ class CountedWindow(ctypes.Structure):
 class _AckRequest(ctypes.Structure):
     """struct ack_request"""
 
-    _fields_ = (("mark", c_int32), ("has_telemetry", c_bool), ("telemetry", c_uint8 * TELEMETRY_BYTES))
+    _fields_ = (
+        *(("mark", c_int32), ("in_order", c_uint32), ("nak", c_bool)),
+        *(("has_telemetry", c_bool), ("telemetry", c_uint8 * TELEMETRY_BYTES)),
+    )
 
 
 class _Content(ctypes.Union):
@@ -81,6 +84,14 @@ class Event(ctypes.Structure):
     @property
     def mark(self) -> int:
         return int(self.content.request.mark)
+
+    @property
+    def in_order(self) -> int:
+        return int(self.content.request.in_order)
+
+    @property
+    def nak(self) -> bool:
+        return bool(self.content.request.nak)
 
     @property
     def telemetry(self) -> bytes | None:
@@ -153,6 +164,56 @@ class NativeTransport(ctypes.Structure):
     )
 
 
+class _Ring(ctypes.Structure):
+    """struct ring"""
+
+    _fields_ = (
+        *(("all", c_void_p), ("element", c_uint64)),
+        *((name, c_uint32) for name in ("capacity", "head", "count")),
+    )
+
+
+class NativeReliable(ctypes.Structure):
+    """struct reliable"""
+
+    flow: NativeTransport
+    kind: int
+    end: int
+    repeated: int
+    timeouts: int
+    _fields_ = (
+        *(("flow", NativeTransport), ("kind", c_uint32)),
+        *((name, c_uint64) for name in ("reordering", "end")),
+        *(("fates", c_void_p), ("capacity", c_uint32), ("starts", _Ring)),
+        *((name, c_uint64) for name in ("lost", "first_lost", "repeated", "timeouts")),
+    )
+
+
+class NicAnswer(ctypes.Structure):
+    """struct nic_answer"""
+
+    acked: int
+    lost: int
+    _fields_ = (
+        *((name, c_uint32) for name in ("psn", "in_order")),
+        ("nak", c_bool),
+        *((name, c_uint64) for name in ("acked", "lost")),
+    )
+
+
+class NativeReliableReceiver(ctypes.Structure):
+    """struct reliable_receiver"""
+
+    _fields_ = (
+        ("kind", c_uint32),
+        *((name, c_bool) for name in ("exact", "refused", "waits", "ce")),
+        *(("path", c_uint16), ("psn", c_uint32)),
+        *((name, c_uint64) for name in ("left", "next", "beyond")),
+        *(("came", c_void_p), ("capacity", c_uint32)),
+        *((name, c_uint64) for name in ("again", "out_of_order")),
+    )
+
+
 class NativeNicFlow(ctypes.Structure):
     """struct nic_flow"""
 
@@ -166,10 +227,12 @@ class NativeNicFlow(ctypes.Structure):
     interval_ps: int
     base_ps: int
     started: int
+    started_bytes: int
+    progress_ps: int
     delivered: int
     delivered_bytes: int
     due_bytes: int
-    transport: NativeTransport
+    reliable: NativeReliable
     frame: int | None
     last_frame: int | None
     _fields_ = (
@@ -177,8 +240,10 @@ class NativeNicFlow(ctypes.Structure):
         *((name, c_int64) for name in ("packets", "frame_bits", "last_bits")),
         *((name, c_double) for name in ("start_s", "end_s", "rate_bps")),
         *((name, c_uint64) for name in ("interval_ps", "base_ps")),
-        *((name, c_int64) for name in ("started", "delivered", "delivered_bytes", "due_bytes")),
-        ("transport", NativeTransport),
+        *((name, c_int64) for name in ("started", "started_bytes")),
+        ("progress_ps", c_uint64),
+        *((name, c_int64) for name in ("delivered", "delivered_bytes", "due_bytes")),
+        ("reliable", NativeReliable),
         *((name, c_void_p) for name in ("frame", "last_frame")),
     )
 
@@ -234,6 +299,8 @@ class NativeReceivedFlow(ctypes.Structure):
         ("window_end_s", c_double),
         ("place", c_uint32),
         ("window_start", CountedWindow),
+        ("repeats", NativeReliableReceiver),
+        ("base", c_uint32),
         ("missing", c_uint64 * (PSN_MEMORY // 64)),
     )
 
@@ -296,6 +363,8 @@ _FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
     "nic_set_rate": (None, [c_void_p, _FLOW, c_double, c_double]),
     "nic_set_window": (None, [c_void_p, _FLOW, c_double, c_double]),
     "nic_acknowledge": (c_int64, [c_void_p, _FLOW, c_uint32, c_double]),
+    "nic_answered": (ctypes.c_int, [c_void_p, _FLOW, POINTER(NicAnswer), c_double]),
+    "nic_timeout": (c_int64, [c_void_p, _FLOW, c_double, c_double]),
     "nic_send_control": (ctypes.c_int, [c_void_p, ctypes.c_char_p, c_uint32, c_double]),
     "nic_pfc": (None, [c_void_p, c_uint8, POINTER(c_uint16), c_double]),
     "nic_advance": (None, [c_void_p, c_double]),
@@ -330,6 +399,9 @@ _MIRRORED = (
     NativeNicFlow,
     NicItem,
     NativeTransport,
+    NativeReliable,
+    NicAnswer,
+    NativeReliableReceiver,
     NativeReceivedFlow,
     LoopSettings,
     LoopState,

@@ -12,7 +12,21 @@ import weakref
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
-from .native import CLASSES, END, EXPIRY, Event, Events, NativeNicFlow, NativeTransport, PauseState, checked, library
+from .native import (
+    CLASSES,
+    END,
+    EXPIRY,
+    Event,
+    Events,
+    NativeNicFlow,
+    NativeReliable,
+    NativeTransport,
+    NicAnswer,
+    PauseState,
+    checked,
+    library,
+)
+from .reliability import Repeats
 from .wire import MAX_FRAME
 
 INFINITY = math.inf
@@ -22,7 +36,8 @@ NEVER = (1 << 63) - 1
 
 class NicFlow(NativeNicFlow):
     """A flow in the NIC. `packets` is its length, -1 if it has no end; `end_s` is when it ends at the latest. One
-    packet in `every`, and the flow's last one, requests an acknowledgement; 0: only one that fills the window."""
+    packet in `every`, and the flow's last one, requests an acknowledgement; 0: only one that fills the window.
+    `repeats`: nothing, or go-back-N; such a flow ends when all is acknowledged."""
 
     def __init__(
         self,
@@ -37,8 +52,18 @@ class NicFlow(NativeNicFlow):
         every: int = 0,
         window_bytes: float = INFINITY,
         first_psn: int = 0,
+        repeats: Repeats = Repeats.NOTHING,
     ) -> None:
+        assert repeats is not Repeats.SELECTIVE
         last_bits = frame_bits if last_bits is None else last_bits
+        transport = NativeTransport(
+            window_bytes=window_bytes,
+            packets=packets or 0,
+            every=every,
+            frame_bytes=frame_bits // 8,
+            last_frame_bytes=last_bits // 8,
+            first_psn=first_psn,
+        )
         super().__init__(
             priority=priority,
             packets=_NO_END if packets is None else packets,
@@ -48,15 +73,12 @@ class NicFlow(NativeNicFlow):
             end_s=end_s,
             rate_bps=rate_bps,
             due_bytes=NEVER,
-            transport=NativeTransport(
-                window_bytes=window_bytes,
-                packets=packets or 0,
-                every=every,
-                frame_bytes=frame_bits // 8,
-                last_frame_bytes=last_bits // 8,
-                first_psn=first_psn,
-            ),
+            reliable=NativeReliable(flow=transport, kind=repeats),
         )
+
+    @property
+    def transport(self) -> NativeTransport:
+        return self.reliable.flow
 
 
 class Left(NamedTuple):
@@ -145,6 +167,20 @@ class Nic:
         """An acknowledgement of the flow's packet with this PSN, and of all before it, came: the bytes of those that
         none was of before; -1: no such packet was sent."""
         return int(self._library.nic_acknowledge(self.handle, flow, psn, now_s))
+
+    def answered(self, flow: NicFlow, psn: int, in_order: int, nak: bool, now_s: float) -> tuple[int, int] | None:
+        """Returns the bytes of frames that an answer to a flow that repeats acknowledges, and those that are lost:
+        an acknowledgement of a packet and of the first `in_order` ones, modulo 2^24, or a NAK. None: no such packet was
+        sent."""
+        answer = NicAnswer(psn=psn, in_order=in_order, nak=nak)
+        status = self._library.nic_answered(self.handle, flow, answer, now_s)
+        self.events.tell()
+        return None if status < 0 else (answer.acked, answer.lost)
+
+    def timeout(self, flow: NicFlow, timeout_s: float, now_s: float) -> int:
+        """Returns the bytes of frames that are lost, as nothing came of what is in flight for that long; 0: none
+        are."""
+        return int(self._library.nic_timeout(self.handle, flow, timeout_s, now_s))
 
     def send_control(self, frame: bytes, now_s: float) -> None:
         """A frame that goes before all others and obeys no PAUSE."""

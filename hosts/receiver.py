@@ -203,7 +203,7 @@ class Receiver:
         if flow is not None:
             packet = wire.AckPacket(
                 self._mac, flow.reply_mac, self._ip, flow.src_ip, flow.flow, event.count, event.mark,
-                telemetry=event.telemetry,
+                in_order=event.in_order, nak=event.nak, telemetry=event.telemetry,
             )  # fmt: skip
             self._send(wire.encode_ack(packet), event.at_s)
 

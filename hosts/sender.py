@@ -11,7 +11,7 @@ from typing import Any
 from topologies.errors import error_text
 
 from . import stats, telemetry, wire
-from .algorithms import Ack, Cnm, Cnp, Configured, Mark, ReactionPoint, SchemeError
+from .algorithms import Ack, Cnm, Cnp, Configured, Loss, Mark, ReactionPoint, SchemeError
 from .algorithms.base import check_rate, check_timer, check_window
 from .clock import DilatedClock
 from .log import EventLog
@@ -23,6 +23,8 @@ _PSN_MASK = 0xFFFFFF
 _BYTES_BOUND = 1 << 60
 _MOST_ASKED = 4096
 """Acknowledgements that a flow waits for: a receiver that sends none costs no more memory."""
+_MOST_TIMEOUTS = 7
+"""In a row, InfiniBand's largest Retry Count: with one more a flow that repeats has failed."""
 _SWITCH_TICK_S = 1e-6
 """Of a switch's clock, in real time."""
 _MOST_NUMBERS = 16 * stats.MOST_FLOWS
@@ -69,6 +71,12 @@ class SentFlow(NicFlow):
         self.rp_rate_bps = line_bps
         self.rp_state: dict[str, float] = {}
         self.error: str | None = None
+        self.reliability = self.rp.reliability or LOSSLESS
+        self.repeats = self.reliability.repeats is not Repeats.NOTHING
+        self.timeouts = 0  # in a row
+        self.look_s = request.start_s + self.reliability.timeout_s if self.repeats else INFINITY  # for a timeout
+        self.rtt_s = 0.0  # the latest
+        packet = replace(packet, reliable=self.repeats)
         if self.rp.wants_telemetry:
             packet = replace(packet, telemetry=bytes(wire.TELEMETRY_BYTES))
         frame = last_frame = wire.encode_data(packet)
@@ -89,8 +97,9 @@ class SentFlow(NicFlow):
             packets=packets,
             last_bits=len(last_frame) * 8,
             end_s=INFINITY if request.duration_s is None else request.start_s + request.duration_s,
-            every=0 if segment_bytes is None else max(1, round(segment_bytes / request.payload_bytes)),
+            every=int(self.repeats) if segment_bytes is None else max(1, round(segment_bytes / request.payload_bytes)),
             first_psn=packet.psn,
+            repeats=Repeats.GO_BACK_N if self.repeats else Repeats.NOTHING,
         )
         if self.rp.exact_marks:
             raise SchemeError(
@@ -102,10 +111,10 @@ class SentFlow(NicFlow):
                 f"{configured.scheme.name}: its RP sends a flow's packets over several paths, and receivers here take "
                 "packets in order: use one path (the parameter `paths`), or virtual time"
             )
-        if (self.rp.reliability or LOSSLESS).repeats is not Repeats.NOTHING:
+        if self.reliability.repeats is Repeats.SELECTIVE:
             raise SchemeError(
-                f"{configured.scheme.name}: its RP has reliability, and hosts here repeat nothing, as PFC lets nothing "
-                "be lost: leave its `reliability` out, or use virtual time"
+                f"{configured.scheme.name}: its RP has selective repeat, and receivers here take packets in order: use "
+                "go-back-N (Repeats.GO_BACK_N), or virtual time"
             )
         self._frames = [ctypes.create_string_buffer(one, len(one)) for one in (frame, last_frame)]
         self.frame, self.last_frame = map(ctypes.addressof, self._frames)
@@ -145,6 +154,11 @@ class SentFlow(NicFlow):
         self.due_bytes = NEVER if rp.due_bytes is None else rp.due_bytes
         self.rp_state = {name: float(value) for name, value in rp.state().items()}
 
+    @property
+    def once(self) -> int:
+        """How many packets have started, each counted once."""
+        return int(self.reliable.end) if self.repeats else self.started
+
     def in_flight_bytes(self) -> int:
         """Of frames that have started and aren't acknowledged."""
         flow = self.transport
@@ -154,13 +168,10 @@ class SentFlow(NicFlow):
 
     def sent_bytes(self) -> tuple[int, int]:
         """Returns the bytes of the frames and of the payload."""
-        frames = self.started * self.frame_bits
-        payload = self.started * self.request.payload_bytes
-        if self.started == self.packets:
+        if self.once == self.packets:
             assert self.request.size_bytes is not None
-            frames += self.last_bits - self.frame_bits
-            payload = self.request.size_bytes
-        return frames // 8, payload
+            return self.started_bytes, self.request.size_bytes
+        return self.started_bytes, self.once * self.request.payload_bytes
 
 
 class Sender:
@@ -220,7 +231,7 @@ class Sender:
         except Exception as error:
             raise FlowError(f"flow {request.flow}: its RP begins wrongly: {error_text(error)}") from error
         flow.rate_bps = flow.allowed_bps
-        flow.wants_acks = flow.rp.wants_acks
+        flow.wants_acks = flow.rp.wants_acks or flow.repeats
         flow.transport.window_bytes = flow.window_bytes
         self._nic.add(flow, now_s)
         self._forget(self._ended.pop(request.flow, None))
@@ -248,7 +259,7 @@ class Sender:
             self._forget(self._ended.pop(next(iter(self._ended))))
             self.forgotten += 1
         self._next_psn.pop(number, None)
-        self._next_psn[number] = (flow.transport.first_psn + flow.started) & _PSN_MASK
+        self._next_psn[number] = (flow.transport.first_psn + flow.once) & _PSN_MASK
         _keep(self._next_psn, _MOST_NUMBERS)
         self._log.write(at_s, "end", flow=number, packets=flow.started)
 
@@ -267,26 +278,56 @@ class Sender:
             self._react(flow, now_s, lambda rp: rp.on_cnm(cnm, now_s))
 
     def on_ack(
-        self, number: int, src_ip: bytes, psn: int, mark: Mark, now_s: float, brought: bytes | None = None
-    ) -> None:
-        """A packet that asked for it was acknowledged; `mark` is the worst since the one before, `brought` its
-        telemetry as it arrived."""
+        self, number: int, src_ip: bytes, psn: int, mark: Mark, now_s: float, brought: bytes | None = None,
+        in_order: int = 0, nak: bool = False,
+    ) -> None:  # fmt: skip
+        """A packet that requested it was acknowledged; `mark` is the worst since the one before, `brought` its
+        telemetry as it arrived. Of a flow that repeats `in_order` counts what has come; or, `nak`, the packet is
+        missing."""
         flow = self._find(number)
-        left_s = flow.asked.pop(psn, INFINITY) if flow is not None and flow.dst_ip == src_ip else INFINITY
-        if flow is None or left_s > now_s:
+        if flow is None or flow.dst_ip != src_ip:
             self.unknown_cnps += 1
-        else:
-            acked_bytes = self._nic.acknowledge(flow, psn, now_s)
+            return
+        left_s = INFINITY if nak else flow.asked.pop(psn, INFINITY)
+        if left_s <= now_s:
+            flow.rtt_s = now_s - left_s
+        known: tuple[int, int] | None = None
+        if flow.repeats:
+            known = self._nic.answered(flow, psn, in_order, nak, now_s)
+        elif left_s <= now_s:
+            known = self._nic.acknowledge(flow, psn, now_s), 0
+        if known is None:
+            self.unknown_cnps += 1
+            return
+        acked_bytes, lost_bytes = known
+        if acked_bytes or lost_bytes:
+            flow.timeouts = 0
+        if lost_bytes:
+            self._react(flow, now_s, lambda rp: rp.on_loss(Loss(lost_bytes, False), now_s))
+        elif left_s <= now_s or acked_bytes:
             tick_s = _SWITCH_TICK_S / self._clock.dilation
             hops = None if brought is None else telemetry.decode(brought, tick_s)
-            ack = Ack(now_s - left_s, mark, acked_bytes, psn, wire.source_port(number), hops)
+            ack = Ack(flow.rtt_s, mark, acked_bytes, psn, wire.source_port(number), hops)
             self._react(flow, now_s, lambda rp: rp.on_ack(ack, now_s))
 
     def on_timer(self, now_s: float) -> None:
-        """Run the RPs' timers that are due."""
+        """Run the RPs' timers that are due, and repeat what nothing came of."""
         for flow in list(self._running.values()):
+            if flow.look_s <= now_s:
+                self._look(flow, now_s)
             self._run_rp(flow, now_s)
         self._set_timer()
+
+    def _look(self, flow: SentFlow, now_s: float) -> None:
+        timeout_s = flow.reliability.timeout_s
+        lost_bytes = self._nic.timeout(flow, timeout_s, now_s)
+        flow.timeouts += lost_bytes > 0
+        if flow.timeouts > _MOST_TIMEOUTS:
+            self._fail(flow, f"nothing was acknowledged after {_MOST_TIMEOUTS} timeouts of {timeout_s:g} s", now_s)
+        elif lost_bytes:
+            self._run_rp(flow, now_s, lambda rp: rp.on_loss(Loss(lost_bytes, True), now_s))
+        due_s = flow.progress_ps / 1e12 + timeout_s if flow.in_flight_bytes() else now_s + timeout_s
+        flow.look_s = max(due_s, now_s + timeout_s / 1000)
 
     def reset(self) -> None:
         """Forget flows that ended."""
@@ -321,6 +362,8 @@ class Sender:
                     error=flow.error,
                     window_bytes=None if flow.window_bytes == INFINITY else float(flow.window_bytes),
                     in_flight_bytes=flow.in_flight_bytes() if flow.wants_acks else 0,
+                    repeated_packets=int(flow.reliable.repeated),
+                    timeouts=int(flow.reliable.timeouts),
                 )
             )
         return tuple(result)
@@ -374,9 +417,12 @@ class Sender:
                 react(rp)
                 self._obey(flow, now_s)
         except Exception as error:
-            flow.error = f"its RP raised {error_text(error)}"
-            self._log.write(now_s, "failed", flow=flow.request.flow, error=flow.error)
-            self._nic.remove(flow, now_s)
+            self._fail(flow, f"its RP raised {error_text(error)}", now_s)
+
+    def _fail(self, flow: SentFlow, error: str, now_s: float) -> None:
+        flow.error = error
+        self._log.write(now_s, "failed", flow=flow.request.flow, error=flow.error)
+        self._nic.remove(flow, now_s)
 
     def _obey(self, flow: SentFlow, now_s: float) -> None:
         flow.read_rp()
@@ -397,12 +443,12 @@ class Sender:
     def _set_timer(self) -> None:
         self.timer_s = min(
             (
-                flow.rp.timer_s
+                min(flow.look_s, INFINITY if flow.rp.timer_s is None else flow.rp.timer_s)
                 for flow in self._running.values()
-                if flow.rp.timer_s is not None and flow.error is None
+                if flow.error is None
             ),
             default=INFINITY,
-        )  # fmt: skip
+        )
 
 
 def _keep(latest: dict[int, Any], most: int) -> None:

@@ -21,8 +21,9 @@ class SentFlow:
     """A flow that this host sends. `state`: waiting (for its start), sending, done (all sent, or its time is over),
     stopped (by a command), failed (its RP raised `error`, else None). `limit_bps` is the application's own limit, None
     if none; `rate_bps` what the RP allows, and `window_bytes` in flight, None if it has no window; `in_flight_bytes` is
-    sent and not acknowledged, 0 where nothing requests acknowledgements. `rp` has the scheme's variables (PCN: w).
-    `end_s` is when it ended, None before.
+    sent and not acknowledged, 0 where nothing requests acknowledgements. `packets` and `bytes` have those in them that
+    were sent again, `repeated_packets`; `timeouts`: how often nothing was acknowledged for too long. `rp` has the
+    scheme's variables (PCN: w). `end_s` is when it ended, None before.
     """
 
     flow: int
@@ -40,12 +41,15 @@ class SentFlow:
     error: str | None
     window_bytes: float | None = None
     in_flight_bytes: int = 0
+    repeated_packets: int = 0
+    timeouts: int = 0
 
 
 @dataclass(frozen=True)
 class ReceivedFlow:
     """A flow that this host receives. `gaps` counts packets missing between those that came, `reordered` those that
-    came late, `duplicates` those that came twice. `complete_s` is when the packet flagged as last came, whatever
+    came late, `duplicates` those that came twice; of a flow whose sender goes back both are refused, `reordered` too
+    early. `complete_s` is when the packet flagged as last came, whatever
     is missing, None before. `error`: its NP raised that and makes no CNPs any more, None before."""
 
     flow: int

@@ -26,7 +26,7 @@ enum event_kind {
     EVENT_MARKED, /* flow: a packet marked CE arrived, if the flow has `wants_marked`. Urgent */
     EVENT_LAST, /* flow: the packet flagged as its last arrived */
     EVENT_ASKED, /* flow, count: its packet number `count`, which has AckReq set, has left the NIC */
-    EVENT_ACK_REQUEST, /* flow, count, request: the packet with PSN `count` has AckReq set. Urgent */
+    EVENT_ACK_REQUEST, /* flow, count, request: the packet with PSN `count` is acknowledged, or by a NAK missing. Urgent */
 };
 
 struct window {
@@ -36,6 +36,8 @@ struct window {
 
 struct ack_request {
     int32_t mark; /* value of the ECN field */
+    uint32_t in_order; /* of a flow that repeats: how many packets came in order, modulo 2^24 */
+    bool nak;
     bool has_telemetry;
     uint8_t telemetry[WIRE_TELEMETRY_BYTES];
 };

@@ -221,12 +221,14 @@ void nic_set_rate(struct nic *nic, struct nic_flow *flow, double rate_bps, doubl
     nic->chosen = false;
 }
 
+static bool repeats(const struct nic_flow *flow) { return flow->reliable.kind != LOSSLESS; }
+
 /* After a change of the flow's window, or of what it has in flight. */
 static void window_changed(struct nic *nic, uint32_t index, uint64_t now_ps)
 {
     const struct nic_flow *flow = nic->flows[index];
     struct pacing_flow *entry = &nic->entries[index];
-    bool closed = !transport_open(&flow->transport);
+    bool closed = repeats(flow) ? !reliable_open(&flow->reliable) : !transport_open(&flow->reliable.flow);
     if (flow->started == 0 || closed == pacing_closed(entry)) return;
     account(nic, now_ps);
     if (closed) pacing_close(entry);
@@ -237,7 +239,7 @@ static void window_changed(struct nic *nic, uint32_t index, uint64_t now_ps)
 void nic_set_window(struct nic *nic, struct nic_flow *flow, double window_bytes, double now_s)
 {
     uint32_t index;
-    flow->transport.window_bytes = window_bytes;
+    flow->reliable.flow.window_bytes = window_bytes;
     if (find_flow(nic, flow, &index)) window_changed(nic, index, picoseconds(now_s));
 }
 
@@ -245,9 +247,42 @@ int64_t nic_acknowledge(struct nic *nic, struct nic_flow *flow, uint32_t psn, do
 {
     uint64_t bytes;
     uint32_t index;
-    if (!transport_acknowledged(&flow->transport, psn, &bytes)) return -1;
+    if (!transport_acknowledged(&flow->reliable.flow, psn, &bytes)) return -1;
     if (find_flow(nic, flow, &index)) window_changed(nic, index, picoseconds(now_s));
     return (int64_t)bytes;
+}
+
+int nic_answered(struct nic *nic, struct nic_flow *flow, struct nic_answer *answer, double now_s)
+{
+    uint64_t now_ps = picoseconds(now_s);
+    uint32_t index;
+    struct reliable_news news;
+    bool sent = answer->nak ? reliable_refused(&flow->reliable, answer->psn, 0, &news)
+                            : reliable_acknowledged(&flow->reliable, answer->psn, answer->in_order, 0, &news);
+    if (!sent) return -1;
+    answer->acked = news.acked;
+    answer->lost = news.lost;
+    if (news.acked != 0 || news.lost != 0) flow->progress_ps = now_ps;
+    if (!find_flow(nic, flow, &index)) return 0;
+    if (!reliable_complete(&flow->reliable)) {
+        window_changed(nic, index, now_ps);
+        return 0;
+    }
+    account(nic, now_ps);
+    end_flow(nic, index, now_ps);
+    return 0;
+}
+
+int64_t nic_timeout(struct nic *nic, struct nic_flow *flow, double timeout_s, double now_s)
+{
+    uint64_t now_ps = picoseconds(now_s);
+    uint32_t index;
+    struct reliable_news news;
+    if (transport_in_flight(&flow->reliable.flow) == 0 || since(flow->progress_ps, now_ps) < picoseconds(timeout_s)) return 0;
+    reliable_timeout(&flow->reliable, &news);
+    flow->progress_ps = now_ps;
+    if (find_flow(nic, flow, &index)) window_changed(nic, index, now_ps);
+    return (int64_t)news.lost;
 }
 
 int nic_send_control(struct nic *nic, const uint8_t *frame, uint32_t length, double now_s)
@@ -325,9 +360,24 @@ static void expire(struct nic *nic, uint64_t now_ps)
 
 /* ---- the schedule ---- */
 
+static int64_t next_number(const struct nic_flow *flow)
+{
+    return repeats(flow) ? (int64_t)reliable_next(&flow->reliable) : flow->started;
+}
+
 static int64_t next_bits(const struct nic_flow *flow)
 {
-    return flow->started + 1 == flow->packets ? flow->last_bits : flow->frame_bits;
+    return next_number(flow) + 1 == flow->packets ? flow->last_bits : flow->frame_bits;
+}
+
+/* The flow's next packet leaves at `at_ps`. Returns whether it requests an acknowledgement. */
+static bool started(struct nic_flow *flow, uint64_t at_ps)
+{
+    bool asks;
+    if (!repeats(flow)) return transport_sent(&flow->reliable.flow);
+    if (transport_in_flight(&flow->reliable.flow) == 0) flow->progress_ps = at_ps;
+    reliable_started(&flow->reliable, 0, &asks);
+    return asks;
 }
 
 /* A PAUSE's end is known; RESUME may bring it forward. */
@@ -351,15 +401,16 @@ static void start_frame(struct nic *nic, uint32_t index, uint64_t at_ps, uint64_
     uint64_t length_ps = on_line_ps(nic, bits);
     at_ps = later(at_ps, since(nic->max_lateness_ps, since(length_ps + nic->delay_ps, now_ps)));
     nic->free_ps = at_ps + length_ps;
-    bool asks = transport_sent(&flow->transport);
-    struct nic_item item = {.due_ps = nic->free_ps + nic->delay_ps, .flow = flow, .number = flow->started, .asks = asks};
+    struct nic_item item = {.due_ps = nic->free_ps + nic->delay_ps, .flow = flow, .number = next_number(flow)};
+    item.asks = started(flow, at_ps);
     ring_push(&nic->in_flight, &item);
     nic->state.started_bits += bits;
+    flow->started_bytes += bits / 8;
     flow->started++;
     flow->base_ps = pacing_started(&nic->entries[index], at_ps, flow->interval_ps);
     nic->last = nic->entries[index].number;
     window_changed(nic, index, at_ps);
-    if (flow->started == flow->packets) {
+    if (flow->started == flow->packets && !repeats(flow)) {
         account(nic, at_ps);
         end_flow(nic, index, item.due_ps);
     }
@@ -464,7 +515,9 @@ uint32_t nic_frame(const struct nic_item *item, uint8_t *frame)
     }
     bool last = item->number + 1 == flow->packets;
     uint32_t length = (uint32_t)((last ? flow->last_bits : flow->frame_bits) / 8);
-    uint32_t psn = (uint32_t)((uint64_t)flow->transport.first_psn + (uint64_t)item->number) % WIRE_PSN_RANGE;
-    wire_stamp(frame, last ? flow->last_frame : flow->frame, length, psn, item->asks);
+    uint32_t psn = (uint32_t)((uint64_t)flow->reliable.flow.first_psn + (uint64_t)item->number) % WIRE_PSN_RANGE;
+    uint8_t bits = item->asks ? WIRE_ACKREQ : 0;
+    if (repeats(flow) && item->number == 0) bits |= WIRE_FIRST;
+    wire_stamp(frame, last ? flow->last_frame : flow->frame, length, psn, bits);
     return length;
 }

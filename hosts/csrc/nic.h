@@ -16,7 +16,7 @@
 
 #include "events.h"
 #include "pacing.h"
-#include "transport.h"
+#include "reliable.h"
 #include "wire.h"
 
 /* A flow, in memory that Python owns. It must stay until the flow has ended and `delivered` equals `started`. */
@@ -28,11 +28,14 @@ struct nic_flow {
     double end_s; /* starts no packet from then on */
     double rate_bps;
     uint64_t interval_ps, base_ps; /* nic.c sets them; the base: see pacing_started */
-    int64_t started;         /* frames whose start is decided */
-    int64_t delivered;       /* frames given to the socket */
+    int64_t started;         /* frames whose start is decided, those that are repeated included */
+    int64_t started_bytes;   /* their bytes */
+    uint64_t
+        progress_ps; /* of a flow that repeats: when the first packet in flight left, or something new was acknowledged or lost */
+    int64_t delivered; /* frames given to the socket */
     int64_t delivered_bytes; /* their bytes */
-    int64_t due_bytes;       /* EVENT_SENT, once, when delivered_bytes reaches this */
-    struct transport transport;
+    int64_t due_bytes; /* EVENT_SENT, once, when delivered_bytes reaches this */
+    struct reliable reliable; /* of kind LOSSLESS nothing is repeated, and `flow` is all of it; else GO_BACK_N */
     const uint8_t *frame, *last_frame; /* templates of its packets; the PSN is stamped */
 };
 
@@ -84,6 +87,16 @@ void nic_set_rate(struct nic *, struct nic_flow *, double rate_bps, double now_s
 void nic_set_window(struct nic *, struct nic_flow *, double window_bytes, double now_s);
 /* An acknowledgement of the flow's packet with this PSN came. Returns the bytes that it acknowledges; -1: no such packet was sent. */
 int64_t nic_acknowledge(struct nic *, struct nic_flow *, uint32_t psn, double now_s);
+/* Of a flow that repeats: an acknowledgement of the packet with this PSN and of the first `in_order` (modulo 2^24), or a NAK of it; it
+ * comes to `acked` and `lost` bytes of frames. The flow ends when all is acknowledged. -1: no such packet was sent. */
+struct nic_answer {
+    uint32_t psn, in_order;
+    bool nak;
+    uint64_t acked, lost;
+};
+int nic_answered(struct nic *, struct nic_flow *, struct nic_answer *, double now_s);
+/* Of a flow that repeats: all that is in flight is lost, if nothing came of it for so long. Returns its bytes. */
+int64_t nic_timeout(struct nic *, struct nic_flow *, double timeout_s, double now_s);
 int nic_send_control(struct nic *, const uint8_t *frame, uint32_t length, double now_s); /* 0, a drop too, or -ENOMEM */
 void nic_pfc(struct nic *, uint8_t enabled, const uint16_t *quanta, double now_s);
 

@@ -226,10 +226,42 @@ static void count_psn(struct received_flow *flow, uint32_t psn)
     }
 }
 
+static void answer(struct received *received, struct received_flow *flow, const struct wire_data *data, bool nak, double now_s)
+{
+    struct event *event = events_add(received->events, EVENT_ACK_REQUEST, true, now_s);
+    event->flow = flow;
+    event->count = nak ? flow->repeats.next % WIRE_PSN_RANGE : data->psn;
+    event->request.mark = transport_echo(&flow->mark);
+    event->request.in_order = data->reliable ? (uint32_t)(flow->repeats.next - flow->base) % WIRE_PSN_RANGE : 0;
+    event->request.nak = nak;
+    event->request.has_telemetry = data->telemetry != NULL;
+    if (data->telemetry != NULL) memcpy(event->request.telemetry, data->telemetry, WIRE_TELEMETRY_BYTES);
+}
+
+/* Of an RC: whether the packet is the next one. The others are refused, and answered as go-back-N has it; what comes before a flow's
+ * first one, has no answer: its sender's timer runs out. */
+static bool in_order(struct received *received, struct received_flow *flow, const struct wire_data *data, double now_s)
+{
+    struct reliable_receiver *repeats = &flow->repeats;
+    bool begun = repeats->kind == GO_BACK_N, fresh;
+    bool later = begun && (data->psn - (uint32_t)repeats->next) % WIRE_PSN_RANGE < WIRE_PSN_RANGE / 2;
+    if (!begun && !data->first) return false;
+    if (data->first && (!begun || later)) {
+        *repeats = (struct reliable_receiver){.kind = GO_BACK_N, .next = data->psn};
+        flow->base = data->psn;
+    }
+    enum reliable_answer how = reliable_take(repeats, data->psn, data->ack_request, &fresh);
+    if (!fresh && how != RELIABLE_SILENT) answer(received, flow, data, how == RELIABLE_NAK, now_s);
+    flow->duplicates += how == RELIABLE_ACK && !fresh;
+    flow->reordered += how != RELIABLE_ACK && !fresh;
+    return fresh;
+}
+
 bool received_packet(struct received *received, const struct wire_data *data, double now_s)
 {
     struct received_flow *flow = *slot_of(received, data->src_ip, data->flow);
     if (flow == NULL) return false;
+    if (data->reliable && !in_order(received, flow, data, now_s)) return true;
     if (!flow->seen) {
         flow->seen = true;
         flow->expected = data->psn;
@@ -253,14 +285,7 @@ bool received_packet(struct received *received, const struct wire_data *data, do
         flow->marked_ue++;
     }
     transport_marked(&flow->mark, data->ecn);
-    if (data->ack_request) {
-        struct event *event = events_add(received->events, EVENT_ACK_REQUEST, true, now_s);
-        event->flow = flow;
-        event->count = data->psn;
-        event->request.mark = transport_echo(&flow->mark);
-        event->request.has_telemetry = data->telemetry != NULL;
-        if (data->telemetry != NULL) memcpy(event->request.telemetry, data->telemetry, WIRE_TELEMETRY_BYTES);
-    }
+    if (data->ack_request) answer(received, flow, data, false, now_s);
     if (data->last) {
         flow->complete_s = now_s;
         struct event *event = events_add(received->events, EVENT_LAST, false, now_s);

@@ -6,6 +6,7 @@
 #define HOSTS_RECEIVED_H
 
 #include "events.h"
+#include "reliable.h"
 #include "wire.h"
 
 enum { PSN_MEMORY = 4096 }; /* reordered and duplicate packets are distinguished so far behind the latest PSN */
@@ -28,6 +29,8 @@ struct received_flow {
     double window_end_s; /* -INFINITY: no window is open */
     uint32_t place;      /* among the open windows, from 1; 0: none is open */
     struct window window_start; /* the counts at the window's start; first_s: the window's first arrival; last_s isn't used */
+    struct reliable_receiver repeats; /* of an RC, whose sender goes back; next: by PSNs */
+    uint32_t base; /* PSN of its first packet */
     uint64_t missing[PSN_MEMORY / 64]; /* a bit for each of the last PSNs before `expected`: not received */
 };
 

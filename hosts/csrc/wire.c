@@ -104,6 +104,8 @@ static enum wire_kind read_data(const uint8_t *frame, uint32_t length, struct wi
         .ecn = frame[WIRE_TOS] & 3,
         .last = (bth[1] & WIRE_LAST) != 0,
         .ack_request = (bth[8] & WIRE_ACKREQ) != 0,
+        .reliable = bth[0] == WIRE_RC_SEND_ONLY,
+        .first = (bth[8] & WIRE_FIRST) != 0,
         .src_mac = frame + 6,
         .telemetry = telemetry != 0 ? frame + WIRE_TELEMETRY : NULL,
     };
@@ -118,14 +120,15 @@ enum wire_kind wire_read(const uint8_t *frame, uint32_t length, uint32_t own_ip,
     if (type != WIRE_TYPE_IPV4 || length < BTH + 1 || frame[IP] != 0x45 || frame[IP + 9] != PROTOCOL_UDP) return WIRE_OTHER;
     uint32_t port = wire_load16(frame + WIRE_DST_PORT);
     if ((port != WIRE_ROCE_PORT && port != WIRE_CNM_PORT) || wire_load32(frame + WIRE_DST_IP) != own_ip) return WIRE_OTHER;
-    if (port == WIRE_CNM_PORT || frame[BTH] != WIRE_UC_SEND_ONLY) return WIRE_NOTIFICATION;
+    bool data = frame[BTH] == WIRE_UC_SEND_ONLY || frame[BTH] == WIRE_RC_SEND_ONLY;
+    if (port == WIRE_CNM_PORT || !data) return WIRE_NOTIFICATION;
     return read_data(frame, length, &content->data);
 }
 
-void wire_stamp(uint8_t *frame, const uint8_t *model, uint32_t length, uint32_t psn, bool ack_request)
+void wire_stamp(uint8_t *frame, const uint8_t *model, uint32_t length, uint32_t psn, uint8_t bits)
 {
     memcpy(frame, model, length - ICRC);
-    if (ack_request) frame[PSN] |= WIRE_ACKREQ;
+    frame[PSN] |= bits;
     for (int i = 0; i < 3; i++) frame[PSN + 1 + i] = (uint8_t)(psn >> (16 - 8 * i));
     uint32_t crc = icrc(frame, length);
     for (int i = 0; i < ICRC; i++) frame[length - ICRC + (uint32_t)i] = (uint8_t)(crc >> 8 * i);

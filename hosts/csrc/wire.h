@@ -53,6 +53,7 @@ enum {
     WIRE_ACKNOWLEDGE = 0x11,
     WIRE_NAK = 0x60,         /* AETH's syndrome: a packet is missing, the one of the PSN */
     WIRE_ACKREQ = 0x80,      /* in the byte at WIRE_PSN */
+    WIRE_FIRST = 0x40,       /* there, a reserved bit: from this packet on a receiver counts the flow's, if it is of an RC */
     WIRE_HAS_TELEMETRY = 1,  /* in the byte at WIRE_BECN, whose other low bits are reserved */
     WIRE_LAST = 0x80,        /* in BTH's second byte, the solicited event bit: a flow's last packet */
     WIRE_MAX_FEEDBACK = 63,  /* of a CNM: six bits */
@@ -100,6 +101,7 @@ struct wire_data {
     uint8_t ecn;
     bool last;
     bool ack_request; /* AckReq */
+    bool reliable, first; /* of an RC; WIRE_FIRST */
     const uint8_t *telemetry; /* NULL: it has no room for it */
     const uint8_t *src_mac;
 };
@@ -117,7 +119,7 @@ union wire_content {
 
 enum wire_kind wire_read(const uint8_t *frame, uint32_t length, uint32_t own_ip, union wire_content *content);
 
-/* Copies the template `model` of `length` bytes, with this PSN and AckReq bit, and computes the ICRC. */
-void wire_stamp(uint8_t *frame, const uint8_t *model, uint32_t length, uint32_t psn, bool ack_request);
+/* Copies the template `model` of `length` bytes, with this PSN and these bits of the byte before it, and computes the ICRC. */
+void wire_stamp(uint8_t *frame, const uint8_t *model, uint32_t length, uint32_t psn, uint8_t bits);
 
 #endif

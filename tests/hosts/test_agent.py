@@ -131,18 +131,18 @@ def test_broken_and_foreign_frames_are_counted(pair: Pair) -> None:
     bad = [data[:80], data[:-1] + b"x", bytes(12) + b"\x88\x08\x00\x01" + bytes(46)]
     bad += [macs[0] + wire.encode_pfc(PfcFrame(bytes(6), {3: 9}))[6:]]  # PAUSE alone may go to a station's own address
     ends = macs[1], macs[0], ips[1], ips[0]
-    bad += [wire.encode_data(DataPacket(*ends, 1, 0, bytes(100), reliable=True))]  # hosts have no reliable connections
-    bad += [wire.encode_ack(AckPacket(*ends, 7, 0, nak=True))]
+    late = wire.encode_data(DataPacket(*ends, 1, 0, bytes(100), reliable=True))  # its flow's first one hasn't come
+    nak = wire.encode_ack(AckPacket(*ends, 7, 0, nak=True))
     unusable = wire.encode_cnp(CnpPacket(macs[1], macs[0], ips[1], ips[0], flow=7, ecn=wire.ECN_CE, rec_rate_mbps=0))
     pair.start_flow(7)
-    pair.inject(1, *bad, foreign, bytes(12) + b"\x08\x06" + bytes(46), unusable, data)
+    pair.inject(1, *bad, late, nak, foreign, bytes(12) + b"\x08\x06" + bytes(46), unusable, data)
     client = pair.clients[0]
     wait_until(lambda: bool(client.stats().received), "the good frame")
     stats = client.stats()
-    assert (stats.bad_frames, stats.other_frames, stats.received[0].packets) == (6, 2, 1)
-    assert (stats.unusable_cnps, stats.unknown_cnps, stats.pauses) == (1, 0, ())
+    assert (stats.bad_frames, stats.other_frames, stats.received[0].packets) == (4, 2, 1)
+    assert (stats.unusable_cnps, stats.unknown_cnps, stats.pauses) == (1, 1, ())
     assert set(stats.refused()) == {
-        "a dropped 6 frames that are malformed or damaged",
+        "a dropped 4 frames that are malformed or damaged",
         "a dropped 1 CNPs without the rate that pcn needs",
     }
 
@@ -180,6 +180,45 @@ def test_flow_that_fails_leaves_the_agent_and_its_other_flow(bare_pair: Pair) ->
     assert [(event["flow"], event["error"]) for event in pair.events(0, "failed")] == [(1, failed.error)]
     assert list(sender.stats().failed()) == [f"flow 1 failed at a: {failed.error}"]
     wait_until(lambda: sender.flows()[1].packets > other.packets + 20, "the other flow")
+
+
+BACK = """
+from dataclasses import replace
+
+from hosts.reliability import Reliability, Repeats
+from pcn import ReactionPoint, find_scheme
+
+
+class Rp(ReactionPoint):
+    reliability = Reliability(Repeats.GO_BACK_N, 0.05)
+
+    def __init__(self, line_rate_bps, parameters):
+        self.rate_bps = line_rate_bps
+
+
+BACK = replace(find_scheme("pfc"), name="back", reaction_point=Rp)
+"""
+
+
+def test_flow_that_repeats_ends_when_all_is_acknowledged(bare_pair: Pair) -> None:
+    """A forged NAK of what was acknowledged changes nothing."""
+    pair = bare_pair
+    (pair.folder / "back.py").write_text(BACK)
+    pair.start_agents("--scheme", f"{pair.folder / 'back.py'}:BACK")
+    sender, receiver = pair.clients
+    pair.start_flow(1, size_bytes=50_500)
+    wait_until(lambda: sender.flows()[0].state == "done", "the flow's end")
+    (sent,), (received,) = sender.stats().sent, receiver.stats().received
+    assert (sent.payload_bytes, sent.in_flight_bytes) == (received.payload_bytes, 0) == (50_500, 0)
+    assert sent.packets - sent.repeated_packets == received.packets == 51
+    assert receiver.stats().bad_frames == 0
+    macs, ips = [wire.parse_mac(mac) for mac in pair.macs], [wire.parse_ip(ip) for ip in pair.ips]
+    pair.start_flow(2)
+    wait_until(lambda: sender.flows()[1].packets > 20, "its first packets")
+    nak = wire.encode_ack(AckPacket(macs[1], macs[0], ips[1], ips[0], 2, 10, nak=True))
+    pair.inject(1, nak)
+    wait_until(lambda: sender.flows()[1].packets > 200, "more packets")
+    assert sender.flows()[1].state == "sending"
 
 
 def test_several_flows_both_ways(pair: Pair) -> None:

@@ -63,14 +63,7 @@ class Bench:
     ("requests", "why"),
     [
         ({"exact_marks": True}, r"pfc: its RP has exact_marks, .*: use an acknowledgement of each packet"),
-        (
-            {"reliability": Reliability(Repeats.GO_BACK_N)},
-            r"pfc: its RP has reliability, .*: leave its `reliability` out",
-        ),
-        (
-            {"reliability": Reliability(Repeats.SELECTIVE)},
-            r"pfc: its RP has reliability, .*: leave its `reliability` out",
-        ),
+        ({"reliability": Reliability(Repeats.SELECTIVE)}, r"pfc: its RP has selective repeat, .*: use go-back-N"),
     ],
 )
 def test_sender_refuses_rp_with_what_virtual_time_alone_has(requests: dict[str, object], why: str) -> None:
