@@ -26,7 +26,7 @@ LINE_BPS, DELAY_S = 25e9, 1.15e-6
 RTT_S = 5.4e-6
 """Of the rack, with a packet and its acknowledgement (5.1)."""
 _BACK_S = 2 * (DELAY_S + ack_bytes() * 8 / LINE_BPS)
-_FIELDS: Mapping[str, Mapping[str, float]] = {
+FIELDS: Mapping[str, Mapping[str, float]] = {
     HPCC: {"base_rtt_s": 9e-6, "w_ai_bytes": 80},
     DCQCN: {"k_min_bytes": 100e3, "k_max_bytes": 400e3, "r_ai_bps": 5e6, "r_hai_bps": 50e6},
 }
@@ -96,7 +96,7 @@ class Fig9(Experiment):
         load = list(LOADS.values())[round(values["load"] or 0)]
         topology = star(load.senders, 1, LINE_BPS, DELAY_S, xoff_bytes=50e6)
         topology = replace(topology, flows=load.flows())
-        queue, fields = Endpoint("s0", load.senders + 1), _FIELDS.get(scheme, {})
+        queue, fields = Endpoint("s0", load.senders + 1), FIELDS.get(scheme, {})
         return plan_of(self.name, scheme, seed, topology, load.ends_s, fields, [queue], load.every_s)
 
     def measure(self, run: Run, plan: Plan, recording: Recording) -> Outcome:

@@ -14,6 +14,7 @@ from experiments.papers.dctcp.fig17 import GROUPS, Fig17, network
 from experiments.papers.hpcc.claims import DCQCN, HPCC
 from experiments.papers.hpcc.eta import Eta
 from experiments.papers.hpcc.fig9 import INCAST, LONG_SHORT, MOUSE, SHARE, Fig9
+from experiments.papers.hpcc.fig10 import SERVERS, Fig10, dual_homed
 from experiments.papers.hpcc.fig11 import NO, YES, Fig11
 from experiments.papers.hpcc.fig13 import EACH_ACK, EACH_ROUND, REFERENCE, ByWAi, Reference
 from experiments.papers.swift.target import EMPTY_S, Target, target_s
@@ -105,6 +106,30 @@ def test_hpcc_queue_grows_with_w_ai() -> None:
     few, many = (outcome(ByWAi, w_ai=w_ai) for w_ai in (25.0, 300.0))
     assert number(few, "p95_kb") < 5 < number(many, "p95_kb")
     assert number(few, "jain") < number(many, "jain")
+
+
+def test_hpcc_testbed_has_two_nics_a_server_and_loads_its_uplinks() -> None:
+    """A load of the uplinks: the payload that crosses, by the Agg's four links."""
+    topology = dual_homed(True)
+    assert {len(topology.ports(host.name)) for host in topology.hosts} == {2}
+    assert topology.peer("h0", 1).node == "t1"
+    assert topology.peer(f"h{SERVERS - 1}", 0).node == "t2"
+    flows = Fig10().plan(HPCC, 1, {"load": 0.5, "count": 4000}).topology.flows
+    half = SERVERS // 2
+    crossing = [flow for flow in flows if (int(flow.src[1:]) < half) != (int(flow.dst[1:]) < half)]
+    sent = sum(flow.size_bytes or 0 for flow in crossing) * 8 * 1058 / 1000
+    assert sent / (4 * 100e9 * max(flow.start_s for flow in flows)) == pytest.approx(0.5, rel=0.15)
+
+
+def test_hpcc_shortens_small_flows_on_the_testbed() -> None:
+    """With 600 of the figure's flows."""
+    figure, found = Fig10(), {}
+    for run in list(figure.runs((HPCC, DCQCN)))[-2:]:
+        plan = figure.plan(run.scheme, 1, {**run.arguments, "count": 600})
+        found[run.scheme] = figure.measure(run, plan, run_virtual(plan, Silent()))
+    assert number(found[HPCC], "unfinished") == 0
+    assert number(found[HPCC], "p95 small") < number(found[DCQCN], "p95 small")
+    assert 10 * number(found[HPCC], "queue_p99_kb") < number(found[DCQCN], "queue_p99_kb")
 
 
 def test_hpcc_keeps_a_fat_tree_free_of_pause_and_a_window_helps_dcqcn() -> None:
