@@ -108,8 +108,7 @@ class Today(Experiment):
         f"network. NSCC sprays over {_PATHS} ports, and nothing is trimmed, as nothing is lost; the others have a path "
         "a flow. Window schemes acknowledge each packet.\n\n"
         "Slowdown is over the empty network with frames without telemetry, median / 99%. Waiting is what waits at all "
-        "ports of the network together, its mean until the last flow starts; of an all-to-all, in its first "
-        "millisecond. PAUSE frames are those of all switches."
+        "ports of the network together, its mean until all have arrived. PAUSE frames are those of all switches."
     )
 
     def runs(self, schemes: Sequence[str]) -> Iterator[Run]:
@@ -130,8 +129,8 @@ class Today(Experiment):
     def measure(self, run: Run, plan: Plan, recording: Recording) -> Outcome:
         ended, queues = flows.ended(plan, recording), recording.recorded.queues
         assert queues is not None  # the plan records them
-        waiting = queues.values[queues.times_s <= plan.duration_s].sum(axis=1)
         ends = ended.start_s + ended.fct_s
+        waiting = queues.values[queues.times_s <= np.nanmax(ends, initial=0.0)].sum(axis=1)
         found: dict[str, float | None] = {
             "unfinished": float(np.isnan(ends).sum()),
             "end_ms": None if np.isnan(ends).any() else float(ends.max()) * 1e3,
