@@ -39,7 +39,7 @@ _SETTLED_LOOKS = 3
 
 
 class Control:
-    """The file that the model shares. Raises AssertionError if it doesn't do within a limit what it was told."""
+    """The file that the model shares. Raises AssertionError if a step takes longer than a limit."""
 
     def __init__(self, path: Path) -> None:
         with path.open("r+b") as file:

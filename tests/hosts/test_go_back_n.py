@@ -104,7 +104,7 @@ def test_last_packet_that_is_lost_is_repeated_after_the_timeout() -> None:
 
 
 def test_flow_without_window_repeats_too() -> None:
-    """Its packets request acknowledgements each, as the RP has no say in them."""
+    """Its packets request acknowledgements each, as the RP decides nothing about them."""
     pair = Pair(configured("pfc"))
     lossy(pair, {3, 40}, {5, 6, 7})
     flow = pair.start(size_bytes=200 * PAYLOAD)
