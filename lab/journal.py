@@ -19,7 +19,7 @@ import shutil
 import signal
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
@@ -144,7 +144,9 @@ def load(name: str) -> Record | None:
         )
         for key, node in raw.pop("nodes").items()
     }
-    return Record(**{**raw, "owner": Process(**raw["owner"]), "nodes": nodes})
+    known = {one.name for one in fields(Record)}  # another version of this package may have more
+    ours = {name: value for name, value in raw.items() if name in known}
+    return Record(**{**ours, "owner": Process(**raw["owner"]), "nodes": nodes})
 
 
 def names() -> list[str]:

@@ -103,10 +103,12 @@ class LabNode(Node):  # type: ignore[misc]
         self.run(["sh", "-ec", "\n".join(f"ethtool -K {name} {offloads} >/dev/null" for name in interfaces)])
 
     def configure_kernel(self, interface: str, mac: str, address: str, mtu: int) -> None:
-        """The kernel speaks for the host: the interface gets the name eth0, its MAC and address (IP/LENGTH), ARP, and
-        no offloads of what it sends, which would leave checksums unfinished. It may merge what it receives."""
+        """The kernel speaks for the host: the interface gets the name eth0 beside its own, its MAC and address
+        (IP/LENGTH), ARP, and no offloads of what it sends, which would leave checksums unfinished. It may merge what it
+        receives."""
         lines = (
             f"link set dev {interface} down\nlink set dev {interface} name eth0 address {mac} mtu {mtu} arp on\n"
+            f"link property add dev eth0 altname {interface}\n"
             f"addr add {address} dev eth0\nlink set dev eth0 up\n"
         )
         self.run(["ip", "-batch", "-"], lines)

@@ -4,6 +4,7 @@ obeyed."""
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import signal
 import socket
@@ -67,6 +68,14 @@ def sleeper(user: int | None = None) -> Iterator[subprocess.Popen[bytes]]:
             yield process
         finally:
             process.kill()
+
+
+def test_record_of_another_version_may_have_more(run_dir: Path) -> None:
+    with records.owned("net") as directory:
+        record("net").save()
+        path = directory / "record.json"
+        path.write_text(json.dumps({**json.loads(path.read_text()), "later": 1}))
+        assert records.load("net") == record("net")
 
 
 @pytest.mark.parametrize("mask", UMASKS)

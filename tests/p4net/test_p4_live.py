@@ -7,6 +7,7 @@ import re
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -18,6 +19,7 @@ from waiting import LIMIT_S
 
 from controller.switch import SwitchClient
 from lab import journal as records
+from lab import links
 from lab.network import STEPS
 from lab.p4 import FIRST_THRIFT_PORT, P4Live
 from lab.thrift import Bmv2Thrift
@@ -86,6 +88,21 @@ def test_record_serves_other_commands(live: P4Live) -> None:
     command = [sys.executable, "-c", line, "p4", "exec", "-n", NAME, "h1", "ip", "-br", "link", "show", "eth0"]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=LIMIT_S, check=False)
     assert (done.returncode, done.stdout.split()[0].partition("@")[0]) == (0, "eth0"), done.stderr
+
+
+def test_commands_of_links_and_captures_find_a_hosts_interface(live: P4Live, tmp_path: Path) -> None:
+    """It has the kernel's name, and the one that all hosts of networks have."""
+    for up in (False, True):
+        assert [state.up for state in links.set_link(live, "h1", "s1", up=up)] == [up]
+    assert "1 received" in inside(live, "h1", "ping", "-c", "1", IPS["h3"])
+    line = "import sys; from pcn.cli import run; sys.exit(run(sys.argv[1:]))"
+    words = [sys.executable, "-c", line, "pcap", "h1", "-n", NAME, "--count", "2", "--out", str(tmp_path / "h1.pcapng")]
+    environment = {**os.environ, "PYTHONPATH": str(EXAMPLE.parents[1])}
+    with subprocess.Popen(words, env=environment, stdout=subprocess.PIPE, text=True) as capturing:
+        end = time.monotonic() + LIMIT_S
+        while capturing.poll() is None and time.monotonic() < end:
+            inside(live, "h1", "ping", "-c", "1", IPS["h3"])
+        assert capturing.wait(LIMIT_S) == 0
 
 
 def test_command_holds_the_network_until_it_is_interrupted(tmp_path: Path, live: P4Live) -> None:
