@@ -45,11 +45,12 @@ class Write:
 
 @dataclass(frozen=True)
 class Read:
-    """A read of cells of an array, or of an entry's direct counter or meter."""
+    """A read, most often of cells of an array. `show` returns the lines of what was found, each behind the title."""
 
     place: Place
     title: str
     query: p4r.Entity
+    show: Callable[[Sequence[p4r.Entity]], Sequence[str]] = lambda found: list(map(_value, found))
 
 
 @dataclass(frozen=True)
@@ -84,7 +85,7 @@ def carry_out(switch: ControlPlane, steps: Iterable[Step], set_queue: Callable[[
             if isinstance(step, Write):
                 switch.write([step.update])
             elif isinstance(step, Read):
-                lines += [f"{step.title}{text}" for text in map(_value, switch.read([step.query]))]
+                lines += [f"{step.title}{text}" for text in step.show(list(switch.read([step.query])))]
             else:
                 set_queue(step)
         except SwitchError as error:

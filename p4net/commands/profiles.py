@@ -7,12 +7,13 @@ from typing import Any
 
 from finsy import P4ActionProfileGroup, P4ActionProfileMember, P4IndirectAction
 from finsy import P4Member as Member
+from finsy.proto import p4r
 
 from controller.control_plane import TableEntry
 from p4net import values
 from p4net.commands import tables
 from p4net.commands.session import DELETE, INSERT, MODIFY, Command, Group, Handles, Session
-from p4net.steps import Step
+from p4net.steps import Read, Step
 
 
 def _profile(session: Session, name: str) -> str:
@@ -133,7 +134,26 @@ def _set_default(group: bool) -> Callable[[Session, Sequence[str]], Sequence[Ste
 
 
 _MEMBER, _GROUP = "PROFILE ACTION", "PROFILE MEMBER GROUP"
+
+
+def _dump(session: Session, words: Sequence[str]) -> Sequence[Step]:
+    profile = _profile(session, words[0])
+
+    def members(found: Sequence[p4r.Entity]) -> list[str]:
+        decoded = [P4ActionProfileMember.decode(one, session.schema) for one in found]
+        decoded.sort(key=lambda one: one.member_id)
+        return [f" member {one.member_id - 1}: {one.action_str(session.schema)}" for one in decoded]
+
+    def groups(found: Sequence[p4r.Entity]) -> list[str]:
+        each = sorted((one.action_profile_group for one in found), key=lambda one: one.group_id)
+        return [f" group {one.group_id - 1}: {', '.join(str(m.member_id - 1) for m in one.members)}" for one in each]
+
+    kinds = ((P4ActionProfileMember(profile), members), (P4ActionProfileGroup(profile), groups))
+    return [Read(session.place, words[0], entity.encode(session.schema), show) for entity, show in kinds]
+
+
 COMMANDS = {
+    "act_prof_dump": Command("PROFILE", _dump, 1, 1),
     "act_prof_create_member": Command(f"{_MEMBER} ARGUMENT...", _create_member, 2),
     "act_prof_modify_member": Command(f"{_MEMBER} MEMBER ARGUMENT...", _modify_member, 3),
     "act_prof_delete_member": Command("PROFILE MEMBER", _delete_member, 2, 2),

@@ -6,14 +6,15 @@ replicas, and exists here while it has one.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from finsy import P4CloneSessionEntry, P4MulticastGroupEntry
 from finsy.p4entity import P4Replica as Replica
+from finsy.proto import p4r
 
 from p4net import values
 from p4net.commands.session import DELETE, INSERT, MODIFY, Command, Node, Session
-from p4net.steps import Step
+from p4net.steps import Read, Step
 
 _MOST_GROUP, _MOST_RID, _MOST_PORT, _MOST_SESSION = 2**16 - 1, 2**16 - 1, 511, 2**15 - 1
 
@@ -132,7 +133,33 @@ def _delete_mirror(session: Session, words: Sequence[str]) -> Sequence[Step]:
     return [session.write(DELETE, P4CloneSessionEntry(number))]
 
 
+def _dump(session: Session, words: Sequence[str]) -> Sequence[Step]:
+    return [Read(session.place, "group ", P4MulticastGroupEntry().encode(session.schema), _groups)]
+
+
+def _groups(found: Sequence[p4r.Entity]) -> list[str]:
+    groups = [one.packet_replication_engine_entry.multicast_group_entry for one in found]
+    return [f"{one.multicast_group_id}: {_copies(one.replicas)}" for one in groups]
+
+
+def _get_mirror(session: Session, words: Sequence[str]) -> Sequence[Step]:
+    query = P4CloneSessionEntry(values.whole(words[0], 1, _MOST_SESSION)).encode(session.schema)
+    return [Read(session.place, f"session {words[0]}", query, _sessions)]
+
+
+def _sessions(found: Sequence[p4r.Entity]) -> list[str]:
+    sessions = [one.packet_replication_engine_entry.clone_session_entry for one in found]
+    return [f": {_copies(one.replicas)}" for one in sessions]
+
+
+def _copies(replicas: Iterable[p4r.Replica]) -> str:
+    ports = [(int.from_bytes(one.port, "big") if one.port else one.egress_port, one.instance) for one in replicas]
+    return ", ".join(f"port {port} instance {rid}" for port, rid in ports)
+
+
 COMMANDS = {
+    "mc_dump": Command("", _dump, 0, 0),
+    "mirroring_get": Command("SESSION", _get_mirror, 1, 1),
     "mc_mgrp_create": Command("GROUP", _create_group, 1, 1),
     "mc_mgrp_destroy": Command("GROUP", _destroy_group, 1, 1),
     "mc_node_create": Command("RID PORT...", _create_node, 1),

@@ -9,13 +9,15 @@ from typing import Any
 
 from finsy import P4IndirectAction
 from finsy.p4schema import P4MatchType, P4Table
+from finsy.proto import p4r
 
 from controller.control_plane import TableAction, TableEntry, TableMatch
 from p4net import values
 from p4net.commands.session import DELETE, INSERT, MODIFY, Command, Session
-from p4net.steps import Step
+from p4net.steps import Read, Step
 
 ARROW = "=>"
+_MOST_MS = 2**31 - 1
 _FIELD: dict[Any, re.Pattern[str]] = {
     P4MatchType.EXACT: re.compile(r"(.+)\Z"),
     P4MatchType.OPTIONAL: re.compile(r"(.+?)(?:&&&(.+))?\Z"),
@@ -152,6 +154,43 @@ def _clear(session: Session, words: Sequence[str]) -> Sequence[Step]:
     return [session.write(DELETE, replace(handles.remove(handle), action=None)) for handle in list(handles.items())]
 
 
+def _set_timeout(session: Session, words: Sequence[str]) -> Sequence[Step]:
+    table = find(session, words[0])
+    entries, number = session.handles(table.name), values.whole(words[1])
+    entry = replace(entries[number], idle_timeout_ns=values.whole(words[2], 0, _MOST_MS) * 10**6)
+    step = session.write(MODIFY, entry)
+    entries[number] = entry
+    return [step]
+
+
+def _dump(session: Session, words: Sequence[str]) -> Sequence[Step]:
+    table = find(session, words[0])
+
+    def lines(found: Sequence[p4r.Entity]) -> list[str]:
+        return [_line(session, table, TableEntry.decode(one, session.schema)) for one in found]
+
+    queries = (TableEntry(table.name), TableEntry(table.name, is_default_action=True))
+    return [Read(session.place, words[0], query.encode(session.schema), lines) for query in queries]
+
+
+def _line(session: Session, table: P4Table, entry: TableEntry) -> str:
+    match = " ".join(f"{name}={value}" for name, value in entry.match_dict(session.schema, wildcard="*").items())
+    made = entry.action
+    if isinstance(made, P4IndirectAction) and (made.group_id or made.member_id):
+        action = f"group {made.group_id - 1}" if made.group_id else f"member {(made.member_id or 1) - 1}"
+    else:
+        action = entry.action_str(session.schema)
+    if entry.is_default_action:
+        return f": default => {action}"
+    ranked = f", priority {values.MOST_PRIORITY - entry.priority}" if values.needs_priority(table) else ""
+    return f": {match} => {action}{ranked}"
+
+
+def _count(session: Session, words: Sequence[str]) -> Sequence[Step]:
+    query = TableEntry(find(session, words[0]).name).encode(session.schema)
+    return [Read(session.place, words[0], query, lambda found: [f": {len(found)} entries"])]
+
+
 COMMANDS = {
     "table_add": Command("TABLE ACTION MATCH... => ARGUMENT... [PRIORITY]", _add, 3),
     "table_set_default": Command("TABLE ACTION ARGUMENT...", _set_default, 2),
@@ -159,4 +198,7 @@ COMMANDS = {
     "table_modify": Command("TABLE ACTION HANDLE [=>] ARGUMENT...", _modify, 3),
     "table_delete": Command("TABLE HANDLE", _delete, 2, 2),
     "table_clear": Command("TABLE", _clear, 1, 1),
+    "table_set_timeout": Command("TABLE HANDLE MILLISECONDS", _set_timeout, 3, 3),
+    "table_dump": Command("TABLE", _dump, 1, 1),
+    "table_num_entries": Command("TABLE", _count, 1, 1),
 }
