@@ -356,6 +356,7 @@ int sw_queue_set(struct sw_switch *sw, int number, int queue, uint64_t depth, ui
 {
     error[0] = 0;
     if (queue >= (int)sw->tm.priorities) return report(error, -EINVAL, "the port has no such queue");
+    if (depth != SW_AS_IT_IS && depth > UINT32_MAX) return report(error, -EINVAL, "a queue has no such depth");
     sw_lock(sw);
     struct sw_tm_port *port = number < 0 ? NULL : sw_tm_port(&sw->tm, (uint32_t)number);
     bool there = number < 0 || port != NULL;

@@ -43,7 +43,11 @@ struct sw_tm_port *sw_tm_port(struct sw_tm *tm, uint32_t number)
     if (port == NULL) return NULL;
     port->port = (uint16_t)number;
     port->punctual = tm->punctual;
-    memcpy(port->queues, tm->queues, sizeof port->queues);
+    for (uint32_t q = 0; q < SW_PRIORITIES; q++) {
+        port->queues[q].depth = tm->depth[q];
+        port->interval_ns[q] = tm->interval_ns[q];
+        port->rated |= port->interval_ns[q] != 0;
+    }
     port->trimming = tm->trimming;
     tm->ports[number] = port;
     tm->active[tm->n_active++] = (uint16_t)number;
@@ -56,30 +60,39 @@ void sw_tm_shape(struct sw_tm_port *port, uint64_t rate_bps, uint64_t delay_ns)
     port->delay_ns = delay_ns;
 }
 
+static bool one_of(int queue, uint32_t q) { return queue < 0 || (uint32_t)queue == q; }
+
 /* The latest packet of a queue with a rate left an interval before it is free. */
-static void set_queue(struct sw_queue *queue, const struct sw_queue_setting *to)
+static void set_interval(struct sw_tm_port *port, uint32_t q, uint64_t interval_ns)
 {
-    if (to->depth != SW_AS_IT_IS) queue->depth = to->depth > UINT32_MAX ? UINT32_MAX : (uint32_t)to->depth;
-    if (to->interval_ns == SW_AS_IT_IS) return;
-    if (queue->interval_ns != 0 && queue->free_ns >= queue->interval_ns) queue->free_ns += to->interval_ns - queue->interval_ns;
-    queue->interval_ns = to->interval_ns;
+    uint64_t before = port->interval_ns[q], *free_ns = &port->queues[q].free_ns;
+    if (before != 0 && *free_ns >= before) *free_ns += interval_ns - before;
+    port->interval_ns[q] = interval_ns;
+    port->rated = false;
+    for (uint32_t i = 0; i < SW_PRIORITIES; i++) port->rated |= port->interval_ns[i] != 0;
 }
 
-static void set_queues(struct sw_queue queues[SW_PRIORITIES], int queue, const struct sw_queue_setting *to)
+static void set_port(struct sw_tm_port *port, int queue, const struct sw_queue_setting *to)
 {
-    for (int q = 0; q < SW_PRIORITIES; q++) {
-        if (queue < 0 || q == queue) set_queue(&queues[q], to);
+    for (uint32_t q = 0; q < SW_PRIORITIES; q++) {
+        if (!one_of(queue, q)) continue;
+        if (to->depth != SW_AS_IT_IS) port->queues[q].depth = (uint32_t)to->depth;
+        if (to->interval_ns != SW_AS_IT_IS) set_interval(port, q, to->interval_ns);
     }
 }
 
 void sw_tm_set_queue(struct sw_tm *tm, struct sw_tm_port *port, int queue, const struct sw_queue_setting *to)
 {
     if (port != NULL) {
-        set_queues(port->queues, queue, to);
+        set_port(port, queue, to);
         return;
     }
-    set_queues(tm->queues, queue, to);
-    for (uint32_t i = 0; i < tm->n_active; i++) set_queues(tm->ports[tm->active[i]]->queues, queue, to);
+    for (uint32_t q = 0; q < SW_PRIORITIES; q++) {
+        if (!one_of(queue, q)) continue;
+        if (to->depth != SW_AS_IT_IS) tm->depth[q] = (uint32_t)to->depth;
+        if (to->interval_ns != SW_AS_IT_IS) tm->interval_ns[q] = to->interval_ns;
+    }
+    for (uint32_t i = 0; i < tm->n_active; i++) set_port(tm->ports[tm->active[i]], queue, to);
 }
 
 void sw_tm_trim(struct sw_tm *tm, const struct sw_trimming *trimming)
@@ -136,10 +149,10 @@ struct sw_pkt *sw_tm_dequeue(struct sw_tm *tm, struct sw_tm_port *port, uint64_t
         if (pkt != NULL && max_ns(pkt->enq_ns, port->queues[q].free_ns) <= start) ready |= 1u << q;
     }
     if (ready == 0) return NULL;
-    struct sw_queue *queue = &port->queues[sw_trim_turn(&port->trimming, ready)];
-    struct sw_pkt *pkt = sw_fifo_pop(&queue->packets);
+    uint32_t number = sw_trim_turn(&port->trimming, ready);
+    struct sw_pkt *pkt = sw_fifo_pop(&port->queues[number].packets);
     port->queued--;
-    if (queue->interval_ns != 0) queue->free_ns = start + queue->interval_ns;
+    if (__builtin_expect(port->rated, 0)) port->queues[number].free_ns = start + port->interval_ns[number];
     pkt->start_ns = start;
     return pkt;
 }

@@ -25,7 +25,6 @@ struct sw_queue {
     uint32_t depth;
     uint32_t round;    /* unshaped: packets left in this round of a recirculating queue */
     uint64_t free_ns; /* blocked until then */
-    uint64_t interval_ns; /* a packet leaves once in this time, as with simple_switch's rates of queues; 0: at any time */
 };
 
 struct sw_tm_port {
@@ -40,11 +39,15 @@ struct sw_tm_port {
     uint64_t dropped;              /* at full queues */
     struct sw_trimming trimming;
     uint64_t trimmed;
+    uint64_t
+        interval_ns[SW_PRIORITIES]; /* a packet leaves the queue once in this time, as by simple_switch's rates; 0: at any time */
+    bool rated;                          /* a queue has one */
 };
 
 struct sw_tm {
     uint32_t priorities;
-    struct sw_queue queues[SW_PRIORITIES]; /* of a port to come */
+    uint32_t depth[SW_PRIORITIES]; /* of a port to come */
+    uint64_t interval_ns[SW_PRIORITIES];
     bool punctual;
     struct sw_trimming trimming; /* of each port */
     struct sw_tm_port *ports[SW_MAX_PORTS];
