@@ -16,7 +16,7 @@ from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
-from matplotlib.ticker import AutoMinorLocator, FuncFormatter
+from matplotlib.ticker import AutoMinorLocator, FuncFormatter, LogFormatter
 
 from experiments.define.charts import PALE_OPACITY, PALE_WIDTH, Chart, Line, View, highest, part, shown, values
 from experiments.define.looks import LOOKS, Look
@@ -223,6 +223,7 @@ def _draw_lines(axes: Axes, chart: Chart, view: View | None, theme: Theme) -> No
     if chart.log_y and any((line.y > 0).any() for line in lines):
         axes.set_yscale("log")
         axes.yaxis.set_major_formatter(FuncFormatter(lambda y, _: f"{y:g}"))
+        axes.yaxis.set_minor_formatter(LogFormatter())  # labels where there are few decades, without TeX
     else:
         _set_y(axes, chart, view, lines, theme)
 

@@ -69,3 +69,14 @@ def test_nothing_but_zeros_has_no_logarithm_and_is_drawn_all_the_same() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         draw([zeros]).draw_without_rendering()
+
+
+@pytest.mark.parametrize("values", [(46.0, 405.0), (4.0, 90.0), (1.0, 1e5)])
+def test_logarithmic_axis_has_plain_numbers(values: tuple[float, float]) -> None:
+    """Of less than a decade, too, where ticks between decades have labels."""
+    figure = draw([Chart("slowdown", "", "Slowdown", [curve("PCN", [0, 1], list(values))], log_y=True)])
+    figure.draw_without_rendering()
+    axis = figure.axes[0].yaxis
+    texts = [label.get_text() for label in (*axis.get_ticklabels(), *axis.get_ticklabels(minor=True))]
+    assert any(texts)
+    assert all(float(text) > 0 for text in texts if text)

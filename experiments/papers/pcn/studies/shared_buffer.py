@@ -131,6 +131,16 @@ class SharedBuffers(Experiment):
                     spans.append(f"{thresholds} {said(low)} ({least}) to {said(high)} ({most})")
             if spans:
                 lines.append(f"{q}% slowdown, least to most of the schemes: {'; '.join(spans)}.")
+        if PCN in schemes:
+            both = [_of(outcomes, one, PCN) for one in THRESHOLDS]
+            numbers = {
+                "50%": f"p50 {_OTHERS}",
+                "95%": f"p95 {_OTHERS}",
+                "99%": f"p99 {_OTHERS}",
+                "PAUSE frames": "pause",
+            }
+            texts = [f"{name} {' to '.join(said(of(number)) for of in both)}" for name, number in numbers.items()]
+            lines.append(f"PCN, from static to dynamic thresholds: {', '.join(texts)}.")
         return lines
 
     def page_tables(self, outcomes: Outcomes) -> list[Table]:
