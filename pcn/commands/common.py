@@ -93,6 +93,16 @@ def network_option(function: _F) -> _F:
     )(function)
 
 
+def write_file(path: Path, content: bytes) -> None:
+    """Writes a file that the command line names. Raises LabError."""
+    try:
+        path.write_bytes(content)
+    except OSError as error:
+        from topologies.errors import LabError
+
+        raise LabError(f"{path}: {error.strerror}") from None
+
+
 def port_option(function: _F) -> _F:
     return click.option(
         "--port", type=click.IntRange(1, 65535), default=None, callback=lambda _context, _parameter, value: value or 0,

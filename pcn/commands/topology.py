@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from pcn.commands.common import assignments, json_option, print_json, print_table
+from pcn.commands.common import assignments, json_option, print_json, print_table, write_file
 from pcn.complete import complete_topology, complete_topology_option
 
 if TYPE_CHECKING:
@@ -124,7 +124,7 @@ def convert(reference: str, out: str, sonic: tuple[str, ...], options: tuple[str
         configs |= dict.fromkeys([name] if given else [switch.name for switch in built.switches], found)
     built = config_db.apply(built, configs)
     assert form.write is not None
-    path.write_text(form.write(built), encoding="utf-8")
+    write_file(path, form.write(built).encode())
     click.echo(
         f"{path}: {len(built.hosts)} hosts, {len(built.switches)} switches, {len(built.links)} links, as {form.name}"
     )

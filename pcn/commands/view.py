@@ -7,13 +7,14 @@ from pathlib import Path
 
 import click
 
-from pcn.commands.common import FilePath, port_option
+from pcn.commands.common import FilePath, port_option, refuse, write_file
 
 
 @click.command()
 @click.argument("result", type=FilePath())
 @port_option
-def view(result: Path, port: int) -> None:
+@click.option("--save", type=FilePath(), metavar="FILE", help="File for the page, which opens without a server.")
+def view(result: Path, port: int, save: Path | None) -> None:
     """Replay RESULT, the folder of one run, on the live page, until Ctrl-C.
 
     Prints the page's address, for a browser on this machine. All ports have queues if the run had --queues.
@@ -21,8 +22,18 @@ def view(result: Path, port: int) -> None:
     \b
     Examples:
       pcn view results/mine/pcn
+      pcn view results/mine/pcn --save replay.html
     """
     from topologies import extras
+
+    if save is not None:
+        refuse("not beside --save", "port")
+        from pcn.web.recorded import one_file, recorded
+
+        page = one_file(recorded(result)).encode()
+        write_file(save, page)
+        click.echo(f"{save}: {len(page) / 1e6:.1f} MB")
+        return
 
     extras.require("web")
     from pcn.web.show import show_result

@@ -17,8 +17,8 @@ from experiments.data.frames import Frames
 from experiments.data.series import Series
 from experiments.data.series_math import Array
 from pcn.web.history import History
+from pcn.web.recorded import described
 from pcn.web.server import serving
-from pcn.web.show import described
 from virtualnet.native import CLASSES
 
 if TYPE_CHECKING:

@@ -7,18 +7,16 @@ import threading
 from collections.abc import Callable, Iterator
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
 from experiments.data.frames import Frames, edges, interval
 from pcn.visible import visible
 from pcn.web.history import History
+from pcn.web.recorded import described, recorded
 from pcn.web.server import serving
 from topologies.errors import LabError
-from topologies.model import Endpoint, Topology
-from topologies.picture.load import STEPS
-from topologies.picture.svg import svg
 
 if TYPE_CHECKING:
     from experiments.data.plan import Plan
@@ -28,26 +26,6 @@ if TYPE_CHECKING:
 
 _LOG_LINES = 20
 """Of a node's log, at most, in a frame."""
-
-
-def described(topology: Topology, **about: Any) -> dict[str, Any]:
-    """Returns what the page needs of a network before its first frame; `about` is what its title shows."""
-    ports = [Endpoint(one.name, port) for one in topology.switches for port in topology.ports(one.name)]
-    return {
-        "name": topology.name,
-        **about,
-        "svg": svg(topology, styled=False),
-        "steps": STEPS,
-        "ports": [
-            {
-                "port": str(port),
-                "link": topology.link_name(port.node, port.port),
-                "rate_bps": topology.link_at(port.node, port.port).rate_bps,
-            }
-            for port in ports
-        ],
-        "hosts": [host.name for host in topology.hosts],
-    }
 
 
 def show_network(
@@ -113,15 +91,7 @@ class RunOnPage:
 
 def show_result(place: Path, port: int) -> None:
     """Serves the run that a folder keeps, until Ctrl-C. Raises LabError."""
-    from experiments.results.kept_run import read_run
-
-    run, history = read_run(place), History()
-    title = f"{run.topology.name}: {run.scheme}, {run.clock} clock, k = {run.k:g}"
-    history.begin(described(run.topology, title=title, network=None, live=False, control=False))
-    for frame in run.frames():
-        history.add(frame)
-    history.over("the end of the recording")
-    with serving(history, port) as served:
+    with serving(recorded(place), port) as served:
         click.echo(served.url)
         threading.Event().wait()
 

@@ -23,8 +23,8 @@ from experiments.runner import run
 from lab import flows
 from lab.lab import Lab
 from pcn.web.history import History
+from pcn.web.recorded import described, one_file
 from pcn.web.server import serving
-from pcn.web.show import described
 from softswitch.python_process import python_command
 from topologies.found import find_topology
 
@@ -54,8 +54,8 @@ def _left(chromium: Browser) -> Iterator[None]:
 
 
 @pytest.fixture(scope="module")
-def recorded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, list[Frame]]]:
-    """A run with PAUSE on the page, and its frames."""
+def recorded_place(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run with PAUSE."""
     place = tmp_path_factory.mktemp("kept") / "victim"
     settings = ["duration=4ms", "before=500us"]
     run(
@@ -67,7 +67,13 @@ def recorded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, li
         pictures=False,
         records=Records(queues_s=50e-6),
     )
-    kept, history = read_run(place), History()
+    return place
+
+
+@pytest.fixture(scope="module")
+def recorded(recorded_place: Path) -> Iterator[tuple[str, list[Frame]]]:
+    """That run on the page, and its frames."""
+    kept, history = read_run(recorded_place), History()
     history.begin(described(kept.topology, title="victim", network=None, live=False, control=False))
     frames = list(kept.frames())
     for frame in frames:
@@ -133,6 +139,45 @@ def test_page_shows_values_of_every_frame(chromium: Browser, recorded: tuple[str
     assert any(one["paused"] for frame in frames for one in frame["ports"])
     assert chromium.complaints == []
     assert all(address.startswith((url, "data:")) for address in chromium.asked)
+
+
+def test_saved_page_shows_the_run_without_a_server(chromium: Browser, recorded_place: Path, tmp_path: Path) -> None:
+    """Names in it are texts, whatever they are."""
+    place, page = recorded_place, tmp_path / "page.html"
+    done = subprocess.run(
+        [*python_command("pcn"), "view", str(place), "--save", str(page)], capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    kept = read_run(place)
+    frames = list(kept.frames())
+    chromium.open(page, 1400)
+    assert chromium.ask(COUNT) == str(len(frames) - 1)
+    go(chromium, len(frames) // 2)
+    shown = rows(chromium, "ports")
+    assert shown
+    for one in frames[len(frames) // 2]["ports"]:
+        if one["port"] in shown:
+            assert shown[one["port"]] == {field: one[field] for field in shown[one["port"]]}
+    assert chromium.ask("document.getElementById('state').textContent") == "the end of the recording"
+    assert chromium.complaints == []
+    assert chromium.asked == [page.as_uri(), "data:,"] or chromium.asked == [page.as_uri()]
+    history = History()
+    history.begin(
+        described(kept.topology, title="</script><script>window.bad = 1</script>", network=None, control=False)
+    )
+    page.write_text(one_file(history))
+    chromium.open(page, 1400)
+    assert chromium.ask("document.getElementById('title').textContent").startswith("</script>")
+    assert chromium.ask("window.bad") is None
+
+
+@pytest.mark.parametrize("words", [("view", "{run}", "--save"), ("topology", "convert", "dumbbell")])
+def test_command_names_the_file_that_it_cannot_write(
+    recorded_place: Path, tmp_path: Path, words: tuple[str, ...]
+) -> None:
+    command = [*python_command("pcn"), *(word.format(run=recorded_place) for word in words), "no/x.json"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (1, "pcn: no/x.json: No such file or directory\n")
 
 
 def test_page_steps_plays_and_shows_series(chromium: Browser, recorded: tuple[str, list[Frame]]) -> None:

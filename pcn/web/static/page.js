@@ -324,24 +324,30 @@
     for (const [plot] of state.plots) plot.setSize({ width: Math.max(find("plots").clientWidth, 200), height: 190 });
   }).observe(find("plots"));
 
-  // ---- events: the browser connects again by itself, and names the last one that it got ----
+  // ---- events: the browser connects again by itself, and names the last one that it got; a saved page has them inside ----
 
-  const events = new EventSource("events");
-  const on = (kind, take) => events.addEventListener(kind, (event) => {
-    const number = Number(event.lastEventId);
+  const saved = find("recorded"), events = saved ? null : new EventSource("events");
+  const takes = {
+    network: begin,
+    frame: (frame, letters) => { if (!state.timer) button(); add(frame, letters); },
+    over: ({ text }) => {
+      state.over = true;
+      state.follow = false;
+      find("state").textContent = text;
+      if (events) events.close();
+      button();
+    },
+  };
+  const take = (kind, number, content, letters) => {
     if (number <= state.last && kind !== "network") return;
     state.last = number;
-    take(JSON.parse(event.data), event.data.length);
-  });
-  on("network", begin);
-  on("frame", (frame, letters) => { if (!state.timer) button(); add(frame, letters); });
-  on("over", ({ text }) => {
-    state.over = true;
-    state.follow = false;
-    find("state").textContent = text;
-    events.close();
-    button();
-  });
-  events.addEventListener("open", () => { find("state").textContent = state.network && state.network.live ? "live" : "running"; });
-  events.addEventListener("error", () => { if (!state.over) find("state").textContent = "disconnected, connecting again ..."; });
+    takes[kind](content, letters);
+  };
+  if (saved) {
+    for (const [number, kind, content] of JSON.parse(saved.textContent)) take(kind, number, content, 0);
+  } else {
+    for (const kind in takes) events.addEventListener(kind, (event) => take(kind, Number(event.lastEventId), JSON.parse(event.data), event.data.length));
+    events.addEventListener("open", () => { find("state").textContent = state.network && state.network.live ? "live" : "running"; });
+    events.addEventListener("error", () => { if (!state.over) find("state").textContent = "disconnected, connecting again ..."; });
+  }
 })();

@@ -1,0 +1,81 @@
+"""A kept run for the live page: served by `pcn.web.show`, or as one file that opens without a server."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from pcn.web.history import History, Item
+from topologies.model import Endpoint, Topology
+from topologies.picture.load import STEPS
+from topologies.picture.svg import STYLE, svg
+
+STATIC = Path(__file__).resolve().parent / "static"
+
+
+def described(topology: Topology, **about: Any) -> dict[str, Any]:
+    """Returns what the page needs of a network before its first frame; `about` is what its title shows."""
+    ports = [Endpoint(one.name, port) for one in topology.switches for port in topology.ports(one.name)]
+    return {
+        "name": topology.name,
+        **about,
+        "svg": svg(topology, styled=False),
+        "steps": STEPS,
+        "ports": [
+            {
+                "port": str(port),
+                "link": topology.link_name(port.node, port.port),
+                "rate_bps": topology.link_at(port.node, port.port).rate_bps,
+            }
+            for port in ports
+        ],
+        "hosts": [host.name for host in topology.hosts],
+    }
+
+
+def recorded(place: Path) -> History:
+    """Returns the frames of the run that a folder keeps. Raises LabError."""
+    from experiments.results.kept_run import read_run
+
+    run, history = read_run(place), History()
+    title = f"{run.topology.name}: {run.scheme}, {run.clock} clock, k = {run.k:g}"
+    history.begin(described(run.topology, title=title, network=None, live=False, control=False))
+    for frame in run.frames():
+        history.add(frame)
+    history.over("the end of the recording")
+    return history
+
+
+def one_file(history: History) -> str:
+    """Returns the page with its scripts, styles and frames inside."""
+
+    def style(found: re.Match[str]) -> str:
+        return f"<style>\n{STYLE if found[1] == 'network.css' else _text(found[1])}\n</style>"
+
+    def script(found: re.Match[str]) -> str:
+        return f"<script>\n{_text(found[1])}\n</script>"
+
+    frames = ",\n".join(f"[{item.number},{json.dumps(item.kind)},{item.text}]" for item in _items(history))
+    frames = frames.replace("<", "\\u003c")  # no text in there ends the element
+    page = re.sub(r'<link rel="stylesheet" href="static/([^"]+)">', style, _text("page.html"))
+    page, scripts = (
+        re.sub(r"<script .*</script>\n", "", page),
+        re.findall(r'<script src="static/[^"]+" .*</script>', page),
+    )
+    inside = "\n".join(re.sub(r'<script src="static/([^"]+)" .*</script>', script, one) for one in scripts)
+    data = f'<script type="application/json" id="recorded">[{frames}]</script>'
+    return page.replace("</body>", f"{data}\n{inside}\n</body>")
+
+
+def _items(history: History) -> Iterator[Item]:
+    number = 0
+    while items := history.after(number):
+        yield from items
+        number = items[-1].number
+
+
+def _text(name: str) -> str:
+    return (STATIC / name).read_text(encoding="utf-8")
