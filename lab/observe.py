@@ -20,11 +20,13 @@ from lab import flows
 from lab.links import running_interfaces
 from lab.pace import Overload, Pacing
 from lab.running import Running
+from topologies.errors import LabError
 from topologies.model import Endpoint
 
 # What a program may have; what it hasn't is None in `PortState`.
 _COUNTERS = ("transmitted", "marked", "marked_ue", "pause_sent", "pause_received")
 _REGISTERS = ("waiting_packets", "waiting_bytes", "held_bytes", "pn", "tx_paused", "xoff_sent")
+_REQUIRED = ("transmitted", "pause_received", "waiting_packets", "waiting_bytes", "tx_paused")
 
 
 @dataclass(frozen=True)
@@ -106,9 +108,21 @@ class Observer:
         self._clock = clock
         self._since = _Since()
         self._switches = [switch.name for switch in lab.topology.switches]
+        for switch in self._switches:
+            self._require(switch)
         self._pacing = Pacing(lab.record)
         self._behind: frozenset[str] = frozenset()
         self.look()
+
+    def _require(self, switch: str) -> None:
+        """Raises LabError for a program without the cells that every look reads."""
+        client = self._lab.switches[switch]
+        there = {*client.counters(), *client.registers()}
+        if missing := [name for name in _REQUIRED if name not in there]:
+            raise LabError(
+                f"{switch} runs a program without {', '.join(missing)}, of which a look at ports consists; "
+                f"`pcn counters {switch}` and `pcn registers {switch}` print what it has"
+            )
 
     def look(self) -> Snapshot:
         """Returns everything as it is now. Raises LabError or AgentError."""
