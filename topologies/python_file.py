@@ -9,6 +9,7 @@ import zlib
 from pathlib import Path
 from types import ModuleType
 
+from topologies import extras
 from topologies.errors import LabError
 
 
@@ -30,5 +31,7 @@ def load(path: Path) -> ModuleType:
     except Exception as error:
         lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == str(path)]
         place = f"{path}:{lines[-1]}" if lines else str(path)
-        raise PythonFileError(f"{place}: {type(error).__name__}: {error}") from error
+        extra = extras.of_import(error) if isinstance(error, ImportError) else None
+        text = str(extras.MissingExtraError(extra)) if extra else f"{type(error).__name__}: {error}"
+        raise PythonFileError(f"{place}: {text}") from error
     return module

@@ -12,6 +12,7 @@ import pytest
 
 from topologies import found
 from topologies.catalog import TOPOLOGIES
+from topologies.errors import LabError
 from topologies.found import find_topology, names
 from topologies.model import TopologyError
 from topologies.star import star
@@ -155,3 +156,11 @@ def test_entry_point_does_not_replace_ours(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setattr(found, "_installed", lambda: [point])
     assert find_topology("star").build() == star()
     assert names().count("star") == 1
+
+
+def test_python_file_names_the_extra_that_it_lacks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "mininet", None)
+    path = tmp_path / "mine.py"
+    path.write_text("\nfrom mininet.topo import Topo\n")
+    with pytest.raises(LabError, match=r"mine\.py:2: mininet is missing: pip install 'pcn-lab\[live\]' installs it$"):
+        find_topology(f"{path}:star")
