@@ -39,11 +39,11 @@ def pcn(*words: str) -> float:
 
 
 @contextlib.contextmanager
-def up(topology: str) -> Iterator[tuple[str, float]]:
-    """Yields the name of a network that is up, and how long that took, in seconds."""
+def up(topology: str, *options: str) -> Iterator[tuple[str, float]]:
+    """A network that is up: its name, and how long that took."""
     name = f"bench-{os.getpid()}"
     with tempfile.TemporaryDirectory() as logs:
-        took = pcn("up", topology, "-n", name, "--logs", logs)
+        took = pcn("up", topology, "-n", name, "--logs", logs, *options)
         try:
             yield name, took
         finally:
@@ -101,11 +101,13 @@ def measure(name: str, pattern: str, first: int) -> tuple[str, ...]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("topologies", nargs="*", choices=[[], *TOPOLOGIES], metavar="TOPOLOGY")
+    parser.add_argument("--processes", action="store_true", help="a process for each switch")
     arguments = parser.parse_args()
+    options = ("--processes",) if arguments.processes else ()
     print("| topology | k | all hosts | packets | lost | late nodes | status / flow list / counters, s |")
     print("|---|---|---|---|---|---|---|")
     for topology in arguments.topologies or TOPOLOGIES:
-        with up(topology) as (name, took):
+        with up(topology, *options) as (name, took):
             with attach(name) as lab:
                 k, hosts = lab.record.dilation, len(lab.topology.hosts)
             print(f"{topology}: up in {took:.1f} s", file=sys.stderr)

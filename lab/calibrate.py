@@ -27,7 +27,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from multiprocessing.connection import Connection
 from pathlib import Path
-from typing import Final
+from typing import Final, Literal
 
 from lab import journal
 from lab.pace import rounded_up
@@ -45,13 +45,15 @@ victim scenario's bursts at k = 2,400, 3,000 and 4,000, and none at 6,000; PAUSE
 HOP_COST: Final = {"softswitch": 5.2, "bmv2": 29.0}
 """What a switch needs for a packet that goes from one link to the next. The dumbbell's two took 78% of a core at 7,870
 packets a second, 50 us each, one at 2,950 packets a second 62 us; a round took 12 us then."""
-TOGETHER_COST: Final = 0.4
-"""The same of switches that share a process, their links in memory. With 16 hosts of the fat-tree at line rate, each to
-its neighbour over 2.5 switches, a packet took 1.8 us in all of them at k = 800 and 2,000, 3.4 at k = 4,000; a round
-took 2.9 us then."""
+Links = Literal["kernel", "processes", "together"]
+"""Of switches: by the kernel, in memory between processes of one switch each, or in the memory of one process."""
+MEMORY_HOP_COST: Final[dict[Links, float]] = {"processes": 0.7, "together": 0.4}
+"""The same of links in memory. With 16 hosts of the fat-tree at line rate, each to its neighbour over 2.5 switches, a
+packet took 1.8 us in all switches of a process at k = 800, 2.0 at 2,000, 3.4 at 4,000, and 3.7 in a process each at
+2,000; a round took 2.9 us then."""
 AGENTS_COST: Final = ((1_000, 9.7), (3_000, 3.8), (10_000, 1.7), (30_000, 0.8), (100_000, 0.5))
 """What the sending and the receiving agent need for a packet, by packets a second and flow (docs/hosts.md)."""
-AGENTS_TOGETHER_COST: Final = ((1_000, 5.0), (3_000, 3.5), (100_000, 3.5))
+AGENTS_MEMORY_COST: Final = ((1_000, 5.0), (3_000, 3.5), (100_000, 3.5))
 """The same of agents whose links are in memory: 16.8 us at 730 packets a second, 10 at 2,900 and 5,900, of hosts that
 either send or receive. Those that do both needed 4.5."""
 LEAST_K: Final = 100.0
@@ -80,23 +82,22 @@ class Choice:
         )
 
 
-def choose(topology: Topology, target: str, together: bool = False) -> Choice:
-    """Returns a k for the topology on this machine as it is now, in two digits. `together`: its switches share a
-    process."""
-    return stretch(topology, target, rounds_per_s(int(topology.number("mtu_bytes"))), together)
+def choose(topology: Topology, target: str, links: Links = "kernel") -> Choice:
+    """Returns a k for the topology on this machine as it is now, in two digits."""
+    return stretch(topology, target, rounds_per_s(int(topology.number("mtu_bytes"))), links)
 
 
-def stretch(topology: Topology, target: str, rounds: Sequence[float], together: bool = False) -> Choice:
+def stretch(topology: Topology, target: str, rounds: Sequence[float], links: Links = "kernel") -> Choice:
     """Returns the k at which packets of all hosts at line rate, over paths of the usual length, take USABLE of so many
     `rounds` a second (real), of each core; or more, where a switch would lose what all its links bring at once."""
     bits = 8 * topology.number("mtu_bytes")
     nominal = [topology.link_at(host.name, 0).rate_bps / bits for host in topology.hosts]  # packets/s
     hops = mean_hops(topology)
-    hop_cost = TOGETHER_COST if together else HOP_COST[target]
+    hop_cost = MEMORY_HOP_COST.get(links, HOP_COST[target])
 
     def load(k: float) -> float:
         switches = sum(nominal) / k * hops * hop_cost
-        return switches + sum(rate / k * agents_cost(rate / k, together) for rate in nominal)
+        return switches + sum(rate / k * agents_cost(rate / k, links != "kernel") for rate in nominal)
 
     carried = _least(lambda k: load(k) <= USABLE * sum(rounds))
     arrivals = at_once_bps(topology) / bits * ARRIVAL_COST[target] / min(rounds)
@@ -108,9 +109,9 @@ def stretch(topology: Topology, target: str, rounds: Sequence[float], together: 
     return Choice(k, why)
 
 
-def agents_cost(packets_per_s: float, together: bool = False) -> float:
+def agents_cost(packets_per_s: float, in_memory: bool = False) -> float:
     """Rounds a packet, of both agents: waking up is shared by packets that are close together."""
-    costs = AGENTS_TOGETHER_COST if together else AGENTS_COST
+    costs = AGENTS_MEMORY_COST if in_memory else AGENTS_COST
     if packets_per_s <= costs[0][0]:
         return costs[0][1]
     for (slow, more), (fast, less) in pairwise(costs):

@@ -13,6 +13,7 @@ from topologies.model import FIFO, Endpoint, Topology
 
 if TYPE_CHECKING:
     from controller.marking_contract import PacketGenerator
+    from lab.calibrate import Links
 
 SLACK_S, SLACK_REAL_S = 0.1e-6, 40e-6
 """Nominal: how late an embedded switch's frames may leave, so that one wake-up serves several. Half a packet's time at
@@ -21,6 +22,13 @@ SLACK_S, SLACK_REAL_S = 0.1e-6, 40e-6
 
 class NetworkError(LabError):
     """The network can't be started here; says why and the way out."""
+
+
+def links(target: str, processes: bool) -> Links:
+    """Returns how the switches of a network with agents are linked."""
+    if target != SoftswitchTarget.name:
+        return "kernel"
+    return "together" if share_process(target, processes) else "processes"
 
 
 def share_process(target: str, processes: bool) -> bool:

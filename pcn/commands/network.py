@@ -102,7 +102,7 @@ def up(
     """
     from lab import calibrate, supervisor
     from lab import journal as records
-    from lab.launch import share_process
+    from lab.launch import links
     from lab.log_folder import new
     from lab.network import configured, require_startable
     from lab.target import target as find_target
@@ -117,7 +117,7 @@ def up(
     given = assignments(parameters, "w_max=0.5")
     chosen = configured(with_program(scheme, program), given).scheme
     require_startable(built, find_target(target), name)
-    enough = calibrate.choose(built, target, share_process(target, processes))
+    enough = calibrate.choose(built, target, links(target, processes))
     chosen_k = calibrate.Choice(dilation, "") if dilation else enough
     logs = logs or new(Path("results") / "up" / f"{name}-{time.strftime('%Y%m%d-%H%M%S')}")
     spec = supervisor.Spec(

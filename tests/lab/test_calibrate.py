@@ -55,11 +55,11 @@ def test_faster_machine_needs_no_larger_k(rounds: list[float], faster: float) ->
 
 
 @given(st.floats(1, 1e7), st.floats(1, 100), st.booleans())
-def test_packets_close_together_cost_no_more(rate: float, faster: float, together: bool) -> None:
-    costs = calibrate.AGENTS_TOGETHER_COST if together else calibrate.AGENTS_COST
+def test_packets_close_together_cost_no_more(rate: float, faster: float, in_memory: bool) -> None:
+    costs = calibrate.AGENTS_MEMORY_COST if in_memory else calibrate.AGENTS_COST
     least, most = costs[-1][1], costs[0][1] * (1 + 1e-12)
-    assert least <= agents_cost(rate * faster, together) * (1 + 1e-12)
-    assert agents_cost(rate * faster, together) <= agents_cost(rate, together) * (1 + 1e-12) <= most
+    assert least <= agents_cost(rate * faster, in_memory) * (1 + 1e-12)
+    assert agents_cost(rate * faster, in_memory) <= agents_cost(rate, in_memory) * (1 + 1e-12) <= most
 
 
 @pytest.mark.parametrize("name", [name for name in TOPOLOGIES if name != "clos"])
@@ -70,9 +70,12 @@ def test_mean_hops_are_those_of_all_pairs(name: str) -> None:
     assert mean_hops(topology) == pytest.approx(sum(hops) / len(hops))
 
 
-def test_switches_of_one_process_need_a_smaller_k() -> None:
+def test_links_in_memory_need_a_smaller_k() -> None:
     topology = find_topology("fat-tree").build()
-    assert stretch(topology, "softswitch", ROUNDS, together=True).k < 0.7 * stretch(topology, "softswitch", ROUNDS).k
+    kernel, processes, together = (
+        stretch(topology, "softswitch", ROUNDS, links).k for links in ("kernel", "processes", "together")
+    )
+    assert together < processes < 0.7 * kernel
 
 
 def test_choice_gives_its_reason_and_warns_of_a_large_k() -> None:

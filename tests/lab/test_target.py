@@ -10,7 +10,7 @@ from controller.configure import packet_generator
 from controller.constants import GENERATOR_PORT, index
 from hosts.algorithms import find_scheme
 from hosts.loop import transmit_gap_s
-from lab.launch import launch_spec, share_process, slack, switch_slack_s
+from lab.launch import launch_spec, links, share_process, slack, switch_slack_s
 from lab.target import LaunchSpec, TargetError, target
 from softswitch.options import Generator, parse
 from softswitch.pace import Place
@@ -55,6 +55,8 @@ def test_embedded_switches_share_a_process_unless_each_is_to_have_one() -> None:
     assert share_process("softswitch", processes=False)
     assert not share_process("softswitch", processes=True)
     assert not share_process("bmv2", processes=False)
+    assert [links("softswitch", one) for one in (False, True)] == ["together", "processes"]
+    assert [links("bmv2", one) for one in (False, True)] == ["kernel", "kernel"]
 
 
 def test_bmv2_has_none() -> None:
