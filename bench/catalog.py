@@ -40,7 +40,7 @@ def pcn(*words: str) -> float:
 
 @contextlib.contextmanager
 def up(topology: str, *options: str) -> Iterator[tuple[str, float]]:
-    """A network that is up: its name, and how long that took."""
+    """Yields the name of a network that is up, and how long that took, in seconds."""
     name = f"bench-{os.getpid()}"
     with tempfile.TemporaryDirectory() as logs:
         took = pcn("up", topology, "-n", name, "--logs", logs, *options)

@@ -19,7 +19,7 @@ import shutil
 import signal
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
@@ -114,7 +114,7 @@ class Record:
         with _reached(path):
             scratch.unlink(missing_ok=True)
             with os.fdopen(private.new_file(scratch), "w", encoding="utf-8") as file:
-                file.write(json.dumps(asdict(self), indent=1))
+                file.write(json.dumps(vars(self), default=vars))
             scratch.replace(path)
 
     def processes(self) -> list[Process]:

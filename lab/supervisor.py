@@ -20,7 +20,8 @@ from topologies.errors import LabError
 from topologies.found import find_topology
 from topologies.model import Value
 
-START_LIMIT_S = 180.0  # the embedded switch may have to compile a program first
+# Without any progress: the embedded switch may have to compile a program first
+START_LIMIT_S = 180.0
 STOP_LIMIT_S = 30.0
 _POLL_S = 0.05
 _LOG = "supervisor.log"
@@ -81,6 +82,7 @@ def _end(process: subprocess.Popen[bytes]) -> None:
 
 
 def _wait_up(name: str, process: subprocess.Popen[bytes], logs: LogFolder) -> records.Record:
+    made = 0  # nodes and programs so far: a large network on a busy machine takes minutes
     end = time.monotonic() + START_LIMIT_S
     while time.monotonic() < end:
         try:
@@ -89,11 +91,17 @@ def _wait_up(name: str, process: subprocess.Popen[bytes], logs: LogFolder) -> re
             record = records.load(name)
             if record and record.state == "up" and record.owner.pid == process.pid:
                 return record
+            now = sum(1 + (node.process is not None) for node in record.nodes.values()) if record else 0
+            if now > made:
+                made, end = now, time.monotonic() + START_LIMIT_S
             continue
         text = (logs.path / _LOG).read_text(errors="replace").strip()
         logs.remove(_LOG)  # it's told
         raise SupervisorError(text.removeprefix("error: ") or f"it ended with status {process.returncode}")
-    raise SupervisorError(f"the network wasn't up within {START_LIMIT_S:g} s; see {logs.path / _LOG}")
+    raise SupervisorError(
+        f"the network's start made no progress for {START_LIMIT_S:g} s, after {made} nodes and programs; see "
+        f"{logs.path / _LOG}"
+    )
 
 
 def down(name: str, force: bool = False) -> list[str]:
