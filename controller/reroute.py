@@ -35,7 +35,7 @@ def routes_of(topology: Topology, switch: str, routing: Routing, before: SwitchR
 
 
 def read_routes(switch: ControlPlane) -> SwitchRoutes:
-    """Returns a switch's routes, written by any client, by `host_ways`' entries. Raises SwitchError."""
+    """Returns the routes that a switch has, by `host_ways`' entries. Raises SwitchError."""
     routes: list[Route | MultipathRoute] = []
     for entry in switch.read_table("ipv4_lpm"):
         if not entry.match or not isinstance(entry.action, TableAction):

@@ -28,7 +28,7 @@ _US = 1e-6
 
 
 class _Ready(NamedTuple):
-    """When a node is ready, or over: not before `us`, and this time after the arrival of each of these flows."""
+    """When a node is ready, or over: not before `us`, and these times after the arrivals of flows."""
 
     us: int = 0
     after: Mapping[int, int] = {}

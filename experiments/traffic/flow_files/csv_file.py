@@ -149,8 +149,8 @@ CSV = FlowFormat(
         "`rate`": "a limit beside the scheme's, likewise (`5G`; `rate_bps`, `rate_Gbps`); empty: none",
         "`id`": "the flow's number; without it, its place from 0",
         "`after`": "ids of flows, with blanks between: the flow starts when all of these have arrived whole, `start` "
-        "later; in virtual time alone. With a time behind each id, `0+5us 1+0us`, it starts that "
-        "time after their arrivals, and not before `start`",
+        "later; in virtual time alone. With a time behind each id, `0+5us 1+0us`, it starts when that time has "
+        "passed since each arrival, and not before `start`",
         "other columns": "refused",
     },
 )

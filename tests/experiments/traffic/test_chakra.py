@@ -87,7 +87,7 @@ def trace(folder: Path, ranks: Sequence[Iterable[Node]], groups: Mapping[str, li
 
 
 def starts(flows: Sequence[FlowSpec], lasts: Mapping[int, float]) -> dict[int, float]:
-    """When each starts, if flows last these times."""
+    """When each starts, if flows last for these times."""
     by_id, found = {flow.id: flow for flow in flows}, dict[int, float]()
 
     def start(number: int) -> float:
