@@ -38,7 +38,6 @@ def link(
       pcn link
       pcn link s0 s1 down
       pcn link s0 s1 up
-      pcn link s0 s1 down --reroute 1ms
       pcn link s0 s1 up --reroute 1ms
     """
     from lab.attach import attach
