@@ -22,6 +22,8 @@ _HYSTERESIS_CELLS = 8
 _SLOW_LANE_BPS = 10_000_000_000
 _FIRST_GROUP = 1  # of a pipe; the driver takes 0 for "no group"
 _INGRESS_POOL, _EGRESS_POOL, _HEADROOM_POOL = "IG_APP_POOL_1", "EG_APP_POOL_0", "IG_SKID_POOL"
+_PRIORITY_NAMES = {0: "LOW"}
+"""The driver takes "0" as well, but reads it back so."""
 FIXED = ("mode_rx",)
 """Fields that some releases of the driver only read. Tofino 1 obeys received PFC whatever they hold."""
 PORT_TABLE, PLACES_TABLE = "$PORT", "tf1.tm.port.cfg"
@@ -123,7 +125,7 @@ def _queues(lab: TofinoLab) -> Iterator[Setting]:
     """Yields what waits to leave: the program gives a packet's class as its queue."""
     for port in lab.ports:
         for one in lab.classes:
-            place, priority = (port.number, one.number), str(one.priority)
+            place, priority = (port.number, one.number), _PRIORITY_NAMES.get(one.priority, str(one.priority))
             served: dict[str, Value] = {"min_priority": priority, "max_priority": priority}
             yield Setting("tf1.tm.queue.sched_cfg", {}, served, pipe=port.pipe, queue=place)
             if one.lossless:

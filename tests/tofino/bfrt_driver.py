@@ -99,6 +99,15 @@ def description() -> bytes:
     return json.dumps({"tables": tables}).encode()
 
 
+def _as_read(field: Any) -> Any:
+    """Returns a field as the driver reads it back: of two names for a priority the first."""
+    made = MESSAGES["DataField"]()
+    made.CopyFrom(field)
+    if made.str_val == "0":
+        made.str_val = "LOW"
+    return made
+
+
 class RefusalError(Exception):
     """An update or a query that the driver refuses."""
 
@@ -270,7 +279,7 @@ class Driver:
         kept.CopyFrom(entry)
         del kept.data.fields[:]
         given = {one.field_id: one for one in self.held[key].data.fields} if key in self.held else {}
-        given |= {one.field_id: one for one in entry.data.fields}
+        given |= {one.field_id: one for one in map(_as_read, entry.data.fields)}
         names = {field.id: name for name, field in self._data(table, entry.data).items()}
         if table.name.endswith(self.loses or "\0"):
             return

@@ -139,7 +139,7 @@ class Driver:
         if verb.startswith("add"):
             assert entry not in self._held
             assert 1 <= dict(entry[2:])["ppg_id"] <= 255, "the driver takes 0 for no group"
-        kept = {name: value for name, value in fields.items() if name != self._loses}
+        kept = {name: "LOW" if value == "0" else value for name, value in fields.items() if name != self._loses}
         self._held.setdefault(entry, {}).update(kept)
         return None
 
@@ -209,7 +209,7 @@ def test_every_class_has_its_queue_and_priority() -> None:
     scheduled = written(calls, "tf1.tm.queue.sched_cfg.mod")
     assert len(scheduled) == 8 * len(lab.ports)
     assert {one["pg_id"] for one in scheduled} == {0, 2, 4}
-    assert [one["max_priority"] for one in scheduled[:8]] == [str(7 - number) for number in range(8)]
+    assert [one["max_priority"] for one in scheduled[:8]] == [*map(str, range(7, 0, -1)), "LOW"]
     assert [one["pg_queue"] for one in scheduled[:8]] == list(range(8))
     stopped = written(calls, "tf1.tm.queue.cfg.mod")
     assert [(one["pg_queue"], one["pfc_cos"]) for one in stopped] == [(3, 3), (4, 4)] * len(lab.ports)
