@@ -105,8 +105,9 @@ class SteppedWires:
     def __init__(self, dataplane: Any, control: Control, rates_bps: Mapping[int, float]) -> None:
         self._dataplane, self._control, self._rates = dataplane, control, dict(rates_bps)
         dataplane.flush()
-        # A second or more after whatever was before, on a whole one; never 0, at which the chip's registers begin.
-        control.now_ns = self._begin_ns = (control.now_ns // 1_000_000_000 + 2) * 1_000_000_000
+        # The chip's program counts 2^32 ns, and takes 0 for its first RESUME (docs/tofino.md): a test begins a second
+        # after, and later than whatever was before.
+        control.now_ns = self._begin_ns = ((control.now_ns >> 32) + 1 << 32) + 1_000_000_000
         self._free_ns = dict.fromkeys(self._rates, self._begin_ns)
         self._paused_until: dict[tuple[int, int], int] = {}
         self._leaving: list[tuple[int, int, int, bytes]] = []

@@ -19,8 +19,8 @@ from controller.tofino.model import Class, Pfc, Port, Tcd, TofinoLab, cells
 TWINS = {"pcn_time": "pcn", "tcd_time": "tcd", "qcn": "qcn"}
 """By the v1model program with the same rule."""
 SPEED_BPS = 10_000_000_000
+MOST_GAP_NS = 2**31 - 1
 _LANES = 4
-_NO_GAP = RestPort(0, 1)
 
 
 def lab(ports: tuple[int, ...], mtu: int, lossless: int) -> TofinoLab:
@@ -52,7 +52,9 @@ def _entries(point: Any, lossless: int) -> Iterator[TableEntry]:
     if isinstance(point, RestPort):
         for number, action in point.actions.items():
             match = TableMatch({"port": point.port, "class": number})
-            yield TableEntry("rest_config", match=match, action=TableAction(action, gap_ns=1000 * point.gap_us))
+            yield TableEntry(
+                "rest_config", match=match, action=TableAction(action, gap_ns=min(1000 * point.gap_us, MOST_GAP_NS))
+            )
     elif isinstance(point, TcdPort):
         states = TableAction(
             "set_tcd",
