@@ -39,7 +39,7 @@ _SETTLED_LOOKS = 3
 
 
 class Control:
-    """The file that the model shares. Raises AssertionError if a step takes longer than a limit."""
+    """The file that the model shares. Raises AssertionError if the model stands still for longer than a limit."""
 
     def __init__(self, path: Path) -> None:
         with path.open("r+b") as file:

@@ -1,4 +1,4 @@
-"""The Tofino twin of a v1model program (p4src/tna): which one it is, the entries that have what a test's plan has, and
+"""The Tofino twin of a v1model program (p4src/tna): which one it is, its entries for a test's plan, and
 what the twin leaves to the chip."""
 
 from __future__ import annotations

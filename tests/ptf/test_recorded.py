@@ -1,4 +1,4 @@
-"""Records of data-plane tests as values (ptf-tests/recorded.py)."""
+"""Records of data-plane tests as values (ptf-tests/records.py)."""
 
 import sys
 from pathlib import Path
@@ -23,7 +23,7 @@ marked {}
 @pytest.fixture(scope="module")
 def recorded() -> ModuleType:
     sys.path.insert(0, str(ROOT / "ptf-tests"))
-    import recorded as module
+    import records as module
 
     sys.path.remove(str(ROOT / "ptf-tests"))
     return module

@@ -1,6 +1,6 @@
 """What data-plane tests recorded (run.py --record), as values: to keep it, and to compare two switches case by case.
 
-python ptf-tests/recorded.py RECORD FILE.json      writes what a run recorded as JSON, one line a frame
+python ptf-tests/records.py RECORD FILE.json      writes what a run recorded as JSON, one line a frame
 """
 
 from __future__ import annotations
