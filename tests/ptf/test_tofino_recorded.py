@@ -1,5 +1,5 @@
 """What data-plane tests recorded on the model of Tofino 1 (ptf-tests/recorded/, docs/tofino.md), again on the embedded
-switch: the v1model program with the same rule sends the same frames, and at the same times but where the page names a difference."""
+switch: the v1model program with the same rule sends the same frames, and at the same times but where it names others."""
 
 import re
 import subprocess

@@ -109,7 +109,7 @@ static bool share_may_resume(const struct vn_context *context, const struct vn_s
     return used == 0 || (used < threshold && used + share->resume <= threshold);
 }
 
-static void resume_shares(struct vn_context *context, struct vn_shared_buffer *buffer)
+static __attribute__((noinline)) void resume_shares(struct vn_context *context, struct vn_shared_buffer *buffer)
 {
     for (uint32_t i = 0; i < buffer->n_paused;) {
         struct vn_share *share = buffer->paused[i];
@@ -140,12 +140,13 @@ static bool shared_buffer_admits(struct vn_share *share, struct vn_class *in, ui
     return true;
 }
 
-static void shared_buffer_admitted(struct vn_context *context, struct vn_link *end, uint32_t class, uint32_t bytes)
+/* A packet that may be headroom, or with which PAUSE may fall due. Not in line: a hop needs no more registers than it has. */
+static __attribute__((noinline)) void shared_buffer_fills(struct vn_context *context, struct vn_link *end, uint32_t class,
+                                                          uint32_t bytes)
 {
     struct vn_class *in = &end->classes[class];
     struct vn_share *share = vn_share_of(in);
     struct vn_shared_buffer *buffer = share->buffer;
-    if (__builtin_expect(shared_buffer_admits(share, in, bytes), 1)) return;
     uint64_t more = share_takes(share, in, bytes);
     in->held_bytes += bytes;
     if (in->held_bytes > in->held_max) in->held_max = in->held_bytes;
@@ -167,6 +168,12 @@ static void shared_buffer_admitted(struct vn_context *context, struct vn_link *e
     VN_ASSERT(buffer->n_paused < buffer->n_shares);
     buffer->paused[buffer->n_paused++] = share;
     vn_pfc_stop(context, end, class);
+}
+
+static void shared_buffer_admitted(struct vn_context *context, struct vn_link *end, uint32_t class, uint32_t bytes)
+{
+    struct vn_class *in = &end->classes[class];
+    if (!shared_buffer_admits(vn_share_of(in), in, bytes)) shared_buffer_fills(context, end, class, bytes);
 }
 
 static void shared_buffer_departed(struct vn_context *context, struct vn_link *end, uint32_t class, uint32_t bytes)
