@@ -1,5 +1,5 @@
 """What data-plane tests recorded on the model of Tofino 1 (ptf-tests/recorded/, docs/tofino.md), again on the embedded
-switch: the v1model program with the same rule sends the same frames, and at the same times but where it names others."""
+switch: the v1model program with the same rule sends the same frames, at the same times or where the page has a row."""
 
 import re
 import subprocess
@@ -24,7 +24,7 @@ def records() -> ModuleType:
     return module
 
 
-@pytest.mark.parametrize("program", ["pcn_time"])
+@pytest.mark.parametrize("program", sorted(path.stem for path in RECORDED.glob("*.json")))
 def test_softswitch_does_as_the_recorded_model(program: str, records: ModuleType, tmp_path: Path) -> None:
     theirs = records.load((RECORDED / f"{program}.json").read_text(encoding="utf-8"))
     record = tmp_path / "record"
@@ -34,8 +34,9 @@ def test_softswitch_does_as_the_recorded_model(program: str, records: ModuleType
     ours = records.read(record.read_text(encoding="utf-8"))
     assert set(ours) == set(theirs)
     found = {name: list(records.differences(ours[name], theirs[name])) for name in theirs}
-    assert {name for name, lines in found.items() if lines} == OTHER_TIMES, found
-    for name in OTHER_TIMES:
+    other_times = OTHER_TIMES & set(theirs)
+    assert {name for name, lines in found.items() if lines} == other_times, found
+    for name in other_times:
         assert sorted(map(without_time, ours[name].frames)) == sorted(map(without_time, theirs[name].frames))
         shared = set(ours[name].counters) & set(theirs[name].counters)
         assert all(ours[name].counters[one] == theirs[name].counters[one] for one in shared)
