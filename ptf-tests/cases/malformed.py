@@ -34,6 +34,8 @@ class MalformedTest(PcnTest):
 
 class Ipv4(MalformedTest):
     def runTest(self) -> None:
+        if self.twin:
+            self.skipTest("Tofino's ingress has no frame length")
         good = data(1, 2)
         options = bytes(
             Ether(dst=b"\x02" * 6, src=host_mac(1))
@@ -90,6 +92,8 @@ class Pfc(MalformedTest):
     """Neither truncated frames, nor other MAC control, nor other addresses pause anything."""
 
     def runTest(self) -> None:
+        if self.twin:
+            self.skipTest("Tofino's MACs take PFC frames")
         good = pfc(1, {3: 100})
         plain_pause = bytes.fromhex("0180c2000001") + host_mac(1) + bytes.fromhex("88080001ffff")
         frames = {f"a PFC frame of {n} bytes": good[:n] for n in (14, 16, 18, 33)}
@@ -120,6 +124,8 @@ class PacketsInFlightSurvive(PcnTest):
     """A bad frame among good ones takes none of them along."""
 
     def runTest(self) -> None:
+        if self.twin:
+            self.skipTest("Tofino's MACs take PFC frames")
         good = [data(1, 2, psn=psn) for psn in range(100)]
         bad = patched(data(1, 2), FRAGMENT + 4, b"\0\0", fix_checksum=False)
         for frame in good:
