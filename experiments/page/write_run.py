@@ -20,7 +20,6 @@ from experiments.results.export import EXPORTS
 from experiments.results.judged_run import Result, by_scheme
 from experiments.results.kept_run import drawn_with
 from experiments.results.recorded_tables import recorded_tables
-from lab.virtual.paths import path_lines
 from topologies import extras
 from topologies.formats import pcn
 
@@ -46,6 +45,8 @@ def write_run(result: Result, directory: Path, pictures: bool = True, export: st
         _write_tables(result, directory)
     _write_captures(result, directory)
     if (paths := result.recording.recorded.paths) is not None:
+        from lab.virtual.paths import path_lines  # it loads P4Runtime
+
         with result.failures.noting(PATHS), whole(directory / PATHS) as file:
             file.write(path_lines(result.plan.topology, paths).encode())
     for name, write in EXPORTS.get(export, {}).items():

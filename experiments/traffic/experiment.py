@@ -24,7 +24,6 @@ from experiments.traffic import page as shown
 from experiments.traffic.flow_files import LONGEST_S, MOST_FLOWS
 from experiments.traffic.spec import INCAST, NAME, TrafficSpec, draw
 from experiments.traffic.thresholds import unfit
-from lab.virtual.paths import read_paths
 from topologies import lossless
 from topologies.found import find_topology, kind_of_option
 from topologies.model import Endpoint, FlowSpec, Topology, TopologyError
@@ -150,7 +149,7 @@ class Traffic(Experiment):
             payload_bytes=payload,
             sampling=Sampling(tuple(busiest), queues_s=every_s, counters_s=every_s, flows_s=every_s),
             until_complete=given_s is None,
-            paths=read_paths(Path(self.spec.paths), topology) if self.spec.paths else {},
+            paths=self._paths(topology),
             live=LiveLimits(_received_bps(drawn, topology, payload), *_K, _STALL_S),
             notes=(*self._notes(topology, filled), *unfit(scheme, filled, topology)),
         )
@@ -175,6 +174,13 @@ class Traffic(Experiment):
             return find_topology(self.spec.topology).build(given)
         except TopologyError as error:
             raise ExperimentError(str(error)) from None
+
+    def _paths(self, topology: Topology) -> Mapping[int, tuple[Endpoint, ...]]:
+        if not self.spec.paths:
+            return {}
+        from lab.virtual.paths import read_paths  # it loads P4Runtime
+
+        return read_paths(Path(self.spec.paths), topology)
 
     def measure(self, run: Run, plan: Plan, recording: Recording) -> Outcome:
         sizes = np.array([flow.size_bytes or 0 for flow in plan.topology.flows], float)

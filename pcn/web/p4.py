@@ -110,6 +110,6 @@ def p4_on_page(network: VirtualP4, until_s: float, every_s: float | None, port: 
         click.echo(served.url, err=True)
         yield P4OnPage(network, history, every_s or until_s / _FRAMES)
         history.over("the run is over")
-        click.echo("the page stays until Ctrl-C", err=True)
         with contextlib.suppress(KeyboardInterrupt):
+            click.echo("the page stays until Ctrl-C", err=True)
             threading.Event().wait()

@@ -104,6 +104,6 @@ def run_on_page(port: int) -> Iterator[RunOnPage]:
         click.echo(served.url, err=True)
         yield RunOnPage(history)
         history.over("the run is over")
-        click.echo("the page stays until Ctrl-C", err=True)
         with contextlib.suppress(KeyboardInterrupt):
+            click.echo("the page stays until Ctrl-C", err=True)
             threading.Event().wait()

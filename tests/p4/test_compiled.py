@@ -17,7 +17,7 @@ from google.protobuf import text_format
 ROOT = Path(__file__).resolve().parents[2]
 COMPILED = ROOT / "p4src/compiled"
 
-PORTS, PORTS_BY_CLASS = 512, 4096
+PORTS, PORTS_BY_COLOUR, PORTS_BY_CLASS = 512, 1024, 4096
 
 
 def read_p4info(name: str) -> p4i.P4Info:
@@ -154,6 +154,7 @@ def test_what_is_configured_by_port_has_room_for_all(program: str) -> None:
     sizes = {table.preamble.alias: table.size for table in read_p4info(program).tables}
     assert (sizes.pop("ipv4_lpm"), sizes.pop("next_hop_group")) == (4096, 1024)
     assert sizes.pop("rest_config", PORTS_BY_CLASS) == PORTS_BY_CLASS
+    assert sizes.pop("red_coloured", PORTS_BY_COLOUR) == PORTS_BY_COLOUR
     assert set(sizes.values()) == {PORTS}
 
 

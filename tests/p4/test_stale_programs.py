@@ -111,6 +111,7 @@ def test_ptf_reports_stale_programs(sources: Path) -> None:
     script = (
         "import runpy, sys; from pathlib import Path; from p4src import manifest\n"
         "manifest.ROOT, sys.argv = Path(sys.argv[1]), sys.argv[2:]\n"
+        "sys.path.insert(0, str(Path(sys.argv[0]).parent))\n"
         "runpy.run_path(sys.argv[0], run_name='__main__')\n"
     )
     runner = str(CHECKOUT / "ptf-tests/run.py")

@@ -15,6 +15,7 @@ from pathlib import Path
 import needs
 import pytest
 import sanitizers
+from chakra_trace import ALL_REDUCE, COLLECTIVE, Node, trace
 from machine import Machine, machine
 from own_pids import OWN_PIDS
 from waiting import LIMIT_S
@@ -65,6 +66,9 @@ def empty(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Machine]:
         for file in (ROOT / "tests/topologies/files").iterdir():
             shutil.copy(file, made.directory)
         shutil.copy(ROOT / "tests/topologies/files/racks.yaml", made.directory / "net.yaml")
+        (made.directory / "trace").mkdir()
+        work = {"comm_type": ALL_REDUCE, "comm_size": 1_000_000}
+        trace(made.directory / "trace", [[Node(0, COLLECTIVE, values=work)] for _ in range(8)], name="allreduce")
         with made.start(RESULT) as process:  # to its end: `run` interrupts runs
             process.communicate(timeout=LIMIT_S)
         yield made
