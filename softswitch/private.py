@@ -82,10 +82,11 @@ def make_folder(path: Path, mode: int = PUBLIC) -> None:
     except FileExistsError:
         pass
     except FileNotFoundError:
-        if path.parent == path or path.parent.is_dir():
+        if path.parent == path:
             raise
-        make_folder(path.parent, mode)
-        make_folder(path, mode)
+        make_folder(path.parent, mode)  # another thread or process may have made it since, and this one as well
+        with suppress(FileExistsError):
+            path.mkdir(mode)
 
 
 def new_folder(path: Path) -> Path:

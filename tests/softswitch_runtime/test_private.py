@@ -250,3 +250,26 @@ def test_switch_s_socket_is_this_user_s_whatever_the_umask(shared: Path, mask: i
             assert as_nobody(lambda: refused(connect)) == "PermissionError"
         finally:
             switch.terminate()
+
+
+def test_folder_is_made_while_another_thread_makes_those_above(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The other one is faster each time: a folder is missing when this one makes a folder in it, and there right
+    after."""
+    path, make = tmp_path / "a/b/c", Path.mkdir
+
+    def late(folder: Path, mode: int = 0o777) -> None:
+        try:
+            make(folder, mode)
+        except FileNotFoundError:
+            subprocess.run(["mkdir", "-p", folder.parent], check=True)
+            raise
+
+    monkeypatch.setattr(Path, "mkdir", late)
+    private.make_folder(path)
+    assert path.is_dir()
+
+
+def test_folder_in_what_is_no_folder_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "gone").symlink_to(tmp_path / "nowhere")
+    with pytest.raises(FileNotFoundError):
+        private.make_folder(tmp_path / "gone/a/b")
