@@ -6,7 +6,8 @@ Where the paper leaves a choice:
 - A switch's clock may tick seldom (v1model's: 1 us). A link's load is measured between packets that have different
   times, and holds until then; an acknowledgement changes something if the busiest link's was measured by it. Where each
   packet has a separate time, that is the algorithm as it stands.
-- The first acknowledgement measures nothing, nor does one of another path than the one before (4.1: pathID).
+- The first acknowledgement measures nothing, nor does one of another path than the one before (4.1: pathID). The first
+  RTT begins with the first that measures; in the authors' simulator it begins with the one before.
 - U begins with 1. Neither window nor reference window exceeds the first window, B_NIC T: the rate is the line's then.
 - "Once an RTT" ends when what had been sent at the latest update is acknowledged.
 - maxStage is 0, as in the simulations of the paper: the 5 in its text is a mistake, its authors state
