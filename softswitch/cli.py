@@ -13,9 +13,10 @@ from types import FrameType
 
 from softswitch.errors import StartError
 from softswitch.log_file import Format, LogFile, say, stderr
-from softswitch.options import LOG_LEVELS, OptionError, Options
+from softswitch.options import OptionError, Options
 from softswitch.together import parse_all
 from softswitch.unused import leave_out
+from softswitch.values import LOG_LEVELS
 
 log = logging.getLogger("softswitch")
 

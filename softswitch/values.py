@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import logging
 import re
 from collections.abc import Callable
 from typing import Final
@@ -12,6 +13,15 @@ from softswitch.units import Kind, quantity
 
 MAX_PORT: Final = 511
 MAX_QUEUE: Final = 7
+MESSAGE_BYTES: Final = 16_000_000
+LOG_LEVELS: Final = {
+    "trace": logging.DEBUG,
+    "debug": logging.DEBUG,
+    "info": logging.INFO,
+    "warn": logging.WARNING,
+    "error": logging.ERROR,
+    "off": logging.CRITICAL + 1,
+}
 _LONGEST_S: Final = 60.0
 
 

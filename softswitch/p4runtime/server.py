@@ -14,10 +14,10 @@ import grpc
 from finsy.proto import p4r_grpc
 
 from softswitch import private
-from softswitch.options import MESSAGE_BYTES
 from softswitch.p4runtime.arbitration import MAX_SESSIONS
 from softswitch.p4runtime.limits import READS_AT_ONCE, Limits
 from softswitch.p4runtime.service import Service
+from softswitch.values import MESSAGE_BYTES
 
 WORKERS = MAX_SESSIONS + READS_AT_ONCE + 48  # a stream holds one as long as it lives, a Read as long as it is read
 CONNECTIONS = 256
