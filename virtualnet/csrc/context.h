@@ -13,6 +13,7 @@
 #include "time/turns.h"
 
 struct vn_link;
+struct vn_share;
 struct vn_endpoint_kind;
 struct vn_pfc_log;
 struct vn_paths;
@@ -43,6 +44,8 @@ struct vn_context {
     void *endpoints[VN_ENDPOINT_KINDS]; /* what each of them keeps of the whole network */
     struct vn_order order;
     struct vn_paths *paths; /* NULL: programs choose them, and nothing logs them */
+    struct vn_share *shares; /* of shared buffers: one class of a port each; see links/shared_buffer.h */
+    uint32_t n_shares;
 
     /* Its own. */
     uint64_t now __attribute__((aligned(64)));

@@ -56,6 +56,7 @@ void vn_destroy(struct vn_net *net)
     vn_pfc_log_free(context);
     vn_paths_free(context->paths);
     vn_links_free(context);
+    vn_shares_free(context);
     vn_pool_free(&context->pool);
     vn_order_free(context);
     free(net);

@@ -40,7 +40,7 @@ static const struct vn_endpoint_kind *source_endpoint(const struct vn_context *c
 static const struct vn_share *share_of(const struct vn_context *context, const struct vn_source_spec *spec)
 {
     const struct vn_class *in = &vn_end_of(context, spec->object)->classes[spec->index];
-    return vn_is_shared(in) ? vn_share_of(in) : NULL;
+    return vn_is_shared(in) ? vn_share_of(context, in) : NULL;
 }
 
 static double value_of(struct vn_context *context, const struct vn_source_spec *spec)

@@ -140,7 +140,7 @@ bool vn_fault_overrun(struct vn_context *context, struct vn_link *end, uint32_t 
     const struct vn_class *in = &end->classes[class];
     VN_ASSERT(in->refuses);
     if (packet->counted) return false;
-    if (vn_is_shared(in) ? vn_share_has_room(in, packet->bytes)
+    if (vn_is_shared(in) ? vn_share_has_room(context, in, packet->bytes)
                          : in->lossless != VN_FLOW_CONTROL_pfc || in->held_bytes + packet->bytes <= end->limit[class]) {
         return false;
     }

@@ -7,6 +7,7 @@
 
 #include "links/flow_control.h"
 #include "links/pfc.h"
+#include "links/shared_buffer.h"
 
 /* The subset of these classes that may start a frame. */
 static inline uint32_t vn_gate_passes(const struct vn_link *link, uint32_t classes) { return classes & ~(uint32_t)link->closed; }
@@ -30,11 +31,12 @@ static inline void vn_gate_sent(struct vn_context *context, struct vn_link *link
 }
 
 /* A packet enters the ingress occupancy of the port by which it came in; it leaves it. `by`: enum vn_flow_control_number, not VN_LOSSY.
- * PFC's account is in line. */
+ * PFC's account and that of shared buffers are in line. */
 VN_ALWAYS void vn_gate_admitted(struct vn_context *context, uint8_t by, struct vn_link *end, uint32_t class, uint32_t bytes)
 {
     VN_ASSERT(by != VN_LOSSY && class < VN_CLASSES && (by == VN_OWN || by == end->classes[class].lossless));
     if (__builtin_expect(by == VN_FLOW_CONTROL_pfc, 1)) vn_pfc_hold(context, end, class, bytes);
+    else if (by == VN_FLOW_CONTROL_shared_buffer) vn_share_hold(context, end, class, bytes);
     else if (by != VN_OWN) vn_flow_controls[by]->admitted(context, end, class, bytes);
 }
 
@@ -42,6 +44,7 @@ VN_ALWAYS void vn_gate_departed(struct vn_context *context, uint8_t by, struct v
 {
     VN_ASSERT(by != VN_LOSSY && (by == VN_OWN || end->classes[class].held_bytes >= bytes));
     if (__builtin_expect(by == VN_FLOW_CONTROL_pfc, 1)) vn_pfc_release(context, end, class, bytes);
+    else if (by == VN_FLOW_CONTROL_shared_buffer) vn_share_release(context, end, class, bytes);
     else if (by != VN_OWN) vn_flow_controls[by]->departed(context, end, class, bytes);
 }
 

@@ -32,7 +32,7 @@ static void pfc_limits(struct vn_context *context, uint32_t number)
         uint64_t limit = bytes + 3 * frame;
         if (vn_is_shared(in)) {
             vn_share_needs(context, in, limit);
-            limit = vn_share_of(in)->buffer->size;
+            limit = vn_share_of(context, in)->buffer->size;
         } else {
             limit += vn_pfc_class(&end->classes[class])->xoff;
         }

@@ -4,15 +4,16 @@
 
 #include "links/link.h"
 
-struct vn_share;
-
 /* Of a class: link.h's `own`. */
 struct vn_pfc_class {
     union {
         struct {
             uint32_t xoff, xon;
         };
-        struct vn_share *share; /* of a shared buffer, which has thresholds of its own */
+        struct { /* of a shared buffer, which has thresholds of its own */
+            uint32_t inside; /* up to this ingress occupancy nothing but that changes */
+            uint32_t share; /* number of vn_context.shares */
+        };
     };
     uint64_t passed; /* when XOFF was, plus 1; 0: a RESUME was queued since */
     uint64_t paused_until; /* by the latest PAUSE, if the gate is closed */

@@ -13,8 +13,8 @@ struct vn_shared_buffer {
     uint64_t used, used_max; /* of the pool */
     uint64_t size;
     uint32_t n_shares, n_paused;
-    struct vn_share **shares;
-    struct vn_share **paused; /* those whose PAUSE no RESUME has followed; room for all */
+    uint32_t *shares; /* numbers of vn_context.shares */
+    uint32_t *paused; /* those whose PAUSE no RESUME has followed; room for all */
     uint32_t node;
 };
 
@@ -30,7 +30,10 @@ struct vn_share {
 } __attribute__((aligned(64)));
 _Static_assert(sizeof(struct vn_share) == 64, "a cache line");
 
-static inline struct vn_share *vn_share_of(const struct vn_class *in) { return vn_pfc_class((struct vn_class *)in)->share; }
+static inline struct vn_share *vn_share_of(const struct vn_context *context, const struct vn_class *in)
+{
+    return &context->shares[vn_pfc_class((struct vn_class *)in)->share];
+}
 static inline bool vn_is_shared(const struct vn_class *in) { return in->lossless == VN_FLOW_CONTROL_shared_buffer; }
 
 /* What of a class's bytes is outside its headroom and beyond its reserve. */
@@ -52,14 +55,35 @@ static inline uint64_t vn_share_threshold(const struct vn_share *share)
 }
 
 /* Whether there is room for a packet of a class that may be refused: one without PFC, or whose PAUSE was lost or late. */
-static bool vn_share_has_room(const struct vn_class *in, uint32_t bytes);
+static bool vn_share_has_room(const struct vn_context *, const struct vn_class *in, uint32_t bytes);
 /* A lossless class can have so many bytes inside after its PAUSE falls due: its headroom has to hold them. */
 static void vn_share_needs(struct vn_context *, const struct vn_class *in, uint64_t bytes);
 static void vn_shared_buffer_free(struct vn_shared_buffer *);
+static void vn_shares_free(struct vn_context *);
 /* Of the node that has the buffer: see vn_set_shared_buffer, vn_set_share and vn_buffer_stats. */
 static struct vn_shared_buffer *vn_shared_buffer_new(uint32_t node, uint64_t size); /* NULL: out of memory */
 static int vn_share_new(struct vn_context *, struct vn_shared_buffer *, struct vn_link *end, uint32_t class,
                         const struct vn_share_config *);
+/* A class's packet that leaves it, or comes, is not within `inside`; the occupancy has it no more, or already. */
+static void vn_share_left(struct vn_context *, struct vn_link *end, uint32_t class, uint32_t bytes);
+static void vn_share_came(struct vn_context *, struct vn_link *end, uint32_t class, uint32_t bytes);
 static void vn_shared_buffer_count(const struct vn_context *, const struct vn_shared_buffer *, struct vn_shared_buffer_stats *);
+
+VN_ALWAYS void vn_share_hold(struct vn_context *context, struct vn_link *end, uint32_t class, uint32_t bytes)
+{
+    struct vn_class *in = &end->classes[class];
+    in->held_bytes += bytes;
+    if (in->held_bytes > in->held_max) in->held_max = in->held_bytes;
+    if (in->held_bytes > vn_pfc_class(in)->inside) vn_share_came(context, end, class, bytes);
+}
+
+VN_ALWAYS void vn_share_release(struct vn_context *context, struct vn_link *end, uint32_t class, uint32_t bytes)
+{
+    struct vn_class *in = &end->classes[class];
+    uint64_t held = in->held_bytes;
+    VN_ASSERT(held >= bytes);
+    in->held_bytes = held - bytes;
+    if (held > vn_pfc_class(in)->inside) vn_share_left(context, end, class, bytes);
+}
 
 #endif

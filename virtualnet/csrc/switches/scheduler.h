@@ -57,9 +57,9 @@ static inline bool vn_scheduler_refuses(struct vn_context *context, struct vn_li
 {
     const struct vn_packet *packet = vn_packet_at(context, id);
     const struct vn_class *in = &end->classes[class];
-    if (!vn_is_shared(in) || vn_share_of(in)->lossless) return vn_fault_overrun(context, end, class, id);
+    if (!vn_is_shared(in) || vn_share_of(context, in)->lossless) return vn_fault_overrun(context, end, class, id);
     if (packet->counted) return false;
-    if (!vn_scheduler_full(&link->classes[class]) && vn_share_has_room(in, packet->bytes)) return false;
+    if (!vn_scheduler_full(&link->classes[class]) && vn_share_has_room(context, in, packet->bytes)) return false;
     link->refused[class]++;
     return true;
 }
