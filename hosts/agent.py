@@ -1,7 +1,9 @@
-"""The live host agent's command line: one process a host.
+"""The live host agent's command line: one process a host, with all of its NICs.
 
     python -m hosts.agent --name h0 --iface h0-eth0 --mac 00:00:00:00:00:01 --ip 10.0.0.1 --line-rate 10e9
         --dilation 500 --scheme pcn --param w_min=0.1/4 --param period_s=500e-6 --control h0.sock --log h0.jsonl
+
+A host with several NICs has --iface, --line-rate, --delay and --link once for each, in the order of its ports.
 
 Rates and times here and in commands are nominal; bare numbers, which
 programs write, are in SI units. The agent writes a line "ready" to `--ready-fd` when it is ready,
@@ -11,6 +13,7 @@ Commands of the control socket (JSON lines, see `hosts.control`; `hosts.client` 
 
     start     flow dst_ip dst_mac [size_bytes] [duration_s] [rate_bps] [payload_bytes] [dscp] [at: time.monotonic()]
     stop      flow
+    routes    usual now: ports on a shortest path, by IP address, with all links and with those that are up
     list      -> the flows sent, as in stats
     stats     -> hosts.stats.AgentStats
     clock     epoch: the reading of time.monotonic() from which reports count
@@ -33,8 +36,9 @@ from softswitch.errors import StartError
 from softswitch.pace import Place
 
 from .algorithms import SchemeError, find_scheme, schemes
-from .control import ControlError
-from .host import Agent, AgentSettings
+from .control import CommandError, ControlError
+from .host import Agent, AgentSettings, NicSettings
+from .native import LOOP_MOST_PORTS
 from .packet_socket import PortError
 from .wire import WireError
 
@@ -43,12 +47,16 @@ def parser() -> argparse.ArgumentParser:
     """Returns the options."""
     result = argparse.ArgumentParser(prog="python -m hosts.agent", description="PCN Lab's host agent.")
     result.add_argument("--name", required=True, help="the host's name in reports")
-    result.add_argument("--iface", required=True, help="network interface, e.g. h0-eth0")
+    result.add_argument("--iface", required=True, action="append", help="network interface, e.g. h0-eth0")
     result.add_argument("--mac", required=True)
     result.add_argument("--ip", required=True)
-    result.add_argument("--line-rate", required=True, type=_positive, metavar="BPS", help="nominal, e.g. 10e9")
+    result.add_argument(
+        "--line-rate", required=True, action="append", type=_positive, metavar="BPS", help="nominal, e.g. 10e9"
+    )
     result.add_argument("--dilation", default=1.0, type=_positive, metavar="K", help="time passes K times slower")
-    result.add_argument("--delay", default=0.0, type=_not_negative, metavar="S", help="delay of the link, nominal")
+    result.add_argument(
+        "--delay", default=[], action="append", type=_not_negative, metavar="S", help="delay of the link, nominal (0)"
+    )
     result.add_argument("--seed", default=1, type=int, metavar="N", help="decides the phases of NP windows")
     result.add_argument("--scheme", default="pcn", help=f"one of {', '.join(sorted(schemes))}, or FILE.py:NAME")
     result.add_argument("--param", action="append", default=[], metavar="NAME=VALUE", help="setting of the scheme")
@@ -62,14 +70,27 @@ def parser() -> argparse.ArgumentParser:
         help="how late frames may leave, and the place on the network's board where the agent reports whether they do",
     )
     result.add_argument(
-        "--link", type=_link, metavar="MEMORY:BELL", help="descriptors of a link in memory to the host's switch"
+        "--link",
+        default=[],
+        action="append",
+        type=_link,
+        metavar="MEMORY:BELL",
+        help="descriptors of a link in memory to the host's switch",
     )
     result.add_argument("--ready-fd", type=int, metavar="N")
     return result
 
 
 def settings(arguments: argparse.Namespace) -> AgentSettings:
-    """Raises SchemeError."""
+    """Raises SchemeError or CommandError."""
+    number = len(arguments.iface)
+    for name in ("line_rate", "delay", "link"):
+        values = getattr(arguments, name)
+        if values and len(values) != number:
+            option = name.replace("_", "-")
+            raise CommandError(f"--{option} is there {len(values)} times for {number} --iface: give one for each")
+    if number > LOOP_MOST_PORTS:
+        raise CommandError(f"{number} NICs: a host has {LOOP_MOST_PORTS} at most")
     parameters: dict[str, str | float] = {}
     for setting in arguments.param:
         name, equals, value = setting.partition("=")
@@ -78,19 +99,25 @@ def settings(arguments: argparse.Namespace) -> AgentSettings:
         parameters[name] = _setting(value)
     return AgentSettings(
         name=arguments.name,
-        interface=arguments.iface,
+        nics=tuple(
+            NicSettings(*one)
+            for one in zip(
+                arguments.iface,
+                arguments.line_rate,
+                arguments.delay or [0.0] * number,
+                arguments.link or [None] * number,
+                strict=True,
+            )
+        ),
         mac=arguments.mac,
         ip=arguments.ip,
-        line_rate_bps=arguments.line_rate,
         dilation=arguments.dilation,
         scheme=find_scheme(arguments.scheme).configure(parameters),
         control=arguments.control,
         log=arguments.log,
-        delay_s=arguments.delay,
         seed=arguments.seed,
         trace_s=arguments.trace,
         pace=arguments.pace,
-        link=arguments.link,
     )
 
 
@@ -105,7 +132,7 @@ def main(argv: Sequence[str] | None = None) -> int:
                 os.write(arguments.ready_fd, b"ready\n")
                 os.close(arguments.ready_fd)
             agent.run()
-    except (SchemeError, WireError, ControlError, PortError, BuildError, StartError, OSError) as error:
+    except (SchemeError, WireError, CommandError, ControlError, PortError, BuildError, StartError, OSError) as error:
         print(f"agent {arguments.name}: {error}", file=sys.stderr)
         return 1
     return 0

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import socket
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -73,6 +73,14 @@ class AgentClient:
     def stop(self, flow: int) -> None:
         """The flow sends nothing more; its statistics stay."""
         self._ask("stop", flow=flow)
+
+    def set_routes(self, usual: Mapping[str, Sequence[int]], now: Mapping[str, Sequence[int]]) -> None:
+        """Frames to these IP addresses leave by one of these ports: `usual` with all links, `now` with those up."""
+        self._ask(
+            "routes",
+            usual={ip: list(ports) for ip, ports in usual.items()},
+            now={ip: list(ports) for ip, ports in now.items()},
+        )
 
     def flows(self) -> tuple[SentFlow, ...]:
         """Returns the flows that the host sends or sent."""

@@ -1,4 +1,4 @@
-"""The live agent of one host: the loop between the network (`Port`), the algorithms and the control socket.
+"""The live agent of one host: the loop between the network (a `Port` a NIC), the algorithms and the control socket.
 
 One thread: `hosts.loop` takes what arrived, counts it and sends what is due, and returns when a window of the NP has
 ended, a CNP has come, or one of the times here has.
@@ -28,10 +28,11 @@ from .arguments import INTEGER, NUMBER, START_FIELDS, nothing_left, take
 from .clock import DilatedClock
 from .control import CommandError, ControlServer
 from .log import EventLog
-from .loop import HostLink, Loop
+from .loop import HostLink, Loop, LoopPort
 from .memory_link import Watch
 from .native import FRAME, PAUSE, RESUME, Event, Events
 from .nic import Nic
+from .nics import Nics, Routes
 from .pace import PaceMeter
 from .packet_socket import Port
 from .realtime import RealTime
@@ -45,25 +46,31 @@ _HOUSEKEEPING_REAL_S = 0.25
 
 
 @dataclass(frozen=True)
+class NicSettings:
+    """A NIC's. `link`: descriptors of a link in memory to the host's switch (`memory_link.Ends`)."""
+
+    interface: str
+    line_rate_bps: float
+    delay_s: float = 0.0
+    link: tuple[int, int] | None = None
+
+
+@dataclass(frozen=True)
 class AgentSettings:
-    """An agent's settings at its start. Nominal units; `mac` and `ip` as text."""
+    """An agent's settings at its start. Nominal units; `mac` and `ip` as text. `nics`: by port, from 0."""
 
     name: str
-    interface: str
+    nics: tuple[NicSettings, ...]
     mac: str
     ip: str
-    line_rate_bps: float
     dilation: float
     scheme: Configured
     control: Path
     log: Path | None = None
-    delay_s: float = 0.0
     seed: int = 1
     trace_s: float | None = None
     pace: tuple[float, Place] | None = None
     """How late a frame may leave, and the place on the network's board where to report that; None: nowhere."""
-    link: tuple[int, int] | None = None
-    """Descriptors of a link in memory to the host's switch (`memory_link.Ends`)."""
 
 
 class Agent:
@@ -76,23 +83,14 @@ class Agent:
         self._clock = DilatedClock(settings.dilation)
         self._log = EventLog(settings.log, self._clock)
         events = Events()
-        self._nic = Nic(
-            settings.line_rate_bps,
-            delay_s=settings.delay_s,
-            catch_up_s=_CATCH_UP_REAL_S / settings.dilation,
-            events=events,
-            on_end=lambda flow, at_s: self._sender.on_end(flow, at_s),
-            on_expiry=lambda priority, at_s: self._log.write(at_s, "resume", **{"class": priority, "by": "expiry"}),
-        )
-        self._sender = Sender(mac, ip, settings.line_rate_bps, settings.scheme, self._nic, self._clock, self._log)
+        self._nics = Nics(ip, [self._nic(port, one, events) for port, one in enumerate(settings.nics)])
+        self._sender = Sender(mac, ip, settings.scheme, self._nics, self._clock, self._log)
         self._receiver = Receiver(
-            mac, ip, settings.scheme, self._clock, self._log, events, self._nic.send_control, settings.seed
+            mac, ip, settings.scheme, self._clock, self._log, events, self._nics.send_control, settings.seed
         )
-        events.listen(PAUSE, self._on_pause)
-        events.listen(RESUME, self._on_resume)
         events.listen(FRAME, self._on_frame)
         self._trace = FlowTrace(settings.trace_s, self._sender, self._receiver, self._log, self._clock)
-        self._pace = PaceMeter(self._nic)
+        self._pace = PaceMeter(self._nics)
         self._share = 1.0
         self._window: Window | None = None
         self._bad_frames = 0
@@ -105,18 +103,45 @@ class Agent:
                 tolerance_s, place = settings.pace
                 self._window = Window(place, round(self._clock.real(tolerance_s) * 1e9))
                 stack.callback(self._window.close)
-            self._port = stack.enter_context(Port(settings.interface))
+            self._ports = [stack.enter_context(Port(one.interface)) for one in settings.nics]
             self._control = stack.enter_context(ControlServer(settings.control, self._command))
+            links = [None if one.link is None else HostLink(*one.link, one.delay_s) for one in settings.nics]
+            sockets = (port.fileno() for port in self._ports)
             self._loop = Loop(
-                ip, self._clock, self._nic, self._receiver, events, self._port.fileno(), self._control.poll.fileno(),
-                tolerance_s, None if settings.link is None else HostLink(*settings.link, settings.delay_s),
-            )  # fmt: skip
-            self._watch: Watch | None = None
-            if settings.link is not None:
-                self._watch = stack.enter_context(contextlib.closing(Watch(settings.interface)))
-                self._control.poll.register(self._watch.socket, select.EPOLLIN)
-                self._watch.ask()
+                ip,
+                self._clock,
+                [LoopPort(*one) for one in zip(self._nics, sockets, links, strict=True)],
+                self._receiver,
+                events,
+                self._control.poll.fileno(),
+                tolerance_s,
+            )
+            self._watches: dict[int, Watch] = {}
+            for port, one in enumerate(settings.nics):
+                if one.link is None:
+                    continue
+                watch = self._watches[port] = stack.enter_context(contextlib.closing(Watch(one.interface)))
+                self._control.poll.register(watch.socket, select.EPOLLIN)
+                watch.ask()
             self._stack = stack.pop_all()
+
+    def _nic(self, port: int, settings: NicSettings, events: Events) -> Nic:
+        where = {"port": port} if len(self.settings.nics) > 1 else {}
+
+        def note(at_s: float, name: str, priority: int, **fields: str | int) -> None:
+            self._log.write(at_s, name, **{"class": priority, **fields, **where})
+
+        events.listen(PAUSE, lambda event: note(event.at_s, "pause", event.priority, quanta=event.count), port)
+        events.listen(RESUME, lambda event: note(event.at_s, "resume", event.priority, by="frame"), port)
+        return Nic(
+            settings.line_rate_bps,
+            port=port,
+            delay_s=settings.delay_s,
+            catch_up_s=_CATCH_UP_REAL_S / self.settings.dilation,
+            events=events,
+            on_end=lambda flow, at_s: self._sender.on_end(flow, at_s),
+            on_expiry=lambda priority, at_s: note(at_s, "resume", priority, by="expiry"),
+        )
 
     def __enter__(self) -> Agent:
         return self
@@ -157,28 +182,23 @@ class Agent:
             try:
                 called = self._loop.run(min(sender.timer_s, trace.timer_s, next_housekeeping))
             except OSError as error:
-                raise self._port.failure(error) from error
+                raise self._ports[self._loop.state.failed_port].failure(error) from error
             if called:
                 self._control.serve()
-                if self._watch is not None and (watched := self._watch.read()) is not None:
-                    self._loop.watch(watched)
+                for port, watch in self._watches.items():
+                    if (watched := watch.read()) is not None:
+                        self._loop.watch(port, watched)
             now = clock.now()
             if sender.timer_s <= now:
-                self._nic.advance(now)
+                self._nics.advance(now)
                 sender.on_timer(now)
             if trace.timer_s <= now:
-                self._nic.advance(now)
+                self._nics.advance(now)
                 trace.on_timer(now)
             if now >= next_housekeeping:
-                self._nic.advance(now)
+                self._nics.advance(now)
                 self._housekeep(now)
                 next_housekeeping = now + housekeeping_s
-
-    def _on_pause(self, event: Event) -> None:
-        self._log.write(event.at_s, "pause", **{"class": event.priority, "quanta": event.count})
-
-    def _on_resume(self, event: Event) -> None:
-        self._log.write(event.at_s, "resume", **{"class": event.priority, "by": "frame"})
 
     def _on_frame(self, event: Event) -> None:
         """A frame for this host that claims to be a CNP, a CNM or an acknowledgement."""
@@ -204,8 +224,8 @@ class Agent:
     def _housekeep(self, now: float) -> None:
         share = self._pace.check(now, time.monotonic())
         if share is not None and share < PaceMeter.LEAST_SHARE:
-            self._log.write(now, "lag", share=share, lag_real_s=self._clock.real(self._nic.shortfall_s(now)))
-        self._share = 1.0 if not self._nic.flows else self._share if share is None else share
+            self._log.write(now, "lag", share=share, lag_real_s=self._clock.real(self._nics.shortfall_s(now)))
+        self._share = 1.0 if not self._nics.flows else self._share if share is None else share
         self._log.flush()
         self._realtime.check(self._window is not None and self._report(self._window))
 
@@ -236,13 +256,14 @@ class Agent:
             if given[name] is None:
                 raise CommandError(f"start needs {name}")
         request = FlowRequest(start_s=start_s, **{name: value for name, value in given.items() if value is not None})
-        room = self._sender.room_bytes(self._port.max_frame)
+        port = min(self._ports, key=lambda port: port.max_frame)
+        room = self._sender.room_bytes(port.max_frame)
         if -(-request.payload_bytes // 4) * 4 > room:
             raise CommandError(
-                f"payload_bytes is {request.payload_bytes}: {self._port.interface} carries {room} at most; "
+                f"payload_bytes is {request.payload_bytes}: {port.interface} carries {room} at most; "
                 "take fewer, or raise its MTU"
             )
-        self._nic.advance(now)
+        self._nics.advance(now)
         self._sender.start(request, now)
 
     def _do_stop(self, arguments: dict[str, Any], now: float) -> None:
@@ -250,8 +271,26 @@ class Agent:
         if number is None:
             raise CommandError("stop needs flow")
         nothing_left("stop", arguments)
-        self._nic.advance(now)
+        self._nics.advance(now)
         self._sender.stop(number, now)
+
+    def _do_routes(self, arguments: dict[str, Any], now: float) -> None:
+        given = {name: arguments.pop(name, None) for name in ("usual", "now")}
+        nothing_left("routes", arguments)
+        routes = Routes(**{name: self._ports_by_ip(name, table) for name, table in given.items()})
+        self._nics.advance(now)
+        self._nics.route(routes, now)
+
+    def _ports_by_ip(self, name: str, table: Any) -> dict[bytes, tuple[int, ...]]:
+        wrong = CommandError(f"routes needs {name}: lists of ports from 0 to {len(self._nics) - 1}, by IP address")
+        if not isinstance(table, dict):
+            raise wrong
+        for ports in table.values():
+            if not isinstance(ports, list) or not all(
+                type(port) is int and port in range(len(self._nics)) for port in ports
+            ):
+                raise wrong
+        return {wire.parse_ip(ip): tuple(sorted(ports)) for ip, ports in table.items()}
 
     def _do_list(self, arguments: dict[str, Any], now: float) -> list[dict[str, Any]]:
         nothing_left("list", arguments)
@@ -259,7 +298,7 @@ class Agent:
 
     def _do_stats(self, arguments: dict[str, Any], now: float) -> dict[str, Any]:
         nothing_left("stats", arguments)
-        self._nic.advance(now)
+        self._nics.advance(now)
         self._log.flush()
         return self._stats(now).as_json()
 
@@ -272,12 +311,13 @@ class Agent:
 
     def _do_reset(self, arguments: dict[str, Any], now: float) -> None:
         nothing_left("reset", arguments)
-        self._nic.advance(now)
+        self._nics.advance(now)
         self._sender.reset()
         self._receiver.reset()
-        self._nic.reset_counters(now)
-        self._pace = PaceMeter(self._nic)
-        self._port.forget_drops()
+        self._nics.reset_counters(now)
+        self._pace = PaceMeter(self._nics)
+        for port in self._ports:
+            port.forget_drops()
         self._loop.reset_counters()
         self._bad_frames = 0
         self._counted_since = (time.monotonic(), time.process_time())
@@ -287,19 +327,20 @@ class Agent:
         self._running = False
 
     def _stats(self, now: float) -> stats.AgentStats:
-        settings, nic = self.settings, self._nic
+        settings, nics = self.settings, self._nics
         started, cpu = self._counted_since
         return stats.AgentStats(
             name=settings.name,
             scheme=settings.scheme.scheme.name,
             parameters=vars(settings.scheme.parameters),
             dilation=settings.dilation,
-            line_rate_bps=settings.line_rate_bps,
+            line_rate_bps=nics.line_rate_bps,
             now_s=self._clock.since_epoch(now),
             sent=self._sender.stats(),
             received=self._receiver.stats(),
             pauses=tuple(
-                stats.Pauses(priority, state.pause, state.resume, state.expired, nic.paused_s(priority, now))
+                stats.Pauses(priority, state.pause, state.resume, state.expired, nic.paused_s(priority, now), nic.port)
+                for nic in nics
                 for priority, state in enumerate(nic.pauses)
                 if state.pause or state.resume
             ),
@@ -307,16 +348,16 @@ class Agent:
             unusable_cnps=self._sender.unusable_cnps,
             forgotten_sent=self._sender.forgotten,
             forgotten_received=self._receiver.forgotten,
-            control_drops=nic.control_drops,
+            control_drops=nics.control_drops,
             other_frames=self._loop.state.other_frames,
             bad_frames=self._bad_frames + self._loop.state.bad_frames,
-            socket_drops=self._port.drops(),
+            socket_drops=sum(port.drops() for port in self._ports),
             send_retries=self._loop.state.send_retries,
             log_errno=self._log.errno,
             log_lost=self._log.lost,
             kept_pace=self._pace.kept,
             worst_pace=self._pace.worst,
-            lag_real_s=self._clock.real(nic.shortfall_s(now)),
+            lag_real_s=self._clock.real(nics.shortfall_s(now)),
             late_real_s=self._clock.real(self._loop.state.late_s),
             cpu_s=time.process_time() - cpu,
             realtime=self._realtime.active,

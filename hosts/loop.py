@@ -1,15 +1,16 @@
-"""The loop between a host's socket, its NIC and its receiving side: csrc/loop.h in Python."""
+"""The loop between a host's sockets, its NICs and its receiving side: csrc/loop.h in Python."""
 
 from __future__ import annotations
 
 import errno
 import math
 import weakref
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from .clock import DilatedClock
 from .memory_link import CHANNEL_BYTES
-from .native import Events, LoopSettings, LoopState, NativeLink, library
+from .native import Events, LoopSettings, LoopState, NativeLink, NativeLoopPort, library
 from .nic import Nic
 from .receiver import Receiver
 
@@ -35,24 +36,25 @@ class HostLink(NamedTuple):
     delay_s: float
 
 
+class LoopPort(NamedTuple):
+    """A NIC of the host, its packet socket's descriptor, and its link in memory."""
+
+    nic: Nic
+    socket: int = _NO_DESCRIPTOR
+    link: HostLink | None = None
+
+
 class Loop:
-    """Frames between a packet socket and a host. `wakeup`: a descriptor that ends `run` when it can be read."""
+    """Frames between packet sockets and a host. `wakeup`: a descriptor that ends `run` when it can be read."""
 
     def __init__(
-        self, ip: bytes, clock: DilatedClock, nic: Nic, receiver: Receiver, events: Events,
-        socket: int = _NO_DESCRIPTOR, wakeup: int = _NO_DESCRIPTOR, tolerance_s: float = math.inf,
-        link: HostLink | None = None,
+        self, ip: bytes, clock: DilatedClock, ports: Sequence[LoopPort], receiver: Receiver, events: Events,
+        wakeup: int = _NO_DESCRIPTOR, tolerance_s: float = math.inf,
     ) -> None:  # fmt: skip
-        """Frames that leave more than `tolerance_s` after they are due count as late. Raises BuildError; OSError where
-        the link's memory is none."""
+        """`ports`: by their numbers, from 0. Frames that leave more than `tolerance_s` after they are due count as
+        late. Raises BuildError; OSError where a link's memory is none."""
         self._library = library()
-        native_link = NativeLink(bell=_NO_DESCRIPTOR)
-        if link is not None:
-            memory = self._library.sw_channels_map(link.memory)
-            if not memory:
-                raise OSError(errno.EINVAL, "the link's memory isn't that of a link")
-            weakref.finalize(self, self._library.sw_channels_unmap, memory)
-            native_link = NativeLink(out=memory, inward=memory + CHANNEL_BYTES, bell=link.bell)
+        native = (NativeLoopPort * len(ports))(*map(self._port, ports))
         settings = LoopSettings(
             origin_real_s=clock.origin,
             dilation=clock.dilation,
@@ -61,37 +63,45 @@ class Loop:
             retry_s=_RETRY_REAL_S / clock.dilation,
             tolerance_s=tolerance_s,
             ip=int.from_bytes(ip, "big"),
-            socket=socket,
             wakeup=wakeup,
-            lead_s=link.delay_s / 2 if link is not None else 0.0,
-            link=native_link,
         )
-        self._used = nic, receiver, events  # the C side has their addresses
+        self._used = ports, receiver, events  # the C side has their addresses
         self._events = events
-        self._handle = self._library.loop_new(settings, nic.handle, receiver.handle, events.list)
+        self._handle = self._library.loop_new(settings, native, len(ports), receiver.handle, events.list)
         if not self._handle:
             raise MemoryError
         weakref.finalize(self, self._library.loop_free, self._handle)
         self.state: LoopState = self._library.loop_state(self._handle)[0]
 
+    def _port(self, port: LoopPort) -> NativeLoopPort:
+        nic, socket, link = port
+        if link is None:
+            return NativeLoopPort(nic=nic.handle, socket=socket, link=NativeLink(bell=_NO_DESCRIPTOR))
+        memory = self._library.sw_channels_map(link.memory)
+        if not memory:
+            raise OSError(errno.EINVAL, "the link's memory isn't that of a link")
+        weakref.finalize(self, self._library.sw_channels_unmap, memory)
+        native_link = NativeLink(out=memory, inward=memory + CHANNEL_BYTES, bell=link.bell)
+        return NativeLoopPort(nic=nic.handle, lead_s=link.delay_s / 2, link=native_link, socket=socket)
+
     def run(self, until_s: float) -> bool:
         """Until then, or until something happened that Python has to hear of, which it does. Whether `wakeup` can be
-        read. Raises OSError if the interface failed."""
+        read. Raises OSError if an interface failed: that of `state.failed_port`."""
         status: int = self._library.loop_run(self._handle, until_s)
         if status < 0:
             raise OSError(-status, "the interface failed")
         self._events.tell()
         return status > 0
 
-    def frame(self, frame: bytes, now_s: float) -> None:
+    def frame(self, frame: bytes, now_s: float, port: int = 0) -> None:
         """A frame arrived, by another way than the socket."""
-        while not self._library.loop_frame(self._handle, frame, len(frame), now_s):
+        while not self._library.loop_frame(self._handle, port, frame, len(frame), now_s):
             self._events.tell()  # its flow becomes known
         self._events.tell()
 
-    def watch(self, watched: bool) -> None:
-        """Whether somebody listens at the interface, where frames then come."""
-        self._library.loop_watch(self._handle, watched)
+    def watch(self, port: int, watched: bool) -> None:
+        """Whether somebody listens at the port's interface, where frames then come."""
+        self._library.loop_watch(self._handle, port, watched)
 
     def reset_counters(self) -> None:
         """Counts start anew."""

@@ -25,6 +25,7 @@ FLAGS = (*COMMON_FLAGS, "-ffp-contract=off", "-lm")
 CLASSES = 8
 EVENT_FRAME_BYTES = 256
 PSN_MEMORY = 4096
+LOOP_MOST_PORTS = 64
 
 # enum event_kind
 END, PAUSE, RESUME, EXPIRY, SENT, FRAME, UNKNOWN, WINDOW, MARKED, LAST, ASKED, ACK_REQUEST = range(12)
@@ -66,6 +67,7 @@ class Event(ctypes.Structure):
     at_s: float
     flow: int
     count: int
+    port: int
     content: Any
     _fields_ = (
         ("kind", c_int32),
@@ -73,6 +75,7 @@ class Event(ctypes.Structure):
         ("at_s", c_double),
         ("flow", c_void_p),
         ("count", c_uint64),
+        ("port", c_uint64),
         ("content", _Content),
     )
 
@@ -325,11 +328,14 @@ class LoopSettings(ctypes.Structure):
         *((name, c_double) for name in ("origin_real_s", "dilation", "receive_gap_s", "transmit_gap_s", "retry_s")),
         ("tolerance_s", c_double),
         ("ip", c_uint32),
-        ("socket", c_int32),
         ("wakeup", c_int32),
-        ("lead_s", c_double),
-        ("link", NativeLink),
     )
+
+
+class NativeLoopPort(ctypes.Structure):
+    """struct loop_port"""
+
+    _fields_ = (("nic", c_void_p), ("lead_s", c_double), ("link", NativeLink), ("socket", c_int32))
 
 
 class LoopState(ctypes.Structure):
@@ -343,9 +349,11 @@ class LoopState(ctypes.Structure):
     bad_frames: int
     sent_frames: int
     late_frames: int
+    failed_port: int
     _fields_ = (
         *((name, c_double) for name in ("now_s", "late_s", "worst_s")),
         *((name, c_uint64) for name in ("send_retries", "other_frames", "bad_frames", "sent_frames", "late_frames")),
+        ("failed_port", c_uint64),
     )
 
 
@@ -355,11 +363,13 @@ _ITEM = POINTER(NicItem)
 _FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
     "events_new": (POINTER(_EventList), []),
     "events_free": (None, [POINTER(_EventList)]),
-    "nic_new": (c_void_p, [c_double, c_double, c_double, POINTER(_EventList)]),
+    "nic_new": (c_void_p, [c_uint32, c_double, c_double, c_double, POINTER(_EventList)]),
     "nic_free": (None, [c_void_p]),
     "nic_state": (POINTER(NicState), [c_void_p]),
     "nic_add": (ctypes.c_int, [c_void_p, _FLOW, c_double]),
     "nic_remove": (None, [c_void_p, _FLOW, c_double]),
+    "nic_move": (ctypes.c_int, [c_void_p, c_void_p, _FLOW, c_bool, c_double]),
+    "nic_take_control": (c_uint32, [c_void_p, c_void_p]),
     "nic_set_rate": (None, [c_void_p, _FLOW, c_double, c_double]),
     "nic_set_window": (None, [c_void_p, _FLOW, c_double, c_double]),
     "nic_acknowledge": (c_int64, [c_void_p, _FLOW, c_uint32, c_double]),
@@ -382,14 +392,14 @@ _FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
     "received_remove": (None, [c_void_p, POINTER(NativeReceivedFlow)]),
     "received_clear": (None, [c_void_p]),
     "received_timers": (None, [c_void_p, c_double]),
-    "loop_new": (c_void_p, [POINTER(LoopSettings), c_void_p, c_void_p, POINTER(_EventList)]),
+    "loop_new": (c_void_p, [POINTER(LoopSettings), POINTER(NativeLoopPort), c_uint32, c_void_p, POINTER(_EventList)]),
     "loop_free": (None, [c_void_p]),
     "loop_state": (POINTER(LoopState), [c_void_p]),
     "loop_run": (ctypes.c_int, [c_void_p, c_double]),
-    "loop_watch": (None, [c_void_p, c_bool]),
+    "loop_watch": (None, [c_void_p, c_uint32, c_bool]),
     "sw_channels_map": (c_void_p, [ctypes.c_int]),
     "sw_channels_unmap": (None, [c_void_p]),
-    "loop_frame": (c_bool, [c_void_p, ctypes.c_char_p, c_uint32, c_double]),
+    "loop_frame": (c_bool, [c_void_p, c_uint32, ctypes.c_char_p, c_uint32, c_double]),
 }
 # In the order of `hosts_sizes` (csrc/sizes.c)
 _MIRRORED = (
@@ -404,6 +414,7 @@ _MIRRORED = (
     NativeReliableReceiver,
     NativeReceivedFlow,
     LoopSettings,
+    NativeLoopPort,
     LoopState,
 )
 
@@ -445,12 +456,12 @@ class Events:
         if not self.list:
             raise MemoryError
         weakref.finalize(self, self._library.events_free, self.list)
-        self._listeners: dict[int, Callable[[Event], None]] = {}
+        self._listeners: dict[tuple[int, int], Callable[[Event], None]] = {}
         self._telling = False
 
-    def listen(self, kind: int, listener: Callable[[Event], None]) -> None:
-        """One listener a kind; events that nobody listens to are dropped."""
-        self._listeners[kind] = listener
+    def listen(self, kind: int, listener: Callable[[Event], None], port: int = 0) -> None:
+        """One listener a kind, of those of a NIC one a port; events that nobody listens to are dropped."""
+        self._listeners[kind, port] = listener
 
     def tell(self) -> None:
         """Tells the listeners what has happened; what they cause is told afterwards. Raises MemoryError."""
@@ -462,7 +473,7 @@ class Events:
             while index < events.count:
                 event = Event.from_buffer_copy(events.all[index])
                 index += 1
-                listener = self._listeners.get(event.kind)
+                listener = self._listeners.get((event.kind, event.port))
                 if listener is not None:
                     listener(event)
             events.count = events.urgent = 0

@@ -37,7 +37,12 @@ NEVER = (1 << 63) - 1
 class NicFlow(NativeNicFlow):
     """A flow in the NIC. `packets` is its length, -1 if it has no end; `end_s` is when it ends at the latest. One
     packet in `every`, and the flow's last one, requests an acknowledgement; 0: only one that fills the window.
-    `repeats`: nothing, or go-back-N; such a flow ends when all is acknowledged."""
+    `repeats`: nothing, or go-back-N; such a flow ends when all is acknowledged. Its frames have the address and the UDP
+    port; `port` is of its NIC."""
+
+    dst_ip: bytes = bytes(4)
+    udp_port: int = 0
+    port: int = 0
 
     def __init__(
         self,
@@ -98,6 +103,7 @@ class Nic:
         self,
         line_rate_bps: float,
         *,
+        port: int = 0,
         delay_s: float = 0.0,
         catch_up_s: float = 0.0,
         events: Events | None = None,
@@ -106,9 +112,10 @@ class Nic:
     ) -> None:
         """Raises BuildError."""
         self.line_rate_bps = line_rate_bps
+        self.port = port
         self.events = events or Events()
         self._library = library()
-        self.handle = self._library.nic_new(line_rate_bps, delay_s, catch_up_s, self.events.list)
+        self.handle = self._library.nic_new(port, line_rate_bps, delay_s, catch_up_s, self.events.list)
         if not self.handle:
             raise MemoryError
         weakref.finalize(self, self._library.nic_free, self.handle)
@@ -118,8 +125,8 @@ class Nic:
         self._flows: dict[int, NicFlow] = {}
         self._leaving: list[NicFlow] = []
         self._buffer = ctypes.create_string_buffer(MAX_FRAME)
-        self.events.listen(END, self._ended)
-        self.events.listen(EXPIRY, lambda event: on_expiry(event.priority, event.at_s))
+        self.events.listen(END, self._ended, port)
+        self.events.listen(EXPIRY, lambda event: on_expiry(event.priority, event.at_s), port)
 
     @property
     def flows(self) -> tuple[NicFlow, ...]:
@@ -148,12 +155,39 @@ class Nic:
     def add(self, flow: NicFlow, now_s: float) -> None:
         """A flow whose start is now or later."""
         checked(self._library.nic_add(self.handle, flow, now_s))
+        flow.port = self.port
         self._flows[ctypes.addressof(flow)] = flow
 
     def remove(self, flow: NicFlow, now_s: float) -> None:
         """The flow starts no further frame. What has started still leaves."""
         self._library.nic_remove(self.handle, flow, now_s)
         self.events.tell()
+
+    def move(self, flow: NicFlow, to: Nic, started: bool, now_s: float) -> None:
+        """The flow sends by another NIC of the host, which has the same events; with what has `started` and hasn't
+        left, where this one's link is down."""
+        checked(self._library.nic_move(self.handle, to.handle, flow, started, now_s))
+        flow.port, address = to.port, ctypes.addressof(flow)
+        if self._flows.pop(address, None) is not None:
+            to._flows[address] = flow
+        elif flow not in to._leaving:
+            to._leaving.append(flow)
+        others = [other for other in self._leaving if other is not flow]
+        self._leaving = [other for other in (*others, flow) if other.delivered < other.started]
+
+    def by(self, dst_ip: bytes, udp_port: int) -> Nic:
+        """Returns the NIC for frames to that address from that UDP port: this one."""
+        return self
+
+    @property
+    def departing(self) -> tuple[NicFlow, ...]:
+        """Flows that have ended, or moved to another NIC, when frames were still to leave."""
+        return tuple(self._leaving)
+
+    def take_control(self) -> list[bytes]:
+        """Takes back the control frames that haven't left, the oldest first."""
+        lengths = iter(lambda: int(self._library.nic_take_control(self.handle, self._buffer)), 0)
+        return [self._buffer.raw[:length] for length in lengths]
 
     def set_rate(self, flow: NicFlow, rate_bps: float, now_s: float) -> None:
         """The gap after the flow's last frame follows the new rate at once."""

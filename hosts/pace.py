@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from .nic import Nic
+from .nics import Nics
 
 
 class PaceMeter:
@@ -15,7 +16,7 @@ class PaceMeter:
     SLACK_FRAMES = 3
     USUAL_FRAME_BITS = 8464
 
-    def __init__(self, nic: Nic) -> None:
+    def __init__(self, nic: Nic | Nics) -> None:
         self.worst = 1.0
         self._nic = nic
         self._began: float | None = None

@@ -17,6 +17,7 @@ from .clock import DilatedClock
 from .log import EventLog
 from .native import ASKED, SENT, Event
 from .nic import INFINITY, NEVER, Nic, NicFlow
+from .nics import Nics
 from .reliability import LOSSLESS, Repeats
 
 _PSN_MASK = 0xFFFFFF
@@ -66,7 +67,7 @@ class SentFlow(NicFlow):
 
     def __init__(self, request: FlowRequest, packet: wire.DataPacket, configured: Configured, line_bps: float) -> None:
         self.request = request
-        self.dst_ip = packet.dst_ip
+        self.dst_ip, self.udp_port = packet.dst_ip, wire.source_port(request.flow)
         self.rp = configured.new_rp(line_bps)
         self.rp_rate_bps = line_bps
         self.rp_state: dict[str, float] = {}
@@ -181,14 +182,12 @@ class Sender:
     """
 
     def __init__(
-        self, mac: bytes, ip: bytes, line_rate_bps: float, configured: Configured, nic: Nic, clock: DilatedClock,
-        log: EventLog,
-    ) -> None:  # fmt: skip
+        self, mac: bytes, ip: bytes, configured: Configured, nic: Nic | Nics, clock: DilatedClock, log: EventLog
+    ) -> None:
         self.timer_s = INFINITY
         self.unknown_cnps = self.unusable_cnps = self.forgotten = 0
         self._mac = mac
         self._ip = ip
-        self._line_rate_bps = line_rate_bps
         self._configured = configured
         self._nic = nic
         self._clock = clock
@@ -223,7 +222,8 @@ class Sender:
             dscp=request.dscp,
         )
         try:
-            flow = SentFlow(request, packet, self._configured, self._line_rate_bps)
+            line_bps = self._nic.by(packet.dst_ip, wire.source_port(request.flow)).line_rate_bps
+            flow = SentFlow(request, packet, self._configured, line_bps)
             flow.rp.on_start(request.start_s)
             flow.read_rp()
         except (SchemeError, wire.WireError):
@@ -364,6 +364,7 @@ class Sender:
                     in_flight_bytes=flow.in_flight_bytes() if flow.wants_acks else 0,
                     repeated_packets=int(flow.reliable.repeated),
                     timeouts=int(flow.reliable.timeouts),
+                    port=flow.port,
                 )
             )
         return tuple(result)

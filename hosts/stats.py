@@ -23,7 +23,7 @@ class SentFlow:
     if none; `rate_bps` what the RP allows, and `window_bytes` in flight, None if it has no window; `in_flight_bytes` is
     sent and not acknowledged, 0 where nothing requests acknowledgements. `packets` and `bytes` have those in them that
     were sent again, `repeated_packets`; `timeouts`: how often nothing was acknowledged for too long. `rp` has the
-    scheme's variables (PCN: w). `end_s` is when it ended, None before.
+    scheme's variables (PCN: w). `end_s` is when it ended, None before. `port`: of the NIC by which it leaves.
     """
 
     flow: int
@@ -43,6 +43,7 @@ class SentFlow:
     in_flight_bytes: int = 0
     repeated_packets: int = 0
     timeouts: int = 0
+    port: int = 0
 
 
 @dataclass(frozen=True)
@@ -71,13 +72,14 @@ class ReceivedFlow:
 
 @dataclass(frozen=True)
 class Pauses:
-    """PFC frames received for one class: PAUSE, RESUME, and PAUSEs that ran out."""
+    """PFC frames that the NIC of a port received for one class: PAUSE, RESUME, and PAUSEs that ran out."""
 
     priority: int
     pause: int
     resume: int
     expired: int
     paused_s: float
+    port: int = 0
 
 
 @dataclass(frozen=True)

@@ -91,7 +91,10 @@ def stretch(topology: Topology, target: str, rounds: Sequence[float], links: Lin
     """Returns the k at which packets of all hosts at line rate, over paths of the usual length, take USABLE of so many
     `rounds` a second (real), of each core; or more, where a switch would lose what all its links bring at once."""
     bits = 8 * topology.number("mtu_bytes")
-    nominal = [topology.link_at(host.name, 0).rate_bps / bits for host in topology.hosts]  # packets/s
+    nominal = [  # packets/s
+        sum(topology.link_at(host.name, port).rate_bps for port in topology.ports(host.name)) / bits
+        for host in topology.hosts
+    ]
     hops = mean_hops(topology)
     hop_cost = MEMORY_HOP_COST.get(links, HOP_COST[target])
 

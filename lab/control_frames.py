@@ -80,11 +80,12 @@ def _received(lab: Running) -> dict[_Key, int]:
                 found[kind.upper(), f"on {lab.topology.link_name(peer.node, peer.port)}"] = number
     names = {host.ip: host.name for host in lab.topology.hosts}
     for host, stats in _agents(lab).items():
-        peer = lab.topology.peer(host, 0)
-        pauses = [one for one in stats.pauses if one.priority == ROCE_CLASS]
-        for kind in _PFC:
-            link = f"on {lab.topology.link_name(peer.node, peer.port)}"
-            found[kind.upper(), link] = sum(getattr(one, kind) for one in pauses)
+        for port in lab.topology.ports(host):
+            peer = lab.topology.peer(host, port)
+            pauses = [one for one in stats.pauses if one.priority == ROCE_CLASS and one.port == port]
+            for kind in _PFC:
+                link = f"on {lab.topology.link_name(peer.node, peer.port)}"
+                found[kind.upper(), link] = sum(getattr(one, kind) for one in pauses)
         for flow in stats.sent:
             found["CNP", _of_flow(flow.flow, names.get(flow.dst_ip, flow.dst_ip))] = flow.cnps
     return found

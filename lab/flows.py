@@ -30,6 +30,7 @@ class Flow:
     `missing`: of a flow that has ended, all packets that were sent and haven't come; of one that sends, those that are
     missing between others that came. `cnps` came to the sender, of `cnps_sent`. `error`: what its RP raised, which ends
     it, or its NP, which then sends no CNPs; else None. `window_bytes`, `in_flight_bytes`: as in `stats.SentFlow`.
+    `src_port`: of a sender with several NICs the one by which it leaves, else None.
     """
 
     id: int
@@ -52,6 +53,12 @@ class Flow:
     error: str | None
     window_bytes: float | None = None
     in_flight_bytes: int = 0
+    src_port: int | None = None
+
+    @property
+    def sender(self) -> str:
+        """The sending host, and of several NICs the one: "h0", "h0:1"."""
+        return self.src if self.src_port is None else f"{self.src}:{self.src_port}"
 
     @property
     def marked_fraction(self) -> float | None:
@@ -84,7 +91,7 @@ def start(
         raise FlowError(f"{src} has no agent: Mininet's own command started this network, iperf in its prompt sends")
     if src == dst:
         raise FlowError(f"a flow from {src} to itself: name two hosts")
-    line_bps = topology.link_at(src, topology.ports(src)[0]).rate_bps
+    line_bps = max(topology.link_at(src, port).rate_bps for port in topology.ports(src))
     if rate_bps is not None and rate_bps > line_bps:
         raise FlowError(f"a rate of {rate_bps / 1e9:g} Gb/s: the link of {src} has {line_bps / 1e9:g} Gb/s")
     used = [flow.flow for sent in _sent(agents).values() for flow in sent]
@@ -141,7 +148,13 @@ def flows(topology: Topology, stats: Mapping[str, AgentStats]) -> list[Flow]:
     by_ip = {host.ip: host.name for host in topology.hosts}
     received = {(flow.flow, flow.src_ip): flow for host in stats.values() for flow in host.received}
     found = [
-        _flow(flow, src, by_ip.get(flow.dst_ip, flow.dst_ip), received.get((flow.flow, topology.host(src).ip)))
+        _flow(
+            flow,
+            src,
+            by_ip.get(flow.dst_ip, flow.dst_ip),
+            received.get((flow.flow, topology.host(src).ip)),
+            len(topology.ports(src)) > 1,
+        )
         for src, host in stats.items()
         for flow in host.sent
     ]
@@ -153,7 +166,7 @@ def remarks(stats: Mapping[str, AgentStats]) -> list[str]:
     return [line for one in stats.values() for line in (*one.failed(), *one.refused())]
 
 
-def _flow(sent: SentFlow, src: str, dst: str, got: ReceivedFlow | None) -> Flow:
+def _flow(sent: SentFlow, src: str, dst: str, got: ReceivedFlow | None, several: bool) -> Flow:
     lasted = got.last_s - got.first_s if got else 0.0
     unlike = got.packets - got.duplicates if got else 0
     ended = sent.state not in ("waiting", "sending")
@@ -176,6 +189,7 @@ def _flow(sent: SentFlow, src: str, dst: str, got: ReceivedFlow | None) -> Flow:
         goodput_bps=got.payload_bytes * 8 / lasted if got and lasted > 0 else None,
         window_bytes=sent.window_bytes,
         in_flight_bytes=sent.in_flight_bytes,
+        src_port=sent.port if several else None,
         fct_s=got.complete_s - sent.start_s if got and got.complete_s is not None else None,
         error=sent.error or (got.error if got else None),
     )

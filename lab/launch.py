@@ -58,12 +58,6 @@ def require_live(topology: Topology) -> None:
             f"{topology.name}: flow control {topology.flow_control!r} is there in virtual time alone: what stops a "
             "live switch's queues is PAUSE, by its program; nothing there counts credits"
         )
-    for host in topology.hosts:
-        if (ports := len(topology.ports(host.name))) > 1:
-            raise NetworkError(
-                f"{host.name}: a host with {ports} ports is there in virtual time alone; `--clock virtual`, or of a "
-                "file `--set split_hosts=1`, which makes a host of each link"
-            )
     for switch in topology.switches:
         if switch.arbitration != FIFO:
             raise NetworkError(f"{switch.name}: arbitration {switch.arbitration!r} is there in virtual time alone")
@@ -77,6 +71,17 @@ def require_live(topology: Topology) -> None:
             raise NetworkError(f"{switch.name}: weights of classes are there in virtual time alone")
         if switch.buffer is not None:
             raise NetworkError(f"{switch.name}: a shared buffer is there in virtual time alone")
+
+
+def require_kernel_hosts(topology: Topology) -> None:
+    """Raises NetworkError for hosts that the kernel's network stack can't be: agents send by several NICs, and the
+    kernel has a host's address at one interface."""
+    for host in topology.hosts:
+        if (ports := len(topology.ports(host.name))) > 1:
+            raise NetworkError(
+                f"{host.name}: a host with {ports} ports needs an agent, and here the kernel's stack sends; of a file "
+                "`split_hosts=1` makes a host of each link"
+            )
 
 
 def launch_spec(

@@ -21,6 +21,7 @@ from dataclasses import dataclass
 
 from controller.errors import SwitchError, UnknownNameError
 from controller.reroute import change, read_routes, routes_of
+from lab.host_routes import route_hosts
 from lab.journal import Record
 from lab.namespaces import NamespaceError, in_namespace
 from lab.running import Running
@@ -80,7 +81,8 @@ def set_link(lab: Running, one: str, other: str, up: bool) -> list[LinkState]:
 def reroute(lab: Running, after_s: float = 0.0) -> list[str]:
     """Writes routes by the links that are up to all switches, once `after_s` nominal seconds have passed, which stand
     for noticing and computing; returns the switches whose routes change. Hosts that a switch can't reach have no route
-    there. Raises LinkError, SwitchError."""
+    there; flows of a host with several NICs leave by one that leads somewhere. Raises LinkError, SwitchError,
+    AgentError."""
     if not 0 <= after_s < math.inf:
         raise LinkError(f"a reroute after {after_s:g} s: 0 or more are possible")
     time.sleep(after_s * lab.record.dilation)
@@ -95,6 +97,7 @@ def reroute(lab: Running, after_s: float = 0.0) -> list[str]:
         if set(before.routes) != set(after.routes) or set(before.groups) != set(after.groups):
             change(plane, before, after)
             changed.append(switch.name)
+    route_hosts(topology, lab.agents, routing)
     return changed
 
 

@@ -19,13 +19,16 @@ except ModuleNotFoundError:  # `mn` executes this file's text: neither the check
     sys.path.insert(0, str(Path(sys._getframe().f_code.co_filename).resolve().parent.parent))
     from topologies.found import find_topology, names
 
+from lab.launch import require_kernel_hosts
 from lab.mininet_switch import PcnSwitch
 from topologies.mininet_topo import mininet_topo
 
 
 def _topo(reference: str, *options: float | str, **named: float | str) -> Any:
     blueprint = find_topology(reference)
-    return mininet_topo(blueprint.build({**dict(zip(blueprint.options, options, strict=False)), **named}))
+    topology = blueprint.build({**dict(zip(blueprint.options, options, strict=False)), **named})
+    require_kernel_hosts(topology)
+    return mininet_topo(topology)
 
 
 # What `mn --custom` looks for.

@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING
 from hosts import wire
 from lab import journal as records
 from lab import pace
+from lab.host_routes import route_hosts
 from lab.launch import NetworkError, launch_spec, require_live, share_process, slack
 from lab.log_folder import LogFolder
 from lab.memory_links import MemoryLinks
@@ -329,31 +330,28 @@ class Network:
         delay = ["netem", "delay", f"{delay_s * 1e6:.0f}us", "limit", limit]
         node.run(["tc", "qdisc", "add", "dev", interface, "root", *delay])
 
-    def _agent_delay_s(self, host: str) -> float:
-        """Nominal: of the host's link, or of its longest path where nothing else delays."""
+    def _agent_delay_s(self, host: str, port: int) -> float:
+        """Nominal: of the port's link, or of its longest path where nothing else delays."""
         if self.features["link_delay"] == DELAY_BY_AGENTS:
             others = [other.name for other in self.topology.hosts if other.name != host]
             return max((self.topology.rtt_s(host, other) for other in others), default=0.0) / 2
-        return self.topology.link_at(host, 0).delay_s
+        return self.topology.link_at(host, port).delay_s
 
     def _start_agent(self, node: LabNode, directory: Path) -> Callable[[Callable[[], None]], None]:
         from hosts.client import AgentClient
 
         host = self.topology.host(node.name)
         control = directory / f"{host.name}.sock"
-        link = self._links.of(host.name).get(0)
         log, stderr = self.log_dir / f"{host.name}.jsonl", self.log_dir / f"{host.name}.log"
         parameters = [part for key, value in self.scheme_parameters.items() for part in ("--param", f"{key}={value}")]
         events = self._logs.open(log.name, append=True)
         command = [
-            *python_command("hosts.agent", "--name", host.name, "--iface", Endpoint(host.name, 0).interface),
-            *("--mac", host.mac, "--ip", host.ip, "--dilation", repr(self.dilation), "--scheme", self.scheme),
-            *("--line-rate", repr(self.topology.link_at(host.name, 0).rate_bps), *parameters),
-            *("--delay", repr(self._agent_delay_s(host.name)), "--seed", str(self.seed)),
+            *python_command("hosts.agent", "--name", host.name, "--mac", host.mac, "--ip", host.ip),
+            *("--dilation", repr(self.dilation), "--scheme", self.scheme, *parameters, "--seed", str(self.seed)),
+            *(part for port in self.topology.ports(host.name) for part in self._nic(host.name, port)),
             *("--pace", f"{pace.tolerance_s(self.dilation)!r}@{self._place(node.name)}"),
             *("--control", str(control), "--log", f"/proc/self/fd/{events.fileno()}"),
             *(("--trace", repr(self.trace_s)) if self.trace_s is not None else ()),
-            *(("--link", f"{link[0]}:{link[1]}") if link is not None else ()),
         ]
         with events:
             process = self._spawn(node, command, stderr.name, events.fileno(), *self._links.descriptors([host.name]))
@@ -363,8 +361,19 @@ class Network:
             wait_ready(f"{host.name}'s agent", process, stderr, lambda: connects(str(control)), check, START_LIMIT_S)
             agent = self._stack.enter_context(contextlib.closing(AgentClient(control)))
             self.hosts[host.name] = RunningHost(host.name, process.pid, control, log, stderr, agent)
+            route_hosts(self.topology, {host.name: agent}, self.topology.routing)
 
         return finish
+
+    def _nic(self, host: str, port: int) -> list[str]:
+        """Returns what an agent's options have of a port."""
+        link = self._links.of(host).get(port)
+        return [
+            *("--iface", Endpoint(host, port).interface),
+            *("--line-rate", repr(self.topology.link_at(host, port).rate_bps)),
+            *("--delay", repr(self._agent_delay_s(host, port))),
+            *(("--link", f"{link[0]}:{link[1]}") if link is not None else ()),
+        ]
 
     def _spawn(self, node: LabNode, command: list[str], log: str, *handles: int) -> subprocess.Popen[bytes]:
         """`log`: the file for what it writes; `handles`: files of ours that it gets as well."""

@@ -65,7 +65,7 @@ class FlowState:
     """A flow. `rate_bps` is what its scheme lets it send, and `window_bytes` in flight (None: it has no window), where
     `in_flight_bytes` are; goodput (of payload, at the receiver) and the shares of
     packets that arrive marked CE and UE are over the time since the last look. `kept_pace`: its hosts and all switches
-    did, all that time."""
+    did, all that time. `src_port`: of a sender with several NICs the one by which it leaves, else None."""
 
     id: int
     src: str
@@ -78,6 +78,12 @@ class FlowState:
     kept_pace: bool = True
     window_bytes: float | None = None
     in_flight_bytes: int = 0
+    src_port: int | None = None
+
+    @property
+    def sender(self) -> str:
+        """The sending host, and of several NICs the one: "h0", "h0:1"."""
+        return self.src if self.src_port is None else f"{self.src}:{self.src_port}"
 
 
 @dataclass(frozen=True)
@@ -227,6 +233,7 @@ class Observer:
             kept_pace=self._behind.isdisjoint({flow.src, flow.dst, *self._switches}),
             window_bytes=flow.window_bytes,
             in_flight_bytes=flow.in_flight_bytes,
+            src_port=flow.src_port,
         )
 
 

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from controller.switch import SwitchClient
-from lab.launch import NetworkError
+from lab.launch import NetworkError, require_kernel_hosts
 from lab.log_folder import new
 from lab.network import Network
 from lab.target import LaunchSpec, PortSpec
@@ -52,6 +52,7 @@ class P4Live(Network):
         thrift: bool = False,
         progress: Callable[[str], None] = lambda _text: None,
     ) -> None:
+        require_kernel_hosts(value.topology)
         super().__init__(
             value.topology, log_dir=log_dir, dilation=1.0, name=name, role=role, agents=False, processes=False,
             progress=progress,

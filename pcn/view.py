@@ -260,7 +260,7 @@ def flow_rows(flows: Sequence[FlowState]) -> list[FlowRow]:
     return [
         FlowRow(
             str(one.id),
-            one.src,
+            one.sender,
             one.dst,
             one.state,
             one.rate_bps,

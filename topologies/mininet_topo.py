@@ -4,20 +4,18 @@ from __future__ import annotations
 
 from typing import Any
 
-from topologies.model import Topology, TopologyError
+from topologies.model import Topology
 from topologies.serialise import to_dict
 
 
 def mininet_topo(topology: Topology) -> Any:
     """Returns a `mininet.topo.Topo`; names, addresses and port numbers as in `topology`. Rates and delays are the
-    switches'. Raises TopologyError for a host with several ports: only one could have its address."""
+    switches'."""
     from mininet.topo import Topo
 
     topo = Topo()
     whole = to_dict(topology)  # for `lab.mininet_switch`; other switches ignore it
     for host in topology.hosts:
-        if (ports := len(topology.ports(host.name))) > 1:
-            raise TopologyError(f"{host.name}: a host with {ports} ports is there in virtual time alone")
         topo.addHost(host.name, ip=f"{host.ip}/16", mac=host.mac)
     for switch in topology.switches:
         topo.addSwitch(switch.name, dpid=f"{switch.device_id:016x}", topology=whole)

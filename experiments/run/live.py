@@ -281,6 +281,7 @@ def _flow_records(plan: Plan, stats: Mapping[str, AgentStats]) -> list[FlowRecor
                 group=flow.group,
                 duration_s=flow.duration_s,
                 fct_s=None if complete is None else complete - flow.start_s,
+                src_port=sent.port if sent else 0,
             )
         )
     return records

@@ -40,6 +40,6 @@ struct event *events_add(struct events *events, enum event_kind kind, bool urgen
     event->priority = 0;
     event->at_s = at_s;
     event->flow = NULL;
-    event->count = 0;
+    event->count = event->port = 0;
     return event;
 }

@@ -48,6 +48,7 @@ struct event {
     double at_s;
     void *flow;
     uint64_t count;
+    uint64_t port; /* of the host's NIC: of EVENT_END, EVENT_PAUSE, EVENT_RESUME and EVENT_EXPIRY; else 0 */
     union {
         struct window window;
         uint8_t frame[EVENT_FRAME_BYTES];

@@ -77,12 +77,16 @@ struct nic;
 
 static inline double nic_seconds(uint64_t ps) { return ps == PACING_NEVER ? INFINITY : (double)ps / 1e12; }
 
-struct nic *nic_new(double line_rate_bps, double delay_s, double catch_up_s, struct events *);
+/* `port`: the host's, which events of the NIC have. */
+struct nic *nic_new(uint32_t port, double line_rate_bps, double delay_s, double catch_up_s, struct events *);
 void nic_free(struct nic *);
 struct nic_state *nic_state(struct nic *);
 
 int nic_add(struct nic *, struct nic_flow *, double now_s); /* 0 or -ENOMEM */
 void nic_remove(struct nic *, struct nic_flow *, double now_s);
+/* Moves a flow to another NIC of the host, which has the same events; with what has `started` and hasn't left: the line is down. 0 or
+ * -ENOMEM: what moved, did so. */
+int nic_move(struct nic *from, struct nic *to, struct nic_flow *, bool started, double now_s);
 void nic_set_rate(struct nic *, struct nic_flow *, double rate_bps, double now_s);
 void nic_set_window(struct nic *, struct nic_flow *, double window_bytes, double now_s);
 /* An acknowledgement of the flow's packet with this PSN came. Returns the bytes that it acknowledges; -1: no such packet was sent. */
@@ -98,6 +102,8 @@ int nic_answered(struct nic *, struct nic_flow *, struct nic_answer *, double no
 /* Of a flow that repeats: all that is in flight is lost, if nothing came of it for so long. Returns its bytes. */
 int64_t nic_timeout(struct nic *, struct nic_flow *, double timeout_s, double now_s);
 int nic_send_control(struct nic *, const uint8_t *frame, uint32_t length, double now_s); /* 0, a drop too, or -ENOMEM */
+/* Takes back the oldest control frame that hasn't left, into a buffer of WIRE_MAX_FRAME bytes; returns its length, 0: there is none. */
+uint32_t nic_take_control(struct nic *, uint8_t *frame);
 void nic_pfc(struct nic *, uint8_t enabled, const uint16_t *quanta, double now_s);
 
 void nic_advance(struct nic *, double now_s);

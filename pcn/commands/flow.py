@@ -135,7 +135,7 @@ def list_flows(network: str | None, as_json: bool) -> None:
         [
             (
                 one.id,
-                one.src,
+                one.sender,
                 one.dst,
                 one.state,
                 _rate(one.rate_bps if one.state == "sending" else None),
@@ -148,7 +148,7 @@ def list_flows(network: str | None, as_json: bool) -> None:
         click.echo(line)
 
 
-_LISTED = ("id", "src", "dst", "state", "rate_bps", "sent_packets", "error")
+_LISTED = ("id", "src", "dst", "state", "rate_bps", "sent_packets", "error", "src_port")
 
 
 @flow.command()

@@ -8,7 +8,7 @@ from hosts import wire
 from hosts.algorithms import Configured, Mark
 from hosts.clock import DilatedClock
 from hosts.log import EventLog
-from hosts.loop import Loop
+from hosts.loop import Loop, LoopPort
 from hosts.native import FRAME, Event, Events
 from hosts.nic import Nic
 from hosts.receiver import Receiver
@@ -27,9 +27,9 @@ class Host:
         self.mac, self.ip = wire.parse_mac(f"00:00:00:00:00:0{number}"), wire.parse_ip(f"10.0.0.{number}")
         events = Events()
         self.nic = Nic(LINE, delay_s=DELAY, events=events, on_end=lambda flow, at_s: self.sender.on_end(flow, at_s))
-        self.sender = Sender(self.mac, self.ip, LINE, configured, self.nic, clock, log)
+        self.sender = Sender(self.mac, self.ip, configured, self.nic, clock, log)
         self.receiver = Receiver(self.mac, self.ip, configured, clock, log, events, self.nic.send_control)
-        self.loop = Loop(self.ip, clock, self.nic, self.receiver, events)
+        self.loop = Loop(self.ip, clock, [LoopPort(self.nic)], self.receiver, events)
         self.marks = 0  # of the next acknowledgements
         events.listen(FRAME, self._on_frame)
 

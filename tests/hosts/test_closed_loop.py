@@ -18,7 +18,7 @@ from hosts import wire
 from hosts.algorithms import Cnp, Mark, find_scheme
 from hosts.clock import DilatedClock
 from hosts.log import EventLog
-from hosts.loop import Loop
+from hosts.loop import Loop, LoopPort
 from hosts.native import Events
 from hosts.nic import Nic
 from hosts.receiver import Receiver
@@ -43,14 +43,14 @@ class Dumbbell:
         self.events: list[tuple[float, int, Callable[..., None], tuple[Any, ...]]] = []
         self.ticket = itertools.count()
         self.nics = [Nic(LINE, delay_s=RTT / 6) for _ in range(3)]
-        self.senders = [Sender(MACS[n], IPS[n], LINE, configured, self.nics[n], clock, log) for n in range(3)]
+        self.senders = [Sender(MACS[n], IPS[n], configured, self.nics[n], clock, log) for n in range(3)]
         events = [Events() for _ in range(3)]
         self.receivers = [
             Receiver(MACS[n + 3], IPS[n + 3], configured, clock, log, events[n], self.on_cnp_sent, seed)
             for n in range(3)
         ]
         idle = Nic(LINE)
-        self.loops = [Loop(IPS[n + 3], clock, idle, self.receivers[n], events[n]) for n in range(3)]
+        self.loops = [Loop(IPS[n + 3], clock, [LoopPort(idle)], self.receivers[n], events[n]) for n in range(3)]
         self.queue: deque[tuple[int, bytes]] = deque()
         self.busy = False
         self.held = [0, 0, 0]

@@ -18,7 +18,7 @@ from hosts import wire
 from hosts.algorithms import find_scheme
 from hosts.clock import DilatedClock
 from hosts.log import EventLog
-from hosts.loop import Loop
+from hosts.loop import Loop, LoopPort
 from hosts.native import FRAME, Event, Events
 from hosts.nic import Nic
 from hosts.receiver import Receiver
@@ -44,11 +44,13 @@ class Host:
         self.nic = Nic(
             LINE, delay_s=delay_s, events=self.events, on_end=lambda flow, at_s: self.sender.on_end(flow, at_s)
         )
-        self.sender = Sender(MAC, IP, LINE, configured, self.nic, self.clock, log)
+        self.sender = Sender(MAC, IP, configured, self.nic, self.clock, log)
         self.receiver = Receiver(MAC, IP, configured, self.clock, log, self.events, self.nic.send_control)
         self.near, self.far = socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM)
         self.quiet, self.caller = socket.socketpair()
-        self.loop = Loop(IP, self.clock, self.nic, self.receiver, self.events, self.near.fileno(), self.quiet.fileno())
+        self.loop = Loop(
+            IP, self.clock, [LoopPort(self.nic, self.near.fileno())], self.receiver, self.events, self.quiet.fileno()
+        )
 
     def _on_frame(self, event: Event) -> None:
         self.frames.append(event.frame)

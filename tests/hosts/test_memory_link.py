@@ -15,7 +15,7 @@ from test_loop import IP, LINE, MAC, PEER, PEER_MAC, Host, data
 from waiting import wait_until
 
 from hosts import wire
-from hosts.loop import HostLink, Loop
+from hosts.loop import HostLink, Loop, LoopPort
 from hosts.memory_link import CHANNEL_BYTES, Ends, promiscuity
 from hosts.native import library
 from hosts.sender import FlowRequest
@@ -34,8 +34,12 @@ class LinkedHost(Host):
         super().__init__(delay_s=DELAY_S)
         self.ends = Ends.make()
         self.loop = Loop(
-            IP, self.clock, self.nic, self.receiver, self.events, self.near.fileno(), self.quiet.fileno(),
-            link=HostLink(self.ends.memory, self.ends.bell_1, DELAY_S),
+            IP,
+            self.clock,
+            [LoopPort(self.nic, self.near.fileno(), HostLink(self.ends.memory, self.ends.bell_1, DELAY_S))],
+            self.receiver,
+            self.events,
+            self.quiet.fileno(),
         )  # fmt: skip
         self.library = library()
         for name, result in (("next", ctypes.c_uint64), ("begin", ctypes.c_void_p), ("first", ctypes.c_void_p)):

@@ -14,7 +14,7 @@ from hosts import wire
 from hosts.algorithms import NotificationPoint, find_scheme, window_phase
 from hosts.clock import DilatedClock
 from hosts.log import EventLog
-from hosts.loop import Loop
+from hosts.loop import Loop, LoopPort
 from hosts.native import Events
 from hosts.nic import Nic
 from hosts.receiver import Receiver
@@ -36,7 +36,7 @@ class Bench:
         self.acks: list[tuple[float, AckPacket]] = []
         events = Events()
         self.receiver = Receiver(*HOST, configured, clock, EventLog(None, clock), events, self._sent)
-        self.loop = Loop(HOST[1], clock, Nic(10e9, events=events), self.receiver, events)
+        self.loop = Loop(HOST[1], clock, [LoopPort(Nic(10e9, events=events))], self.receiver, events)
 
     def _sent(self, frame: bytes, now: float) -> None:
         packet = wire.decode(frame)

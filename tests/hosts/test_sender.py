@@ -40,7 +40,7 @@ class Bench:
         clock = DilatedClock(1, origin=0.0)
         self.nic = Nic(LINE, delay_s=delay_s, on_end=lambda flow, at: self.sender.on_end(flow, at))
         configured = configured or find_scheme("pcn").configure()
-        self.sender = Sender(MAC, IP, LINE, configured, self.nic, clock, EventLog(None, clock))
+        self.sender = Sender(MAC, IP, configured, self.nic, clock, EventLog(None, clock))
         self.left: list[DataPacket] = []
 
     def start(self, flow: int = 1, now: float = 0.0, **limits: float) -> None:

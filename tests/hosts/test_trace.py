@@ -12,7 +12,7 @@ from hosts import wire
 from hosts.algorithms import find_scheme
 from hosts.clock import DilatedClock
 from hosts.log import EventLog
-from hosts.loop import Loop
+from hosts.loop import Loop, LoopPort
 from hosts.native import Events
 from hosts.nic import INFINITY, Nic
 from hosts.receiver import Receiver
@@ -33,9 +33,9 @@ class Bench:
         self.log = EventLog(log, clock)
         events = Events()
         self.nic = Nic(10e9, events=events, on_end=lambda flow, at: self.sender.on_end(flow, at))
-        self.sender = Sender(MAC, IP, 10e9, configured, self.nic, clock, self.log)
+        self.sender = Sender(MAC, IP, configured, self.nic, clock, self.log)
         self.receiver = Receiver(MAC, IP, configured, clock, self.log, events, self.nic.send_control)
-        self.loop = Loop(IP, clock, self.nic, self.receiver, events)
+        self.loop = Loop(IP, clock, [LoopPort(self.nic)], self.receiver, events)
         self.trace = FlowTrace(period_s, self.sender, self.receiver, self.log, clock)
 
     def run(self, until: float) -> None:

@@ -13,7 +13,7 @@ from hosts import wire
 from hosts.algorithms import Cnp, Configured, Mark, NotificationPoint, ReactionPoint, Scheme, Window
 from hosts.clock import DilatedClock
 from hosts.log import EventLog
-from hosts.loop import Loop
+from hosts.loop import Loop, LoopPort
 from hosts.native import Events
 from hosts.nic import Nic
 from hosts.receiver import Receiver
@@ -54,9 +54,9 @@ class WholeHost:
         self.events = Events()
         self.sent: list[object] = []
         self.nic = Nic(LINE, events=self.events, on_end=lambda flow, at_s: self.sender.on_end(flow, at_s))
-        self.sender = Sender(MAC, IP, LINE, configured, self.nic, self.clock, self.log)
+        self.sender = Sender(MAC, IP, configured, self.nic, self.clock, self.log)
         self.receiver = Receiver(MAC, IP, configured, self.clock, self.log, self.events, self._send)
-        self.loop = Loop(IP, self.clock, self.nic, self.receiver, self.events)
+        self.loop = Loop(IP, self.clock, [LoopPort(self.nic)], self.receiver, self.events)
 
     def _send(self, frame: bytes, now_s: float) -> None:
         self.sent.append(wire.decode(frame))
