@@ -25,7 +25,7 @@ from experiments.run.versions import provenance
 from hosts.algorithms import Scheme, find_scheme, schemes
 from lab import journal
 from lab.launch import NetworkError
-from lab.network import require_startable
+from lab.startable import require_startable
 from lab.target import target as find_target
 from p4src.manifest import stale
 from softswitch import private

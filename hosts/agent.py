@@ -38,8 +38,8 @@ from softswitch.pace import Place
 from .algorithms import SchemeError, find_scheme, schemes
 from .control import CommandError, ControlError
 from .host import Agent, AgentSettings, NicSettings
-from .native import LOOP_MOST_PORTS
 from .packet_socket import PortError
+from .structures import LOOP_MOST_PORTS
 from .wire import WireError
 
 

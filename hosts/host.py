@@ -30,7 +30,7 @@ from .control import CommandError, ControlServer
 from .log import EventLog
 from .loop import HostLink, Loop, LoopPort
 from .memory_link import Watch
-from .native import FRAME, PAUSE, RESUME, Event, Events
+from .native import Events
 from .nic import Nic
 from .nics import Nics, Routes
 from .pace import PaceMeter
@@ -38,6 +38,7 @@ from .packet_socket import Port
 from .realtime import RealTime
 from .receiver import Receiver
 from .sender import FlowRequest, Sender
+from .structures import FRAME, PAUSE, RESUME, Event
 from .trace import FlowTrace
 
 _PR_SET_TIMERSLACK = 29

@@ -10,9 +10,10 @@ from typing import NamedTuple
 
 from .clock import DilatedClock
 from .memory_link import CHANNEL_BYTES
-from .native import Events, LoopSettings, LoopState, NativeLink, NativeLoopPort, library
+from .native import Events, library
 from .nic import Nic
 from .receiver import Receiver
+from .structures import LoopSettings, LoopState, NativeLink, NativeLoopPort
 
 _NO_DESCRIPTOR = -1
 # Incoming frames may wait so long where they are dense (nominal, and at least real)

@@ -12,21 +12,19 @@ import weakref
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
-from .native import (
+from .native import Events, checked, library
+from .reliability import Repeats
+from .structures import (
     CLASSES,
     END,
     EXPIRY,
     Event,
-    Events,
     NativeNicFlow,
     NativeReliable,
     NativeTransport,
     NicAnswer,
     PauseState,
-    checked,
-    library,
 )
-from .reliability import Repeats
 from .wire import MAX_FRAME
 
 INFINITY = math.inf

@@ -14,7 +14,8 @@ from . import stats, wire
 from .algorithms import Cnp, Configured, Mark, NotificationPoint, Window, window_phase
 from .clock import DilatedClock
 from .log import EventLog
-from .native import ACK_REQUEST, LAST, MARKED, UNKNOWN, WINDOW, Event, Events, NativeReceivedFlow, checked, library
+from .native import Events, checked, library
+from .structures import ACK_REQUEST, LAST, MARKED, UNKNOWN, WINDOW, Event, NativeReceivedFlow
 
 _NOT_COMPLETE = -math.inf
 

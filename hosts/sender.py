@@ -15,10 +15,10 @@ from .algorithms import Ack, Cnm, Cnp, Configured, Loss, Mark, ReactionPoint, Sc
 from .algorithms.base import check_rate, check_timer, check_window
 from .clock import DilatedClock
 from .log import EventLog
-from .native import ASKED, SENT, Event
 from .nic import INFINITY, NEVER, Nic, NicFlow
 from .nics import Nics
 from .reliability import LOSSLESS, Repeats
+from .structures import ASKED, SENT, Event
 
 _PSN_MASK = 0xFFFFFF
 _BYTES_BOUND = 1 << 60

@@ -11,7 +11,7 @@
 
 enum { EVENT_FRAME_BYTES = 256 };
 
-/* hosts/native.py has the same names and numbers. */
+/* hosts/structures.py has the same names and numbers. */
 enum event_kind {
     /* flow: has ended, and starts no frame any more. at_s: when its last packet is due; its `end_s`, though a frame may still be in
      * flight; or, of a stopped flow, when all its frames have been due (pacing_stopped). */

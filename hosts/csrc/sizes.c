@@ -1,4 +1,4 @@
-/* Sizes of the structures that hosts/native.py mirrors, in its order: it checks them. */
+/* Sizes of the structures that hosts/structures.py mirrors, in its order: it checks them. */
 #include "loop.h"
 
 extern const uint64_t hosts_sizes[];

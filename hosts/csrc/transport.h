@@ -18,7 +18,7 @@
 
 #include "wire.h"
 
-/* The sender's half. hosts/native.py mirrors it. */
+/* The sender's half. hosts/structures.py mirrors it. */
 struct transport {
     double window_bytes; /* INFINITY: none */
     uint64_t packets; /* of the flow; 0: no end */

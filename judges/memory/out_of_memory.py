@@ -120,8 +120,9 @@ def engine() -> Callable[[], Outcome]:
 
 def agent() -> Callable[[], Outcome]:
     """A NIC with many flows and control frames; a receiver with many flows."""
-    from hosts.native import Events, NativeReceivedFlow, checked, library
+    from hosts.native import Events, checked, library
     from hosts.nic import Nic, NicFlow
+    from hosts.structures import NativeReceivedFlow
 
     def attempt() -> Outcome:
         nic = Nic(10e9)

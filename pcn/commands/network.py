@@ -104,7 +104,8 @@ def up(
     from lab import journal as records
     from lab.launch import links
     from lab.log_folder import new
-    from lab.network import configured, require_startable
+    from lab.network import configured
+    from lab.startable import require_startable
     from lab.target import target as find_target
     from p4src.manifest import stale
     from topologies.found import find_topology

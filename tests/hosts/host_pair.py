@@ -9,10 +9,11 @@ from hosts.algorithms import Configured, Mark
 from hosts.clock import DilatedClock
 from hosts.log import EventLog
 from hosts.loop import Loop, LoopPort
-from hosts.native import FRAME, Event, Events
+from hosts.native import Events
 from hosts.nic import Nic
 from hosts.receiver import Receiver
 from hosts.sender import FlowRequest, Sender, SentFlow
+from hosts.structures import FRAME, Event
 
 LINE, DELAY, DATA, ACK = 10e9, 5e-6, 1058, 62
 RTT = 2 * DELAY + (DATA + ACK) * 8 / LINE

@@ -25,9 +25,9 @@ from hosts.algorithms import Cnp, Mark, find_scheme
 from hosts.clock import DilatedClock
 from hosts.control import CommandError, ControlServer
 from hosts.log import EventLog
-from hosts.native import PAUSE, WINDOW, Event
 from hosts.nic import Nic
 from hosts.sender import FlowError
+from hosts.structures import PAUSE, WINDOW, Event
 
 # ---- memory ----
 

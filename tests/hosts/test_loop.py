@@ -19,10 +19,11 @@ from hosts.algorithms import find_scheme
 from hosts.clock import DilatedClock
 from hosts.log import EventLog
 from hosts.loop import Loop, LoopPort
-from hosts.native import FRAME, Event, Events
+from hosts.native import Events
 from hosts.nic import Nic
 from hosts.receiver import Receiver
 from hosts.sender import FlowRequest, Sender
+from hosts.structures import FRAME, Event
 from hosts.wire import CnpPacket, DataPacket, PfcFrame
 
 LINE = 1e9

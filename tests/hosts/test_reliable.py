@@ -12,8 +12,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hosts.native import CSRC, FLAGS, NativeTransport
+from hosts.native import CSRC, FLAGS
 from hosts.reliability import Reliability, Repeats
+from hosts.structures import NativeTransport
 from softswitch.cache.objects import build, digest
 
 PSNS = 1 << 24

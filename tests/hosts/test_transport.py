@@ -9,7 +9,8 @@ from functools import lru_cache
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hosts.native import CSRC, FLAGS, NativeTransport
+from hosts.native import CSRC, FLAGS
+from hosts.structures import NativeTransport
 from softswitch.cache.objects import build, digest
 
 PSNS = 1 << 24

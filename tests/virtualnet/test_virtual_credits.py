@@ -23,7 +23,7 @@ from experiments.run.progress import Silent
 from experiments.run.virtual import run_virtual
 from hosts.algorithms import find_scheme
 from lab.launch import NetworkError, launch_spec
-from lab.network import require_startable
+from lab.startable import require_startable
 from lab.target import target as find_target
 from lab.virtual import VirtualNetwork
 from lab.virtual.flows import FlowMaker, VirtualFlow

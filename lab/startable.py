@@ -1,0 +1,51 @@
+"""Whether a network can be started on this machine: root, programs, names that are free."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+
+from lab import journal as records
+from lab.launch import NetworkError, require_live
+from lab.target import Target
+from topologies import extras
+from topologies.model import Topology
+
+
+def require_root_and_mininet() -> None:
+    """Raises NetworkError, with the way out, where a network can't be made at all."""
+    if os.geteuid() != 0:
+        raise NetworkError("making network namespaces needs root: run it with sudo, or as root")
+    extras.require("live")
+    for tool, package in (("mnexec", "mininet"), ("ip", "iproute2"), ("ethtool", "ethtool"), ("setpriv", "util-linux")):
+        if shutil.which(tool) is None:
+            raise NetworkError(
+                f"{tool} is missing: `apt-get install {package}` brings it; `pcn doctor` checks the rest"
+            )
+    # A node's shell that can't start would leave Mininet waiting for its prompt for ever.
+    trial = subprocess.run(["mnexec", "-n", "true"], capture_output=True, text=True, timeout=20, check=False)
+    if trial.returncode != 0:
+        raise NetworkError(f"this system refuses network namespaces: mnexec says {trial.stderr.strip() or 'nothing'}")
+
+
+def require_startable(topology: Topology, target: Target, name: str | None = None) -> None:
+    """Raises what entering the `Network` would, where that can be told before anything is made."""
+    require_live(topology)
+    require_root_and_mininet()
+    target.require()
+    if records.is_held(name or topology.name):
+        raise records.NameInUseError(records.in_use_message(name or topology.name))
+    _check_interfaces(topology)
+
+
+def _check_interfaces(topology: Topology) -> None:
+    """One of our names in the root namespace is another Mininet network's: captures would show the wrong one."""
+    from lab.nodes import root_interfaces
+
+    ours = {end.interface for link in topology.links for end in (link.a, link.b)}
+    for name in sorted(ours & root_interfaces()):
+        raise records.NameInUseError(
+            f"interface {name} exists already, from another network with the same node names: end that one, "
+            f"or remove the interface with `ip link delete {name}`"
+        )
