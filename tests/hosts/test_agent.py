@@ -287,12 +287,17 @@ def test_bad_commands_are_answered(pair: Pair) -> None:
                 f'"size_bytes": {"9" * 400}}}',
                 "it must be above 0 and below",
             ),
-            ('{"cmd": "fly"}', "no command 'fly'; there are clock, list, reset, shutdown, start, stats, stop"),
+            ('{"cmd": "fly"}', "no command 'fly'; there are clock, list, reset, routes, shutdown, start, stats, stop"),
             ('{"cmd": "start"}', "start needs flow"),
             ('{"cmd": "start", "flow": "x"}', "flow is 'x': it must be a whole number"),
             ('{"cmd": "clock", "epoch": NaN}', "epoch is nan: it must be a number"),
             ('{"cmd": "stats", "of": 1}', "stats takes no 'of'"),
             ('{"cmd": "clock"}', "clock needs epoch"),
+            ('{"cmd": "routes"}', "routes needs usual: lists of ports from 0 to 0, by IP address"),
+            ('{"cmd": "routes", "usual": {"10.9.0.2": [0]}, "now": {"10.9.0.2": [1]}}', "routes needs now: lists"),
+            ('{"cmd": "routes", "usual": {"10.9.0.2": [true]}, "now": {}}', "routes needs usual: lists"),
+            ('{"cmd": "routes", "usual": {}, "now": {"nowhere": [0]}}', "'nowhere' is not an IPv4 address"),
+            ('{"cmd": "routes", "usual": {}, "now": {}, "of": 1}', "routes takes no 'of'"),
         ):
             raw.sendall(line.encode() + b"\n")
             answer = json.loads(answers.readline())
@@ -325,7 +330,7 @@ def test_it_ends_with_an_error_when_its_interface_goes(pair: Pair) -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--iface", "ha-eth9"], "there is no interface 'ha-eth9' here; there are: lo, ha"),
+        (["--iface", "ha-eth9", "--line-rate", "1e9"], "there is no interface 'ha-eth9' here; there are: lo, ha"),
         (["--scheme", "pnc"], "there is no scheme 'pnc'"),
         (["--param", "w_mni=1"], "pcn has no parameter 'w_mni'; did you mean 'w_min'?"),
         (["--param", "w_min=2"], "w_min = 2: it must be"),
