@@ -23,14 +23,14 @@ def require_root_and_mininet() -> None:
             raise NetworkError(
                 f"{tool} is missing: `apt-get install {package}` brings it; `pcn doctor` checks the rest"
             )
-    # A node's shell that can't start would leave Mininet waiting for its prompt for ever.
+    # Mininet waits without a limit for the prompt of a node's shell, also of one that can't start.
     trial = subprocess.run(["mnexec", "-n", "true"], capture_output=True, text=True, timeout=20, check=False)
     if trial.returncode != 0:
         raise NetworkError(f"this system refuses network namespaces: mnexec says {trial.stderr.strip() or 'nothing'}")
 
 
 def require_startable(topology: Topology, target: Target, name: str | None = None) -> None:
-    """Raises what entering the `Network` would, where that can be told before anything is made."""
+    """Raises what entering the `Network` would, as far as that shows before anything is made."""
     require_live(topology)
     require_root_and_mininet()
     target.require()

@@ -46,7 +46,15 @@ CONFIG: dict[str, Any] = {
         "Ethernet0|0": {"profile": "ingress_lossy_profile"},
         "Ethernet4|0": {"profile": "NULL"},
     },
-    "PORT_QOS_MAP": {name: {"pfc_enable": "3,4", "dscp_to_tc_map": "AZURE"} for name in PORTS},
+    "PORT_QOS_MAP": {
+        name: {
+            "pfc_enable": "3,4", "dscp_to_tc_map": "AZURE", "tc_to_pg_map": "AZURE",
+            "tc_to_queue_map": "[TC_TO_QUEUE_MAP|AZURE]",
+        }
+        for name in PORTS
+    },
+    "TC_TO_PRIORITY_GROUP_MAP": {"AZURE": {str(tc): str(tc if tc in (3, 4, 7) else 0) for tc in range(8)}},
+    "TC_TO_QUEUE_MAP": {"AZURE": {str(tc): str(tc) for tc in range(8)}, "UNUSED": {"3": "1"}},
     "WRED_PROFILE": {
         "AZURE_LOSSLESS": {
             "ecn": "ecn_all", "wred_green_enable": "true", "green_min_threshold": "250000",
@@ -152,6 +160,8 @@ def test_headroom_that_is_too_small_is_refused(tmp_path: Path) -> None:
         (("BUFFER_PG", "Ethernet0|0", "profile"), "none", "BUFFER_PROFILE has no 'none'"),
         (("BUFFER_PG", "Ethernet0|9"), {}, "PORT|FIRST-LAST"),
         (("BUFFER_PG", "Ethernet0"), {}, "PORT|FIRST-LAST"),
+        (("TC_TO_QUEUE_MAP", "AZURE", "3"), "2", "class 3 has queue 2: a lossless class has one of"),
+        (("TC_TO_PRIORITY_GROUP_MAP", "AZURE", "5"), "4", "class 5 has priority group 4: a lossless class"),
         (("PORT_QOS_MAP", "Ethernet0", "pfc_enable"), "3,7", "classes from 0 to 6"),
         (("PORT_QOS_MAP", "Ethernet0", "pfc_enable"), "3", "pfc_enable of .* differ"),
         (("WRED_PROFILE", "AZURE_LOSSLESS", "green_min_threshold"), "2000000", "k_min <= k_max"),

@@ -3,7 +3,7 @@
     BUFFER_POOL    ingress_lossless_pool: `size`, the pool of all shares
     BUFFER_PROFILE `size`, `xoff`, `xon_offset`, `dynamic_th` or `static_th`: a share
     BUFFER_PG      PORT|3-4: the profile of these classes of a port
-    PORT_QOS_MAP   `pfc_enable`: the classes that PFC protects
+    PORT_QOS_MAP   `pfc_enable`: the classes that PFC protects; `tc_to_pg_map`, `tc_to_queue_map`: checked
     WRED_PROFILE   `green_...`, `yellow_...`, `red_...` with `ecn`: ECN thresholds;  SCHEDULER  DWRR `weight`, or STRICT
     QUEUE          PORT|3: both of a class at a port
     PFC_WD         the watchdog
@@ -35,6 +35,10 @@ _RANGE = re.compile(r"([0-9])(?:-([0-9]))?\Z")
 _REFERENCE = re.compile(r"\[\w+\|(.+)\]\Z")
 T = TypeVar("T")
 POOL = "ingress_lossless_pool"
+_OF_CLASSES = {
+    "tc_to_pg_map": ("TC_TO_PRIORITY_GROUP_MAP", "priority group"),
+    "tc_to_queue_map": ("TC_TO_QUEUE_MAP", "queue"),
+}
 _NEVER = 2**32 - 1
 """Bytes of a queue, from which RED would mark."""
 MOST_EXPONENT = 15
@@ -137,6 +141,8 @@ def _switch(node: Node) -> SonicSwitch:
     scheduled = _by_class(tables["QUEUE"], names, lambda at: _named(at, "scheduler", weights, "SCHEDULER"))
     marked = _by_class(tables["QUEUE"], names, lambda at: _named(at, "wred_profile", wreds, "WRED_PROFILE"))
     lossless = _lossless(node, tables["PORT_QOS_MAP"], names)
+    for field, (table, what) in _OF_CLASSES.items():
+        _check_map(tables["PORT_QOS_MAP"], names, field, _table(node, table), what, lossless)
     return SonicSwitch(
         tuple(_number(ports[name], "speed", 1e6) for name in names),
         _number(pool, "size") if pool else None,
@@ -293,6 +299,29 @@ def _lossless(node: Node, table: Mapping[str, Node], names: list[str]) -> frozen
             f"PORT_QOS_MAP: pfc_enable of {' and '.join(sets.values())} differ: all ports have one set here"
         )
     return next(iter(sets), frozenset())
+
+
+def _check_map(
+    table: Mapping[str, Node],
+    names: list[str],
+    field: str,
+    maps: Mapping[str, Node],
+    what: str,
+    lossless: frozenset[int],
+) -> None:
+    """Raises FormatError where a lossless class has a group or queue of another number, or shares its own."""
+    for port, at in table.items():
+        found = at.get(field)
+        if found is None or (port != "global" and port not in names):
+            continue
+        match = _REFERENCE.match(found.text())
+        chosen = maps.get(match[1] if match else found.text())
+        for number, to in () if chosen is None else chosen.pairs():
+            pair = {number.text(), to.text()}
+            if len(pair) > 1 and pair & set(map(str, lossless)):
+                raise to.fail(
+                    f"class {number.text()} has {what} {to.text()}: a lossless class has one of its number here, alone"
+                )
 
 
 def _one_of(
