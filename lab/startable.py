@@ -26,7 +26,8 @@ def require_root_and_mininet() -> None:
     # Mininet waits without a limit for the prompt of a node's shell, also of one that can't start.
     trial = subprocess.run(["mnexec", "-n", "true"], capture_output=True, text=True, timeout=20, check=False)
     if trial.returncode != 0:
-        raise NetworkError(f"this system refuses network namespaces: mnexec says {trial.stderr.strip() or 'nothing'}")
+        reason = trial.stderr.strip() or "nothing"
+        raise NetworkError(f"this system refuses network namespaces: mnexec reports {reason}")
 
 
 def require_startable(topology: Topology, target: Target, name: str | None = None) -> None:
