@@ -37,7 +37,8 @@ from .pace import PaceMeter
 from .packet_socket import Port
 from .realtime import RealTime
 from .receiver import Receiver
-from .sender import FlowRequest, Sender
+from .sender import Sender
+from .sent_flow import FlowRequest
 from .structures import FRAME, PAUSE, RESUME, Event
 from .trace import FlowTrace
 

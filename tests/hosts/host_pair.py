@@ -12,7 +12,8 @@ from hosts.loop import Loop, LoopPort
 from hosts.native import Events
 from hosts.nic import Nic
 from hosts.receiver import Receiver
-from hosts.sender import FlowRequest, Sender, SentFlow
+from hosts.sender import Sender
+from hosts.sent_flow import FlowRequest, SentFlow
 from hosts.structures import FRAME, Event
 
 LINE, DELAY, DATA, ACK = 10e9, 5e-6, 1058, 62

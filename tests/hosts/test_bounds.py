@@ -26,7 +26,7 @@ from hosts.clock import DilatedClock
 from hosts.control import CommandError, ControlServer
 from hosts.log import EventLog
 from hosts.nic import Nic
-from hosts.sender import FlowError
+from hosts.sent_flow import FlowError
 from hosts.structures import PAUSE, WINDOW, Event
 
 # ---- memory ----

@@ -16,7 +16,7 @@ from whole_host import BAD_BPS, LINE, Fragile, NoParameters, WholeHost, fragile,
 
 from hosts import wire
 from hosts.algorithms import Cnm, Cnp, Mark, NotificationPoint, Scheme, find_scheme, schemes
-from hosts.sender import FlowError
+from hosts.sent_flow import FlowError
 
 
 def setting(name: str, value: Any) -> Callable[[Fragile], None]:

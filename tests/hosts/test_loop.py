@@ -22,7 +22,8 @@ from hosts.loop import Loop, LoopPort
 from hosts.native import Events
 from hosts.nic import Nic
 from hosts.receiver import Receiver
-from hosts.sender import FlowRequest, Sender
+from hosts.sender import Sender
+from hosts.sent_flow import FlowRequest
 from hosts.structures import FRAME, Event
 from hosts.wire import CnpPacket, DataPacket, PfcFrame
 

@@ -18,7 +18,7 @@ from hosts import wire
 from hosts.loop import HostLink, Loop, LoopPort
 from hosts.memory_link import CHANNEL_BYTES, Ends, promiscuity
 from hosts.native import library
-from hosts.sender import FlowRequest
+from hosts.sent_flow import FlowRequest
 
 DELAY_S = 100.0  # what may be late by so much changes nothing
 NEVER = 2**64 - 1

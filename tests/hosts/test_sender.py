@@ -25,7 +25,8 @@ from hosts.log import EventLog
 from hosts.nic import Nic
 from hosts.pace import PaceMeter
 from hosts.reliability import Reliability, Repeats
-from hosts.sender import FlowError, FlowRequest, Sender
+from hosts.sender import Sender
+from hosts.sent_flow import FlowError, FlowRequest
 from hosts.wire import DataPacket
 
 LINE = 10e9

@@ -16,7 +16,8 @@ from hosts.loop import Loop, LoopPort
 from hosts.native import Events
 from hosts.nic import INFINITY, Nic
 from hosts.receiver import Receiver
-from hosts.sender import FlowRequest, Sender
+from hosts.sender import Sender
+from hosts.sent_flow import FlowRequest
 from hosts.trace import FlowTrace
 
 PERIOD = 100e-6

@@ -17,7 +17,8 @@ from hosts.loop import Loop, LoopPort
 from hosts.native import Events
 from hosts.nic import Nic
 from hosts.receiver import Receiver
-from hosts.sender import FlowRequest, Sender
+from hosts.sender import Sender
+from hosts.sent_flow import FlowRequest
 
 LINE = 1e9
 BAD_BPS = 7e6  # of a CNP that `Fragile` doesn't bear
