@@ -38,7 +38,7 @@ def dual(delay_s: float = DELAY) -> Topology:
 
 
 @pytest.fixture(scope="module", params=needs.TARGETS)
-def lab(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
+def running(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
     folder: Path = tmp_path_factory.mktemp("nics")
     name = f"n{os.getpid()}-{uuid.uuid4().hex[:8]}"
     target = needs.target(request.param)
@@ -46,12 +46,12 @@ def lab(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
         yield made
 
 
-@pytest.fixture(autouse=True)
-def fresh(lab: Lab) -> Iterator[None]:
+@pytest.fixture
+def lab(running: Lab) -> Iterator[Lab]:
     """No flow sends before, none after."""
-    yield
-    flows.stop(lab.agents)
-    wait_until(lambda: not any(one.state == "sending" for agent in lab.agents.values() for one in agent.flows()))
+    yield running
+    flows.stop(running.agents)
+    wait_until(lambda: not any(one.state == "sending" for agent in running.agents.values() for one in agent.flows()))
 
 
 def by_port(lab: Lab, numbers: Collection[int]) -> dict[int, int | None]:
