@@ -23,13 +23,21 @@ _STATE = ("interfaces", "interface", "state")
 @dataclass(frozen=True)
 class PortCounts:
     """Frames since the switch started. `in_discards`: it was too slow for them; `out_discards`: its link was down, a
-    queue was full, or the interface refused them. `up`: frames can leave."""
+    queue was full, or the interface refused them. `up`: frames can leave. `queued_packets`: wait in the port's queues
+    now."""
 
     up: bool
     in_packets: int
     out_packets: int
     in_discards: int
     out_discards: int
+    in_bytes: int
+    out_bytes: int
+    queued_packets: int
+
+
+_COUNTERS = ("in-pkts", "out-pkts", "in-discards", "out-discards", "in-octets", "out-octets")  # in PortCounts' order
+_QUEUED = "queued-pkts"
 
 
 def read(switch: SwitchClient) -> dict[int, PortCounts] | None:
@@ -52,9 +60,6 @@ def read(switch: SwitchClient) -> dict[int, PortCounts] | None:
         value = update.val
         interface[update.path.elem[-1].name] = value.uint_val if value.HasField("uint_val") else value.string_val
     return {
-        int(one["id"]): PortCounts(
-            one["oper-status"] == "UP",
-            *(int(one[name]) for name in ("in-pkts", "out-pkts", "in-discards", "out-discards")),
-        )
+        int(one["id"]): PortCounts(one["oper-status"] == "UP", *(int(one[name]) for name in (*_COUNTERS, _QUEUED)))
         for one in found.values()
     }

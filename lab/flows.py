@@ -88,7 +88,9 @@ def start(
         if name not in names:
             raise UnknownNameError("host", name, names)
     if src not in list(agents):
-        raise FlowError(f"{src} has no agent: Mininet's own command started this network, iperf in its prompt sends")
+        raise FlowError(
+            f"{src} has no agent, its kernel sends: `pcn p4 exec {src} iperf ...`, or iperf in Mininet's prompt"
+        )
     if src == dst:
         raise FlowError(f"a flow from {src} to itself: name two hosts")
     line_bps = max(topology.link_at(src, port).rate_bps for port in topology.ports(src))

@@ -27,6 +27,7 @@ from softswitch import private
 from topologies.errors import NO_ROOM, LabError
 
 DELAY_BY_NOBODY = "none"  # of a network by Mininet's command with BMv2
+NO_SCHEME = "-"  # of a network of any P4 programs
 BY_MININET = "mn"  # a network of Mininet's own command: its hosts are the kernel's, no agent runs
 RUN_DIR = Path("/run/pcn-lab")
 _NAME = re.compile(r"[a-z][a-z0-9_-]{0,31}\Z")
@@ -102,6 +103,16 @@ class Record:
     marking: list[str] = field(default_factory=list)  # the scheme's marking points (controller.marking)
     features: dict[str, str] = field(default_factory=dict)
     nodes: dict[str, NodeRecord] = field(default_factory=dict)
+
+    @property
+    def has_scheme(self) -> bool:
+        return self.scheme != NO_SCHEME
+
+    @property
+    def what(self) -> str:
+        """What runs in it, for a title; of a network without a scheme its programs."""
+        scheme = f"{self.scheme}, {self.target}, k = {self.dilation:g}"
+        return scheme if self.has_scheme else self.program
 
     @property
     def directory(self) -> Path:

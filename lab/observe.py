@@ -9,13 +9,14 @@ now.port("s1:2").queue_bytes, now.port("s1:2").utilisation
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 
 from controller import interface_counters
 from controller.constants import index
 from controller.control_plane import Counter
-from controller.errors import UnknownNameError
+from controller.errors import SwitchError, UnknownNameError
 from lab import flows
 from lab.links import running_interfaces
 from lab.pace import Overload, Pacing
@@ -27,6 +28,8 @@ from topologies.model import Endpoint
 _COUNTERS = ("transmitted", "marked", "marked_ue", "pause_sent", "pause_received")
 _REGISTERS = ("waiting_packets", "waiting_bytes", "held_bytes", "pn", "tx_paused", "xoff_sent")
 _REQUIRED = ("transmitted", "pause_received", "waiting_packets", "waiting_bytes", "tx_paused")
+GOING_ON = ("waiting", "sending", "idle")
+"""States of flows that haven't ended; those of hosts without agents are idle or sending."""
 
 
 @dataclass(frozen=True)
@@ -38,13 +41,14 @@ class PortState:
     this port marked CE, and UE. None: the switch's program doesn't have it. `up`: its link is; one that is down sends
     nothing. `lost`: frames that were to leave by it and didn't, since the switch started, as the link was down or a
     queue full; None if the switch doesn't count them (BMv2). `kept_pace`: its switch did, all the time since the last
-    look.
+    look. A program without these registers and counters (any P4 network's): the counters of the switch's interfaces
+    give rate, queue (of all classes, without bytes), loss and link.
     """
 
     port: str
     link: str
-    queue_packets: int
-    queue_bytes: int
+    queue_packets: int | None
+    queue_bytes: int | None
     held_bytes: int | None
     pn: int | None
     paused: bool
@@ -63,15 +67,17 @@ class PortState:
 @dataclass(frozen=True)
 class FlowState:
     """A flow. `rate_bps` is what its scheme lets it send, and `window_bytes` in flight (None: it has no window), where
-    `in_flight_bytes` are; goodput (of payload, at the receiver) and the shares of
-    packets that arrive marked CE and UE are over the time since the last look. `kept_pace`: its hosts and all switches
-    did, all that time. `src_port`: of a sender with several NICs the one by which it leaves, else None."""
+    `in_flight_bytes` are; goodput (of payload, at the receiver) and the shares of packets that arrive marked CE and UE
+    are over the time since the last look. `kept_pace`: its hosts and all switches did, all that time. `src_port`: of a
+    sender with several NICs the one by which it leaves, else None. A host without an agent, beside a switch that is
+    seen by its interfaces, is a flow with its name as `id` and no `dst`: whole frames that it sends to all
+    (`rate_bps`), and that it receives (`goodput_bps`)."""
 
-    id: int
+    id: int | str
     src: str
     dst: str
     state: str
-    rate_bps: float
+    rate_bps: float | None
     goodput_bps: float
     marked_share: float | None
     marked_ue_share: float | None
@@ -112,36 +118,43 @@ class Observer:
         """`clock`: real seconds, which rates of ports are over. Those of flows are over the agents' own times."""
         self._lab = lab
         self._clock = clock
+        self._began_s = self._now()
         self._since = _Since()
         self._switches = [switch.name for switch in lab.topology.switches]
-        for switch in self._switches:
-            self._require(switch)
+        self._by_interface = {switch for switch in self._switches if self._lacks(switch)}
+        self._received_bps: dict[Endpoint, float] = {}
         self._pacing = Pacing(lab.record)
         self._behind: frozenset[str] = frozenset()
         self.look()
 
-    def _require(self, switch: str) -> None:
-        """Raises LabError for a program without the cells that every look reads."""
+    def _lacks(self, switch: str) -> bool:
+        """Returns whether a switch's program, or one that isn't loaded yet, lacks the cells of a look. Raises LabError
+        where the switch doesn't count by interface either (BMv2)."""
         client = self._lab.switches[switch]
-        there = {*client.counters(), *client.registers()}
-        if missing := [name for name in _REQUIRED if name not in there]:
+        there: set[str] = set()
+        with suppress(SwitchError):  # there is no program
+            there = {*client.counters(), *client.registers()}
+        missing = [name for name in _REQUIRED if name not in there]
+        if missing and interface_counters.read(client) is None:
             raise LabError(
                 f"{switch} runs a program without {', '.join(missing)}, of which a look at ports consists; "
                 f"`pcn counters {switch}` and `pcn registers {switch}` print what it has"
             )
+        return bool(missing)
 
     def look(self) -> Snapshot:
         """Returns everything as it is now. Raises LabError or AgentError."""
         over_s, _ = self._since.last("all", self._now(), {})
         self._behind = self._pacing.behind_since_last()
-        ports = tuple(port for switch in self._lab.topology.switches for port in self._ports(switch.name))
+        ports = tuple(port for switch in self._switches for port in self._ports(switch))
         stats = flows.ask(self._lab.agents)
-        found = tuple(
+        found = [
             self._flow(flow, stats.get(flow.dst, stats[flow.src]).now_s)
             for flow in flows.flows(self._lab.topology, stats)
-        )
-        now_s = max((one.now_s for one in stats.values()), default=0.0)
-        return Snapshot(now_s, over_s, ports, found, self._pacing.overload())
+        ]
+        now_s = max((one.now_s for one in stats.values()), default=self._now() - self._began_s)
+        hosts = self._hosts({one.port: one for one in ports})
+        return Snapshot(now_s, over_s, ports, (*found, *hosts), self._pacing.overload())
 
     def _now(self) -> float:
         return self._clock() / self._lab.record.dilation
@@ -149,6 +162,8 @@ class Observer:
     def _ports(self, switch: str) -> list[PortState]:
         """Returns the counters and registers of all ports of a switch, in one call."""
         client, topology = self._lab.switches[switch], self._lab.topology
+        if switch in self._by_interface:
+            return self._interfaces(switch)
         cells = {port: index(port) for port in topology.ports(switch)}
         wanted = list(cells.values())
         before = self._now()
@@ -212,6 +227,60 @@ class Observer:
             lost=lost,
             kept_pace=end.node not in self._behind,
         )
+
+    def _interfaces(self, switch: str) -> list[PortState]:
+        """Returns all ports of a switch by what it counts whatever its program, in one call."""
+        before = self._now()
+        counted = interface_counters.read(self._lab.switches[switch]) or {}
+        read_at_s = (before + self._now()) / 2
+        ends = [Endpoint(switch, port) for port in self._lab.topology.ports(switch)]
+        return [self._interface(end, read_at_s, counted[end.port]) for end in ends]
+
+    def _interface(self, end: Endpoint, read_at_s: float, counts: interface_counters.PortCounts) -> PortState:
+        totals = {"sent": counts.out_bytes, "received": counts.in_bytes}
+        over_s, new = self._since.last(str(end), read_at_s, totals)
+        self._received_bps[end] = _per_s(8 * new["received"], over_s)
+        rate_bps = _per_s(8 * new["sent"], over_s)
+        return PortState(
+            port=str(end),
+            link=self._lab.topology.link_name(end.node, end.port),
+            queue_packets=counts.queued_packets,
+            queue_bytes=None,
+            held_bytes=None,
+            pn=None,
+            paused=False,
+            pausing=False,
+            rate_bps=rate_bps,
+            utilisation=rate_bps / self._lab.topology.link_at(end.node, end.port).rate_bps,
+            marked_share=None,
+            marked_ue_share=None,
+            pauses_sent_per_s=0.0,
+            pauses_received_per_s=0.0,
+            up=counts.up,
+            lost=counts.out_discards,
+            kept_pace=end.node not in self._behind,
+        )
+
+    def _hosts(self, ports: Mapping[str, PortState]) -> Iterator[FlowState]:
+        """Yields hosts without agents, as flows: by the interfaces of switches that they are linked to."""
+        topology, agents = self._lab.topology, set(self._lab.agents)
+        for host in topology.hosts:
+            peers = [topology.peer(host.name, port) for port in topology.ports(host.name)]
+            ends = [peer for peer in peers if peer in self._received_bps]
+            if not ends or host.name in agents:
+                continue
+            sends_bps = sum(self._received_bps[end] for end in ends)
+            yield FlowState(
+                id=host.name,
+                src=host.name,
+                dst="",
+                state="sending" if sends_bps else "idle",
+                rate_bps=sends_bps,
+                goodput_bps=sum(ports[str(end)].rate_bps for end in ends),
+                marked_share=None,
+                marked_ue_share=None,
+                kept_pace=all(ports[str(end)].kept_pace for end in ends),
+            )
 
     def _flow(self, flow: flows.Flow, now_s: float) -> FlowState:
         totals = {

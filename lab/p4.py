@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from controller.switch import SwitchClient
+from lab.journal import NO_SCHEME
 from lab.launch import NetworkError, require_kernel_hosts
 from lab.log_folder import new
 from lab.network import Network
@@ -59,7 +60,7 @@ class P4Live(Network):
         )  # fmt: skip
         self.value = value
         self._traced, self._pcap, self._thrift = trace, pcap, thrift
-        self.scheme = "-"
+        self.scheme = NO_SCHEME
         self.lines: dict[str, list[str]] = {}
         self.notes: list[str] = []
         self._steps = {name: _steps(switch) for name, switch in value.switches.items()}
@@ -174,8 +175,10 @@ def hold(
     trace: bool = False,
     pcap: Path | None = None,
     thrift: bool = False,
+    stay: Callable[[str], None] = lambda _name: signals.wait(),
 ) -> None:
-    """Holds a network until a signal: KeyboardInterrupt or `signals.Terminated`. Raises as `P4Live`."""
+    """Holds a network while `stay`, which gets its name, runs; by default until a signal: KeyboardInterrupt or
+    `signals.Terminated`. Raises as `P4Live`."""
     name = name or value.topology.name
     logs = logs or new(Path("results") / "p4" / f"{name}-{time.strftime('%Y%m%d-%H%M%S')}")
     if pcap is not None:
@@ -195,4 +198,4 @@ def hold(
             say(f"{switch}: {program}, P4Runtime {running.address}, device {running.device_id}")
         src, dst = value.topology.hosts[0], value.topology.hosts[-1]
         say(f"{name} is up; logs in {logs}; Ctrl-C ends it. In another terminal: pcn p4 exec {src.name} ping {dst.ip}")
-        signals.wait()
+        stay(name)

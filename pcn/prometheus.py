@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
-from lab.observe import Snapshot
+from lab.observe import GOING_ON, Snapshot
 from topologies.errors import LabError
 
 PATH = "/metrics"
@@ -45,7 +45,6 @@ _FLOW = {
     "in_flight_bytes": "bytes of the window in flight",
 }
 _PORT_LABELS, _FLOW_LABELS = ("port", "link"), ("id", "src", "dst")
-_GOING_ON = ("waiting", "sending")
 
 
 def text(now: Snapshot, network: str) -> str:
@@ -56,7 +55,7 @@ def text(now: Snapshot, network: str) -> str:
     flows = [
         ({**own, **{name: getattr(one, name) for name in _FLOW_LABELS}}, one)
         for one in now.flows
-        if one.state in _GOING_ON
+        if one.state in GOING_ON
     ]
     lines = [
         *_family("pcn_time_s", "nominal time of the look", [(own, now.time_s)]),

@@ -20,9 +20,9 @@ from rich.console import Console, Group, RenderableType
 from rich.live import Live
 from rich.text import Text
 
-from lab.journal import Record
 from lab.observe import Snapshot
-from pcn.view import Chosen, flow_row, flow_rows, pair_rows, picture, shown
+from pcn.rates import rate_unit, unit_bps
+from pcn.view import Chosen, Titled, flow_row, flow_rows, pair_rows, picture, shown
 
 if TYPE_CHECKING:
     from pcn.commands.watch import Looks
@@ -40,11 +40,17 @@ _HELP = (
     ("?", "this list"),
     ("q, Ctrl-C", "end"),
 )
+_RATE = "b/s"
+"""Of the network's unit."""
 _SERIES: dict[str, tuple[tuple[str, str, str, float], ...]] = {
-    "port": (("sends", "rate_bps", "Gb/s", 1e9), ("queue", "queue_bytes", "KB", 1e3)),
+    "port": (
+        ("sends", "rate_bps", _RATE, 1),
+        ("queue", "queue_bytes", "KB", 1e3),
+        ("queue", "queue_packets", "pkts", 1),
+    ),
     "flow": (
-        ("rate", "rate_bps", "Gb/s", 1e9),
-        ("goodput", "goodput_bps", "Gb/s", 1e9),
+        ("rate", "rate_bps", _RATE, 1),
+        ("goodput", "goodput_bps", _RATE, 1),
         ("window", "window_bytes", "KB", 1e3),
     ),
 }
@@ -89,8 +95,8 @@ class Keys:
 class View:
     """What the screen shows of a network."""
 
-    def __init__(self, record: Record) -> None:
-        self._record = record
+    def __init__(self, about: Titled) -> None:
+        self._about = about
         self._looks: deque[Snapshot] = deque(maxlen=_LOOKS)
         self._lines: deque[str] = deque(maxlen=_LINES)
         self._place = 0
@@ -130,10 +136,10 @@ class View:
             wide = max(len(keys) for keys, _ in _HELP)
             return Group(Text("keys", "bold"), *(Text(f"{keys:{wide}}  {what}") for keys, what in _HELP))
         if not self._looks:
-            return Text(f"{self._record.name}: looking ...")
+            return Text(f"{self._about.name}: looking ...")
         self._rows(width, height)
         below = self._below(width, height)
-        return Group(picture(self._record, self._looks[-1], width, height - len(below), self.chosen), *below)
+        return Group(picture(self._about, self._looks[-1], width, height - len(below), self.chosen), *below)
 
     def _rows(self, width: int, height: int) -> list[Chosen]:
         """Returns the current rows. A chosen one that isn't among them is followed by the one in its
@@ -161,7 +167,10 @@ class View:
 
     def _series(self, chosen: Chosen, width: int) -> Iterator[Text]:
         """Yields a line of each series of a row: its name, its newest value, bars up to its greatest one."""
+        scheme = self._about.has_scheme
         for name, field, unit, factor in _SERIES[chosen[0]]:
+            if unit == _RATE:
+                unit, factor = rate_unit(scheme), unit_bps(scheme)
             values = [value / factor for look in self._looks if (value := _value(look, chosen, field)) is not None]
             if not values:
                 continue
@@ -197,7 +206,7 @@ def sparkline(values: Sequence[float]) -> str:
     return "".join(_BARS[round(max(value, 0.0) / greatest * steps)] for value in values)
 
 
-def watch(record: Record, looks: Looks, log: Callable[[], Sequence[str]]) -> None:
+def watch(record: Titled, looks: Looks, log: Callable[[], Sequence[str]]) -> None:
     """Shows looks until `q` is pressed. `log` returns the lines since it was called before."""
     console = Console(highlight=False)
     view = View(record)

@@ -5,19 +5,33 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from textwrap import wrap
+from typing import Protocol
 
 from rich import box
 from rich.console import Group
 from rich.table import Table
 from rich.text import Text
 
-from lab.journal import Record
-from lab.observe import FlowState, PortState, Snapshot
+from lab.observe import GOING_ON, FlowState, PortState, Snapshot
+from pcn.rates import rate_text, rate_unit
 
 _BAR_CELLS = 20
 _GAP = 2  # between columns
 # Rows beside the tables' own: title, two headings of two lines with a rule, space between, two captions.
 _OTHER_ROWS = 1 + 2 * 3 + 1 + 1 + 1
+
+
+class Titled(Protocol):
+    """What is watched: a network's record, or a run."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def what(self) -> str: ...
+
+    @property
+    def has_scheme(self) -> bool: ...
 
 
 @dataclass(frozen=True)
@@ -36,13 +50,14 @@ class _Column:
 _PORT_COLUMNS = (
     _Column("port", left=True),
     _Column("link", goes=2, left=True),
-    _Column("queue\nKB", 7),
+    _Column("queue\nKB", 7, optional=True),
+    _Column("queue\npackets", 7, optional=True),
     _Column("pn", 4, goes=3),
     _Column("PAUSE\nout/ms", 6, goes=4),
     _Column("PAUSE\nin/ms", 6, goes=5),
     _Column("marked", 6, goes=6),
     _Column("UE", 6, goes=6, optional=True),
-    _Column("sends\nGb/s", 5, goes=7),
+    _Column("sends\nRATE", 5, goes=7),
     _Column("of\nlink", 4),
     _Column("", 6),
     _Column("pace", optional=True),
@@ -53,10 +68,10 @@ _FLOW_COLUMNS = (
     _Column("from", left=True),
     _Column("to", left=True),
     _Column("state", 7, goes=1, left=True),
-    _Column("rate\nGb/s", 6),
+    _Column("rate\nRATE", 6),
     _Column("window\nKB", 6, goes=4, optional=True),
     _Column("in flight\nKB", 6, goes=5, optional=True),
-    _Column("goodput\nGb/s", 6, goes=3),
+    _Column("goodput\nRATE", 6, goes=3),
     _Column("marked", 6, goes=2),
     _Column("UE", 6, goes=2, optional=True),
     _Column("pace", optional=True),
@@ -75,7 +90,7 @@ class FlowRow:
     src: str
     dst: str
     state: str
-    rate_bps: float
+    rate_bps: float | None
     goodput_bps: float
     marked_share: float | None
     marked_ue_share: float | None
@@ -119,19 +134,17 @@ def shown(now: Snapshot, width: int, height: int | None = None) -> Shown:
     return Shown(tuple(ports), tuple(flows), shown_of - len(flows))
 
 
-def picture(
-    record: Record, now: Snapshot, width: int, height: int | None = None, chosen: Chosen | None = None
-) -> Group:
+def picture(about: Titled, now: Snapshot, width: int, height: int | None = None, chosen: Chosen | None = None) -> Group:
     """Returns what `shown` does as tables; the chosen row stands out."""
     found = shown(now, width, height)
-    ended = sum(flow.state not in ("waiting", "sending") for flow in now.flows)
+    ended = sum(flow.state not in GOING_ON for flow in now.flows)
     knows_ue = any(one.marked_ue_share is not None for one in now.ports)
     return Group(
-        _title(record, now, width),
+        _title(about, now, width),
         *_overload(now, width),
-        _port_table(found.ports, len(now.ports) - len(found.ports), width, chosen),
+        _port_table(found.ports, len(now.ports) - len(found.ports), width, about.has_scheme, chosen),
         "",
-        _flow_table(found.flows, found.hidden_flows, ended, width, knows_ue, chosen),
+        _flow_table(found.flows, found.hidden_flows, ended, width, knows_ue, about.has_scheme, chosen),
     )
 
 
@@ -150,8 +163,9 @@ def _in_use(port: PortState) -> bool:
     )  # fmt: skip
 
 
-def _busy(port: PortState) -> tuple[bool, bool, int, float]:
-    return (not port.up, port.paused or port.pausing, port.queue_bytes, port.utilisation)
+def _busy(port: PortState) -> tuple[bool, bool, float, float]:
+    waiting = port.queue_bytes or port.queue_packets or 0
+    return (not port.up, port.paused or port.pausing, waiting, port.utilisation)
 
 
 def _state(port: PortState) -> Text:
@@ -164,30 +178,30 @@ def _pace(kept: bool) -> Text:
     return Text("") if kept else Text("late", "bold red")
 
 
-def _title(record: Record, now: Snapshot, width: int) -> Text:
+def _title(about: Titled, now: Snapshot, width: int) -> Text:
     """Returns what fits of it: no number is cut."""
-    what = f"  {record.scheme}, {record.target}, k = {record.dilation:g}"
     time_ms, over = f"  {now.time_s * 1e3:.1f} ms", f", the last {now.over_s * 1e3:.2f} ms (nominal)"
     title = Text()
-    for middle, end in ((what, over), ("", over), ("", " (nominal)"), ("", "")):
-        title = Text.assemble((record.name, "bold"), middle, (time_ms, "bold"), end, no_wrap=True)
+    for middle, end in ((f"  {about.what}", over), ("", over), ("", " (nominal)"), ("", "")):
+        title = Text.assemble((about.name, "bold"), middle, (time_ms, "bold"), end, no_wrap=True)
         if title.cell_len <= width:
             break
     return title
 
 
-def _port_table(ports: Sequence[PortState], hidden: int, width: int, chosen: Chosen | None) -> Table:
+def _port_table(ports: Sequence[PortState], hidden: int, width: int, scheme: bool, chosen: Chosen | None) -> Table:
     rows = [
         (
             Text(port.port, "bold red" if port.paused else ""),
             Text(port.link),
-            _some(f"{port.queue_bytes / 1e3:.1f}", port.queue_bytes > 0),
+            Text("") if port.queue_bytes is None else _some(f"{port.queue_bytes / 1e3:.1f}", port.queue_bytes > 0),
+            _packets(port),
             Text("-") if port.pn is None else _some(str(port.pn), port.pn > 0),
             _some(f"{port.pauses_sent_per_s / 1e3:.2f}", port.pauses_sent_per_s > 0, "yellow"),
             _some(f"{port.pauses_received_per_s / 1e3:.2f}", port.pauses_received_per_s > 0, "red"),
             _percent(port.marked_share),
             Text("") if port.marked_ue_share is None else _percent(port.marked_ue_share),
-            _some(f"{port.rate_bps / 1e9:.2f}", port.rate_bps > 0),
+            _some(rate_text(port.rate_bps, scheme, 2), port.rate_bps > 0),
             _some(f"{port.utilisation:.0%}", port.utilisation > 0),
             _state(port),
             _pace(port.kept_pace),
@@ -199,20 +213,26 @@ def _port_table(ports: Sequence[PortState], hidden: int, width: int, chosen: Cho
     if losing := [f"{port.port} {port.lost:,}" for port in ports if port.lost]:
         rest.append(f"frames lost: {', '.join(losing)}")
     places = [place for place, port in enumerate(ports) if ("port", port.port) == chosen]
-    return _table(_PORT_COLUMNS, rows, width, "; ".join(rest) or None, places)
+    return _table(_PORT_COLUMNS, scheme, rows, width, "; ".join(rest) or None, places)
 
 
 def _flow_table(
-    flows: Sequence[FlowRow], hidden: int, ended: int, width: int, knows_ue: bool, chosen: Chosen | None
+    flows: Sequence[FlowRow],
+    hidden: int,
+    ended: int,
+    width: int,
+    knows_ue: bool,
+    scheme: bool,
+    chosen: Chosen | None,
 ) -> Table:
     rest = [f"{hidden} more"] * bool(hidden) + [f"{ended} flows have ended"] * bool(ended)
     rows = [
         (
             *map(Text, (flow.name, flow.src, flow.dst, flow.state)),
-            Text(f"{flow.rate_bps / 1e9:.3f}"),
+            Text(rate_text(flow.rate_bps, scheme, 3)),
             _kilobytes(flow.window_bytes),
             _kilobytes(None if flow.window_bytes is None else flow.in_flight_bytes),
-            Text(f"{flow.goodput_bps / 1e9:.3f}"),
+            Text(rate_text(flow.goodput_bps, scheme, 3)),
             _percent(flow.marked_share),
             _percent(flow.marked_ue_share) if knows_ue else Text(""),
             _pace(flow.kept_pace),
@@ -221,19 +241,21 @@ def _flow_table(
     ]
     none = (Text("none"), *[Text("")] * (len(_FLOW_COLUMNS) - 1))
     places = [place for place, flow in enumerate(flows) if flow_row(flow) == chosen]
-    return _table(_FLOW_COLUMNS, rows or [none], width, "; ".join(rest) or None, places)
+    return _table(_FLOW_COLUMNS, scheme, rows or [none], width, "; ".join(rest) or None, places)
 
 
 def _table(
     columns: Sequence[_Column],
+    scheme: bool,
     rows: Sequence[Sequence[Text]],
     width: int,
     caption: str | None,
     chosen: Sequence[int],
 ) -> Table:
     """With the columns that fit: none of them is cut. `chosen`: rows that stand out."""
+    headings = [column.heading.replace("RATE", rate_unit(scheme)) for column in columns]
     needs = [
-        max(column.room, *map(len, column.heading.split("\n")), *(row[number].cell_len for row in rows)) + _GAP
+        max(column.room, *map(len, headings[number].split("\n")), *(row[number].cell_len for row in rows)) + _GAP
         for number, column in enumerate(columns)
     ]
     left = [n for n, column in enumerate(columns) if not column.optional or any(row[n].cell_len for row in rows)]
@@ -249,7 +271,7 @@ def _table(
         caption_justify="left",
     )
     for number in left:
-        table.add_column(columns[number].heading, justify="left" if columns[number].left else "right", no_wrap=True)
+        table.add_column(headings[number], justify="left" if columns[number].left else "right", no_wrap=True)
     for place, row in enumerate(rows):
         table.add_row(*(row[number] for number in left), style="reverse" if place in chosen else None)
     return table
@@ -272,7 +294,7 @@ def flow_rows(flows: Sequence[FlowState]) -> list[FlowRow]:
             one.in_flight_bytes,
         )
         for one in flows
-        if one.state in ("waiting", "sending")
+        if one.state in GOING_ON
     ]
 
 
@@ -280,7 +302,7 @@ def pair_rows(flows: Sequence[FlowState]) -> list[FlowRow]:
     """Returns a row for the flows of each pair of hosts that wait or send."""
     pairs: dict[tuple[str, str, str], list[FlowState]] = {}
     for flow in flows:
-        if flow.state in ("waiting", "sending"):
+        if flow.state in GOING_ON:
             pairs.setdefault((flow.src, flow.dst, flow.state), []).append(flow)
     rows = []
     for (src, dst, state), some in pairs.items():
@@ -290,18 +312,39 @@ def pair_rows(flows: Sequence[FlowState]) -> list[FlowRow]:
             for shares in ([one.marked_share for one in some], [one.marked_ue_share for one in some])
         )
         name = str(some[0].id) if len(some) == 1 else f"{len(some)} flows"
-        rate = sum(one.rate_bps for one in some)
+        rates = [one.rate_bps for one in some if one.rate_bps is not None]
         ce_share, ue_share = (ce / goodput, ue / goodput) if goodput else (None, None)
         kept = all(one.kept_pace for one in some)
         windows = [one.window_bytes for one in some if one.window_bytes is not None]
         window, in_flight = (sum(windows) if windows else None), sum(one.in_flight_bytes for one in some)
-        rows.append(FlowRow(name, src, dst, state, rate, goodput, ce_share, ue_share, kept, window, in_flight))
+        rows.append(
+            FlowRow(
+                name,
+                src,
+                dst,
+                state,
+                sum(rates) if rates else None,
+                goodput,
+                ce_share,
+                ue_share,
+                kept,
+                window,
+                in_flight,
+            )
+        )
     return rows
 
 
 def _some(text: str, there: bool, style: str = "") -> Text:
     """Zeros stay in the background."""
     return Text(text, style if there else "dim")
+
+
+def _packets(port: PortState) -> Text:
+    """Returns the queue in packets, where there are no bytes."""
+    if port.queue_bytes is not None:
+        return Text("")
+    return Text("-", "dim") if port.queue_packets is None else _some(str(port.queue_packets), port.queue_packets > 0)
 
 
 def _kilobytes(size_bytes: float | None) -> Text:

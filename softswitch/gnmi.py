@@ -2,7 +2,8 @@
 
 Get of openconfig-interfaces, `/interfaces/interface[name=s0-eth3]/state/...` (a name of `*`: all): `name`, `id` (the
 port's number), `oper-status` (UP or DOWN) and `counters/` in-pkts, in-octets, in-discards, out-pkts, out-octets,
-out-discards, since the switch started. In-discards: frames that the switch was too slow for, or had no program for;
+out-discards, since the switch started; and `queued-pkts`, which OpenConfig lacks: packets that wait in the port's
+queues now. In-discards: frames that the switch was too slow for, or had no program for;
 out-discards: a full queue, a link that was down, an interface that refused. Only leaves are returned, as PROTO or JSON.
 
 What isn't here is UNIMPLEMENTED, not NOT_FOUND, which is for interfaces: clients that would use more (finsy's list of
@@ -33,6 +34,7 @@ _LEAVES: dict[tuple[str, ...], Callable[[int, str, PortStats], int | str]] = {
     ("name",): lambda _port, interface, _stats: interface,
     ("id",): lambda port, _interface, _stats: port,
     ("oper-status",): lambda _port, _interface, stats: "UP" if stats.up else "DOWN",
+    ("queued-pkts",): lambda _port, _interface, stats: sum(stats.queue_packets),
     ("counters", "in-pkts"): lambda _port, _interface, stats: stats.rx_packets,
     ("counters", "in-octets"): lambda _port, _interface, stats: stats.rx_bytes,
     ("counters", "in-discards"): lambda _port, _interface, stats: stats.rx_dropped,

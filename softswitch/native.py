@@ -70,7 +70,8 @@ class Counter(NamedTuple):
 
 
 class PortStats(NamedTuple):
-    """A port's counts since it was made (csrc/switch.h describes them); `up`, 1 or 0: frames can leave by it."""
+    """A port's counts since it was made (csrc/switch.h describes them); `queue_packets`: those that wait now, by queue;
+    `up`, 1 or 0: frames can leave by it."""
 
     rx_packets: int
     rx_bytes: int
@@ -80,6 +81,7 @@ class PortStats(NamedTuple):
     tx_dropped: int
     queue_dropped: int
     trimmed: int
+    queue_packets: Sequence[int]
     up: int
 
 

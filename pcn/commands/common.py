@@ -110,6 +110,12 @@ def port_option(function: _F) -> _F:
     )(function)  # fmt: skip
 
 
+def control_option(function: _F) -> _F:
+    return click.option(
+        "--control", is_flag=True, help="Commands on the page of --web, which is read-only without."
+    )(function)  # fmt: skip
+
+
 def refuse(why: str, *names: str) -> None:
     """Raises UsageError where the command line has options of these names, which would do nothing."""
     context = click.get_current_context()

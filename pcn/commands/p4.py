@@ -4,21 +4,32 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from pcn.commands.common import FilePath, Quantity, json_option, port_option, print_json, print_table, refuse
+from pcn.commands.common import (
+    FilePath,
+    Quantity,
+    control_option,
+    json_option,
+    port_option,
+    print_json,
+    print_table,
+    refuse,
+)
 from pcn.commands.exec import exec_
 from pcn.commands.p4_trace import trace as trace_ways
+from pcn.commands.watch import page_of
 
 if TYPE_CHECKING:
     from p4net.virtual import VirtualP4
 
 _LIVE, _VIRTUAL = (
-    ("name", "logs", "trace", "thrift"),
-    ("until", "sends", "script", "sample", "seed", "as_json", "rate", "web", "port"),
+    ("name", "logs", "trace", "thrift", "control"),
+    ("until", "sends", "script", "sample", "seed", "as_json", "rate"),
 )
 
 
@@ -75,8 +86,11 @@ p4.add_command(trace_ways, "trace")
     "--rate", type=Quantity("rate"), default="10G", show_default=True, help="Rate of links without a bandwidth."
 )
 @click.option("--seed", type=int, default=1, show_default=True, help="Seed of random times and of programs.")
-@click.option("--web", is_flag=True, help="A page that shows the run, with a frame each --sample; virtual.")
+@click.option(
+    "--web", is_flag=True, help="A page that shows the run: virtual with a frame each --sample, live each second."
+)
 @port_option
+@control_option
 @json_option
 def run(
     place: Path,
@@ -95,6 +109,7 @@ def run(
     seed: int,
     web: bool,
     port: int,
+    control: bool,
     as_json: bool,
 ) -> None:
     """Run an exercise's folder DIR, or a topology.json FILE, of p4lang/tutorials.
@@ -108,26 +123,29 @@ def run(
       pcn p4 run examples/router --clock virtual --pcap captures
       pcn p4 run examples/router --clock virtual --send h1,h3,rate=9M,length=1000,tos=1
       pcn p4 run examples/router --clock virtual --web
+      pcn p4 run examples/router --web --control
     """
     from p4net.tutorials import read_exercise
 
     virtual = clock == "virtual"
     refuse(f"is for the {'live' if virtual else 'virtual'} clock alone", *(_LIVE if virtual else _VIRTUAL))
-    network = read_exercise(place, program, rate)
-    if not virtual:
-        from lab.p4 import hold
-
-        hold(network, name, logs, click.echo, trace=trace, pcap=pcap, thrift=thrift)
-        return
-    from p4net.report import Queues, whole
-    from p4net.virtual import VirtualP4
-
-    if port and not web:
-        raise click.UsageError("--port is of the page: add --web")
+    if (port or control) and not web:
+        raise click.UsageError(f"{'--port' if port else '--control'} is of the page: add --web")
     if web:
         from topologies import extras
 
         extras.require("web")
+    network = read_exercise(place, program, rate)
+    if not virtual:
+        from lab.p4 import hold
+
+        stay = {"stay": partial(_stay, port, control)} if web else {}
+        hold(network, name, logs, click.echo, trace=trace, pcap=pcap, thrift=thrift, **stay)
+        return
+    from p4net.report import Queues, whole
+    from p4net.virtual import VirtualP4
+
+    if web:
         from pcn.web.p4 import p4_on_page
 
     with contextlib.ExitStack() as stack:
@@ -141,6 +159,21 @@ def run(
             made.run(until_s=until)
         empty(made)
         _print(whole(made, queues), as_json)
+
+
+def _stay(port: int, control: bool, name: str) -> None:
+    """Serves the page of a network, which outlives it, until a signal. Raises PortError."""
+    from pcn.web.server import PortError
+    from softswitch import signals
+    from topologies.errors import LabError
+
+    try:
+        page_of(name, port, control)
+    except PortError:
+        raise
+    except LabError as error:
+        click.echo(f"the page has ended, the network stays until Ctrl-C: {error}", err=True)
+        signals.wait()
 
 
 def prepare(

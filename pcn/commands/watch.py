@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from pcn.commands.common import Quantity, network_option, port_option, print_json, refuse
+from pcn.commands.common import Quantity, control_option, network_option, port_option, print_json, refuse
 
 if TYPE_CHECKING:
     from lab.attach import Attached
     from lab.observe import Observer, Snapshot
 
-_LEAST_S, _MOST_S = 0.1, 3600.0
+_LEAST_S, _EVERY_S, _MOST_S = 0.1, 1.0, 3600.0
 _LOG_LINES = 20
 """Of a node's log, at most, each look."""
 
@@ -41,7 +41,7 @@ class _Address(click.ParamType):  # type: ignore[type-arg]  # generic in newer r
 @click.option(
     "--every",
     type=Quantity("time"),
-    default="1s",
+    default=f"{_EVERY_S:g}s",
     show_default=True,
     metavar="TIME",
     help="Real time from one look to the next, at least 0.1s.",
@@ -51,7 +51,7 @@ class _Address(click.ParamType):  # type: ignore[type-arg]  # generic in newer r
 @click.option("--json", "as_json", is_flag=True, help="A JSON object a line; with --once one, indented.")
 @click.option("--web", is_flag=True, help="A page for a browser on this machine; prints its address.")
 @port_option
-@click.option("--control", is_flag=True, help="Commands on the page of --web, which is read-only without.")
+@control_option
 @click.option(
     "--prometheus",
     type=_Address(),
@@ -72,6 +72,7 @@ def watch(
 
     Of each port of each switch: queue, pn (packets that a pause held up), PAUSE frames, marks, what it sends. Of each
     flow: rate, window and what of it is in flight, goodput, marks. All is nominal, over the time between two looks.
+    Of any P4 network (`pcn p4 run`): queues and rates of its ports, and what hosts send and receive.
     On a terminal, arrows choose a port or a flow, whose series stand below; `?` lists the keys, `q` or Ctrl-C ends it.
 
     \b
@@ -102,9 +103,7 @@ def watch(
             lab = stack.enter_context(attach(network))
             looks = Looks(lambda: Observer(lab), every)
         if web:
-            from pcn.web.show import show_network
-
-            show_network(lab, looks.look, lambda: time.sleep(looks.wait_s), port, control)
+            _page(lab, looks, port, control)
         elif once:
             _once(lab, looks, as_json)
         elif prometheus:
@@ -149,6 +148,21 @@ def _said(text: str) -> Iterator[None]:
         yield
     finally:
         click.echo("\r\x1b[K", nl=False, err=True)
+
+
+def page_of(name: str, port: int, control: bool) -> None:
+    """Serves the page of a network that is up, with a look a second, until Ctrl-C or its end. Raises LabError."""
+    from lab.attach import attach
+    from lab.observe import Observer
+
+    with attach(name) as lab:
+        _page(lab, Looks(lambda: Observer(lab), _EVERY_S), port, control)
+
+
+def _page(lab: Attached, looks: Looks, port: int, control: bool) -> None:
+    from pcn.web.show import show_network
+
+    show_network(lab, looks.look, lambda: time.sleep(looks.wait_s), port, control)
 
 
 def _once(lab: Attached, looks: Looks, as_json: bool) -> None:

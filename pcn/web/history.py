@@ -13,6 +13,10 @@ Frame = dict[str, Any]
 MOST_BYTES = 64 << 20
 """Of kept frames: the oldest go."""
 _BATCH = 64
+_USE = (
+    *("queue_bytes", "queue_packets", "rate_bps", "paused", "pausing", "lost", "pn"),
+    *("pauses_sent_per_s", "pauses_received_per_s"),
+)
 
 
 class Item(NamedTuple):
@@ -96,7 +100,4 @@ class History:
 
 
 def _in_use(port: dict[str, Any]) -> bool:
-    return bool(
-        port["queue_bytes"] or port["rate_bps"] or port["paused"] or port["pausing"] or port["lost"] or port["pn"]
-        or port["pauses_sent_per_s"] or port["pauses_received_per_s"] or not port["up"] or not port["kept_pace"]
-    )  # fmt: skip
+    return any(port[field] for field in _USE) or not port["up"] or not port["kept_pace"]

@@ -46,7 +46,7 @@ class P4OnPage:
         self._frames = Frames(topology, ())
         self._shown = 0
         title = f"{topology.name}: virtual time"
-        history.begin(described(topology, title=title, network=None, live=False, control=False))
+        history.begin(described(topology, scheme=False, title=title, network=None, live=False, control=False))
 
     def run(self, until_s: float) -> None:
         """Runs the network up to a time, and shows it as it goes on."""

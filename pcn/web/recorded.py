@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from pcn.rates import rate_unit
 from pcn.web.history import History, Item
 from topologies.model import Endpoint, Topology
 from topologies.picture.load import STEPS
@@ -16,12 +17,15 @@ from topologies.picture.svg import STYLE, svg
 STATIC = Path(__file__).resolve().parent / "static"
 
 
-def described(topology: Topology, **about: Any) -> dict[str, Any]:
-    """Returns what the page needs of a network before its first frame; `about` is what its title shows."""
+def described(topology: Topology, *, scheme: bool = True, **about: Any) -> dict[str, Any]:
+    """Returns what the page needs of a network before its first frame; `about` is what its title shows. `scheme`: its
+    hosts run one; without, it is any P4 network, whose rates are in Mb/s."""
     ports = [Endpoint(one.name, port) for one in topology.switches for port in topology.ports(one.name)]
     return {
         "name": topology.name,
         **about,
+        "scheme": scheme,
+        "rate_unit": rate_unit(scheme),
         "svg": svg(topology, styled=False),
         "steps": STEPS,
         "ports": [

@@ -40,7 +40,8 @@ def show_network(
     history.begin(
         described(
             lab.topology,
-            title=f"{record.name}: {record.scheme}, {record.target}, k = {record.dilation:g}",
+            scheme=record.has_scheme,
+            title=f"{record.name}: {record.what}",
             network=record.name,
             live=True,
             control=control,

@@ -15,6 +15,7 @@ from hosts.stats import ReceivedFlow, SentFlow
 from lab import flows, observe
 from lab.observe import Observer
 from topologies.dumbbell import dumbbell
+from topologies.errors import LabError
 from topologies.serialise import to_dict
 
 TOPOLOGY = dumbbell(pairs=1)
@@ -137,3 +138,15 @@ def test_nothing_arrives_that_was_not_sent(steps: Sequence[int]) -> None:
     for _ in range(20):
         (flow,) = flows.flows(TOPOLOGY, flows.ask(network.agents))
         assert flow.received_packets <= flow.sent_packets
+
+
+def test_observer_names_what_a_program_lacks_without_counts_of_interfaces(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As BMv2's: a switch that has them is looked at by them, whatever its program."""
+    monkeypatch.setattr(Switch, "registers", lambda _switch: [])
+    network = lab((1,))
+    with pytest.raises(LabError, match=r"^s0 runs a program without waiting_packets, waiting_bytes, tx_paused, "):
+        Observer(network)
+    counts = interface_counters.PortCounts(True, 10, 20, 0, 3, 1_000, 2_000, 7)
+    monkeypatch.setattr(interface_counters, "read", lambda _switch: dict.fromkeys(range(1, 3), counts))
+    port = Observer(network).look().port("s0:1")
+    assert (port.queue_packets, port.queue_bytes, port.lost, port.up) == (7, None, 3, True)

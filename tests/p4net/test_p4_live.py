@@ -20,15 +20,12 @@ from waiting import LIMIT_S
 from controller.switch import SwitchClient
 from lab import journal as records
 from lab import links
-from lab.attach import attach
 from lab.network import STEPS
-from lab.observe import Observer
 from lab.p4 import FIRST_THRIFT_PORT, P4Live
 from lab.thrift import Bmv2Thrift
 from p4net.traffic import capture
 from p4net.tutorials import read_exercise
 from p4net.ways import read
-from topologies.errors import LabError
 
 pytestmark = pytest.mark.root
 NAME = "p4-live-test"
@@ -106,14 +103,6 @@ def test_commands_of_links_and_captures_find_a_hosts_interface(live: P4Live, tmp
         while capturing.poll() is None and time.monotonic() < end:
             inside(live, "h1", "ping", "-c", "1", IPS["h3"])
         assert capturing.wait(LIMIT_S) == 0
-
-
-def test_observer_names_what_a_program_lacks(live: P4Live) -> None:
-    with (
-        attach(NAME) as lab,
-        pytest.raises(LabError, match=r"^s1 runs a program without transmitted, pause_received, .*"),
-    ):
-        Observer(lab)
 
 
 def test_command_holds_the_network_until_it_is_interrupted(tmp_path: Path, live: P4Live) -> None:

@@ -107,8 +107,9 @@ def test_command_serves_the_page_and_prints_the_table(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "refused"),
     [
-        (("--web",), "--web: is for the virtual clock alone"),
-        (("--clock", "virtual", "--port", "8080"), "--port is of the page: add --web"),
+        (("--control",), "--control is of the page: add --web"),
+        (("--clock", "virtual", "--web", "--control"), "--control: is for the live clock alone"),
+        (("--port", "8080"), "--port is of the page: add --web"),
     ],
 )
 def test_page_is_refused_where_it_would_show_nothing(words: tuple[str, ...], refused: str) -> None:

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import json
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
-import browser
-import needs
 import pytest
 from browser import Browser
 from held import held
+from pages import COUNT, command, drawn, go, load, rows
 from waiting import LIMIT_S, wait_until
 
 from controller.constants import index
@@ -28,7 +25,6 @@ from pcn.web.server import serving
 from softswitch.python_process import python_command
 from topologies.found import find_topology
 
-COUNT = "document.getElementById('slider').max"
 UNNAMED = """
 [...document.querySelectorAll('button, input, select')]
     .filter(one => one.offsetParent && !(one.textContent.trim() || one.ariaLabel || one.labels?.length)).length
@@ -37,20 +33,6 @@ OVERLAPS = """
 (all => all.filter((a, i) => all.some((b, j) => j > i && a.left < b.right - 1 && b.left < a.right - 1
     && a.top < b.bottom - 1 && b.top < a.bottom - 1)).length)({boxes})
 """
-
-
-@pytest.fixture(scope="module")
-def chromium(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
-    program = browser.find() or needs.missing(needs.CHROMIUM)
-    with Browser(program, tmp_path_factory.mktemp("profile"), offline=False) as running:
-        yield running
-
-
-@pytest.fixture(autouse=True)
-def _left(chromium: Browser) -> Iterator[None]:
-    """No page stays that would connect again to a server that has ended."""
-    yield
-    chromium.open("about:blank", 1400)
 
 
 @pytest.fixture(scope="module")
@@ -81,41 +63,6 @@ def recorded(recorded_place: Path) -> Iterator[tuple[str, list[Frame]]]:
     history.over("the end")
     with serving(history) as served:
         yield served.url, frames
-
-
-def load(chromium: Browser, url: str, frames: int, width: int = 1400, dark: bool = False) -> None:
-    chromium.open(url, width, dark=dark)
-    wait_until(lambda: chromium.ask(COUNT) == str(frames - 1), "all frames")
-    wait_until(lambda: chromium.ask("document.getElementById('time').textContent") != "–", "the first drawing")
-
-
-def go(chromium: Browser, frame: int) -> None:
-    chromium.ask(
-        f"(s => {{ s.value = {frame}; s.dispatchEvent(new Event('input')); }})(document.getElementById('slider'))"
-    )
-    drawn(chromium)
-
-
-def drawn(chromium: Browser) -> None:
-    """Until what was changed is shown."""
-    chromium.ask(
-        "window.drawn = false; requestAnimationFrame(() => requestAnimationFrame(() => { window.drawn = true; }))"
-    )
-    wait_until(lambda: chromium.ask("window.drawn"), "the drawing")
-
-
-def command(chromium: Browser, words: str) -> None:
-    chromium.ask(f"document.getElementById('words').value = {words!r}")
-    chromium.ask("document.querySelector('#command button').click()")
-
-
-def rows(chromium: Browser, table: str) -> dict[str, dict[str, Any]]:
-    """The values of a table as the page has them, by row and field."""
-    cells = "Object.fromEntries([...row.cells].slice(1).map(cell => [cell.dataset.field, cell.dataset.value]))"
-    each = f"[...document.querySelectorAll('#{table} tbody tr')].map(row => [row.dataset.id, {cells}])"
-    text = chromium.ask(f"JSON.stringify(Object.fromEntries({each}))")
-    found: dict[str, dict[str, Any]] = json.loads(text)
-    return {name: {field: json.loads(value) for field, value in row.items()} for name, row in found.items()}
 
 
 def test_page_shows_values_of_every_frame(chromium: Browser, recorded: tuple[str, list[Frame]]) -> None:

@@ -24,8 +24,8 @@ from pcn.web.guard import HEADERS
 from pcn.web.history import History
 from pcn.web.server import STATIC, PortError, serving
 
-PORT = {"queue_bytes": 0, "rate_bps": 0, "paused": False, "pausing": False, "lost": None, "pn": None,
-        "pauses_sent_per_s": 0, "pauses_received_per_s": 0, "up": True, "kept_pace": True}  # fmt: skip
+PORT = {"queue_bytes": 0, "queue_packets": 0, "rate_bps": 0, "paused": False, "pausing": False, "lost": None,
+        "pn": None, "pauses_sent_per_s": 0, "pauses_received_per_s": 0, "up": True, "kept_pace": True}  # fmt: skip
 
 
 class Page:

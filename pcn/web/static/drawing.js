@@ -5,6 +5,9 @@ const Drawing = (() => {
   const FROM_END = 34; // of a queue's circle, from the middle of its switch
   const SMALLEST = 4, LARGEST = 13;
 
+  // In a network whose switches count no bytes, packets
+  const waiting = (port) => port.queue_bytes ?? port.queue_packets ?? 0;
+
   const make = (name, attributes, parent) => {
     const element = document.createElementNS(SVG, name);
     for (const key in attributes) element.setAttribute(key, attributes[key]);
@@ -60,15 +63,15 @@ const Drawing = (() => {
 
     // `ports`: by name, those in use; `sent`: bit/s by host, of its flows' rates; `chosen`: a port's name
     show(ports, sent, chosen) {
-      for (const port of ports.values()) this.most = Math.max(this.most, port.queue_bytes || 0);
+      for (const port of ports.values()) this.most = Math.max(this.most, waiting(port));
       this.ring.setAttribute("visibility", "hidden");
       for (const { path, hosts, ends } of this.lines) {
         let used = Math.max(0, ...hosts.map(([host, rate]) => (sent.get(host) || 0) / rate)), paused = false, down = false;
         for (const end of ends) {
           const there = end.ports.map((name) => ports.get(name)).filter(Boolean);
-          const busiest = there.sort((one, other) => (other.queue_bytes || 0) - (one.queue_bytes || 0) || other.rate_bps - one.rate_bps)[0];
+          const busiest = there.sort((one, other) => waiting(other) - waiting(one) || other.rate_bps - one.rate_bps)[0];
           end.busiest = busiest ? busiest.port : end.ports[0];
-          const queue = busiest ? busiest.queue_bytes || 0 : 0, held = there.some((one) => one.paused);
+          const queue = busiest ? waiting(busiest) : 0, held = there.some((one) => one.paused);
           for (const one of there) used = Math.max(used, one.utilisation);
           paused ||= held;
           down ||= there.some((one) => !one.up);
@@ -76,7 +79,7 @@ const Drawing = (() => {
           end.circle.setAttribute("visibility", queue ? "inherit" : "hidden");
           end.circle.setAttribute("r", (SMALLEST + (LARGEST - SMALLEST) * Math.sqrt(queue / this.most)).toFixed(1));
           end.bars.setAttribute("visibility", held ? "inherit" : "hidden");
-          end.text.textContent = busiest ? `${busiest.port}: ${(queue / 1e3).toFixed(1)} KB wait${held ? ", paused" : ""}` : "";
+          end.text.textContent = busiest ? `${busiest.port}: ${busiest.queue_bytes === null ? `${queue} packets` : `${(queue / 1e3).toFixed(1)} KB`} wait${held ? ", paused" : ""}` : "";
           if (end.ports.includes(chosen)) {
             this.ring.setAttribute("cx", end.x);
             this.ring.setAttribute("cy", end.y);

@@ -6,7 +6,8 @@
   const SPEEDS = [1, 2, 5, 10, 20, 60];
   const IDLE = { queue_packets: 0, queue_bytes: 0, pn: 0, paused: false, pausing: false, rate_bps: 0, utilisation: 0, marked_share: null,
     marked_ue_share: null, pauses_sent_per_s: 0, pauses_received_per_s: 0, up: true, lost: 0, kept_pace: true };
-  const state = { network: null, frames: [], letters: 0, at: -1, follow: true, timer: null, last: 0, chosen: null, drawing: null, dirty: false, plots: [], over: false, logged: -1 };
+  const MAY_LACK = ["queue_bytes", "queue_packets", "pn", "lost"];
+  const state = { unknown: {}, network: null, frames: [], letters: 0, at: -1, follow: true, timer: null, last: 0, chosen: null, drawing: null, dirty: false, plots: [], over: false, logged: -1 };
 
   const element = (name, text, attributes = {}) => {
     const made = document.createElement(name);
@@ -15,15 +16,17 @@
     return made;
   };
   const fixed = (value, factor, digits) => (value === null || value === undefined ? "–" : (value / factor).toFixed(digits));
+  const rate = (value, digits) => fixed(value, state.network.rate_unit === "Mb/s" ? 1e6 : 1e9, digits);
   const share = (value) => (value === null || value === undefined ? "–" : `${(value * 100).toFixed(1)}%`);
 
   const PORT_COLUMNS = [
     ["queue KB", "queue_bytes", (one) => fixed(one.queue_bytes, 1e3, 1)],
+    ["packets", "queue_packets", (one) => (one.queue_packets === null ? "–" : String(one.queue_packets))],
     ["pn", "pn", (one) => (one.pn === null ? "–" : String(one.pn))],
     ["PAUSE out/ms", "pauses_sent_per_s", (one) => fixed(one.pauses_sent_per_s, 1e3, 2)],
     ["PAUSE in/ms", "pauses_received_per_s", (one) => fixed(one.pauses_received_per_s, 1e3, 2)],
     ["marked", "marked_share", (one) => share(one.marked_share)],
-    ["sends Gb/s", "rate_bps", (one) => fixed(one.rate_bps, 1e9, 2)],
+    ["sends RATE", "rate_bps", (one) => rate(one.rate_bps, 2)],
     ["of link", "utilisation", (one) => share(one.utilisation)],
     ["lost", "lost", (one) => (one.lost === null ? "–" : String(one.lost))],
     ["", "paused", (one) => (!one.up ? "DOWN" : one.paused ? "PAUSED" : one.pausing ? "pauses" : "") + (one.kept_pace ? "" : " late")],
@@ -32,22 +35,23 @@
     ["from", "src", (one) => one.src],
     ["to", "dst", (one) => one.dst],
     ["state", "state", (one) => one.state + (one.kept_pace ? "" : ", late")],
-    ["rate Gb/s", "rate_bps", (one) => fixed(one.rate_bps, 1e9, 3)],
+    ["rate RATE", "rate_bps", (one) => rate(one.rate_bps, 3)],
     ["window KB", "window_bytes", (one) => fixed(one.window_bytes, 1e3, 1)],
     ["in flight KB", "in_flight_bytes", (one) => (one.window_bytes === null ? "–" : fixed(one.in_flight_bytes, 1e3, 1))],
-    ["goodput Gb/s", "goodput_bps", (one) => fixed(one.goodput_bps, 1e9, 3)],
+    ["goodput RATE", "goodput_bps", (one) => rate(one.goodput_bps, 3)],
     ["marked", "marked_share", (one) => share(one.marked_share)],
   ];
   const CHARTS = {
-    port: [["Gb/s", [["sends", "rate_bps", 1e9, "--first"]]], ["KB", [["queue", "queue_bytes", 1e3, "--second"]]],
+    port: [["RATE", [["sends", "rate_bps", 1, "--first"]]], ["KB", [["queue", "queue_bytes", 1e3, "--second"]]],
+      ["packets", [["queue", "queue_packets", 1, "--second"]], "queue_bytes"],
       ["1/ms", [["PAUSE received", "pauses_received_per_s", 1e3, "--second"], ["PAUSE sent", "pauses_sent_per_s", 1e3, "--third"]]]],
-    flow: [["Gb/s", [["rate", "rate_bps", 1e9, "--first"], ["goodput", "goodput_bps", 1e9, "--third"]]], ["KB", [["window", "window_bytes", 1e3, "--second"]]]],
+    flow: [["RATE", [["rate", "rate_bps", 1, "--first"], ["goodput", "goodput_bps", 1, "--third"]]], ["KB", [["window", "window_bytes", 1e3, "--second"]]]],
   };
 
   // ---- frames ----
 
   const begin = (network) => {
-    Object.assign(state, { network, frames: [], letters: 0, at: -1, follow: true, chosen: null, over: false, logged: -1 });
+    Object.assign(state, { network, unknown: {}, frames: [], letters: 0, at: -1, follow: true, chosen: null, over: false, logged: -1 });
     document.title = `${network.name} – PCN Lab`;
     find("title").textContent = network.title;
     state.drawing = new Drawing(find("network"), network, (port) => choose("port", port));
@@ -60,6 +64,7 @@
 
   const add = (frame, letters) => {
     frame.letters = letters;
+    for (const one of frame.ports) for (const field of MAY_LACK) if (one[field] === null) state.unknown[field] = null;
     frame.by_port = new Map(frame.ports.map((one) => [one.port, one]));
     state.frames.push(frame);
     state.letters += letters;
@@ -73,7 +78,8 @@
     redraw();
   };
 
-  const portAt = (frame, name) => frame.by_port.get(name) || { ...IDLE, port: name };
+  // A port that does nothing isn't in a frame; what the network doesn't count isn't 0 there either
+  const portAt = (frame, name) => frame.by_port.get(name) || { ...IDLE, ...state.unknown, port: name };
   const flowAt = (frame, id) => frame.flows.find((one) => String(one.id) === id);
 
   // ---- log: what the programs wrote, and what changed since the frame before ----
@@ -133,7 +139,7 @@
   const rows = (table, kind, heading, columns, wanted) => {
     if (!table.tHead) {
       const head = table.createTHead().insertRow();
-      for (const name of [heading, ...columns.map(([title]) => title)]) head.appendChild(element("th", name, { scope: "col" }));
+      for (const name of [heading, ...columns.map(([title]) => title)]) head.appendChild(element("th", name.replace("RATE", state.network.rate_unit), { scope: "col" }));
       table.createTBody();
     }
     const body = table.tBodies[0], there = new Map([...body.rows].map((row) => [row.dataset.id, row]));
@@ -201,8 +207,10 @@
     const { kind, id } = state.chosen, frames = state.frames, holder = find("plots");
     const of = kind === "port" ? (frame) => portAt(frame, id) : (frame) => flowAt(frame, id) || {};
     const times = frames.map((frame) => frame.time_s * 1e3), seen = frames.map(of);
-    CHARTS[kind].forEach(([unit, lines], number) => {
-      const data = [times, ...lines.map(([, field, factor]) => seen.map((one) => (one[field] === null || one[field] === undefined ? null : one[field] / factor)))];
+    CHARTS[kind].forEach(([named, lines, better], number) => {
+      if (better && seen.some((one) => one[better] !== null && one[better] !== undefined)) return;
+      const unit = named === "RATE" ? state.network.rate_unit : named, scale = named !== "RATE" ? 1 : unit === "Mb/s" ? 1e6 : 1e9;
+      const data = [times, ...lines.map(([, field, factor]) => seen.map((one) => (one[field] === null || one[field] === undefined ? null : one[field] / factor / scale)))];
       if (data.slice(1).every((values) => values.every((value) => value === null))) return;
       let made = state.plots.find(([, place]) => place === number);
       if (!made) {
@@ -245,9 +253,9 @@
     holder.hidden = !(state.network && state.network.control && kind);
     if (holder.hidden) return;
     const [node, port] = id.split(":"), link = kind === "port" && state.network.ports.find((one) => one.port === id);
-    const offered = kind === "flow" ? [["stop", ["flow", "stop", id]]] : [
-      ["PAUSE for 1 ms", ["pause", node, port, "--for", "1ms"]],
-      ["RESUME", ["resume", node, port]],
+    const pauses = state.network.scheme ? [["PAUSE for 1 ms", ["pause", node, port, "--for", "1ms"]], ["RESUME", ["resume", node, port]]] : [];
+    const offered = kind === "flow" ? (state.network.scheme ? [["stop", ["flow", "stop", id]]] : []) : [
+      ...pauses,
       ["link down", ["link", id, link.link.split("->")[1].split(":")[0], "down"]],
       ["link up", ["link", id, link.link.split("->")[1].split(":")[0], "up"]],
     ];

@@ -1,0 +1,126 @@
+"""The page of a live P4 network, `pcn p4 run DIR --web`: it shows what the switches count, whatever they run."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import needs
+import pytest
+from browser import Browser
+from exercise import IPS, write_exercise
+from pages import command, rows
+from waiting import LIMIT_S, wait_until
+
+from controller import interface_counters
+from lab import journal as records
+from lab.attach import Attached, attach
+from lab.observe import Observer
+from softswitch.python_process import python_command
+
+pytestmark = pytest.mark.root
+NAME = f"p4-page-{os.getpid()}"
+LOG = "document.getElementById('log').textContent"
+UNITS = (
+    "[...document.querySelectorAll('#ports th')].map(one => one.textContent).filter(one => one.includes('b/s')).join()"
+)
+
+
+@contextmanager
+def page_of_router(folder: Path, *words: str) -> Iterator[str]:
+    """Yields the page's address. Towards h1, s1 sends a packet a second."""
+    needs.program("ping", needs.Need("no ping", "apt-get install iputils-ping; make unit"))
+    place = write_exercise(folder / "exercise", cli_input="commands")
+    (place / "commands").write_text("set_queue_rate 1 1")
+    command = python_command("pcn", "p4", "run", str(place), "-n", NAME, "--logs", str(folder / "logs"), *words)
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        try:
+            assert process.stdout is not None
+            yield next(line.strip() for line in process.stdout if line.startswith("http"))
+        finally:
+            process.send_signal(signal.SIGINT)
+            code = process.wait(LIMIT_S)
+    assert code == 128 + signal.SIGINT
+    assert NAME not in records.names()
+
+
+def ping(lab: Attached, src: str, dst: str, count: int) -> None:
+    """Sends requests; answers may be late."""
+    words = ["ping", "-c", str(count), "-i", "0.01", "-W", "0.1", IPS[dst]]
+    enter = ["nsenter", "-t", str(lab.record.nodes[src].shell.pid), "-n"]
+    subprocess.run([*enter, *words], capture_output=True, timeout=LIMIT_S, check=False)
+
+
+def waiting(lab: Attached) -> int:
+    counted = interface_counters.read(lab.switches["s1"])
+    assert counted is not None
+    return counted[1].queued_packets
+
+
+def octets(lab: Attached) -> dict[str, int]:
+    return {
+        f"{name}:{port}": counts.out_bytes
+        for name, client in lab.switches.items()
+        for port, counts in (interface_counters.read(client) or {}).items()
+    }
+
+
+def test_live_p4_page_shows_queues_and_runs_commands(chromium: Browser, tmp_path: Path) -> None:
+    with page_of_router(tmp_path, "--web", "--control") as url, attach(NAME) as lab:
+        chromium.open(url, 1400)
+        ping(lab, "h1", "h3", 40)
+        wait_until(
+            lambda: 0 < waiting(lab) == rows(chromium, "ports").get("s1:1", {}).get("queue_packets"), "the queue"
+        )
+        drawn = "[...document.querySelectorAll('#network circle.queue title')].map(one => one.textContent).join()"
+        assert "packets wait" in chromium.ask(drawn)
+        assert rows(chromium, "flows").keys() == IPS.keys()
+        assert chromium.ask(UNITS) == "sends Mb/s"
+        command(chromium, "link s1 s2 down")
+        row = "(document.querySelector('#ports tr[data-id=\"s2:1\"]') || document.body).textContent"
+        wait_until(lambda: chromium.ask(row).endswith("DOWN"), "the link in the table")
+        for words, answer in (("set s1 1 xoff=1KB", "no setting 'xoff'"), ("flow start h1 h3", "h1 has no agent")):
+            command(chromium, words)
+            wait_until(lambda answer=answer: answer in chromium.ask(LOG), "a refusal")
+        chromium.ask("document.querySelector('#ports tbody button').click()")
+        buttons = "[...document.querySelectorAll('#actions button')].map(one => one.textContent).join()"
+        assert chromium.ask(buttons) == "link down,link up"
+        assert [text for text in chromium.complaints if "400 (Bad Request)" not in text] == []
+
+
+def test_looks_at_live_p4_network_add_up_to_its_counters(tmp_path: Path) -> None:
+    """To the byte, and the page is read-only without --control."""
+    with page_of_router(tmp_path, "--web") as url, attach(NAME) as lab:
+        sent: dict[str, float] = {}
+        received = dict.fromkeys(IPS, 0.0)
+        seconds = [0.0]  # of the observer's clock: a look is one after the one before
+        observer, before = Observer(lab, lambda: seconds[0]), octets(lab)
+
+        def look() -> bool:
+            """Returns whether looks add up to what switches count."""
+            seconds[0] += 1
+            now = observer.look()
+            for port in now.ports:
+                sent[port.port] = sent.get(port.port, 0) + port.rate_bps / 8
+            for flow in now.flows:
+                received[str(flow.id)] += flow.goodput_bps / 8
+            after = octets(lab)
+            return sent == {port: after[port] - before[port] for port in before}
+
+        for src, dst in (("h2", "h3"), ("h3", "h2")):
+            ping(lab, src, dst, 5)
+            look()
+        wait_until(look, "the last frame")
+        assert received == {"h1": sent["s1:1"], "h2": sent["s1:2"], "h3": sent["s2:2"]}
+        assert min(sent["s1:2"], sent["s2:2"]) >= 10 * 98
+        headers = {"Origin": url[: url.index("/", 8)], "Content-Type": "application/json"}
+        request = urllib.request.Request(f"{url}command", json.dumps(["link", "s1", "s2", "down"]).encode(), headers)
+        with pytest.raises(urllib.error.HTTPError, match="403"):
+            urllib.request.urlopen(request)

@@ -1,0 +1,64 @@
+"""The live page in Chromium, as tests use it: opened, moved through its frames, read."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import browser
+import needs
+import pytest
+from browser import Browser
+from waiting import wait_until
+
+COUNT = "document.getElementById('slider').max"
+
+
+@pytest.fixture(scope="module")
+def running_chromium(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
+    program = browser.find() or needs.missing(needs.CHROMIUM)
+    with Browser(program, tmp_path_factory.mktemp("profile"), offline=False) as running:
+        yield running
+
+
+@pytest.fixture
+def chromium(running_chromium: Browser) -> Iterator[Browser]:
+    """No page stays that would connect again to a server that has ended."""
+    yield running_chromium
+    running_chromium.open("about:blank", 1400)
+
+
+def load(chromium: Browser, url: str, frames: int, width: int = 1400, dark: bool = False) -> None:
+    chromium.open(url, width, dark=dark)
+    wait_until(lambda: chromium.ask(COUNT) == str(frames - 1), "all frames")
+    wait_until(lambda: chromium.ask("document.getElementById('time').textContent") != "–", "the first drawing")
+
+
+def go(chromium: Browser, frame: int) -> None:
+    chromium.ask(
+        f"(s => {{ s.value = {frame}; s.dispatchEvent(new Event('input')); }})(document.getElementById('slider'))"
+    )
+    drawn(chromium)
+
+
+def drawn(chromium: Browser) -> None:
+    """Until what was changed is shown."""
+    chromium.ask(
+        "window.drawn = false; requestAnimationFrame(() => requestAnimationFrame(() => { window.drawn = true; }))"
+    )
+    wait_until(lambda: chromium.ask("window.drawn"), "the drawing")
+
+
+def command(chromium: Browser, words: str) -> None:
+    chromium.ask(f"document.getElementById('words').value = {words!r}")
+    chromium.ask("document.querySelector('#command button').click()")
+
+
+def rows(chromium: Browser, table: str) -> dict[str, dict[str, Any]]:
+    """The values of a table as the page has them, by row and field."""
+    cells = "Object.fromEntries([...row.cells].slice(1).map(cell => [cell.dataset.field, cell.dataset.value]))"
+    each = f"[...document.querySelectorAll('#{table} tbody tr')].map(row => [row.dataset.id, {cells}])"
+    text = chromium.ask(f"JSON.stringify(Object.fromEntries({each}))")
+    found: dict[str, dict[str, Any]] = json.loads(text)
+    return {name: {field: json.loads(value) for field, value in row.items()} for name, row in found.items()}
