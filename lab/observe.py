@@ -83,7 +83,7 @@ class FlowState:
     marked_ue_share: float | None
     kept_pace: bool = True
     window_bytes: float | None = None
-    in_flight_bytes: int = 0
+    in_flight_bytes: int | None = 0
     src_port: int | None = None
 
     @property

@@ -208,23 +208,36 @@ def sparkline(values: Sequence[float]) -> str:
 
 def watch(record: Titled, looks: Looks, log: Callable[[], Sequence[str]]) -> None:
     """Shows looks until `q` is pressed. `log` returns the lines since it was called before."""
-    console = Console(highlight=False)
     view = View(record)
+
+    def step() -> float:
+        view.add(looks.look(), log())
+        return looks.wait_s
+
+    show(lambda: view, step, min(looks.wait_s, 0.3))  # the first look comes soon
+
+
+def show(
+    view: Callable[[], View], step: Callable[[], float], first_s: float, ends: Callable[[], bool] = lambda: False
+) -> None:
+    """Draws the current view until `q` is pressed, or `ends` returns true. `step` brings what is new, first after
+    `first_s`, and returns how long to wait for the next one (real s)."""
+    console = Console(highlight=False)
 
     def size() -> tuple[int, int]:
         return console.width, console.height
 
-    with _keys() as pressed, Live(view.draw(*size()), console=console, screen=True, auto_refresh=False) as live:
+    with _keys() as pressed, Live(view().draw(*size()), console=console, screen=True, auto_refresh=False) as live:
         live.refresh()
-        due = time.monotonic() + min(looks.wait_s, 0.3)  # the first look comes soon
-        while True:
+        due = time.monotonic() + first_s
+        while not ends():
             for key in pressed(due - time.monotonic()):
-                if view.press(key, *size()):
+                if view().press(key, *size()):
                     return
             if time.monotonic() >= due:
-                view.add(looks.look(), log())
-                due = time.monotonic() + looks.wait_s
-            live.update(view.draw(*size()), refresh=True)
+                wait_s = step()
+                due = time.monotonic() + wait_s
+            live.update(view().draw(*size()), refresh=True)
 
 
 def _no_keys(wait_s: float) -> list[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from textwrap import wrap
 from typing import Protocol
@@ -96,7 +96,7 @@ class FlowRow:
     marked_ue_share: float | None
     kept_pace: bool
     window_bytes: float | None
-    in_flight_bytes: int
+    in_flight_bytes: float | None
 
 
 @dataclass(frozen=True)
@@ -312,18 +312,16 @@ def pair_rows(flows: Sequence[FlowState]) -> list[FlowRow]:
             for shares in ([one.marked_share for one in some], [one.marked_ue_share for one in some])
         )
         name = str(some[0].id) if len(some) == 1 else f"{len(some)} flows"
-        rates = [one.rate_bps for one in some if one.rate_bps is not None]
         ce_share, ue_share = (ce / goodput, ue / goodput) if goodput else (None, None)
         kept = all(one.kept_pace for one in some)
-        windows = [one.window_bytes for one in some if one.window_bytes is not None]
-        window, in_flight = (sum(windows) if windows else None), sum(one.in_flight_bytes for one in some)
+        window, in_flight = _sum(one.window_bytes for one in some), _sum(one.in_flight_bytes for one in some)
         rows.append(
             FlowRow(
                 name,
                 src,
                 dst,
                 state,
-                sum(rates) if rates else None,
+                _sum(one.rate_bps for one in some),
                 goodput,
                 ce_share,
                 ue_share,
@@ -333,6 +331,12 @@ def pair_rows(flows: Sequence[FlowState]) -> list[FlowRow]:
             )
         )
     return rows
+
+
+def _sum(values: Iterable[float | None]) -> float | None:
+    """Returns the sum of those that are known; None where none is."""
+    known = [value for value in values if value is not None]
+    return sum(known) if known else None
 
 
 def _some(text: str, there: bool, style: str = "") -> Text:

@@ -65,6 +65,21 @@ class Notes(Silent):
         _note(self._console, text)
 
 
+class Later(Notes):
+    """Prints those lines when the block has ended: another display has the terminal."""
+
+    def __init__(self, console: Console) -> None:
+        super().__init__(console)
+        self._kept: list[str] = []
+
+    def note(self, text: str) -> None:
+        self._kept.append(text)
+
+    def __exit__(self, *_: object) -> None:
+        for text in self._kept:
+            super().note(text)
+
+
 class ConsoleProgress:
     """A context manager. On a terminal one moving line a step; elsewhere a line a step, and one each `_EVERY` of it."""
 

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 _LIVE, _VIRTUAL = (
     ("name", "logs", "trace", "thrift", "control"),
-    ("until", "sends", "script", "sample", "seed", "as_json", "rate"),
+    ("until", "sends", "script", "sample", "seed", "as_json", "rate", "top"),
 )
 
 
@@ -91,6 +91,7 @@ p4.add_command(trace_ways, "trace")
 )
 @port_option
 @control_option
+@click.option("--top", is_flag=True, help="The run in virtual time on this terminal, as `pcn watch`; q ends the view.")
 @json_option
 def run(
     place: Path,
@@ -110,6 +111,7 @@ def run(
     web: bool,
     port: int,
     control: bool,
+    top: bool,
     as_json: bool,
 ) -> None:
     """Run an exercise's folder DIR, or a topology.json FILE, of p4lang/tutorials.
@@ -147,13 +149,21 @@ def run(
 
     if web:
         from pcn.web.p4 import p4_on_page
+    if top:
+        from pcn.top import on_terminal, require_terminal
+        from pcn.web.p4 import shown_p4
 
+        refuse("not beside --top", "web")
+        require_terminal()
     with contextlib.ExitStack() as stack:
         made = stack.enter_context(VirtualP4(network, seed=seed))
         page = stack.enter_context(p4_on_page(made, until, sample, port)) if web else None
         queues = Queues(made, sample, until) if sample else None
         prepare(made, until, sends, script, pcap, seed)
-        if page:
+        if top:
+            with on_terminal() as history:
+                shown_p4(made, until, sample, history).run(until)
+        elif page:
             page.run(until)
         else:
             made.run(until_s=until)

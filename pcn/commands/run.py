@@ -21,6 +21,7 @@ from pcn.commands.common import (
     print_json,
     print_table,
     program_option,
+    refuse,
     threads_option,
     with_program,
 )
@@ -38,7 +39,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from experiments.data.parameters import Parameter
-    from pcn.web.show import RunOnPage
+    from pcn.web.run import RunOnPage
 
 UNMET = 3
 """Exit code of --check."""
@@ -104,6 +105,7 @@ def _scenarios() -> Iterator[tuple[str, str]]:
 @click.option("--no-pictures", is_flag=True, help="Skip PNG and SVG, which take most of a short run's time.")
 @click.option("--web", is_flag=True, help="A page that shows a run in virtual time as it goes on; prints its address.")
 @port_option
+@click.option("--top", is_flag=True, help="The run in virtual time on this terminal, as `pcn watch`; q ends the view.")
 @threads_option
 @traffic_options
 @recording_options
@@ -124,6 +126,7 @@ def run(
     no_pictures: bool,
     web: bool,
     port: int,
+    top: bool,
     traffic: Traffic,
     recording: Recording,
     as_json: bool,
@@ -132,7 +135,7 @@ def run(
 
     Writes summary.json, series.parquet, plots and report.html; of several runs each in a folder, and comparison.json.
     What is there already is kept beside it. --json prints summary.json or comparison.json, and progress on stderr.
-    With --web the command serves the page until Ctrl-C; `pcn watch --web` shows live runs.
+    With --web the command serves the page until Ctrl-C; `pcn watch`, in another terminal, shows live runs.
 
     \b
     Examples:
@@ -152,7 +155,7 @@ def run(
     from experiments.data.failures import IncompleteError
     from experiments.page import terminal
     from experiments.papers import SCENARIOS
-    from experiments.run.progress import ConsoleProgress, Notes
+    from experiments.run.progress import ConsoleProgress, Later, Notes
 
     if program and scenario in SCENARIOS:
         scheme = with_program(scheme or ",".join(SCENARIOS[scenario].schemes), program)
@@ -162,15 +165,27 @@ def run(
         return 0
     if port and not web:
         raise click.UsageError("--port is of the page: add --web")
-    if web and clock != "virtual":
+    if (web or top) and clock != "virtual":
         raise click.UsageError(
-            "--web shows runs in virtual time: add --clock virtual; `pcn watch --web` shows live ones"
+            f"--{'web' if web else 'top'} shows runs in virtual time: add --clock virtual; `pcn watch"
+            f"{' --web' if web else ''}` shows live ones"
         )
+    if top:
+        from pcn.top import on_terminal, require_terminal
+        from pcn.web.run import RunOnPage
+
+        refuse("not beside --top", "web")
+        require_terminal()
     errors = Console(stderr=True)
     console = errors if as_json else terminal.stdout()
     with _page(port) if web else contextlib.nullcontext() as watcher:
         try:
-            with Notes(errors) if quiet else ConsoleProgress(console) as progress:
+            with contextlib.ExitStack() as display:
+                progress: Notes | ConsoleProgress
+                progress = Later(errors) if top else Notes(errors) if quiet else ConsoleProgress(console)
+                display.enter_context(progress)
+                if top:
+                    watcher = RunOnPage(display.enter_context(on_terminal()))
                 place = runner.run(
                     reference,
                     scheme=scheme,

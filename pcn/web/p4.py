@@ -18,7 +18,6 @@ from experiments.data.series import Series
 from experiments.data.series_math import Array
 from pcn.web.history import History
 from pcn.web.recorded import described
-from pcn.web.server import serving
 from virtualnet.native import CLASSES
 
 if TYPE_CHECKING:
@@ -102,13 +101,20 @@ def _flow(host: str, sent_bps: float, received_bps: float) -> dict[str, Any]:
     return {**own, **unknown, "kept_pace": True}
 
 
+def shown_p4(network: VirtualP4, until_s: float, every_s: float | None, history: History) -> P4OnPage:
+    """Returns what adds a network's run to a history. `every_s`: between samples."""
+    return P4OnPage(network, history, every_s or until_s / _FRAMES)
+
+
 @contextlib.contextmanager
 def p4_on_page(network: VirtualP4, until_s: float, every_s: float | None, port: int) -> Iterator[P4OnPage]:
     """Serves what a network's run shows while the block runs, and then until Ctrl-C. `every_s`: between samples."""
+    from pcn.web.server import serving  # which needs the extra
+
     history = History()
     with serving(history, port) as served:
         click.echo(served.url, err=True)
-        yield P4OnPage(network, history, every_s or until_s / _FRAMES)
+        yield shown_p4(network, until_s, every_s, history)
         history.over("the run is over")
         with contextlib.suppress(KeyboardInterrupt):
             click.echo("the page stays until Ctrl-C", err=True)

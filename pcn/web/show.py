@@ -11,16 +11,14 @@ from typing import TYPE_CHECKING
 
 import click
 
-from experiments.data.frames import Frames, edges, interval
 from pcn.visible import visible
 from pcn.web.history import History
 from pcn.web.recorded import described, recorded
+from pcn.web.run import RunOnPage
 from pcn.web.server import serving
 from topologies.errors import LabError
 
 if TYPE_CHECKING:
-    from experiments.data.plan import Plan
-    from experiments.data.series import Series
     from lab.attach import Attached
     from lab.observe import Snapshot
 
@@ -61,33 +59,6 @@ def show_network(
         except LabError as error:
             history.over(f"the network has ended: {error_text(error)}")
             raise
-
-
-class RunOnPage:
-    """Shows runs in virtual time as they go on: `experiments.run.progress.Watcher`."""
-
-    def __init__(self, history: History) -> None:
-        self._history = history
-        self._frames: Frames | None = None
-        self._from_s = self._every_s = 0.0
-
-    def begin(self, plan: Plan) -> None:
-        topology = plan.topology
-        title = f"{plan.scenario.partition('?')[0]}: {plan.scheme}, virtual time"
-        self._history.begin(described(topology, title=title, network=None, live=False, control=False))
-        self._frames = Frames(topology, topology.flows)
-        self._from_s = plan.start_s
-        self._every_s = interval(plan.start_s, plan.duration_s, plan.sampling.counters_s, topology)
-
-    def seen(self, series: Series, now_s: float) -> None:
-        """Adds the frames whose counters have been read by now."""
-        assert self._frames is not None
-        read = [series.get(port, "transmitted_bytes")[0] for port in series.entities("transmitted_bytes")]
-        until_s = min((float(times[-1]) for times in read if times.size), default=self._from_s)
-        times = edges(self._from_s, min(until_s, now_s), self._every_s)
-        for frame in self._frames.between(series, times):
-            self._history.add(frame)
-        self._from_s = float(times[-1])
 
 
 def show_result(place: Path, port: int) -> None:

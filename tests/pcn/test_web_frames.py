@@ -21,7 +21,7 @@ from experiments.results.kept_run import read_run
 from experiments.run.progress import Silent
 from experiments.run.virtual import run_virtual
 from pcn.web.history import History
-from pcn.web.show import RunOnPage
+from pcn.web.run import RunOnPage
 from topologies.dumbbell import dumbbell
 from topologies.errors import LabError
 

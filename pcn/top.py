@@ -1,0 +1,102 @@
+"""A run in virtual time on the terminal while it goes on, `--top`: what the live page gets, as `pcn watch` has it.
+
+The run has the main thread, keys and drawing a second one."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import click
+
+from lab.observe import FlowState, PortState, Snapshot
+from pcn.terminal import View, show
+from pcn.web.history import History
+
+_EVERY_S = 0.1
+"""Real time between two drawings."""
+
+
+@dataclass
+class Run:
+    """What the title has of a run."""
+
+    name: str
+    what: str
+    has_scheme: bool
+
+
+class Screen:
+    """What the terminal shows of a history: its last network, with the frames that came by now."""
+
+    def __init__(self, history: History) -> None:
+        self._history = history
+        self._number = 0
+        self._idle: dict[str, PortState] = {}
+        self._run = Run("pcn", "", True)
+        self.view = View(self._run)
+
+    def take(self) -> None:
+        """Takes what is new."""
+        while items := self._history.after(self._number):
+            for item in items:
+                self._number = item.number
+                content = json.loads(item.text)
+                if item.kind == "network":
+                    self._begin(content)
+                elif item.kind == "frame":
+                    self.view.add(self._snapshot(content))
+                else:
+                    self._run.what += f", {content['text']}"
+
+    def _begin(self, network: dict[str, Any]) -> None:
+        name, _, what = network["title"].partition(": ")
+        self._run = Run(name, what, network["scheme"])
+        self.view = View(self._run)
+        self._idle = {one["port"]: _idle(one["port"], one["link"]) for one in network["ports"]}
+
+    def _snapshot(self, frame: dict[str, Any]) -> Snapshot:
+        """A history leaves out ports that do nothing."""
+        ports = {**self._idle, **{one["port"]: PortState(**one) for one in frame["ports"]}}
+        flows = tuple(FlowState(**one) for one in frame["flows"])
+        return Snapshot(frame["time_s"], frame["over_s"], tuple(ports.values()), flows)
+
+
+def _idle(port: str, link: str) -> PortState:
+    """Returns a port that does nothing, of which nothing more is known."""
+    return PortState(port, link, 0, 0, None, None, False, False, 0.0, 0.0, None, None, 0.0, 0.0)
+
+
+@contextlib.contextmanager
+def on_terminal() -> Iterator[History]:
+    """Yields a history that the terminal shows while the block runs, and then until `q` or Ctrl-C."""
+    history, ends = History(), threading.Event()
+    thread = threading.Thread(target=_show, args=(Screen(history), ends.is_set), name="top")
+    thread.start()
+    try:
+        yield history
+        history.over("the run is over: q ends this view")
+        with contextlib.suppress(KeyboardInterrupt):
+            thread.join()
+    finally:
+        ends.set()
+        thread.join()
+
+
+def _show(screen: Screen, ends: Callable[[], bool]) -> None:
+    def step() -> float:
+        screen.take()
+        return _EVERY_S
+
+    show(lambda: screen.view, step, 0.0, ends)
+
+
+def require_terminal() -> None:
+    """Raises UsageError where there is none."""
+    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+        raise click.UsageError("--top draws on a terminal, with its keys: --web shows the run in a browser")
