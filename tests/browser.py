@@ -162,4 +162,4 @@ class Browser:
             self.asked.append(about["request"]["url"])
 
 
-_KEYS = {"ArrowRight": 39, "ArrowLeft": 37, "End": 35, "Home": 36}
+_KEYS = {"Tab": 9, "ArrowRight": 39, "ArrowLeft": 37, "End": 35, "Home": 36}

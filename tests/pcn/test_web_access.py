@@ -1,0 +1,219 @@
+"""The live page for all readers: keyboard, screen reader, colour-blind eyes, a connection that breaks."""
+
+from __future__ import annotations
+
+import itertools
+import re
+import socket
+import threading
+from collections.abc import Iterator
+from contextlib import closing, contextmanager, suppress
+from typing import Any
+
+import numpy as np
+import pytest
+from browser import Browser
+from pages import COUNT, drawn, load
+from waiting import wait_until
+
+from pcn.web.history import History
+from pcn.web.recorded import described
+from pcn.web.server import STATIC, serving
+from topologies.dumbbell import dumbbell
+
+TOPOLOGY = dumbbell(pairs=1)
+AT = "Number(document.getElementById('slider').value)"
+STATE = "document.getElementById('state').textContent"
+# Machado, Oliveira, Fernandes: A Physiologically-based Model for Simulation of Color Vision Deficiency, 2009: complete
+EYES = {
+    "protanopia": ((0.152286, 1.052583, -0.204868), (0.114503, 0.786281, 0.099216), (-0.003882, -0.048116, 1.051998)),
+    "deuteranopia": ((0.367322, 0.860646, -0.227968), (0.280085, 0.672501, 0.047413), (-0.011820, 0.042940, 0.968881)),
+    "tritanopia": ((1.255528, -0.076749, -0.178779), (-0.078411, 0.930809, 0.147602), (0.004733, 0.691367, 0.303900)),
+    "all cones": ((1, 0, 0), (0, 1, 0), (0, 0, 1)),
+}
+XYZ = ((0.4124, 0.3576, 0.1805), (0.2126, 0.7152, 0.0722), (0.0193, 0.1192, 0.9505))
+WHITE = (0.9505, 1.0, 1.089)
+DIFFERENT = 20  # CIE76: ten times what is just noticeable, for thin lines
+
+
+def history(frames: int) -> History:
+    made = History()
+    made.begin(described(TOPOLOGY, title="dumbbell: any", network=None, live=True, control=True))
+    for number in range(frames):
+        add(made, number)
+    return made
+
+
+def add(made: History, number: int) -> None:
+    made.add({"time_s": number * 1e-3, "over_s": 1e-3, "ports": [port(number)], "flows": [], "overload": None})
+
+
+def port(number: int) -> dict[str, Any]:
+    idle = dict.fromkeys(("pn", "marked_share", "marked_ue_share", "held_bytes", "lost"))
+    counted = {"queue_bytes": 1000 * number + 1, "queue_packets": number + 1, "rate_bps": 1e9, "utilisation": 0.1}
+    flags = {"paused": bool(number % 2), "pausing": False, "up": True, "kept_pace": True}
+    pauses = {"pauses_sent_per_s": 0.0, "pauses_received_per_s": 0.0}
+    return {"port": "s0:1", "link": "s0->h0", **idle, **counted, **flags, **pauses}
+
+
+class Wire:
+    """A connection between browser and server that breaks: a relay, whose address the server takes for its own."""
+
+    def __init__(self, to: int) -> None:
+        self._to = to
+        self._listener = socket.create_server(("127.0.0.1", 0))
+        self.port = self._listener.getsockname()[1]
+        self._pairs: list[tuple[socket.socket, socket.socket]] = []
+        self._lock = threading.Lock()
+        self._broken = False
+        threading.Thread(target=self._accept, daemon=True).start()
+
+    def close(self) -> None:
+        self._listener.close()
+        self.break_()
+
+    def break_(self) -> None:
+        with self._lock:
+            self._broken = True
+            for one in itertools.chain.from_iterable(self._pairs):
+                with suppress(OSError):
+                    one.shutdown(socket.SHUT_RDWR)
+            self._pairs.clear()
+
+    def mend(self) -> None:
+        self._broken = False
+
+    def _accept(self) -> None:
+        with suppress(OSError):
+            while True:
+                near, _ = self._listener.accept()
+                with self._lock:
+                    if self._broken:
+                        near.close()
+                        continue
+                    far = socket.create_connection(("127.0.0.1", self._to))
+                    self._pairs.append((near, far))
+                here, there = f"127.0.0.1:{self.port}".encode(), f"127.0.0.1:{self._to}".encode()
+                threading.Thread(target=self._relay, args=(near, far, here, there), daemon=True).start()
+                threading.Thread(target=self._relay, args=(far, near, b"", b""), daemon=True).start()
+
+    @staticmethod
+    def _relay(one: socket.socket, other: socket.socket, here: bytes, there: bytes) -> None:
+        with suppress(OSError), one:
+            while data := one.recv(65536):
+                other.sendall(data.replace(here, there) if here else data)
+        with suppress(OSError):
+            other.shutdown(socket.SHUT_RDWR)
+
+
+@contextmanager
+def wired(made: History) -> Iterator[tuple[str, Wire]]:
+    with serving(made) as served:
+        server = int(served.url.split(":")[2].partition("/")[0])
+        with closing(Wire(server)) as wire:
+            yield served.url.replace(f":{server}/", f":{wire.port}/"), wire
+
+
+def test_page_gets_each_frame_once_over_a_connection_that_breaks(chromium: Browser) -> None:
+    made = history(5)
+    with wired(made) as (url, wire):
+        load(chromium, url, 5)
+        for number in range(5, 35, 10):
+            wire.break_()
+            wait_until(lambda: "disconnected" in chromium.ask(STATE), "the page's notice")
+            for frame in range(number, number + 10):
+                add(made, frame)
+            wire.mend()
+            wait_until(lambda: chromium.ask(STATE) == "live", "the new connection")
+            wait_until(lambda number=number: chromium.ask(COUNT) == str(number + 9), "all frames")
+        log = "[...document.querySelectorAll('#log li')].map(one => one.textContent)"
+        lines = chromium.ask(log)
+    # s0:1 is paused in each second frame: a line for each frame but the first.
+    assert [line.split()[0] for line in lines] == [f"{number}.000" for number in range(1, 35)]
+
+
+def test_page_is_used_by_keyboard(chromium: Browser) -> None:
+    made = history(20)
+    made.over("the end")
+    with serving(made) as served:
+        load(chromium, served.url, 20)
+        for key, at in (("Home", 0), ("ArrowRight", 1), ("End", 19), ("ArrowLeft", 18)):
+            chromium.key(key)
+            drawn(chromium)
+            assert chromium.ask(AT) == at
+        chromium.ask("document.querySelector('#ports tbody button').focus()")
+        outline = "getComputedStyle(document.activeElement).outlineStyle"
+        chromium.key("Tab")
+        assert chromium.ask("document.activeElement !== document.body")
+        assert chromium.ask(outline) == "solid"
+        reached = set()
+        chromium.ask("document.activeElement.blur()")
+        for _ in range(30):
+            chromium.key("Tab")
+            reached.add(chromium.ask("document.activeElement.id || document.activeElement.textContent"))
+        assert {"back", "play", "forward", "latest", "speed", "slider", "network", "s0:1", "log", "words"} <= reached
+
+
+def test_screen_reader_gets_a_name_of_all_that_is_used(chromium: Browser) -> None:
+    """In Chromium's accessibility tree; tables have headings of columns."""
+    with serving(history(3)) as served:
+        load(chromium, served.url, 3)
+        chromium.ask("document.querySelector('#ports tbody button').click()")
+        drawn(chromium)
+        nodes = chromium.call("Accessibility.getFullAXTree")["nodes"]
+    used = ("button", "textbox", "slider", "combobox", "group", "region", "toolbar", "heading", "columnheader")
+    found: dict[str, list[str]] = {role: [] for role in used}
+    for node in nodes:
+        role = node.get("role", {}).get("value")
+        if role in used and not node["ignored"]:
+            found[role].append(node.get("name", {}).get("value", ""))
+    assert all(found.values()), found
+    used_alone = {role: names for role, names in found.items() if role not in ("columnheader", "group")}
+    assert not [role for role, names in used_alone.items() if not all(names)], found
+    assert {"drawing of the network", "table of ports", "table of flows"} <= set(found["group"])
+    assert "frame" in found["slider"]
+    assert {"step back", "step forward", "newest", "s0:1", "PAUSE for 1 ms"} <= set(found["button"])
+
+
+def colours(dark: bool) -> dict[str, str]:
+    text = (STATIC / "page.css").read_text()
+    parts = re.findall(r":root \{(.*?)\}", text, re.DOTALL)
+    return dict(re.findall(r"--(\w+): (#\w+)", parts[0] + (parts[1] if dark else "")))
+
+
+def linear(colour: str) -> np.ndarray[Any, Any]:
+    digits = colour[1:] if len(colour) == 7 else "".join(2 * one for one in colour[1:])
+    values = np.array([int(digits[place : place + 2], 16) / 255 for place in (0, 2, 4)])
+    return np.where(values <= 0.04045, values / 12.92, ((values + 0.055) / 1.055) ** 2.4)
+
+
+def seen(colour: str, eyes: str) -> np.ndarray[Any, Any]:
+    """Returns CIE L*a*b* of what such eyes see."""
+    ratio = np.array(XYZ) @ np.clip(np.array(EYES[eyes]) @ linear(colour), 0, 1) / np.array(WHITE)
+    x, y, z = np.where(ratio > 216 / 24389, np.cbrt(ratio), (24389 / 27 * ratio + 16) / 116)
+    return np.array([116 * y - 16, 500 * (x - y), 200 * (y - z)])
+
+
+def contrast(one: str, other: str) -> float:
+    """Returns WCAG's contrast of two colours."""
+    bright, dark = sorted((float(np.array(XYZ[1]) @ linear(colour)) for colour in (one, other)), reverse=True)
+    return (bright + 0.05) / (dark + 0.05)
+
+
+@pytest.mark.parametrize("dark", [False, True])
+@pytest.mark.parametrize("eyes", EYES)
+def test_lines_of_a_plot_differ_for_any_eyes(eyes: str, dark: bool) -> None:
+    """And PAUSE from queues, whose shapes differ as well."""
+    made = colours(dark)
+    for one, other in (*itertools.combinations(("first", "second", "third"), 2), ("pause", "queue")):
+        differ = float(np.linalg.norm(seen(made[one], eyes) - seen(made[other], eyes)))
+        assert differ > DIFFERENT, (one, other, differ)
+
+
+@pytest.mark.parametrize("dark", [False, True])
+def test_texts_and_lines_stand_out(dark: bool) -> None:
+    """As WCAG 2.2 AA requires: texts 4.5, lines 3."""
+    made = colours(dark)
+    for back in ("back", "card"):
+        assert min(contrast(made[name], made[back]) for name in ("ink", "muted", "accent", "pause")) >= 4.5
+        assert min(contrast(made[name], made[back]) for name in ("first", "second", "third", "queue")) >= 3
