@@ -61,7 +61,7 @@ class Screen:
         self._idle = {one["port"]: _idle(one["port"], one["link"]) for one in network["ports"]}
 
     def _snapshot(self, frame: dict[str, Any]) -> Snapshot:
-        """A history leaves out ports that do nothing."""
+        """Returns a frame with the ports that a history leaves out, as they do nothing."""
         ports = {**self._idle, **{one["port"]: PortState(**one) for one in frame["ports"]}}
         flows = tuple(FlowState(**one) for one in frame["flows"])
         return Snapshot(frame["time_s"], frame["over_s"], tuple(ports.values()), flows)
