@@ -31,6 +31,9 @@
     ["lost", "lost", (one) => (one.lost === null ? "–" : String(one.lost))],
     ["", "paused", (one) => (!one.up ? "DOWN" : one.paused ? "PAUSED" : one.pausing ? "pauses" : "") + (one.kept_pace ? "" : " late")],
   ];
+  // Of any P4 network: its queues count packets, and there is no PAUSE
+  const OF_SCHEMES = ["pn", "pauses_sent_per_s", "pauses_received_per_s", "marked_share", "window_bytes", "in_flight_bytes"];
+  const columnsOf = (columns) => columns.filter(([, field]) => !(state.network.scheme ? ["queue_packets"] : OF_SCHEMES).includes(field));
   const FLOW_COLUMNS = [
     ["from", "src", (one) => one.src],
     ["to", "dst", (one) => one.dst],
@@ -58,6 +61,7 @@
     legend(network.steps);
     find("log").replaceChildren();
     find("command").hidden = !network.control;
+    for (const table of [find("ports"), find("flows")]) { table.deleteTHead(); table.replaceChildren(); }
     choose(null);
     find("state").textContent = network.live ? "live" : "running";
   };
@@ -124,11 +128,11 @@
     for (const one of frame.flows) if (one.state === "sending") sent.set(one.src, (sent.get(one.src) || 0) + (one.rate_bps || 0));
     state.drawing.show(frame.by_port, sent, port);
     const ports = state.network.ports.map((one) => one.port).filter((name) => frame.by_port.has(name) || name === port);
-    rows(find("ports"), "port", "port", PORT_COLUMNS, ports.slice(0, MOST_ROWS).map((name) => [name, portAt(frame, name)]));
+    rows(find("ports"), "port", "port", columnsOf(PORT_COLUMNS), ports.slice(0, MOST_ROWS).map((name) => [name, portAt(frame, name)]));
     const idle = state.network.ports.length - ports.length;
     note("ports-note", [ports.length > MOST_ROWS && `${ports.length - MOST_ROWS} more in use`, idle && `${idle} idle ports`]);
     const flows = frame.flows.filter((one) => one.state !== "ended" && one.state !== "stopped" && one.state !== "done");
-    rows(find("flows"), "flow", "flow", FLOW_COLUMNS, flows.slice(0, MOST_ROWS).map((one) => [String(one.id), one]));
+    rows(find("flows"), "flow", "flow", columnsOf(FLOW_COLUMNS), flows.slice(0, MOST_ROWS).map((one) => [String(one.id), one]));
     note("flows-note", [flows.length > MOST_ROWS && `${flows.length - MOST_ROWS} more`, frame.flows.length > flows.length && `${frame.flows.length - flows.length} have ended`]);
     plots();
   };
