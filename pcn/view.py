@@ -196,7 +196,7 @@ def _port_table(ports: Sequence[PortState], hidden: int, width: int, scheme: boo
             Text(port.link),
             Text("") if port.queue_bytes is None else _some(f"{port.queue_bytes / 1e3:.1f}", port.queue_bytes > 0),
             _packets(port),
-            Text("-") if port.pn is None else _some(str(port.pn), port.pn > 0),
+            Text("-") if port.pn is None else _some(f"{port.pn:.0f}", port.pn > 0),
             _some(f"{port.pauses_sent_per_s / 1e3:.2f}", port.pauses_sent_per_s > 0, "yellow"),
             _some(f"{port.pauses_received_per_s / 1e3:.2f}", port.pauses_received_per_s > 0, "red"),
             _percent(port.marked_share),
@@ -348,7 +348,7 @@ def _packets(port: PortState) -> Text:
     """Returns the queue in packets, where there are no bytes."""
     if port.queue_bytes is not None:
         return Text("")
-    return Text("-", "dim") if port.queue_packets is None else _some(str(port.queue_packets), port.queue_packets > 0)
+    return Text("-", "dim") if port.queue_packets is None else _some(f"{port.queue_packets:.0f}", port.queue_packets > 0)
 
 
 def _kilobytes(size_bytes: float | None) -> Text:

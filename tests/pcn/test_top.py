@@ -61,6 +61,7 @@ def test_top_shows_the_newest_frame_of_a_run(tmp_path: Path) -> None:
         assert f" {port['queue_bytes'] / 1e3:.1f} " in rows[name]
         assert f" {port['rate_bps'] / 1e9:.2f} " in rows[name]
         assert ("PAUSED" in rows[name]) == port["paused"]
+    assert all(row.split()[3].isdigit() or row.split()[3] == "-" for row in rows.values()), "pn is a count"
     screen.view.press("down", 200, 80)
     assert "most" in drawn(screen)
     history.over("the run is over")
