@@ -348,7 +348,9 @@ def _packets(port: PortState) -> Text:
     """Returns the queue in packets, where there are no bytes."""
     if port.queue_bytes is not None:
         return Text("")
-    return Text("-", "dim") if port.queue_packets is None else _some(f"{port.queue_packets:.0f}", port.queue_packets > 0)
+    return (
+        Text("-", "dim") if port.queue_packets is None else _some(f"{port.queue_packets:.0f}", port.queue_packets > 0)
+    )
 
 
 def _kilobytes(size_bytes: float | None) -> Text:
