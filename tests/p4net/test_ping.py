@@ -98,6 +98,15 @@ def test_ping_that_can_not_be_sent_is_refused(network: P4Network, options: dict[
         ping(made, "h1", "h2", **options)  # type: ignore[arg-type]
 
 
+def test_command_waits_for_pings_beyond_its_time(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A request a second, of a run of one second."""
+    folder = write_exercise(tmp_path / "exercise")
+    assert run(["p4", "run", str(folder), "--clock", "virtual", "--send", "h1,h3,ping=4", "--json"]) == 0
+    printed = json.loads(capsys.readouterr().out)
+    assert [(one["requests"], one["answers"]) for one in printed["pings"]] == [(4, 4)]
+    assert printed["inside"] == 0
+
+
 def test_command_prints_round_trips(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     folder = write_exercise(tmp_path / "exercise")
     words = ["p4", "run", str(folder), "--clock", "virtual", "--send", "h1,h3,ping=2,every=10ms"]

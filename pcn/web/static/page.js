@@ -61,6 +61,8 @@
     legend(network.steps);
     find("log").replaceChildren();
     find("command").hidden = !network.control;
+    find("words").placeholder = network.scheme ? "pause s1 3 --for 1ms" : "link s1 s2 down";
+    find("flows-title").textContent = network.scheme ? "Flows" : "Hosts";
     for (const table of [find("ports"), find("flows")]) { table.deleteTHead(); table.replaceChildren(); }
     choose(null);
     find("state").textContent = network.live ? "live" : "running";
@@ -187,6 +189,7 @@
       below = most;
     }
     item("circle", { class: "queue", cx: 15, cy: 7, r: 6 }, "queue");
+    if (!state.network.scheme) return;
     item("path", { class: "paused", d: "M0 7h30" }, "PAUSE: one end may not send");
     item("path", { class: "bars", d: "M12 1v12M18 1v12" }, "that end");
   };
@@ -212,6 +215,7 @@
     const of = kind === "port" ? (frame) => portAt(frame, id) : (frame) => flowAt(frame, id) || {};
     const times = frames.map((frame) => frame.time_s * 1e3), seen = frames.map(of);
     CHARTS[kind].forEach(([named, lines, better], number) => {
+      if (!state.network.scheme && OF_SCHEMES.includes(lines[0][1])) return;
       if (better && seen.some((one) => one[better] !== null && one[better] !== undefined)) return;
       const unit = named === "RATE" ? state.network.rate_unit : named, scale = named !== "RATE" ? 1 : unit === "Mb/s" ? 1e6 : 1e9;
       const data = [times, ...lines.map(([, field, factor]) => seen.map((one) => (one[field] === null || one[field] === undefined ? null : one[field] / factor / scale)))];
