@@ -11,6 +11,7 @@ import pytest
 
 from controller import interface_counters
 from controller.control_plane import Counter
+from controller.errors import SwitchError
 from hosts.stats import ReceivedFlow, SentFlow
 from lab import flows, observe
 from lab.observe import Observer
@@ -150,3 +151,15 @@ def test_observer_names_what_a_program_lacks_without_counts_of_interfaces(monkey
     monkeypatch.setattr(interface_counters, "read", lambda _switch: dict.fromkeys(range(1, 3), counts))
     port = Observer(network).look().port("s0:1")
     assert (port.queue_packets, port.queue_bytes, port.lost, port.up) == (7, None, 3, True)
+
+
+def test_observer_looks_at_a_switch_without_a_program(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its controller has yet to load one, as in p4lang/tutorials' p4runtime."""
+
+    def without(switch: Switch) -> list[str]:
+        raise SwitchError(f"{switch}: no program is loaded")
+
+    monkeypatch.setattr(Switch, "counters", without)
+    counts = interface_counters.PortCounts(True, 0, 0, 0, 0, 0, 0, 0)
+    monkeypatch.setattr(interface_counters, "read", lambda _switch: dict.fromkeys(range(1, 3), counts))
+    assert Observer(lab((1,))).look().port("s0:1").queue_packets == 0
