@@ -153,7 +153,7 @@ class Observer:
             for flow in flows.flows(self._lab.topology, stats)
         ]
         now_s = max((one.now_s for one in stats.values()), default=self._now() - self._began_s)
-        hosts = self._hosts({one.port: one for one in ports})
+        hosts = self._hosts({one.port: one for one in ports}) if self._by_interface else ()
         return Snapshot(now_s, over_s, ports, (*found, *hosts), self._pacing.overload())
 
     def _now(self) -> float:
