@@ -287,16 +287,20 @@ class BfRuntimeSwitch(ControlPlane):
     # ---- the driver's own tables ----
 
     def apply(self, settings: Sequence[Setting]) -> list[str]:
-        """Writes settings of ports and traffic manager, and reads back each field. Returns a line for each that the
-        driver ignores without harm. Raises SwitchError for those that it refused or didn't keep."""
+        """Writes settings of ports and traffic manager, then reads back each field: what the driver computes from
+        several of them it holds after the last. Returns a line for each that the driver ignores without harm. Raises
+        SwitchError for those that it refused or didn't keep."""
         self._ready()
         assert self._info is not None
         ignored: list[str] = []
         lost: list[str] = []
+        written: list[tuple[Setting, dict[str, Any]]] = []
         for one in settings:
             keys = {**one.keys, **(self._place(*one.queue) if one.queue else {})}
             fixed = [name for name in one.data if self._info.table(one.table).fields(one.action)[name].read_only]
             self._set(one, keys, fixed)
+            written.append((one, keys))
+        for one, keys in written:
             held = self._held(one, keys)
             for name, wanted in one.data.items():
                 if held.get(name) != wanted:

@@ -319,12 +319,30 @@ class Driver:
         elif query.HasField("key"):
             key = self._key(table, query, pipe)
             if key in self.held:
-                yield self.held[key]
+                yield self._computed(table, self.held[key])
             elif table.name in _ADDED or table.name not in _FIXED:
                 raise RefusalError(_NOT_FOUND, f"{table.name}: no such entry")
         else:
             yield from (entry for (name, _), entry in self.held.items() if name == table.name)
             yield self._default(table)
+
+    def _computed(self, table: Table, entry: Any) -> Any:
+        """Returns an entry as it is read: a port is in PFC's mode while one of its groups has PFC."""
+        made = MESSAGES["TableEntry"]()
+        made.CopyFrom(entry)
+        if table.name == "tf1.tm.port.flowcontrol":
+            fields = self._info.table("tf1.tm.ppg.cfg").fields("dev_port")
+            port, enabled = fields["dev_port"].id, fields["pfc_enable"].id
+            groups = [
+                {one.field_id: one for one in group.data.fields}
+                for (name, _), group in self.held.items()
+                if name == "tf1.tm.ppg.cfg"
+            ]
+            own = [one for one in groups if port in one and one[port].stream == entry.key.fields[0].exact.value]
+            if not any(enabled in one and one[enabled].bool_val for one in own):
+                for one in made.data.fields:
+                    one.str_val = "NONE" if one.str_val == "PFC" else one.str_val
+        return made
 
     @staticmethod
     def _default(table: Table) -> Any:
