@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from testbed import host_ip, host_mac, patched, port_mac
 from wires import Arrival
 
+from controller.tofino.qcn import STEP_BYTES, W, feedback_steps
 from hosts import wire
 
 MAX = wire.MAX_FEEDBACK
@@ -16,6 +17,12 @@ def feedback(queue: int, old: int, q_eq: int, w: int) -> int:
     """F_b of a queue and the one before it, in 6 bits, as IEEE 802.1Qau has it; 0 where it isn't positive."""
     above = (queue - q_eq) + w * (queue - old)
     return min(MAX, 63 * above // ((2 * w + 1) * q_eq)) if above > 0 else 0
+
+
+def chip_feedback(queue: int, old: int, q_eq: int) -> int:
+    """Likewise of Tofino's programs, which round F_b down before."""
+    steps = ((queue - q_eq) + W * (queue - old)) // STEP_BYTES
+    return next((value for first, last, value in feedback_steps(q_eq) if first <= steps <= last), 0)
 
 
 def message(source: int, destination: int, psn: int, value: int, queue: int, qp: int = 1) -> bytes:

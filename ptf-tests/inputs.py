@@ -5,13 +5,15 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import ClassVar
 
-from cnm import messages
+from cnm import chip_feedback, feedback, messages
 from testbed import FRAME, PcnTest, host_ip, host_mac, index, port_mac
 
 from controller.configure import SwitchPlan
 from controller.marking.qcn_cp import CNM_CLONE_SESSION
 from controller.marking.qcn_in_cp import QcnInPort
 from controller.pfc import PFC_CLONE_SESSION
+from controller.tofino.model import CULPRITS
+from controller.tofino.qcn import W
 from hosts import wire
 
 SLOTS = 1023
@@ -34,9 +36,27 @@ class QcnInTest(PcnTest):
     def plan(self) -> SwitchPlan:
         return replace(super().plan(), marking=(self.point,), clone_sessions=(PFC_CLONE_SESSION, CNM_CLONE_SESSION))
 
+    def load_twin(self, address: str, name: str) -> None:
+        if self.live:
+            self.skipTest("the model of Tofino 1 pauses no queue")
+        if self.point.w != W:
+            self.skipTest(f"Tofino's program has {W} as the weight of the queue's growth")
+        if self.point.culprit.name.lower() not in CULPRITS:
+            self.skipTest(f"Tofino's program has no culprit {self.point.culprit.name}")
+        super().load_twin(address, name)
+
+    def value(self, queue: int, old: int) -> int:
+        """The feedback of a queue and the one before it."""
+        point = self.point
+        if self.twin:
+            return chip_feedback(queue, old, point.q_eq_bytes)
+        return feedback(queue, old, point.q_eq_bytes, point.w)
+
     def tearDown(self) -> None:
         """Nothing inside is known of nothing inside."""
         super().tearDown()
+        if self.twin:
+            return
         port = self.point.port
         self.assertEqual(self.switch.read_register("slots_used", port), 0)
         slots = [port << 10 | slot for slot in range(SLOTS + 1)]

@@ -120,6 +120,11 @@ class SteppedWires:
     def now(self) -> float:
         return (self._control.now_ns - self._begin_ns) / 1e9
 
+    @property
+    def clock_s(self) -> float:
+        """Of the chip, whose program counts its lower 32 bits of ns."""
+        return self._control.now_ns / 1e9
+
     def send(self, port: int, *frames: bytes) -> None:
         for frame in frames:
             self.record.append(note(self.now, f"into {port}", frame))

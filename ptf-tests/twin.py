@@ -10,13 +10,14 @@ from typing import Any
 from controller.configure import SwitchPlan, entries
 from controller.control_plane import CloneSession, TableAction, TableEntry, TableMatch
 from controller.marking.qcn_cp import QcnPort
+from controller.marking.qcn_in_cp import QcnInPort
 from controller.marking.red_ecn import RedPort
 from controller.marking.rest import RestPort
 from controller.marking.tcd_port import TcdPort
 from controller.tofino import qcn, tcd
 from controller.tofino.model import Class, Pfc, Port, Tcd, TofinoLab, cells
 
-TWINS = {"pcn_time": "pcn", "tcd_time": "tcd", "qcn": "qcn"}
+TWINS = {"pcn_time": "pcn", "tcd_time": "tcd", "qcn": "qcn", "qcn_in": "qcn_in"}
 """By the v1model program with the same rule."""
 SPEED_BPS = 10_000_000_000
 MOST_GAP_NS = 2**31 - 1
@@ -65,6 +66,18 @@ def _entries(point: Any, lossless: int) -> Iterator[TableEntry]:
         yield TableEntry("tcd_config", match=TableMatch(port=point.port), action=states)
     elif isinstance(point, RedPort):
         yield TableEntry("red_config", match=TableMatch(port=point.port), action=TableAction("set_red", curve=1))
+    elif isinstance(point, QcnInPort):
+        longest = qcn.dice_mask(1000 * point.sojourn_us)
+        actions = {
+            "qcn_in_arrivals": TableAction("set_arrivals", **qcn.sampling(point.sample_bytes)),
+            "qcn_in_departures": TableAction(
+                "set_departures", choice=int(point.culprit), q_eq_bytes=point.q_eq_bytes, sojourn_mask_ns=longest
+            ),
+        }
+        for number in range(8):
+            if lossless >> number & 1:
+                match = TableMatch({"port": point.port, "class": number})
+                yield from (TableEntry(table, match=match, action=action) for table, action in actions.items())
     elif isinstance(point, QcnPort):
         action = TableAction("set_qcn", q_eq_bytes=point.q_eq_bytes, **qcn.sampling(point.sample_bytes))
         for number in range(8):

@@ -101,6 +101,11 @@ class ClockWires:
     def now(self) -> float:
         return (self._now_ns - self._begin_ns) / 1e9
 
+    @property
+    def clock_s(self) -> float:
+        """Of the switch, since it began."""
+        return self._now_ns / 1e9
+
     def send(self, port: int, *frames: bytes) -> None:
         for frame in frames:
             self._note(self._now_ns, f"into {port}", frame)

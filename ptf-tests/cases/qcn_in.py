@@ -29,14 +29,15 @@ class TheQueueIsWhatTheInputHasInside(QcnInTest):
         self.wait_until_waiting(2, 20)
         n, expected = 30, []
         for number in range(n):
-            value = feedback((number + 1) * FRAME, number * FRAME, self.q_eq, self.w)
+            value = self.value((number + 1) * FRAME, number * FRAME)
             if value:
                 expected.append(message(1, 2 + number % 2, number, value, (number + 1) * FRAME, 7 + number))
         self.send(1, *(packet(2 + number % 2, 7 + number, number) for number in range(n)))
         self.expect(1, *expected)
         self.expect_nothing(1)
         self.assertEqual(self.counters("notified"), {index(1): len(expected)})
-        self.assertEqual(self.register("held_bytes", index(1)), n * FRAME)
+        if not self.twin:
+            self.assertEqual(self.register("held_bytes", index(1)), n * FRAME)
         self.assertEqual(self.register("sampled_bytes", index(1)), n * FRAME)
         self.assertEqual(self.counters("dropped"), {})
 
@@ -58,8 +59,12 @@ class SamplesAreAsFarApart(QcnInTest):
 
     adaptive = False
     sample = 20 * FRAME
-    w = 0
-    point = QcnInPort(1, 20 * FRAME, 0, sample)
+    point = QcnInPort(1, 20 * FRAME, QcnInTest.w, sample)
+
+    def load_twin(self, address: str, name: str) -> None:
+        if self.adaptive:
+            self.skipTest("Tofino's program has fixed intervals")
+        super().load_twin(address, name)
 
     def plan(self) -> SwitchPlan:
         return replace(super().plan(), marking=(replace(self.point, adaptive=self.adaptive),))
@@ -224,7 +229,7 @@ class ByTheTimeThatPacketsWait(QcnInTest):
     probability w / D, one that waited for nothing never."""
 
     rounds, wait_s, longest_s = 150, 0.5, 1.0
-    point = QcnInPort(1, FRAME // 2, 0, sample_bytes=1, culprit=Culprit.SOJOURN, sojourn_us=round(longest_s * 1e6))
+    point = QcnInPort(1, FRAME // 2, 2, sample_bytes=1, culprit=Culprit.SOJOURN, sojourn_us=round(longest_s * 1e6))
 
     def runTest(self) -> None:
         for psn in range(self.rounds):
@@ -242,7 +247,8 @@ class ByTheTimeThatPacketsWait(QcnInTest):
                 (told,) = self.told(1)
                 self.assertEqual((told.src_ip, told.flow, told.queue_bytes), (host_ip(2), 5, 2 * FRAME))
                 self.assertEqual(self.register("pending_feedback", index(1)), 0)
-        share = self.wait_s / self.longest_s
+        longest_s = 2 ** (round(1e9 * self.longest_s) - 1).bit_length() / 1e9 if self.twin else self.longest_s
+        share = self.wait_s / longest_s
         allowed = 3 * math.sqrt(share * (1 - share) / self.rounds)
         self.assertLess(abs(self.notified() / self.rounds - share), allowed)
 
@@ -250,7 +256,7 @@ class ByTheTimeThatPacketsWait(QcnInTest):
 class ASampleThatWaitsIsReplaced(QcnInTest):
     """By the next one; so packets that come together cause one message, by the first that leaves."""
 
-    point = QcnInPort(1, FRAME, 0, sample_bytes=1, culprit=Culprit.SOJOURN)
+    point = QcnInPort(1, FRAME, 2, sample_bytes=1, culprit=Culprit.SOJOURN)
 
     def runTest(self) -> None:
         n = 10
@@ -270,6 +276,9 @@ class PfcFramesComeFirst(QcnInTest):
 
     pfc_ports = (1, 2)
     n, xoff = 12, 8
+
+    def load_twin(self, address: str, name: str) -> None:
+        self.skipTest("Tofino's MACs send PFC frames")
 
     def plan(self) -> SwitchPlan:
         plan = super().plan()

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import test_np_ecn_rules as rules
 
-TEXT = (Path(__file__).parents[2] / "docs/tofino.md").read_text()
+ROOT = Path(__file__).resolve().parents[2]
+TEXT = (ROOT / "docs/tofino.md").read_text()
 # By how a row begins.
 CASES = {
     "The port rested no longer than `gap`": [rules.test_a_pause_shorter_than_the_bound_is_not_seen],
@@ -34,9 +36,25 @@ CASES = {
 }
 
 
-def test_every_row_has_its_tests() -> None:
+def documented() -> list[str]:
     section = TEXT[TEXT.index("### Errors of the rule") : TEXT.index("### The same rule in v1model")]
-    rows = [line[2:] for line in section.splitlines() if line.startswith("| ") and not line.startswith("| when |")]
+    return [line[2:] for line in section.splitlines() if line.startswith("| ") and not line.startswith("| when |")]
+
+
+def test_every_row_names_its_cases() -> None:
+    """All cases of data-plane tests that show an error are named, and there are no others."""
+    named = [re.findall(r"`(?:(\w+)\.)?(\w+)`", row.split(" | ")[2]) for row in documented()]
+    assert [bool(cases) for cases in named] == [not row.startswith("The packet waited") for row in CASES]
+    found = [(file or "np_ecn_time_errors", name) for cases in named for file, name in cases]
+    for file, name in found:
+        assert f"class {name}(" in (ROOT / f"ptf-tests/cases/{file}.py").read_text()
+    classes = (ROOT / "ptf-tests/cases/np_ecn_time_errors.py").read_text().split("\nclass ")[1:]
+    shown = [text.split("(")[0] for text in classes if "def runTest" in text or "other =" in text]
+    assert sorted(shown) == sorted(name for file, name in found if file == "np_ecn_time_errors")
+
+
+def test_every_row_has_its_tests() -> None:
+    rows = documented()
     assert len(rows) == len(CASES)
     for row, case in zip(rows, CASES, strict=True):
         assert row.startswith(case)
