@@ -9,6 +9,8 @@ class PfcFloodHarmsItsOwnPort(PcnTest):
     """A host sends PFC frames as fast as it can, for every class: traffic between the others goes on, unmarked and
     complete, and CNPs reach the flooding host itself."""
 
+    not_on_chip = "Tofino's MACs take PFC frames"
+
     def runTest(self) -> None:
         flood = [pfc(3, dict.fromkeys(range(8), quanta)) for quanta in (0xFFFF, 0, 60_000, 1)]
         n = 200
@@ -33,6 +35,8 @@ class OwnFramesFromOutside(PcnTest):
     """The switch's own PFC frames and addresses, sent back to it, are a neighbour's frames like any other; and what a
     host sends as if it had been forwarded already is a new packet."""
 
+    not_on_chip = "Tofino's MACs take PFC frames"
+
     def runTest(self) -> None:
         self.send(1, expected_pfc(1, 60_000))
         self.wait_for_value(lambda: self.registers("tx_paused"), {index(1): 1}, "paused ports")
@@ -46,6 +50,8 @@ class OwnFramesFromOutside(PcnTest):
 
 class SpoofedSourceIsNobody(PcnTest):
     """What counts is the port a frame came in by, not the addresses in it."""
+
+    not_on_chip = "Tofino's MACs take PFC frames"
 
     def runTest(self) -> None:
         frame = wire.encode_pfc(wire.PfcFrame(port_mac(2), {ROCE_CLASS: 60_000}))

@@ -25,7 +25,8 @@ class MalformedTest(PcnTest):
             self.wait_for_value(lambda: self.counters("dropped"), {cell: count}, f"dropped by reason, after {what}")
         self.assertEqual(self.counter("dropped", cell).bytes, sum(map(len, frames.values())))
         self.assertEqual(self.inside(), {})
-        self.assertEqual(self.counters("pause_received") | self.counters("resume_received"), {})
+        if not self.twin:
+            self.assertEqual(self.counters("pause_received") | self.counters("resume_received"), {})
         self.expect_nothing()
         good = data(1, 2)
         self.send(1, good)
@@ -33,9 +34,9 @@ class MalformedTest(PcnTest):
 
 
 class Ipv4(MalformedTest):
+    not_on_chip = "Tofino's ingress has no frame length"
+
     def runTest(self) -> None:
-        if self.twin:
-            self.skipTest("Tofino's ingress has no frame length")
         good = data(1, 2)
         options = bytes(
             Ether(dst=b"\x02" * 6, src=host_mac(1))
@@ -91,9 +92,9 @@ class Roce(MalformedTest):
 class Pfc(MalformedTest):
     """Neither truncated frames, nor other MAC control, nor other addresses pause anything."""
 
+    not_on_chip = "Tofino's MACs take PFC frames"
+
     def runTest(self) -> None:
-        if self.twin:
-            self.skipTest("Tofino's MACs take PFC frames")
         good = pfc(1, {3: 100})
         plain_pause = bytes.fromhex("0180c2000001") + host_mac(1) + bytes.fromhex("88080001ffff")
         frames = {f"a PFC frame of {n} bytes": good[:n] for n in (14, 16, 18, 33)}
@@ -123,9 +124,9 @@ class UnknownEthertype(MalformedTest):
 class PacketsInFlightSurvive(PcnTest):
     """A bad frame among good ones takes none of them along."""
 
+    not_on_chip = "Tofino's MACs take PFC frames"
+
     def runTest(self) -> None:
-        if self.twin:
-            self.skipTest("Tofino's MACs take PFC frames")
         good = [data(1, 2, psn=psn) for psn in range(100)]
         bad = patched(data(1, 2), FRAGMENT + 4, b"\0\0", fix_checksum=False)
         for frame in good:

@@ -9,6 +9,7 @@ QUANTA = 12_345
 
 
 class XoffTest(PcnTest):
+    not_on_chip = "Tofino's traffic manager sends PFC frames"
     pfc_defaults = replace(PcnTest.pfc_defaults, xoff_bytes=XOFF, xon_bytes=XON, quanta=QUANTA)
 
     def fill(self, source: int, destination: int, n: int, psn: int = 0) -> None:
