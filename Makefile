@@ -72,7 +72,7 @@ ptf-trim:
 
 # The twins on the chip's model, which needs SDE_INSTALL (docs/tofino.md).
 ptf-model:
-	$(BIN)/python ptf-tests/run.py --target tofino-model --program pcn_time $(or $(ARGS),forwarding malformed xoff)
+	$(BIN)/python ptf-tests/run.py --target tofino-model --program pcn_time $(or $(ARGS),forwarding isolation malformed multipath xoff)
 
 p4: $(VENV)/.ready ## compile p4src with p4c (has to be on PATH) into p4src/compiled
 	$(BIN)/python p4src/build.py $(ARGS)
