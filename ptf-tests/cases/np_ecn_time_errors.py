@@ -175,7 +175,7 @@ class ClockOfZeroIsTakenForAResume(WrapTest):
 
 
 class GapThatIsTooSmallIsAPause(UnmarkedTest):
-    """Of a port that is shaped to less than its entries say: each frame before it takes longer than `gap`."""
+    """Of a port that is shaped to less than its entries have: each frame before it takes longer than `gap`."""
 
     def rests(self) -> tuple[RestPort, ...]:
         return (RestPort(SLOW_PORT, round(0.5e6 * self.frame_s)),)

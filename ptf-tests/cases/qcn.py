@@ -69,7 +69,7 @@ class QcnTest(PcnTest):
         return found
 
     def queue(self, packets: int) -> int:
-        """The bytes of a queue of so many packets, the one that is sampled included, as the program counts them."""
+        """The bytes of a queue of `packets` packets, with the one that is sampled, as the program counts them."""
         return (packets - 1) * cells(FRAME) * CELL_BYTES if self.twin else packets * FRAME
 
     def feedback(self, queue: int, old: int) -> int:
