@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from testbed import host_ip, host_mac, patched, port_mac
+from frames import host_ip, host_mac, patched, port_mac
 from wires import Arrival
 
 from controller.tofino.qcn import STEP_BYTES, W, feedback_steps

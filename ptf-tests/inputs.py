@@ -6,7 +6,8 @@ from dataclasses import replace
 from typing import ClassVar
 
 from cnm import chip_feedback, feedback, messages
-from testbed import FRAME, PcnTest, host_ip, host_mac, index, port_mac
+from frames import FRAME, host_ip, host_mac, port_mac
+from testbed import PcnTest, index
 
 from controller.configure import SwitchPlan
 from controller.marking.qcn_cp import CNM_CLONE_SESSION

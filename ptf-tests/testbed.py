@@ -11,7 +11,6 @@ poll, and `tries` tries again if the machine was too slow for a result.
 
 from __future__ import annotations
 
-import struct
 import time
 import unittest
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -23,6 +22,7 @@ from typing import Any
 
 import ptf
 import ptf.testutils
+from frames import CNP_CLASS, LARGEST_FRAME, ROCE_CLASS, data, forwarded, host_ip, host_mac, pfc
 from steps import Control, SteppedWires
 from twin import TWINS, lab, sessions, twin_entries
 from wires import Arrival, ClockWires, LiveWires, Wires
@@ -47,10 +47,6 @@ from softswitch.clock import ManualClock
 FAST_PORTS = (1, 2, 3)
 SLOW_PORT = 4
 PORTS = (*FAST_PORTS, SLOW_PORT)
-ROCE_CLASS, CNP_CLASS, OTHER_CLASS = 3, 7, 0
-PAYLOAD = 1000
-FRAME = PAYLOAD + wire.DATA_OVERHEAD
-LARGEST_FRAME = 1514
 # Long enough for anything that has to happen; only a failing test waits that long.
 LIMIT_S = 20.0
 TRIES = 50
@@ -92,68 +88,6 @@ class Reason(IntEnum):
 def index(port: int, second: int = ROCE_CLASS) -> int:
     """Of a register or counter cell: port and class, or port and reason."""
     return port * 8 + second
-
-
-def host_ip(port: int) -> bytes:
-    return bytes((10, 0, 0, port))
-
-
-def host_mac(port: int) -> bytes:
-    return bytes((2, 0, 0, 0, 0, port))
-
-
-def port_mac(port: int) -> bytes:
-    """PORT_MAC_BASE of p4src/shared/constants.p4 and the port."""
-    return bytes.fromhex("0250434e0000")[:5] + bytes((port,))
-
-
-def data(
-    source: int,
-    destination: int,
-    psn: int = 0,
-    ecn: int = wire.ECN_ECT0,
-    dscp: int = wire.DSCP_DATA,
-    payload: int = PAYLOAD,
-) -> bytes:
-    """A data packet from the host at a port to the host at another."""
-    return wire.encode_data(
-        wire.DataPacket(
-            host_mac(source), port_mac(source), host_ip(source), host_ip(destination), 1, psn, bytes(payload), ecn, dscp
-        )
-    )
-
-
-def cnp(source: int, destination: int, ecn: int = wire.ECN_CE, rate_mbps: int = 1000) -> bytes:
-    return wire.encode_cnp(
-        wire.CnpPacket(host_mac(source), port_mac(source), host_ip(source), host_ip(destination), 1, ecn, rate_mbps)
-    )
-
-
-def pfc(source: int, quanta: dict[int, int]) -> bytes:
-    """From the host at a port: quanta by class, 0 resumes."""
-    return wire.encode_pfc(wire.PfcFrame(host_mac(source), quanta))
-
-
-def patched(frame: bytes, offset: int, value: bytes, fix_checksum: bool = True) -> bytes:
-    """A frame with other bytes somewhere, and an IPv4 checksum that fits."""
-    changed = bytearray(frame)
-    changed[offset : offset + len(value)] = value
-    if fix_checksum:
-        changed[24:26] = bytes(2)
-        changed[24:26] = struct.pack("!H", wire.ip_checksum(changed[14:34]))
-    return bytes(changed)
-
-
-def forwarded(frame: bytes, port: int, ce: bool = False) -> bytes:
-    """What becomes of an IPv4 frame that the switch sends to the host at `port`: addresses, TTL, CE, checksum."""
-    expected = patched(frame, 0, host_mac(port) + port_mac(port), fix_checksum=False)
-    expected = patched(expected, 22, bytes((frame[22] - 1,)))
-    return patched(expected, 15, bytes((frame[15] | 3,))) if ce else expected
-
-
-def expected_pfc(port: int, quanta: int, number: int = ROCE_CLASS) -> bytes:
-    """A PFC frame of the switch's own for one class, out of a port."""
-    return wire.encode_pfc(wire.PfcFrame(port_mac(port), {number: quanta}))
 
 
 @lru_cache

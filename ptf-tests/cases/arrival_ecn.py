@@ -5,7 +5,8 @@ A pause gathers a known queue: the k-th of the packets that it holds makes the q
 
 from dataclasses import replace
 
-from testbed import CNP_CLASS, FRAME, SLOW_PORT, Arrival, PcnTest, cnp, data, forwarded, index
+from frames import CNP_CLASS, FRAME, cnp, data, forwarded
+from testbed import SLOW_PORT, Arrival, PcnTest, index
 
 from controller.configure import SwitchPlan
 from controller.marking.arrival_ecn import ArrivalPort

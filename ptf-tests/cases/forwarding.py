@@ -1,25 +1,10 @@
 """Forwarding: routes, next hops, TTL, classes and their order."""
 
+from frames import CNP_CLASS, OTHER_CLASS, ROCE_CLASS, cnp, data, forwarded, host_ip, host_mac, patched
 from scapy.layers.inet import ICMP, IP, TCP, UDP
 from scapy.layers.l2 import Ether
 from scapy.packet import Raw
-from testbed import (
-    CNP_CLASS,
-    FAST_PORTS,
-    OTHER_CLASS,
-    PORTS,
-    ROCE_CLASS,
-    SLOW_PORT,
-    PcnTest,
-    Reason,
-    cnp,
-    data,
-    forwarded,
-    host_ip,
-    host_mac,
-    index,
-    patched,
-)
+from testbed import FAST_PORTS, PORTS, SLOW_PORT, PcnTest, Reason, index
 
 from controller.constants import RECIRCULATION_PORT
 from controller.control_plane import TableAction, TableEntry, TableMatch

@@ -1,6 +1,7 @@
 """Hosts that misbehave harm themselves: floods of PFC frames, and frames made to look like the switch's own."""
 
-from testbed import FAST_PORTS, ROCE_CLASS, PcnTest, cnp, data, expected_pfc, forwarded, index, pfc, port_mac
+from frames import ROCE_CLASS, cnp, data, expected_pfc, forwarded, pfc, port_mac
+from testbed import FAST_PORTS, PcnTest, index
 
 from hosts import wire
 

@@ -2,10 +2,11 @@
 
 import struct
 
+from frames import cnp, data, forwarded, host_mac, patched, pfc
 from scapy.layers.inet import IP, UDP, IPOption_NOP
 from scapy.layers.inet6 import IPv6
 from scapy.layers.l2 import ARP, Dot1Q, Ether
-from testbed import PcnTest, Reason, cnp, data, forwarded, host_mac, index, patched, pfc
+from testbed import PcnTest, Reason, index
 
 ETHERNET, IPV4, UDP_BYTES, BTH = 14, 20, 8, 12
 IP_LENGTH, FRAGMENT, CHECKSUM, UDP_PORT, UDP_LENGTH, BTH_VERSION = 16, 20, 24, 36, 38, 43  # offsets in a frame

@@ -5,10 +5,11 @@ import zlib
 from collections.abc import Sequence
 
 from finsy import P4ActionProfileGroup
+from frames import host_ip, host_mac, patched, port_mac
 from scapy.layers.inet import IP, TCP
 from scapy.layers.l2 import Ether
 from scapy.packet import Raw
-from testbed import FAST_PORTS, PORTS, PcnTest, Reason, host_ip, host_mac, index, patched, port_mac
+from testbed import FAST_PORTS, PORTS, PcnTest, Reason, index
 
 from controller.control_plane import TableActions, TableEntry, TableMatch
 from controller.routes import MultipathRoute, PortGroup, group_entry, route_entry

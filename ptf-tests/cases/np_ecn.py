@@ -4,7 +4,8 @@
 is recirculated may be overtaken, so the tests there check how many leave unmarked, not which.
 """
 
-from testbed import CNP_CLASS, PAYLOAD, ROCE_CLASS, SLOW_PORT, Arrival, PcnTest, cnp, data, forwarded, index
+from frames import CNP_CLASS, PAYLOAD, ROCE_CLASS, cnp, data, forwarded
+from testbed import SLOW_PORT, Arrival, PcnTest, index
 
 from hosts import wire
 

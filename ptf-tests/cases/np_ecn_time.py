@@ -1,20 +1,8 @@
 """NP-ECN by time: which pauses a port shows, and which it doesn't (docs/tofino.md). All else it shares with NP-ECN, and
 its tests, which run with this program as well: `run.py --program pcn_time`."""
 
-from testbed import (
-    CNP_CLASS,
-    FRAME,
-    LARGEST_FRAME,
-    OTHER_CLASS,
-    ROCE_CLASS,
-    SLOW_PORT,
-    Arrival,
-    PcnTest,
-    RestPort,
-    cnp,
-    data,
-    index,
-)
+from frames import CNP_CLASS, FRAME, LARGEST_FRAME, OTHER_CLASS, ROCE_CLASS, cnp, data
+from testbed import SLOW_PORT, Arrival, PcnTest, RestPort, index
 
 from hosts import wire
 

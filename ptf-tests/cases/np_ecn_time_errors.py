@@ -2,19 +2,9 @@
 
 from dataclasses import dataclass, replace
 
+from frames import CNP_CLASS, FRAME, LARGEST_FRAME, OTHER_CLASS, ROCE_CLASS, data
 from np_ecn_time import NpEcnTimeTest, marks
-from testbed import (
-    CNP_CLASS,
-    FRAME,
-    LARGEST_FRAME,
-    OTHER_CLASS,
-    ROCE_CLASS,
-    SLOW_PORT,
-    PcnTest,
-    RestPort,
-    data,
-    index,
-)
+from testbed import SLOW_PORT, PcnTest, RestPort, index
 
 from hosts import wire
 

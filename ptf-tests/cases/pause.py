@@ -2,21 +2,8 @@
 
 from dataclasses import replace
 
-from testbed import (
-    CNP_CLASS,
-    FAST_PORTS,
-    LONG_PAUSE,
-    OTHER_CLASS,
-    QUANTUM_US,
-    ROCE_CLASS,
-    PcnTest,
-    cnp,
-    data,
-    forwarded,
-    index,
-    patched,
-    pfc,
-)
+from frames import CNP_CLASS, OTHER_CLASS, ROCE_CLASS, cnp, data, forwarded, patched, pfc
+from testbed import FAST_PORTS, LONG_PAUSE, QUANTUM_US, PcnTest, index
 
 from hosts import wire
 

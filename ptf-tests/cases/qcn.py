@@ -9,25 +9,20 @@ import itertools
 from dataclasses import replace
 
 from cnm import MAX, chip_feedback, feedback, message, messages
-from testbed import (
+from frames import (
     CNP_CLASS,
-    FAST_PORTS,
     FRAME,
-    LONG_PAUSE,
     ROCE_CLASS,
-    SLOW_PORT,
-    PcnTest,
-    Reason,
     cnp,
     data,
     expected_pfc,
     forwarded,
     host_ip,
     host_mac,
-    index,
     patched,
     port_mac,
 )
+from testbed import FAST_PORTS, LONG_PAUSE, SLOW_PORT, PcnTest, Reason, index
 
 from controller.configure import SwitchPlan
 from controller.marking.qcn_cp import CNM_CLONE_SESSION, QcnPort

@@ -7,7 +7,8 @@ from dataclasses import replace
 from typing import ClassVar
 
 from cnm import feedback, message, messages
-from testbed import FRAME, SLOW_PORT, PcnTest, data, index
+from frames import FRAME, data
+from testbed import SLOW_PORT, PcnTest, index
 
 from controller.configure import SwitchPlan
 from controller.marking.qcn_cp import CNM_CLONE_SESSION

@@ -9,8 +9,9 @@ from collections import Counter
 from dataclasses import replace
 
 from cnm import feedback, message, messages
+from frames import FRAME, cnp, data, expected_pfc, forwarded, host_ip
 from inputs import SLOTS, QcnInTest, packet
-from testbed import FRAME, LONG_PAUSE, SLOW_PORT, cnp, data, expected_pfc, forwarded, host_ip, index
+from testbed import LONG_PAUSE, SLOW_PORT, index
 
 from controller.configure import SwitchPlan
 from controller.marking.qcn_in_cp import Culprit, QcnInPort

@@ -7,19 +7,9 @@ from collections import Counter
 from dataclasses import replace
 
 from cnm import feedback, message
+from frames import CNP_CLASS, FRAME, expected_pfc, forwarded, host_ip
 from inputs import QcnInTest, packet
-from testbed import (
-    CNP_CLASS,
-    FRAME,
-    LONG_PAUSE,
-    SLOW_PORT,
-    PcnTest,
-    Reason,
-    expected_pfc,
-    forwarded,
-    host_ip,
-    index,
-)
+from testbed import LONG_PAUSE, SLOW_PORT, PcnTest, Reason, index
 
 from controller.configure import SwitchPlan
 from controller.constants import GENERATOR_PORT

@@ -5,7 +5,8 @@ Class 7 keeps the slow port busy while the others come in, so the k-th of n pack
 
 from dataclasses import replace
 
-from testbed import CNP_CLASS, ROCE_CLASS, SLOW_PORT, Arrival, PcnTest, cnp, data, forwarded, index
+from frames import CNP_CLASS, ROCE_CLASS, cnp, data, forwarded
+from testbed import SLOW_PORT, Arrival, PcnTest, index
 
 from controller.configure import SwitchPlan
 from controller.marking.red_depth import RedDepthPort

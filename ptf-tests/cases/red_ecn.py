@@ -7,7 +7,8 @@ sends what it held.
 import math
 from dataclasses import replace
 
-from testbed import CNP_CLASS, FRAME, ROCE_CLASS, SLOW_PORT, Arrival, PcnTest, cnp, data, forwarded, index
+from frames import CNP_CLASS, FRAME, ROCE_CLASS, cnp, data, forwarded
+from testbed import SLOW_PORT, Arrival, PcnTest, index
 
 from controller.configure import SwitchPlan
 from controller.marking.red_ecn import RedPort

@@ -6,7 +6,8 @@ one before, in whatever order a switch sends what it held.
 
 from dataclasses import replace
 
-from testbed import FRAME, OTHER_CLASS, ROCE_CLASS, SLOW_PORT, Arrival, PcnTest, data, index
+from frames import FRAME, OTHER_CLASS, ROCE_CLASS, data
+from testbed import SLOW_PORT, Arrival, PcnTest, index
 
 from controller.configure import SwitchPlan
 from controller.marking.red_ecn import RedPort

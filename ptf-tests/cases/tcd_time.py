@@ -4,8 +4,9 @@
 from dataclasses import replace
 
 import tcd
+from frames import ROCE_CLASS, data
 from tcd import NON_CONGESTION, UE, ecn
-from testbed import ROCE_CLASS, SLOW_PORT, RestPort, data, index
+from testbed import SLOW_PORT, RestPort, index
 
 from controller.configure import SwitchPlan
 

@@ -7,7 +7,8 @@ starts when the one before has left, so time stamps are a packet's duration apar
 import itertools
 from dataclasses import replace
 
-from testbed import FRAME, SLOW_PORT, Arrival, PcnTest, Reason, data, expected_pfc, forwarded, index, patched
+from frames import FRAME, data, expected_pfc, forwarded, patched
+from testbed import SLOW_PORT, Arrival, PcnTest, Reason, index
 
 from controller.configure import SwitchPlan
 from controller.constants import TELEMETRY_RATES_BPS

@@ -6,7 +6,8 @@ The program has no part in it, so these hold for each.
 from typing import Any
 
 import ptf.testutils
-from testbed import CNP_CLASS, SLOW_PORT, PcnTest, data, forwarded, index, patched
+from frames import CNP_CLASS, data, forwarded, patched
+from testbed import SLOW_PORT, PcnTest, index
 
 from hosts import wire
 

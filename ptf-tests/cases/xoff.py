@@ -2,7 +2,8 @@
 
 from dataclasses import replace
 
-from testbed import CNP_CLASS, FRAME, QUANTUM_US, ROCE_CLASS, SLOW_PORT, PcnTest, cnp, data, expected_pfc, index, pfc
+from frames import CNP_CLASS, FRAME, ROCE_CLASS, cnp, data, expected_pfc, pfc
+from testbed import QUANTUM_US, SLOW_PORT, PcnTest, index
 
 XOFF, XON = 20 * FRAME, 10 * FRAME
 QUANTA = 12_345
