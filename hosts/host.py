@@ -20,7 +20,7 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
-from softswitch.pace import Place, Window
+from softswitch.pace import WINDOW_NS, Place, Window
 
 from . import stats, wire
 from .algorithms import Cnm, Cnp, Configured, Mark
@@ -44,7 +44,7 @@ from .trace import FlowTrace
 
 _PR_SET_TIMERSLACK = 29
 _CATCH_UP_REAL_S = 400e-6
-_HOUSEKEEPING_REAL_S = 0.25
+_HOUSEKEEPING_REAL_S = WINDOW_NS * 1e-9  # each time costs a wake-up: of hundreds of idle agents, a part of a core
 
 
 @dataclass(frozen=True)

@@ -127,6 +127,11 @@ def new_file(path: Path) -> int:
     return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o644)
 
 
+def append_to(path: Path) -> int:
+    """Opens a file that is there, to write at its end: no link is followed. Raises OSError."""
+    return os.open(path, os.O_WRONLY | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC)
+
+
 def memory(name: str, size: int) -> int:
     """Makes memory of `size` bytes without a file: only processes of this user can open it, by `open_memory`, while
     this one has the descriptor open. Raises OSError."""

@@ -40,7 +40,8 @@ struct sw_pace_slot {
 struct sw_pace_board {
     uint64_t slot_count;
     uint64_t most_percent; /* of all cores: the budget of nodes at real-time priority */
-    uint64_t reserved[14];
+    uint64_t shared[3];    /* agents': when one last computed for all what nodes use, percent, and whether any is behind */
+    uint64_t reserved[11];
     struct sw_pace_slot slots[];
 };
 

@@ -120,3 +120,17 @@ def test_window_counts_what_is_new_and_decides(monkeypatch: pytest.MonkeyPatch) 
     window.close()
     assert board.read()[0].behind_ns(clock[0]) == 0
     assert board.read()[0].due_ns == pace.NEVER
+
+
+def test_nodes_share_what_one_of_them_computed_for_half_a_window() -> None:
+    """Else each of n nodes reads n slots twice a second."""
+    board = Board.make(2, 85)
+    now = 10**12
+    cores = os.cpu_count() or 1
+    board.write(0, updated_ns=now, window_ns=1000, cpu_ns=1000 * cores // 2)
+    assert board.shared_percent(now) == (50, False)
+    board.write(1, updated_ns=now, window_ns=1000, cpu_ns=1000 * cores // 4, behind_since_ns=1)
+    reader = Board.open(board.path)
+    assert reader.shared_percent(now + pace.WINDOW_NS // 2 - 1) == (50, False)
+    assert reader.shared_percent(now + pace.WINDOW_NS // 2) == (75, True)
+    assert board.shared_percent(now + pace.WINDOW_NS // 2 + 1) == (75, True)
