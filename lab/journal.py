@@ -1,7 +1,8 @@
 """What a network made on this machine, written down as it is made: so that `pcn down` removes that, and only that.
 
 A network of the name N has /run/pcn-lab/N.lock, locked while its process lives, and /run/pcn-lab/N/ with `record.json`
-and its sockets. Namespaces and veths belong to the processes in them and go with these, so processes are what is noted.
+and its sockets. The record is a line of JSON, and one more for each node that was noted since: a network of hundreds
+doesn't write all of them for each. Namespaces and veths belong to the processes in them and go with these, so processes are what is noted.
 
 /run/pcn-lab is this user's alone (`softswitch.private`), whatever the umask: who opens a socket commands an agent or a
 switch, and `pcn down` signals what a record names. A record that another user may have written is refused.
@@ -125,8 +126,15 @@ class Record:
         with _reached(path):
             scratch.unlink(missing_ok=True)
             with os.fdopen(private.new_file(scratch), "w", encoding="utf-8") as file:
-                file.write(json.dumps(vars(self), default=vars))
+                file.write(json.dumps(vars(self), default=vars) + "\n")
             scratch.replace(path)
+
+    def note(self, node: NodeRecord) -> None:
+        """Adds a node to what `save` wrote, or what has changed of it. Raises RunDirError."""
+        self.nodes[node.name] = node
+        path = self.directory / "record.json"
+        with _reached(path), os.fdopen(private.append_to(path), "w", encoding="utf-8") as file:
+            file.write(json.dumps(node, default=vars) + "\n")
 
     def processes(self) -> list[Process]:
         """Returns what was started, the inner ones first."""
@@ -146,14 +154,16 @@ def load(name: str) -> Record | None:
     path = directory(name) / "record.json"
     try:
         with _reached(path):
-            raw = json.loads(private.read(path))
+            first, *others = private.read(path).splitlines(keepends=True) or [b""]
+        raw = json.loads(first)
     except (FileNotFoundError, NotADirectoryError, json.JSONDecodeError):
         return None
+    noted = [json.loads(line) for line in others if line.endswith(b"\n")]  # the last one may be half written
     nodes = {
-        key: NodeRecord(
+        node["name"]: NodeRecord(
             **{**node, "shell": Process(**node["shell"]), "process": node["process"] and Process(**node["process"])}
         )
-        for key, node in raw.pop("nodes").items()
+        for node in (*raw.pop("nodes").values(), *noted)
     }
     known = {one.name for one in fields(Record)}  # another version of this package may have more
     ours = {name: value for name, value in raw.items() if name in known}

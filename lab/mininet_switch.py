@@ -76,10 +76,10 @@ class _Network:
         if program is not None:
             made.process = records.Process.of(program.pid)
             made.control, made.log = f"unix:{self.directory / node.name}.grpc", str(self.directory / f"{node.name}.log")
-        self.record.nodes[node.name] = made
+        self.record.note(made)
         if all(switch["name"] in self.record.nodes for switch in self._topology["switches"]):
             self.record.state = "up"
-        self.record.save()
+            self.record.save()
 
     def forget(self, switch: str) -> None:
         if self.record.nodes.pop(switch, None) and not any(node.process for node in self.record.nodes.values()):

@@ -217,10 +217,7 @@ class Network:
         ends = [Endpoint(name, port) for port in self.topology.ports(name)]
         mac = self.topology.host(name).mac if self.topology.is_host(name) else None
         node.prepare_interfaces([end.interface for end in ends], [mac] * len(ends), self._mtu())
-        self.record.nodes[name] = records.NodeRecord(
-            name, records.Process.of(node.pid), [end.interface for end in ends]
-        )
-        self.record.save()
+        self.record.note(records.NodeRecord(name, records.Process.of(node.pid), [end.interface for end in ends]))
 
     def _mtu(self) -> int:
         """Of every interface, in bytes of payload, as Linux counts it."""
@@ -393,7 +390,7 @@ class Network:
     def _note(self, node: LabNode, process: subprocess.Popen[bytes], control: str, log: Path) -> None:
         entry = self.record.nodes[node.name]
         entry.process, entry.control, entry.log = records.Process.of(process.pid), control, str(log.resolve())
-        self.record.save()
+        self.record.note(entry)
 
 
 def configured(scheme: str, parameters: Mapping[str, Value]) -> Configured:

@@ -88,7 +88,7 @@ class P4Live(Network):
             except NodeError as error:  # a route that is there, as in the multicast exercise
                 self.notes.append(str(error))
         self.record.nodes[name].interfaces = ["eth0"]
-        self.record.save()
+        self.record.note(self.record.nodes[name])
 
     def _spec(self, name: str) -> LaunchSpec:
         settings, device_id = self.value.switches[name], self.topology.switch(name).device_id

@@ -152,6 +152,31 @@ except records.NameInUseError:
     assert list(run_dir.iterdir()) == []
 
 
+def test_record_has_what_was_noted_of_nodes_since_it_was_saved(run_dir: Path) -> None:
+    """Also while a line is half written: of every prefix the whole lines count."""
+    shell, program = records.Process(2, 3), records.Process(4, 5)
+    with records.owned("net") as directory:
+        made = record("net", records.NodeRecord("h0", shell))
+        made.save()
+        path = directory / "record.json"
+        saved = path.read_bytes()
+        made.note(records.NodeRecord("h1", shell, ["h1-eth0"]))
+        made.note(records.NodeRecord("h0", shell, ["h0-eth0"], program, "/h0.sock", "/h0.log"))
+        assert path.read_bytes().startswith(saved)  # a node more costs a line
+        assert records.load("net") == made
+        whole = path.read_bytes()
+        for length in range(len(saved), len(whole)):
+            path.write_bytes(whole[:length])
+            found = records.load("net")
+            assert found is not None
+            assert found.nodes["h0"] == records.NodeRecord("h0", shell)
+            assert ("h1" in found.nodes) == (whole[:length].count(b"\n") == 2)
+        path.write_bytes(whole)
+        made.save()
+        assert records.load("net") == made
+        assert path.read_bytes().count(b"\n") == 1
+
+
 @pytest.mark.root
 @pytest.mark.parametrize("spoil", ["owner", "mode", "link"])
 def test_record_that_another_user_may_have_written_is_not_obeyed(run_dir: Path, spoil: str) -> None:
