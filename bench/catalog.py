@@ -2,7 +2,8 @@
 
 Brings each topology of the catalog up without options; all hosts send at line rate for 2 ms (nominal) to a neighbour,
 then to one host. Meanwhile commands run one after the other, as a user's. Prints for each pattern the packets, those
-lost (data, PAUSE, RESUME and CNP), the nodes that were late, and the longest that each command took. Needs root and
+that waited in the network when the bench ended it (one link drains what 511 hosts sent), those lost (data, PAUSE,
+RESUME and CNP), the nodes that were late, and the longest that each command took. Needs root and
 an idle machine. Not a test.
 """
 
@@ -26,7 +27,7 @@ PCN = (sys.executable, "-c", "from pcn.cli import main; main()")
 PATTERNS = ("to a neighbour", "to one")
 DURATION_S = 2e-3  # nominal
 HEAD_START_S, COMMAND_S = 0.5, 2e-3  # real: from the commands to the flows' start, and more for each flow
-STILL_S = 30.0  # real: nothing arrives any more, and never will
+STILL_S, DRAIN_S = 30.0, 60.0  # real: nothing arrives any more, and never will; arrivals after the flows' end
 
 
 def pcn(*words: str) -> float:
@@ -64,20 +65,25 @@ def start(lab: Attached, pattern: str, first: int) -> float:
     return begin + DURATION_S * lab.record.dilation
 
 
-def drained(lab: Attached) -> tuple[int, int]:
-    """Waits until all has arrived that was sent, or nothing does any more. Returns packets sent, and lost."""
-    sent = arrived = 0
-    moved = time.monotonic()
-    while time.monotonic() < moved + STILL_S:
-        found = flows.flows(lab.topology, flows.ask(lab.agents))
-        sent, before = sum(one.sent_packets for one in found), arrived
-        arrived = sum(one.received_packets for one in found)
-        if arrived == sent and not any(one.state in ("waiting", "sending") for one in found):
-            break
+def drained(lab: Attached) -> tuple[int, int, int]:
+    """Waits until all has arrived that was sent, or nothing does any more, or for DRAIN_S. Returns packets sent, still
+    on their way, and lost: while some are on their way, those missing between others that came."""
+    began = moved = time.monotonic()
+    arrived = -1
+    while True:
+        stats = flows.ask(lab.agents)
+        sent = sum(flow.packets for one in stats.values() for flow in one.sent)
+        sends = any(flow.state in ("waiting", "sending") for one in stats.values() for flow in one.sent)
+        before, arrived = arrived, sum(flow.packets for one in stats.values() for flow in one.received)
+        now = time.monotonic()
         if arrived > before:
-            moved = time.monotonic()
+            moved = now
+        if (arrived == sent and not sends) or now > moved + STILL_S:
+            return sent, 0, sent - arrived
+        if now > began + DRAIN_S:
+            lost = sum(flow.gaps for one in stats.values() for flow in one.received)
+            return sent, sent - arrived - lost, lost
         time.sleep(0.2)
-    return sent, sent - arrived
 
 
 def measure(name: str, pattern: str, first: int) -> tuple[str, ...]:
@@ -91,11 +97,11 @@ def measure(name: str, pattern: str, first: int) -> tuple[str, ...]:
         while time.monotonic() < ends:
             for words in commands:
                 took[words] = max(took[words], pcn(*words))
-        sent, lost = drained(lab)
+        sent, waiting, lost = drained(lab)
         late = sorted(pacing.behind_since_last())
-        missing = lost + sum(one.lost for one in control_frames.lost(lab))
+        lost += sum(one.lost for one in control_frames.lost(lab))
         times = " / ".join(f"{took[words]:.2f}" for words in commands)
-        return f"{sent - before}", f"{missing}", ", ".join(late) or "none", times
+        return f"{sent - before:,}", f"{waiting:,}", f"{lost}", ", ".join(late) or "none", times
 
 
 def main() -> None:
@@ -104,8 +110,8 @@ def main() -> None:
     parser.add_argument("--processes", action="store_true", help="a process for each switch")
     arguments = parser.parse_args()
     options = ("--processes",) if arguments.processes else ()
-    print("| topology | k | all hosts | packets | lost | late nodes | status / flow list / counters, s |")
-    print("|---|---|---|---|---|---|---|")
+    print("| topology | k | all hosts | packets | waiting | lost | late nodes | status / flow list / counters, s |")
+    print("|---|---|---|---|---|---|---|---|")
     for topology in arguments.topologies or TOPOLOGIES:
         with up(topology, *options) as (name, took):
             with attach(name) as lab:

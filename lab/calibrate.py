@@ -51,6 +51,13 @@ MEMORY_HOP_COST: Final[dict[Links, float]] = {"processes": 0.7, "together": 0.4}
 """The same of links in memory. With 16 hosts of the fat-tree at line rate, each to its neighbour over 2.5 switches, a
 packet took 1.8 us in all switches of a process at k = 800, 2.0 at 2,000, 3.4 at 4,000, and 3.7 in a process each at
 2,000; a round took 2.9 us then."""
+MANY_NODES: Final = 36
+"""A network of so many nodes, the fat-tree, has the costs above. With more, caches hold less of what a packet needs."""
+MANY_COST: Final = {"agents": 0.12, "switches": 0.5}
+"""The power of the number of nodes by which both grow beyond. clos, 568 nodes, at k = 24,000, each host to its
+neighbour: 19.8 us in both agents, 5.9 in 1.2 switches, where a round took 2.9."""
+NODE_COST: Final = 100.0
+"""Rounds a second that an agent needs beside its packets: 0.3 ms of a core in each second."""
 AGENTS_COST: Final = ((1_000, 9.7), (3_000, 3.8), (10_000, 1.7), (30_000, 0.8), (100_000, 0.5))
 """What the sending and the receiving agent need for a packet, by packets a second and flow (docs/hosts.md)."""
 AGENTS_MEMORY_COST: Final = ((1_000, 5.0), (3_000, 3.5), (100_000, 3.5))
@@ -62,6 +69,7 @@ MUCH: Final = 10_000.0
 """A millisecond of the network then takes ten seconds."""
 _TRIALS, _TRIAL_S = 8, 0.01
 _MOST_USED: Final = 0.9
+_LEAST_LEFT: Final = 0.1  # of USABLE, for packets, on a machine that is too slow for so many agents
 
 
 @dataclass(frozen=True)
@@ -96,13 +104,18 @@ def stretch(topology: Topology, target: str, rounds: Sequence[float], links: Lin
         for host in topology.hosts
     ]
     hops = mean_hops(topology)
-    hop_cost = MEMORY_HOP_COST.get(links, HOP_COST[target])
+    more = max(1.0, (len(topology.hosts) + len(topology.switches)) / MANY_NODES)
+    hop_cost: float = MEMORY_HOP_COST.get(links, HOP_COST[target]) * more ** MANY_COST["switches"]
+    agents_more: float = more ** MANY_COST["agents"]
+    usable = USABLE * sum(rounds)
+    usable = max(usable - len(topology.hosts) * NODE_COST, usable * _LEAST_LEFT)
 
     def load(k: float) -> float:
         switches = sum(nominal) / k * hops * hop_cost
-        return switches + sum(rate / k * agents_cost(rate / k, links != "kernel") for rate in nominal)
+        agents = agents_more * sum(rate / k * agents_cost(rate / k, links != "kernel") for rate in nominal)
+        return switches + agents
 
-    carried = _least(lambda k: load(k) <= USABLE * sum(rounds))
+    carried = _least(lambda k: load(k) <= usable)
     arrivals = at_once_bps(topology) / bits * ARRIVAL_COST[target] / min(rounds)
     k = rounded_up(max(LEAST_K, carried, arrivals))
     why = (

@@ -2,7 +2,8 @@
 
 A network of the name N has /run/pcn-lab/N.lock, locked while its process lives, and /run/pcn-lab/N/ with `record.json`
 and its sockets. The record is a line of JSON, and one more for each node that was noted since: a network of hundreds
-doesn't write all of them for each. Namespaces and veths belong to the processes in them and go with these, so processes are what is noted.
+doesn't write all of them for each. Namespaces and veths belong to the processes in them and go with these, so processes
+are what is noted.
 
 /run/pcn-lab is this user's alone (`softswitch.private`), whatever the umask: who opens a socket commands an agent or a
 switch, and `pcn down` signals what a record names. A record that another user may have written is refused.

@@ -27,9 +27,14 @@ ROUNDS = [80_000.0, 60_000.0]
 
 
 def load(topology: Topology, k: float, target: str) -> float:
-    """Rounds a second that a network's packets take at k."""
+    """Rounds a second that a network takes at k: its packets, by switches and agents, and its agents as such."""
+    more = max(1.0, len(topology.hosts + topology.switches) / calibrate.MANY_NODES)
+    hop: float = calibrate.HOP_COST[target] * more ** calibrate.MANY_COST["switches"]
     rates = [topology.link_at(host.name, 0).rate_bps / 8 / topology.number("mtu_bytes") / k for host in topology.hosts]
-    return sum(rate * (agents_cost(rate) + mean_hops(topology) * calibrate.HOP_COST[target]) for rate in rates)
+    packets: float = sum(
+        rate * (more ** calibrate.MANY_COST["agents"] * agents_cost(rate) + mean_hops(topology) * hop) for rate in rates
+    )
+    return packets + len(topology.hosts) * calibrate.NODE_COST
 
 
 @pytest.mark.parametrize("name", TOPOLOGIES)
@@ -68,6 +73,24 @@ def test_mean_hops_are_those_of_all_pairs(name: str) -> None:
     names = [host.name for host in topology.hosts]
     hops = [topology.distance(one, other) - 1 for one in names for other in names if one != other]
     assert mean_hops(topology) == pytest.approx(sum(hops) / len(hops))
+
+
+@given(st.floats(1e3, 1e7))
+def test_machine_of_any_speed_has_a_k_for_many_agents(rounds: float) -> None:
+    """The agents of 512 hosts take all that a slow machine may use; a fast one hardly notices them."""
+    topology = find_topology("clos").build()
+    k = stretch(topology, "softswitch", [rounds], "together").k
+    assert calibrate.LEAST_K <= stretch(topology, "softswitch", [2 * rounds], "together").k <= k < float("inf")
+
+
+def test_many_nodes_need_a_larger_k_than_their_packets_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Beyond the fat-tree's number, caches hold less of what a packet needs."""
+    few, many = find_topology("fat-tree").build(), find_topology("clos").build()
+    before = [stretch(topology, "softswitch", ROUNDS, "together").k for topology in (few, many)]
+    monkeypatch.setattr(calibrate, "MANY_NODES", 10_000)
+    after = [stretch(topology, "softswitch", ROUNDS, "together").k for topology in (few, many)]
+    assert before[0] == after[0]
+    assert before[1] > 1.5 * after[1]
 
 
 def test_links_in_memory_need_a_smaller_k() -> None:
