@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
+import sys
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TextIO, TypeVar
 
 import click
 from click.core import ParameterSource
@@ -199,23 +201,63 @@ def print_json(value: Any) -> None:
 
 def print_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
     """A table that is as wide as it needs to be: numbers to the right; no styling when output isn't a terminal."""
+    texts = [[str(cell) for cell in row] for row in rows]
+    # Where the terminal is narrow, long texts give way; a number in two lines is none.
+    right = [bool(texts) and all(_NUMBER.fullmatch(row[number]) for row in texts) for number in range(len(columns))]
+    terminal = sys.stdout.isatty()
+    most = shutil.get_terminal_size().columns if terminal else _FILE_WIDTH
+    if (lines := _plain(columns, texts, right)) and len(lines[0]) <= most and _is_utf8(sys.stdout):
+        header = len(max(columns, key=lambda text: text.count("\n")).split("\n"))
+        click.echo(title)
+        for number, line in enumerate(lines):
+            click.echo(click.style(line, bold=True) if 1 <= number <= header else line)
+        return
+    _print_folded(title, columns, texts, right, None if terminal else _FILE_WIDTH)
+
+
+_NUMBER = re.compile(r"[-+\d.,]+( ?\S+)?")
+_FILE_WIDTH = 500  # characters, where output isn't a terminal
+
+
+def _is_utf8(stream: TextIO) -> bool:
+    return (stream.encoding or "utf-8").lower().replace("-", "") == "utf8"
+
+
+def _plain(columns: Sequence[str], texts: Sequence[Sequence[str]], right: Sequence[bool]) -> list[str]:
+    """Returns the lines that rich gives a table which needs no folding, as of a network with hundreds of nodes: rich
+    takes 0.5 ms a row. An empty list where a cell has other than ASCII characters, which may be wider than one."""
+    if not all(cell.isascii() and cell.isprintable() for row in texts for cell in row):
+        return []
+    heads = [column.split("\n") for column in columns]
+    height = max(map(len, heads))
+    heads = [[""] * (height - len(head)) + head for head in heads]
+    widths = [max(map(len, (*head, *(row[number] for row in texts)))) for number, head in enumerate(heads)]
+    all_rows = [*zip(*heads, strict=True), *texts]
+    lines = [
+        f" {'  '.join(cell.rjust(wide) if to_right else cell.ljust(wide) for cell, wide, to_right in row)} "
+        for row in (zip(cells, widths, right, strict=True) for cells in all_rows)
+    ]
+    blank, rule = " " * len(lines[0]), " " + "\u2500" * (len(lines[0]) - 2) + " "
+    return [blank, *lines[:height], rule, *lines[height:], blank]
+
+
+def _print_folded(
+    title: str, columns: Sequence[str], texts: Sequence[Sequence[str]], right: Sequence[bool], width: int | None
+) -> None:
+    """By rich, which folds what is too wide."""
     from rich import box
     from rich.console import Console
     from rich.table import Table
 
-    texts = [[str(cell) for cell in row] for row in rows]
     table = Table(*columns, box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
     for number, column in enumerate(table.columns):
-        # Where the terminal is narrow, long texts give way; a number in two lines is none.
         column.no_wrap = max((len(row[number]) for row in texts), default=0) <= _SHORT
-        if texts and all(re.fullmatch(r"[-+\d.,]+( ?\S+)?", row[number]) for row in texts):
+        if right[number]:
             column.justify = "right"
         column.overflow = "fold"
     for row in texts:
         table.add_row(*row)
-    console = Console(highlight=False)
-    if not console.is_terminal:
-        console = Console(highlight=False, width=500)
+    console = Console(highlight=False) if width is None else Console(highlight=False, width=width)
     console.print(title, soft_wrap=True, markup=False)
     console.print(table)
 

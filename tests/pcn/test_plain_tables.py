@@ -1,0 +1,47 @@
+"""Tables of commands: what needs no folding is written without rich, and looks the same."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import string
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pcn.commands import common
+
+# Without "[" and ":", which rich may read as markup, and without spaces at the ends, which it takes away
+_WORD = st.text(string.ascii_letters + string.digits + "-+.,/%", min_size=1, max_size=30)
+_CELL = st.one_of(st.just(""), _WORD, st.integers(-9, 10**9), st.builds("{} {}".format, _WORD, _WORD))
+_TABLES = st.integers(1, 6).flatmap(
+    lambda columns: st.tuples(
+        st.lists(st.builds("\n".join, st.lists(_WORD, min_size=1, max_size=3)), min_size=columns, max_size=columns),
+        st.lists(st.lists(_CELL, min_size=columns, max_size=columns), max_size=6),
+    )
+)
+
+
+def _printed(columns: list[str], rows: list[list[object]]) -> str:
+    with contextlib.redirect_stdout(io.StringIO()) as out:
+        common.print_table("a title", columns, rows)
+    return out.getvalue()
+
+
+@given(_TABLES)
+def test_table_looks_as_rich_prints_it(table: tuple[list[str], list[list[object]]]) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(common, "_print_folded", lambda *_: pytest.fail("it needs no folding"))
+        plain = _printed(*table)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(common, "_plain", lambda *_: [])
+        assert plain == _printed(*table)
+
+
+@pytest.mark.parametrize("cell", ["\u6f22", "\x1b[2J", "long " * 200])
+def test_cell_that_is_wide_or_no_text_is_left_to_rich(cell: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    folded: list[str] = []
+    monkeypatch.setattr(common, "_print_folded", lambda title, *_: folded.append(title))
+    assert _printed(["one", "two"], [["a", cell]]) == ""
+    assert folded == ["a title"]
