@@ -20,7 +20,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from controller.errors import SwitchError, UnknownNameError
-from controller.reroute import change, read_routes, routes_of
 from lab.host_routes import route_hosts
 from lab.journal import Record
 from lab.namespaces import NamespaceError, in_namespace
@@ -83,6 +82,8 @@ def reroute(lab: Running, after_s: float = 0.0) -> list[str]:
     for noticing and computing; returns the switches whose routes change. Hosts that a switch can't reach have no route
     there; flows of a host with several NICs leave by one that leads somewhere. Raises LinkError, SwitchError,
     AgentError."""
+    from controller.reroute import change, read_routes, routes_of  # slow to load; who looks at links does without
+
     if not 0 <= after_s < math.inf:
         raise LinkError(f"a reroute after {after_s:g} s: 0 or more are possible")
     time.sleep(after_s * lab.record.dilation)

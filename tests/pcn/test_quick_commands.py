@@ -1,14 +1,18 @@
-"""Tables of commands: what needs no folding is written without rich, and looks the same."""
+"""What keeps commands quick beside a network that takes half of the machine: they load little, and write tables that
+need no folding without rich, which look the same."""
 
 from __future__ import annotations
 
 import contextlib
 import io
 import string
+import subprocess
+import sys
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from waiting import LIMIT_S
 
 from pcn.commands import common
 
@@ -45,3 +49,11 @@ def test_cell_that_is_wide_or_no_text_is_left_to_rich(cell: str, monkeypatch: py
     monkeypatch.setattr(common, "_print_folded", lambda title, *_: folded.append(title))
     assert _printed(["one", "two"], [["a", cell]]) == ""
     assert folded == ["a title"]
+
+
+@pytest.mark.parametrize("module", ["pcn.commands.network", "lab.links", "lab.flows", "lab.pace", "lab.attach"])
+def test_module_of_status_and_flow_list_loads_no_grpc(module: str) -> None:
+    """grpc and finsy take longer to load than all else that `pcn status` does."""
+    code = f"import sys, {module}; print([one for one in ('grpc', 'finsy', 'rich', 'numpy') if one in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=LIMIT_S)
+    assert done.stdout == "[]\n"
