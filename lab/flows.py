@@ -136,17 +136,23 @@ def _sent(agents: Mapping[str, AgentClient]) -> dict[str, tuple[SentFlow, ...]]:
 def ask(agents: Mapping[str, AgentClient]) -> dict[str, AgentStats]:
     """Reads every agent's counts; the sent ones last, so that each arrived packet is among the sent ones. Raises
     AgentError."""
-    for agent in agents.values():
-        agent.ahead("stats")
-    stats = {name: agent.stats() for name, agent in agents.items()}
+    stats = at_once(agents)
     senders = {name: agents[name] for name, said in stats.items() if said.sent}
     for agent in senders.values():
         agent.ahead("list")
     return {**stats, **{name: replace(stats[name], sent=agent.flows()) for name, agent in senders.items()}}
 
 
+def at_once(agents: Mapping[str, AgentClient]) -> dict[str, AgentStats]:
+    """Reads every agent's counts, once: packets may be among the arrived ones alone. Raises AgentError."""
+    for agent in agents.values():
+        agent.ahead("stats")
+    return {name: agent.stats() for name, agent in agents.items()}
+
+
 def flows(topology: Topology, stats: Mapping[str, AgentStats]) -> list[Flow]:
-    """Returns every flow that a host sent or sends, by number. `stats`: of `ask`."""
+    """Returns every flow that a host sent or sends, by number. `stats`: of `ask`, or of `at_once` where no packet that
+    arrived is compared with those that were sent."""
     by_ip = {host.ip: host.name for host in topology.hosts}
     received = {(flow.flow, flow.src_ip): flow for host in stats.values() for flow in host.received}
     found = [

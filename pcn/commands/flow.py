@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from typing import TYPE_CHECKING
 
 import click
 
@@ -11,10 +10,6 @@ from controller.texts import marks_text
 from pcn.commands.common import Quantity, json_option, network_option, print_json, print_pace, print_table
 from pcn.complete import complete_flow, complete_host
 from topologies.lossless import CLASSES, DATA_CLASS
-
-if TYPE_CHECKING:
-    from lab.attach import Attached
-    from lab.flows import Flow
 
 
 @click.group()
@@ -121,10 +116,12 @@ def list_flows(network: str | None, as_json: bool) -> None:
       pcn flow list
       pcn flow list --json
     """
+    from lab import flows
     from lab.attach import attach
 
     with attach(network) as lab:
-        found, below = _flows(lab)
+        stats = flows.at_once(lab.agents)
+        found, below = flows.flows(lab.topology, stats), flows.remarks(stats)
         print_pace(lab.record, as_json)
     if as_json:
         print_json([{key: value for key, value in asdict(flow).items() if key in _LISTED} for flow in found])
@@ -166,11 +163,12 @@ def stats(network: str | None, as_json: bool) -> None:
       pcn flow stats
       pcn flow stats --json
     """
-    from lab import control_frames
+    from lab import control_frames, flows
     from lab.attach import attach
 
     with attach(network) as lab:
-        found, remarks = _flows(lab)
+        read = flows.ask(lab.agents)
+        found, remarks = flows.flows(lab.topology, read), flows.remarks(read)
         lost = [str(one) for one in control_frames.lost(lab)]
         print_pace(lab.record, as_json)
         ended = [node for node in lab.record.nodes.values() if node.process and not node.process.alive()]
@@ -210,14 +208,6 @@ def stats(network: str | None, as_json: bool) -> None:
     )
     for line in below:
         click.echo(line)
-
-
-def _flows(lab: Attached) -> tuple[list[Flow], list[str]]:
-    """The flows, and what else concerns hosts."""
-    from lab import flows
-
-    stats = flows.ask(lab.agents)
-    return flows.flows(lab.topology, stats), flows.remarks(stats)
 
 
 def _rate(rate_bps: float | None) -> str:
