@@ -48,7 +48,9 @@ def test_its_end_waits_for_no_interval(library: ctypes.CDLL, monkeypatch: pytest
 
 # A controller of its own process: batches of entries, inserted and deleted without end.
 CONTROLLER = """
+import faulthandler
 import sys
+faulthandler.enable()
 from pathlib import Path
 sys.path.insert(0, sys.argv[1])
 from finsy.proto import p4i
@@ -103,14 +105,23 @@ def test_a_switch_is_killed_and_started_again(processes: Callable[..., Process])
         assert client.arbitrate().status.code == rpc_code.OK
 
 
-def test_it_ends_in_the_middle_of_a_write(processes: Callable[..., Process]) -> None:
+def test_it_ends_in_the_middle_of_a_write(processes: Callable[..., Process], tmp_path: Path) -> None:
     switch = processes("--no-p4")
     words = [sys.executable, "-c", CONTROLLER, str(Path(__file__).parent), str(switch.port), "1"]
-    with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as controller:
+    with (
+        (tmp_path / "said").open("w+") as said,
+        subprocess.Popen(words, stdout=subprocess.PIPE, stderr=said, text=True) as controller,
+    ):
         assert controller.stdout is not None
         assert controller.stdout.readline() == "ready\n"
         assert switch.end(signal.SIGTERM) == 0
-        assert controller.wait(WAIT_S) != 0, "it detected that the switch is gone"
+        try:
+            status = controller.wait(2 * WAIT_S)  # each of its calls has WAIT_S
+        except subprocess.TimeoutExpired:
+            controller.send_signal(signal.SIGABRT)  # its stacks
+            controller.wait()
+            pytest.fail(f"the switch is gone, its controller waits:\n{(tmp_path / 'said').read_text()}")
+        assert status > 0, "it detected that the switch is gone"
     assert len(switch.lines) == 1, "no word beyond the ready line"
 
 
