@@ -152,7 +152,7 @@ class AgentStats:
             yield f"{self.name}'s log lacks {self.log_lost} lines: {os.strerror(self.log_errno)}"
 
     def as_json(self) -> dict[str, Any]:
-        """Of `vars`: `dataclasses.asdict` copies each value deeply, which took most of an agent's answer."""
+        """Returns the fields by name, nested ones too. `dataclasses.asdict` would copy each value deeply."""
         flat = {name: [vars(one) for one in getattr(self, name)] for name in ("sent", "received", "pauses")}
         return {**vars(self), **flat}
 
