@@ -13,11 +13,11 @@ import argparse
 import contextlib
 import inspect
 import json
+import os
 import random
 import resource
 import signal
 import sys
-import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
@@ -240,6 +240,11 @@ def limited() -> Iterator[None]:
         signal.signal(signal.SIGPROF, before)
 
 
+def spent_s() -> float:
+    """Returns the processor's seconds of this process and of those that it has waited for."""
+    return sum(os.times()[:4])
+
+
 _Case = TypeVar("_Case", str, bytes)
 
 
@@ -249,14 +254,14 @@ def run(
     cases: Callable[[str, random.Random], _Case],
     judge: Callable[[str, _Case], str],
 ) -> int:
-    """The command: judges cases of each sample in turn, for the seconds that are given."""
+    """The command: judges cases of each sample in turn, for the processor's seconds that are given."""
     parser = argparse.ArgumentParser(description=(description or "").partition("\n")[0])
     parser.add_argument("seconds", type=float)
     parser.add_argument("--seed", type=int, default=1)
     given = parser.parse_args()
     resource.setrlimit(resource.RLIMIT_AS, (MOST_BYTES, MOST_BYTES))
-    end, number, counts, names = time.monotonic() + given.seconds, 0, Counter[str](), list(samples)
-    while time.monotonic() < end:
+    number, counts, names = 0, Counter[str](), list(samples)
+    while spent_s() < given.seconds:
         name = names[number % len(names)]
         case = cases(name, random.Random(f"{given.seed} {number}"))
         try:
@@ -266,7 +271,9 @@ def run(
             print(f"case {number} of seed {given.seed}, {name}:\n{case[:3000]!r}")
             raise
         number += 1
+    most_mb = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1000
     print(f"{number:,} cases: {', '.join(f'{what} {count:,}' for what, count in sorted(counts.items()))}")
+    print(f"{spent_s():.0f} s of the processor, {most_mb:.0f} MB")
     return 0
 
 
