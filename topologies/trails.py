@@ -48,16 +48,18 @@ class Trails:
             if node in self._ends:
                 far = link.other(node)
                 self._ends[node][port] = _End(link, hops[node, port], hops[far.node, far.port], far.node)
+        self._single = {host: next(iter(own.values())) for host, own in self._ends.items() if len(own) == 1}
         self._bits = {host: paths.bit(host) for host in self._ends}
         self._by_place: dict[str, dict[int, int]] = {}
         self._numbers: dict[tuple[str, Place], int] = {}
         self._whole: dict[tuple[Hop, int, Hop], Trail] = {}
+        self._direct: dict[Hop, Trail] = {}
 
     def between(self, src: str, dst: str) -> Trail:
-        """Returns the links from host to host. Raises TopologyError if there is no way."""
+        """Returns the links from host to host; equal ones are one object. Raises TopologyError if there is no way."""
         first = self._first(src, dst)
         if first.node == dst:
-            return (first.hop,)
+            return self._direct.setdefault(first.hop, (first.hop,))
         last = self._last(first, dst)
         key = (first.hop, self._number(first, src, dst), last.back)
         if key not in self._whole:
@@ -66,16 +68,19 @@ class Trails:
 
     def _first(self, src: str, dst: str) -> _End:
         """Returns the link by which the path leaves the source."""
-        ends = self._ends[src]
-        if len(ends) == 1:
-            return next(iter(ends.values()))
+        single = self._single.get(src)
+        if single is not None:
+            return single
         ports = self._paths.next_hops(src, dst)
         if not ports:
             raise self._no_way(src, dst)
-        return ends[ports[0]]
+        return self._ends[src][ports[0]]
 
     def _last(self, first: _End, dst: str) -> _End:
         """Returns the link by which the path comes to the destination, or one like it."""
+        single = self._single.get(dst)
+        if single is not None:
+            return single
         ends = [*self._ends[dst].values()]
         if all(end.back == ends[0].back for end in ends):
             return ends[0]

@@ -101,14 +101,15 @@ class EmptyPaths:
 
     def __init__(self, topology: Topology) -> None:
         self._topology = topology
-        self._found: dict[Trail, EmptyPath] = {}
+        self._found: dict[int, EmptyPath] = {}
 
     def between(self, src: str, dst: str) -> EmptyPath:
         """As `EmptyPath.of`."""
         trail = self._topology.trail(src, dst)
-        if trail not in self._found:
-            self._found[trail] = EmptyPath.along(trail)
-        return self._found[trail]
+        found = self._found.get(id(trail))  # the topology keeps them, and comparing them takes longer than finding one
+        if found is None:
+            found = self._found[id(trail)] = EmptyPath.along(trail)
+        return found
 
 
 def empty_fct_s(topology: Topology, src: str, dst: str, size_bytes: int, payload_bytes: int) -> float:

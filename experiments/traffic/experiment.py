@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from operator import attrgetter
 from pathlib import Path
@@ -124,7 +124,8 @@ class Traffic(Experiment):
             if name in filled:
                 filled[name] = topology.number(name)
         given_s = filled["duration"]
-        busiest_s = _busiest_s(drawn, topology, payload)
+        received = _bytes_by(drawn, "dst")
+        busiest_s = _busiest_s((_bytes_by(drawn, "src"), received), topology, payload)
         duration_s = _expected_s(drawn, topology, busiest_s) if given_s is None else float(given_s)
         if self.spec.collective and given_s is None:
             duration_s = max(duration_s, 2 * collective.least_s(drawn, topology, payload))
@@ -133,7 +134,7 @@ class Traffic(Experiment):
                 f"{max(flow.size_bytes or 0 for flow in drawn):,} bytes in a flow: hosts' links need "
                 f"{duration_s:.2g} s for all flows; runs last {LONGEST_S:,.0f} s at most. Give --set duration=10s"
             )
-        busiest = _busiest(drawn, topology)
+        busiest = _busiest(received, topology)
         shortest_s = min(max(busiest_s, _last_s(drawn)), duration_s)
         every_s = min(max(duration_s / _SAMPLES, _EVERY_S), shortest_s / _FEWEST)
         filled = scheme_parameters.with_network(scheme, filled, topology)
@@ -220,11 +221,11 @@ def _last_s(drawn: list[FlowSpec]) -> float:
     return max(flow.start_s for flow in drawn)
 
 
-def _busiest_s(drawn: list[FlowSpec], topology: Topology, payload: int) -> float:
+def _busiest_s(bytes_by_host: Iterable[Mapping[str, int]], topology: Topology, payload: int) -> float:
     """Returns how long any host's links need for all that it sends or receives."""
     return max(
         8 * size * (payload + HEADER_BYTES) / payload / topology.host_rate_bps(host)
-        for sums in (_bytes_by(drawn, "src"), _bytes_by(drawn, "dst"))
+        for sums in bytes_by_host
         for host, size in sums.items()
     )
 
@@ -236,9 +237,8 @@ def _bytes_by(drawn: list[FlowSpec], end: str) -> dict[str, int]:
     return sums
 
 
-def _busiest(drawn: list[FlowSpec], topology: Topology) -> list[Endpoint]:
-    """Returns the switches' ports to the hosts that receive most, the first most of all."""
-    received = _bytes_by(drawn, "dst")
+def _busiest(received: Mapping[str, int], topology: Topology) -> list[Endpoint]:
+    """Returns the switches' ports to the hosts that receive most bytes, the first most of all."""
     most = sorted(received, key=lambda host: (-received[host], host))[:_BUSIEST]
     return [topology.peer(host, port) for host in most for port in topology.ports(host)][:_BUSIEST]
 

@@ -25,18 +25,30 @@ class Ends:
     def __init__(self, configured: Configured) -> None:
         self.configured = configured
         self._code: dict[type, Code | None] = {}
+        # One Python text's RP by line rate, and one NP, serve all flows that have theirs in C.
+        self._rps: dict[float, tuple[Code, ReactionPoint]] = {}
+        self._np: tuple[Code, NotificationPoint] | None = None
 
     def new_rp(self, line_rate_bps: float) -> ReactionPoint:
         """Returns the RP of a flow that starts now on a NIC of this rate."""
-        specification = self.configured.new_rp(line_rate_bps)
-        code = self.code(type(specification), RP)
-        return specification if code is None else CompiledReactionPoint(code, line_rate_bps, specification)
+        found = self._rps.get(line_rate_bps)
+        if found is None:
+            specification = self.configured.new_rp(line_rate_bps)
+            code = self.code(type(specification), RP)
+            if code is None:
+                return specification
+            found = self._rps[line_rate_bps] = code, specification
+        return CompiledReactionPoint(found[0], line_rate_bps, found[1])
 
     def new_np(self) -> NotificationPoint:
         """Returns the NP of a flow whose first packet has arrived."""
-        specification = self.configured.new_np()
-        code = self.code(type(specification), NP)
-        return specification if code is None else CompiledNotificationPoint(code, specification)
+        if self._np is None:
+            specification = self.configured.new_np()
+            code = self.code(type(specification), NP)
+            if code is None:
+                return specification
+            self._np = code, specification
+        return CompiledNotificationPoint(*self._np)
 
     def code(self, end: type[ReactionPoint | NotificationPoint], interface: Interface) -> Code | None:
         """Returns that of a class; None: it names no file."""

@@ -143,6 +143,10 @@ class CompiledReactionPoint(ReactionPoint):
     def sent_bytes(self, sent_bytes: int) -> None:
         self._raw.sent_bytes = sent_bytes
 
+    @property
+    def reacts_to_start(self) -> bool:
+        return "on_start" in self._code.functions
+
     def on_start(self, now_s: float) -> None:
         self._call("on_start", now_s)
 

@@ -105,10 +105,29 @@ def limit_bps(spec: FlowSpec) -> float:
     return math.inf if spec.rate_bps is None else spec.rate_bps
 
 
-def timer_ps(rp: ReactionPoint) -> int:
-    """Returns when the RP wants its timer; NEVER if it doesn't."""
-    timer_s = rp.timer_s
-    return NEVER if timer_s is None or timer_s >= LONGEST_S else picoseconds(timer_s)
+class _Decided(NamedTuple):
+    """What an RP decides at its flow's start; NEVER: no timer, no counter of bytes."""
+
+    rate_bps: float
+    window_bytes: float
+    timer_ps: int
+    due_bytes: int
+    wants_acks: bool
+
+
+def _started(rp: ReactionPoint, now_s: float) -> _Decided:
+    """Raises what the RP does, and ValueError for what it can't decide."""
+    rp.on_start(now_s)
+    check_rate(rp.rate_bps)
+    check_window(rp.window_bytes)
+    timer_s, due_bytes = rp.timer_s, rp.due_bytes
+    return _Decided(
+        rp.rate_bps,
+        rp.window_bytes,
+        NEVER if timer_s is None or timer_s >= LONGEST_S else picoseconds(timer_s),
+        NEVER if due_bytes is None else due_bytes,
+        rp.wants_acks,
+    )
 
 
 class Made(NamedTuple):
@@ -141,6 +160,8 @@ class FlowMaker:
         self._paths = paths
         self._notification_class = notification_class
         self._kinds: dict[Hashable, tuple[native.FlowKind, Reliability, Paths]] = {}
+        self._decided: dict[float, _Decided] = {}
+        """By line rate, of RPs in C that don't react to the start: all decide alike."""
 
     def make(
         self,
@@ -167,13 +188,14 @@ class FlowMaker:
             first = rp if start_s is not None else self._ends.new_rp(src.rate_bps)
         except SchemeError as error:
             raise VirtualError(f"flow {spec.id}: {error}") from error
-        try:
-            first.on_start(start_s or 0.0)
-            rate_bps, window_bytes, due_bytes = first.rate_bps, first.window_bytes, first.due_bytes
-            check_rate(rate_bps)
-            check_window(window_bytes)
-        except Exception as error:
-            raise VirtualError(f"flow {spec.id}: its RP begins wrongly: {error_text(error)}") from error
+        decided = self._decided.get(src.rate_bps)
+        if decided is None:
+            try:
+                decided = _started(first, start_s or 0.0)
+            except Exception as error:
+                raise VirtualError(f"flow {spec.id}: its RP begins wrongly: {error_text(error)}") from error
+            if isinstance(first, CompiledReactionPoint) and not first.reacts_to_start:
+                self._decided[src.rate_bps] = decided
         reliability = reliability or rp.reliability or LOSSLESS
         paths = paths or self._paths or rp.paths or BY_FLOW
         if paths.sprays and rp.wants_telemetry:
@@ -181,11 +203,12 @@ class FlowMaker:
                 f"flow {spec.id}: {self._scheme.scheme.name} compares a link's telemetry from packet to packet, so "
                 "packets of a flow need one path: leave its several paths out"
             )
-        kind = self._kind(spec, rp, np, first.wants_acks, reliability, paths)
+        kind = self._kind(spec, rp, np, decided.wants_acks, reliability, paths)
         src_ip = int.from_bytes(src.ip, "big")
         ports = paths.ports_of(self._seed, src_ip, spec.id) if paths.sprays else ()
         room = (ctypes.c_uint16 * len(ports))(*ports) if ports else None
         phase_ps = int(window_phase(np, self._seed, src_ip, spec.id) * kind.period_ps) if kind.period_ps else 0
+        most_bps = limit_bps(spec)
         config = native.FLOW_CONFIG.pack(
             ctypes.addressof(kind),
             ctypes.addressof(room) if room else 0,
@@ -195,11 +218,11 @@ class FlowMaker:
             NEVER if start_s is None else picoseconds(start_s),
             NEVER if end_s is None else picoseconds(end_s),
             phase_ps,
-            NEVER if start_s is None else timer_ps(rp),
-            NEVER if due_bytes is None else due_bytes,
-            min(rate_bps, limit_bps(spec)),
-            limit_bps(spec),
-            window_bytes,
+            NEVER if start_s is None else decided.timer_ps,
+            decided.due_bytes,
+            min(decided.rate_bps, most_bps),
+            most_bps,
+            decided.window_bytes,
             src.link,
             dst.link,
             group,

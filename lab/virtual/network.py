@@ -268,12 +268,12 @@ class VirtualNetwork(TimedNetwork, Sources):
     def _add_together(
         self, flows: Sequence[tuple[FlowSpec, float | None, float | None]], paths: Paths | None
     ) -> list[VirtualFlow]:
-        handle, n = self._changing(), 0
+        handle, n, now_s = self._changing(), 0, self.now_s
         made: list[Made] = []
         new: list[VirtualFlow] = []
         try:
             for spec, start_s, end_s in flows:
-                one = self._make(spec, spec.start_s if start_s is None else start_s, end_s, paths)
+                one = self._make(spec, now_s, spec.start_s if start_s is None else start_s, end_s, paths)
                 index = len(self._by_index) + len(made)
                 made.append(one)
                 new.append(VirtualFlow(self._library, handle, index, spec, one.ports, one.rp, one.np))
@@ -290,21 +290,23 @@ class VirtualNetwork(TimedNetwork, Sources):
             if n < len(flows):
                 kept = {flow.spec.group for flow in self._by_index}
                 self._groups = {name: number for name, number in self._groups.items() if name in kept}
-        for flow, (_, start_s, _) in zip(new, flows, strict=True):
-            start_ps = picoseconds(flow.spec.start_s if start_s is None else start_s)
-            own, least_ps = flow.spec.after_s, start_ps if flow.spec.after_s else 0
-            for place, other in enumerate(flow.spec.after):
+        for flow, (spec, start_s, _) in zip(new, flows, strict=True):
+            if not spec.after:
+                continue
+            start_ps = picoseconds(spec.start_s if start_s is None else start_s)
+            own, least_ps = spec.after_s, start_ps if spec.after_s else 0
+            for place, other in enumerate(spec.after):
                 delay_ps = picoseconds(own[place]) if own else start_ps
                 index = self.flows[other].index
                 self._check(self._library.vn_flow_after(handle, flow.index, index, delay_ps, least_ps))
         return new
 
-    def _make(self, spec: FlowSpec, start_s: float, end_s: float | None, paths: Paths | None) -> Made:
+    def _make(self, spec: FlowSpec, now_s: float, start_s: float, end_s: float | None, paths: Paths | None) -> Made:
         if spec.id in self.flows:
             raise VirtualError(f"flow {spec.id} is there already")
         if spec.after:
             self._require_waiting(spec, start_s)
-        elif start_s < self.now_s:
+        elif start_s < now_s:
             raise VirtualError(f"flow {spec.id} starts at {start_s:g} s, which is over")
         elif end_s is None and spec.duration_s is not None:
             end_s = start_s + spec.duration_s

@@ -202,6 +202,8 @@ def test_trail_has_the_links_of_the_path(topology: Topology) -> None:
     """The reference follows each route hop by hop."""
     names = [host.name for host in topology.hosts]
     some = [*names[:5], *names[:: max(1, len(names) // 11)], names[-1]]
+    trails = [topology.trail(*pair) for pair in permutations(dict.fromkeys(some), 2)]
+    assert len(set(map(id, trails))) == len(set(trails))  # equal ones are one object
     for src, dst in permutations(dict.fromkeys(some), 2):
         links = [topology.link_at(end.node, end.port) for end in topology.path(src, dst)]
         assert topology.trail(src, dst) == tuple((link.rate_bps, link.delay_s) for link in links)

@@ -13,6 +13,7 @@ import pytest
 from experiments import runner
 from experiments.data import parquet
 from experiments.define.recording_numbers import EmptyPath, EmptyPaths
+from hosts.algorithms import Configured, NotificationPoint, ReactionPoint
 from lab.virtual import VirtualNetwork
 from virtualnet import Samples, Source
 
@@ -25,6 +26,8 @@ class Counted:
     def __init__(self, folder: Path, count: int) -> None:
         self.columns: list[int] = []
         self.paths = 0
+        self.ends = 0
+        new_rp, new_np = Configured.new_rp, Configured.new_np
         sample, between = VirtualNetwork.sample, EmptyPaths.between
 
         def sampled(network: VirtualNetwork, every_s: float, sources: Sequence[Source], **more: Any) -> Samples:
@@ -35,8 +38,20 @@ class Counted:
             self.paths += 1
             return between(paths, src, dst)
 
+        def rp(configured: Configured, line_rate_bps: float) -> ReactionPoint:
+            self.ends += 1
+            return new_rp(configured, line_rate_bps)
+
+        def np(configured: Configured) -> NotificationPoint:
+            self.ends += 1
+            return new_np(configured)
+
         settings = [f"count={count}", "duration=20ms", "receivers=4"]
-        with mock.patch.object(VirtualNetwork, "sample", sampled), mock.patch.object(EmptyPaths, "between", found):
+        with (
+            mock.patch.object(VirtualNetwork, "sample", sampled),
+            mock.patch.object(EmptyPaths, "between", found),
+            mock.patch.multiple(Configured, new_rp=rp, new_np=np),
+        ):
             self.out = runner.run(
                 "traffic?topology=star&workload=AliStorage&pattern=uniform",
                 scheme="pcn", clock="virtual", settings=settings, out=folder / str(count), pictures=False,
@@ -59,6 +74,11 @@ def test_samples_have_a_column_a_group_of_flows(runs: tuple[Counted, Counted]) -
 
 def test_empty_path_of_each_flow_is_looked_up_once_a_run(runs: tuple[Counted, Counted]) -> None:
     assert [one.paths for one in runs] == [FEW, MANY]
+
+
+def test_flows_with_rp_and_np_in_c_share_those_in_python(runs: tuple[Counted, Counted]) -> None:
+    few, many = runs
+    assert few.ends == many.ends
 
 
 def test_flows_are_in_their_table_alone(runs: tuple[Counted, Counted]) -> None:
