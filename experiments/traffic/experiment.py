@@ -104,7 +104,7 @@ class Traffic(Experiment):
     def elsewhere(self) -> Mapping[str, str]:
         whole = "--flows has all flows" if self.spec.flows else f"{self.spec.collective} has its own messages"
         drawn = dict.fromkeys(_DRAWN, f"{whole}; leave it out") if self.spec.flows or self.spec.collective else {}
-        mtu = {"mtu_bytes": "frames follow from --set payload=1000"}
+        mtu = {"mtu_bytes": "frames follow from --set payload=1000B"}
         return {**super().elsewhere, **drawn, **mtu, **find_topology(self.spec.topology).elsewhere}
 
     def plan(self, scheme: str, seed: int, values: Mapping[str, Value]) -> Plan:

@@ -1,0 +1,70 @@
+"""Settings that pages and messages name, as `--set payload=1000B`, are settings that commands take."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from unittest import mock
+
+import pytest
+
+from experiments.data.errors import ExperimentError
+from experiments.data.parameters import Parameter
+from experiments.papers import EXPERIMENTS
+from experiments.traffic import Traffic
+from experiments.traffic.spec import TrafficSpec
+from hosts.algorithms import find_scheme, schemes
+from topologies.catalog import TOPOLOGIES
+
+ROOT = Path(__file__).resolve().parents[2]
+PACKAGES = ("controller", "experiments", "hosts", "lab", "p4net", "pcn", "topologies", "virtualnet")
+TEXTS = [
+    *ROOT.glob("*.md"),
+    *(page for page in (ROOT / "docs").rglob("*.md") if page.parent.name != "notebook"),
+    *(file for package in PACKAGES for file in (ROOT / package).rglob("*.py")),
+]
+NAMED = re.compile(r"--set (\w+)=([\d.][\w./%-]*\w|\d)")
+
+
+def parameters() -> dict[str, set[Parameter]]:
+    """By name; several things may have one of a name."""
+    traffic = [
+        Traffic(TrafficSpec(arrivals="lognormal", incast="3")),
+        Traffic(TrafficSpec(arrivals="onoff")),
+        Traffic(TrafficSpec(workload="allreduce:ring")),
+        *(Traffic(TrafficSpec(topology=name)) for name in TOPOLOGIES),
+    ]
+    found: dict[str, set[Parameter]] = {}
+    with mock.patch.dict(schemes):
+        find_scheme(f"{ROOT}/examples/aimd/aimd.py:AIMD")  # docs/schemes.md explains it
+        for experiment in (*EXPERIMENTS.values(), *traffic):
+            for scheme in schemes:
+                for one in experiment.parameters(scheme):
+                    found.setdefault(one.name, set()).add(one)
+    return found
+
+
+def accepts(parameter: Parameter, text: str) -> bool:
+    try:
+        parameter.parse(text)
+    except ExperimentError:
+        return False
+    return True
+
+
+def test_commands_take_settings_that_texts_name() -> None:
+    known, seen, refused = parameters(), 0, []
+    for file in TEXTS:
+        for name, value in NAMED.findall(file.read_text()):
+            if name in known:
+                seen += 1
+                if not any(accepts(one, value) for one in known[name]):
+                    refused.append(f"{file.relative_to(ROOT)}: {name}={value}")
+    assert seen > 50
+    assert refused == []
+
+
+@pytest.mark.parametrize("text", ["4092", "1000", "3us"])
+def test_payload_needs_a_unit_of_size(text: str) -> None:
+    """What the test above has to find."""
+    assert not any(accepts(one, text) for one in parameters()["payload"])
