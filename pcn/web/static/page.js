@@ -35,7 +35,7 @@
   const OF_SCHEMES = ["pn", "pauses_sent_per_s", "pauses_received_per_s", "marked_share", "window_bytes", "in_flight_bytes"];
   const columnsOf = (columns) => columns.filter(([, field]) => !(state.network.scheme ? ["queue_packets"] : OF_SCHEMES).includes(field));
   const FLOW_COLUMNS = [
-    ["from", "src", (one) => one.src],
+    ["from", "src", (one) => (one.src_port == null ? one.src : `${one.src}:${one.src_port}`)],
     ["to", "dst", (one) => one.dst],
     ["state", "state", (one) => one.state + (one.kept_pace ? "" : ", late")],
     ["rate RATE", "rate_bps", (one) => rate(one.rate_bps, 3)],
