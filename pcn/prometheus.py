@@ -44,19 +44,15 @@ _FLOW = {
     "window_bytes": "the flow's window",
     "in_flight_bytes": "bytes of the window in flight",
 }
-_PORT_LABELS, _FLOW_LABELS = ("port", "link"), ("id", "src", "dst")
+_PORT_LABELS, _FLOW_LABELS = ("port", "link"), ("id", "src", "dst", "src_port")  # the last one of some hosts alone
 
 
 def text(now: Snapshot, network: str) -> str:
     """Returns a look in Prometheus' text format: nominal units, a gauge for each number of ports and of flows that
     haven't ended. What the network's programs don't have is left out."""
     own = {"network": network}
-    ports = [({**own, **{name: getattr(one, name) for name in _PORT_LABELS}}, one) for one in now.ports]
-    flows = [
-        ({**own, **{name: getattr(one, name) for name in _FLOW_LABELS}}, one)
-        for one in now.flows
-        if one.state in GOING_ON
-    ]
+    ports = [({**own, **_labels(one, _PORT_LABELS)}, one) for one in now.ports]
+    flows = [({**own, **_labels(one, _FLOW_LABELS)}, one) for one in now.flows if one.state in GOING_ON]
     lines = [
         *_family("pcn_time_s", "nominal time of the look", [(own, now.time_s)]),
         *_family("pcn_over_s", "nominal time that rates are over", [(own, now.over_s)]),
@@ -68,6 +64,10 @@ def text(now: Snapshot, network: str) -> str:
     states = [({**labels, "state": one.state}, 1) for labels, one in flows]
     lines += _family("pcn_flow_state", "1 with the state that the flow is in", states)
     return "".join(f"{line}\n" for line in lines)
+
+
+def _labels(one: object, names: Sequence[str]) -> dict[str, Any]:
+    return {name: value for name in names if (value := getattr(one, name)) is not None}
 
 
 def _family(name: str, what: str, samples: Sequence[tuple[Mapping[str, Any], Any]]) -> Iterator[str]:

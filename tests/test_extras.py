@@ -25,7 +25,6 @@ WITH_AN_EXTRA = {
     "lab.mn": "live",
     "lab.nodes": "live",
     "lab.thrift": "bmv2",
-    "pcn.web.p4": "web",
     "pcn.web.server": "web",
     "pcn.web.show": "web",
     "topologies.tree_yaml": "yaml",

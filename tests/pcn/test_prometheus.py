@@ -27,7 +27,7 @@ from pcn import prometheus
 from topologies.errors import LabError
 
 DASHBOARD = Path(__file__).resolve().parents[2] / "examples/grafana/pcn-lab.json"
-LABELS = {"port": ("port", "link"), "flow": ("id", "src", "dst")}
+LABELS = {"port": ("port", "link"), "flow": ("id", "src", "dst", "src_port")}
 FINITE = st.floats(allow_nan=False, allow_infinity=False, width=64)
 NAMES = st.text(st.characters(codec="utf-8", exclude_characters="\r"), max_size=8)
 
@@ -76,7 +76,7 @@ def expected(look: dict[str, Any], network: str) -> dict[Key, float]:
     going_on = [one for one in look["flows"] if one["state"] in ("waiting", "sending")]
     for kind, rows in (("port", look["ports"]), ("flow", going_on)):
         for one in rows:
-            labels = {("network", network), *((name, str(one[name])) for name in LABELS[kind])}
+            labels = {("network", network), *((name, str(one[name])) for name in LABELS[kind] if one[name] is not None)}
             for name, value in one.items():
                 if name == "state":
                     found["pcn_flow_state", frozenset({*labels, ("state", value)})] = 1

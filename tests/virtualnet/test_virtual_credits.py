@@ -391,7 +391,7 @@ def add_flow(
     """A flow whose packets are of another size, or whose NIC takes them for those of another class."""
     maker, network._maker = network._maker, FlowMaker(network.scheme, 1, payload_bytes)
     if priority is not None:
-        network._make(spec, network.now_s, None, None)
+        network._make(spec, network.now_s, spec.start_s, None, None)
         ((kind, *_),) = network._maker._kinds.values()
         kind.priority = priority
     flow = network.add_flow(spec, network.now_s)
