@@ -20,7 +20,7 @@ from waiting import LIMIT_S
 from examples import ROOT
 
 ENDLESS = re.compile(
-    r"pcn (run|figure|sweep|view)|pcn p4 run(?!.*--clock virtual)|pcn p4 run.*--web|pcn watch(?!.*--once)|"
+    r"pcn (run|figure|sweep|view(?!.*--save))|pcn p4 run(?!.*--clock virtual)|pcn p4 run.*--web|pcn watch(?!.*--once)|"
     r"pcn log.*--follow|pcn pcap(?!.*(--for|--count))"
 )
 
