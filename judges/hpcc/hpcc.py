@@ -8,7 +8,8 @@
 `run` has what run.py sets for NICs of 100 Gb/s: a buffer of 32 MiB by HPCC's rule, K by rate, DCQCN; with `--scheme
 hpcc` or judges/hpcc/hpcc_ns3.py:HPCC_NS3 what it sets for HPCC, and `compare` then takes `--telemetry`. It writes each
 flow's completion time at the receiver as HPCC's fct.txt has it at the sender, and the paths for ns-3: SRC DST SPORT
-SWITCH NEXT by numbers of nodes. README.md has the changes of ns-3 that read them.
+SWITCH NEXT by numbers of nodes. README.md has the changes of ns-3 that read them. `run --ack-each` acknowledges each
+packet, as ns-3 does, and writes acked.txt besides: completion when the sender has the last ACK.
 """
 
 from __future__ import annotations
@@ -33,6 +34,7 @@ if str(ROOT) not in sys.path:
 from experiments.traffic.flow_files import read_flows  # noqa: E402
 from experiments.traffic.spec import draw, parse_spec  # noqa: E402
 from hosts.algorithms import find_scheme  # noqa: E402
+from hosts.reliability import Reliability, Repeats  # noqa: E402
 from hosts.wire import data_bytes  # noqa: E402
 from lab.virtual import VirtualNetwork  # noqa: E402
 from lab.virtual.paths import write_paths  # noqa: E402
@@ -42,6 +44,7 @@ from topologies.ecn import EcnThresholds  # noqa: E402
 from topologies.errors import LabError  # noqa: E402
 from topologies.formats.hpcc import numbered  # noqa: E402
 from topologies.found import find_topology  # noqa: E402
+from topologies.lossless import CONTROL_CLASS  # noqa: E402
 from topologies.model import FlowSpec, Topology  # noqa: E402
 
 FIRST_PORT, NORMAL, INCAST = 10000, 100, 200
@@ -53,6 +56,10 @@ K_BYTES_PER_GBPS, P_MAX = (4e3, 16e3), 0.2
 """RED's K_min and K_max in run.py: 400 and 1,600 KB at 100 Gb/s."""
 PAYLOAD = 1000
 PERCENTILES = (50, 95, 99)
+RELIABLE = Reliability(Repeats.GO_BACK_N, timeout_s=1.0)
+"""With it each packet requests an ACK; nothing is lost, so that nothing is repeated."""
+ACKS_WAIT_S = 100e-6
+"""From one look whether all of them have come to the next."""
 SIZES = ((10e3, "<= 10K"), (100e3, "10K-100K"), (1e6, "100K-1M"), (10e6, "1M-10M"), (math.inf, "> 10M"))
 
 
@@ -179,42 +186,53 @@ def run(
     seed: int,
     whole_ns: bool = False,
     acks_in_data: bool = False,
+    ack_each: bool = False,
 ) -> str:
-    """Writes fct.txt, paths.csv and paths.txt; returns what the run counted."""
+    """Writes fct.txt, paths.csv and paths.txt, with `ack_each` acked.txt; returns what the run counted."""
     topology, flows, rows = network(file), read_flows(flows_file), written(flows_file)
     topology = in_whole_ns(topology) if whole_ns else topology
     out.mkdir(parents=True, exist_ok=True)
     chosen = find_scheme(scheme).configure(settings)
-    acks = {"notification_class": None} if acks_in_data else {}
-    with VirtualNetwork(topology, chosen, seed=seed, **acks) as net:
+    classes = {flow.traffic_class for flow in flows} if ack_each else set()
+    with VirtualNetwork(
+        topology,
+        chosen,
+        seed=seed,
+        reliability=dict.fromkeys(classes, RELIABLE),
+        notification_class=None if acks_in_data else CONTROL_CLASS,
+    ) as net:
         for flow in flows:
             net.add_flow(flow)
         net.log_paths()
         before_s = resource.getrusage(resource.RUSAGE_SELF).ru_utime
         net.run(until_s=1.0, finish=True)
+        while ack_each and any(net.flows[flow.id].stats().ended_s is None for flow in flows) and net.now_s < 1.0:
+            net.run(until_s=net.now_s + ACKS_WAIT_S)
         cpu_s = resource.getrusage(resource.RUSAGE_SELF).ru_utime - before_s
         paths = net.paths()
-        done = [net.flows[flow.id].stats().complete_s for flow in flows]
+        stats = [net.flows[flow.id].stats() for flow in flows]
         links = [net.link_stats(one.name, port) for one in topology.switches for port in topology.ports(one.name)]
         buffers = [net.buffer_stats(one.name) for one in topology.switches]
         totals = net.totals()
     write_paths(out / "paths.csv", topology, paths)
     numbers, trails = numbered(topology), Trails(topology)
-    hops, fcts = [], []
-    for flow, row, port, done_s in zip(flows, rows, source_ports(flows), done, strict=True):
+    hops, fcts, acked = [], [], []
+    for flow, row, port, one in zip(flows, rows, source_ports(flows), stats, strict=True):
         src, dst = numbers[flow.src], numbers[flow.dst]
         for end in paths[flow.id]:
             next_hop = numbers[topology.peer(end.node, end.port).node]
             hops.append(f"{src} {dst} {port} {numbers[end.node]} {next_hop}\n")
-        if done_s is not None:
-            fct_ns = round(
-                (done_s - flow.start_s + trails.between(flow.src, flow.dst).back_s(chosen.wants_telemetry)) * 1e9
-            )
-            start_ns = round(row.start_s * 1e9)
-            ends = f"{_address(src):08x} {_address(dst):08x}"
-            fcts.append(f"{ends} {port} {row.kind} {flow.size_bytes} {start_ns} {fct_ns} 0\n")
+        ends = f"{_address(src):08x} {_address(dst):08x} {port}"
+        start = f"{ends} {row.kind} {flow.size_bytes} {round(row.start_s * 1e9)}"
+        if one.complete_s is not None:
+            back_s = trails.between(flow.src, flow.dst).back_s(chosen.wants_telemetry)
+            fcts.append(f"{start} {round((one.complete_s - flow.start_s + back_s) * 1e9)} 0\n")
+        if ack_each and one.ended_s is not None:
+            acked.append(f"{start} {round((one.ended_s - flow.start_s) * 1e9)} 0\n")
     (out / "paths.txt").write_text("".join(hops))
     (out / "fct.txt").write_text("".join(fcts))
+    if ack_each:
+        (out / "acked.txt").write_text("".join(acked))
     return (
         f"{totals.unfinished} flows unfinished, PAUSE {sum(link.pause for link in links)}, RESUME "
         f"{sum(link.resume for link in links)}, paused {1e3 * sum(link.paused_s for link in links):.2f} ms, most of "
@@ -319,6 +337,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     one.add_argument("--seed", type=int, default=1)
     one.add_argument("--whole-ns", action="store_true", help="links as fast as ns-3's clock makes them")
     one.add_argument("--acks-in-data", action="store_true", help="ACKs in data's class, as in ns-3's switches")
+    one.add_argument("--ack-each", action="store_true", help="an ACK of each packet, and acked.txt beside fct.txt")
     one = commands.add_parser("compare", help="a table")
     one.add_argument("topology", type=Path)
     one.add_argument("ours", type=Path)
@@ -331,7 +350,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             draw_flows(of.topology, of.out, of.workload, of.load, quantity("time", of.duration), of.incast, of.seed)
         elif of.command == "run":
             settings = {name: float(value) for name, _, value in (text.partition("=") for text in of.param)}
-            print(run(of.topology, of.flows, of.out, of.scheme, settings, of.seed, of.whole_ns, of.acks_in_data))
+            how = (of.whole_ns, of.acks_in_data, of.ack_each)
+            print(run(of.topology, of.flows, of.out, of.scheme, settings, of.seed, *how))
         else:
             print("\n".join(compare(of.topology, of.ours, of.theirs, of.whole_ns, of.telemetry)))
     except (LabError, OSError, ValueError) as error:

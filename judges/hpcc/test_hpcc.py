@@ -5,7 +5,9 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
@@ -14,6 +16,8 @@ from hpcc_ns3 import HPCC_NS3
 
 from hosts.algorithms import Ack, Hop, Mark, Telemetry
 from topologies.found import find_topology
+
+HPCC = str(Path(hpcc.__file__).with_name("hpcc_ns3.py")) + ":HPCC_NS3"
 
 # Two ToRs of two hosts, 100 Gb/s, and two spines behind them, 400 Gb/s.
 NETWORK = """8 4 8
@@ -100,7 +104,7 @@ def test_slowdown_in_the_empty_network_is_one(network: Path, tmp_path: Path) -> 
         hpcc.compare(network, out / "fct.txt", tmp_path / "ns3.txt")
 
 
-@pytest.mark.parametrize("scheme", ["hpcc", str(Path(hpcc.__file__).with_name("hpcc_ns3.py")) + ":HPCC_NS3"])
+@pytest.mark.parametrize("scheme", ["hpcc", HPCC])
 def test_slowdown_of_hpcc_in_the_empty_network_is_one(network: Path, tmp_path: Path, scheme: str) -> None:
     """Telemetry's bytes count, ours and ns-3's."""
     flows, out = tmp_path / "flow.txt", tmp_path / "out"
@@ -116,6 +120,40 @@ def test_slowdown_of_hpcc_in_the_empty_network_is_one(network: Path, tmp_path: P
     assert [one.slowdown for one in found.values()] == pytest.approx([1], abs=1e-3)
     both = ["compare", str(network), str(out / "fct.txt"), str(out / "fct.txt"), "--telemetry"]
     assert hpcc.main(both) == 0
+
+
+def times(file: Path) -> NDArray[np.float64]:
+    """Completion times of flows, ns."""
+    return np.array([int(line.split()[6]) for line in file.read_text().splitlines()])
+
+
+@pytest.mark.parametrize("scheme", ["dcqcn-ns3", HPCC])
+def test_run_has_completion_at_the_senders_last_ack(network: Path, tmp_path: Path, scheme: str) -> None:
+    """In the empty network it is what fct.txt has: the arrival of the last byte, and the ACK's way back."""
+    flows, out = tmp_path / "flow.txt", tmp_path / "out"
+    flows.write_text("2\n0 3 3 100 2500 2.000000000\n1 0 3 100 700 2.001000000\n")
+    assert hpcc.main(["run", str(network), str(flows), str(out), "--scheme", scheme, "--ack-each"]) == 0
+    assert times(out / "acked.txt") == pytest.approx(times(out / "fct.txt"), abs=8)  # an ACK here has a few more bytes
+    assert hpcc.main(["run", str(network), str(flows), str(tmp_path / "other"), "--scheme", scheme]) == 0
+    assert not (tmp_path / "other" / "acked.txt").exists()
+    assert (tmp_path / "other" / "fct.txt").read_text() == (out / "fct.txt").read_text()
+
+
+def test_acks_among_data_wait_on_their_way_back(network: Path, tmp_path: Path) -> None:
+    """Behind an in-cast's queue, which ACKs of the highest class pass: they wait for one packet a link at most."""
+    flows = tmp_path / "flow.txt"
+    elephants = [f"{src} 0 3 200 500000 2.000000000" for src in (1, 2, 3)]
+    mice = [f"0 {dst} 3 100 1000 2.0000{at}0000" for dst in (1, 2, 3) for at in (2, 4, 6)]
+    flows.write_text("\n".join([str(len(elephants + mice)), *elephants, *mice, ""]))
+    waits = []
+    for options in ([], ["--acks-in-data"]):
+        out = tmp_path / f"out{len(options)}"
+        assert hpcc.main(["run", str(network), str(flows), str(out), "--ack-each", *options]) == 0
+        assert len(times(out / "acked.txt")) == len(elephants + mice)
+        mouse = ["100" in line.split()[3:4] for line in (out / "fct.txt").read_text().splitlines()]
+        waits.append((times(out / "acked.txt") - times(out / "fct.txt"))[mouse])
+    assert waits[0].max() < 4 * 85 + 8
+    assert waits[1].min() > 10_000
 
 
 def test_hpcc_of_ns3_counts_payload_and_has_a_least_rate() -> None:
