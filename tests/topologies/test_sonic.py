@@ -162,6 +162,7 @@ def test_headroom_that_is_too_small_is_refused(tmp_path: Path) -> None:
         (("BUFFER_PG", "Ethernet0"), {}, "PORT|FIRST-LAST"),
         (("TC_TO_QUEUE_MAP", "AZURE", "3"), "2", "class 3 has queue 2: a lossless class has one of"),
         (("TC_TO_PRIORITY_GROUP_MAP", "AZURE", "5"), "4", "class 5 has priority group 4: a lossless class"),
+        (("PORT_QOS_MAP", "Ethernet0", "tc_to_pg_map"), "B", "TC_TO_PRIORITY_GROUP_MAP has no 'B'"),
         (("PORT_QOS_MAP", "Ethernet0", "pfc_enable"), "3,7", "classes from 0 to 6"),
         (("PORT_QOS_MAP", "Ethernet0", "pfc_enable"), "3", "pfc_enable of .* differ"),
         (("WRED_PROFILE", "AZURE_LOSSLESS", "green_min_threshold"), "2000000", "k_min <= k_max"),

@@ -142,7 +142,10 @@ def _switch(node: Node) -> SonicSwitch:
     marked = _by_class(tables["QUEUE"], names, lambda at: _named(at, "wred_profile", wreds, "WRED_PROFILE"))
     lossless = _lossless(node, tables["PORT_QOS_MAP"], names)
     for field, (table, what) in _OF_CLASSES.items():
-        _check_map(tables["PORT_QOS_MAP"], names, field, _table(node, table), what, lossless)
+        maps = _table(node, table)
+        for port, at in tables["PORT_QOS_MAP"].items():
+            if port == "global" or port in names:
+                _check_map(_named(at, field, maps, table), what, lossless)
     return SonicSwitch(
         tuple(_number(ports[name], "speed", 1e6) for name in names),
         _number(pool, "size") if pool else None,
@@ -301,27 +304,14 @@ def _lossless(node: Node, table: Mapping[str, Node], names: list[str]) -> frozen
     return next(iter(sets), frozenset())
 
 
-def _check_map(
-    table: Mapping[str, Node],
-    names: list[str],
-    field: str,
-    maps: Mapping[str, Node],
-    what: str,
-    lossless: frozenset[int],
-) -> None:
+def _check_map(found: Node | None, what: str, lossless: frozenset[int]) -> None:
     """Raises FormatError where a lossless class has a group or queue of another number, or shares its own."""
-    for port, at in table.items():
-        found = at.get(field)
-        if found is None or (port != "global" and port not in names):
-            continue
-        match = _REFERENCE.match(found.text())
-        chosen = maps.get(match[1] if match else found.text())
-        for number, to in () if chosen is None else chosen.pairs():
-            pair = {number.text(), to.text()}
-            if len(pair) > 1 and pair & set(map(str, lossless)):
-                raise to.fail(
-                    f"class {number.text()} has {what} {to.text()}: a lossless class has one of its number here, alone"
-                )
+    for number, to in () if found is None else found.pairs():
+        pair = {number.text(), to.text()}
+        if len(pair) > 1 and pair & set(map(str, lossless)):
+            raise to.fail(
+                f"class {number.text()} has {what} {to.text()}: a lossless class has one of its number here, alone"
+            )
 
 
 def _one_of(
