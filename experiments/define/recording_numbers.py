@@ -101,15 +101,16 @@ class EmptyPaths:
 
     def __init__(self, topology: Topology) -> None:
         self._topology = topology
-        self._found: dict[int, EmptyPath] = {}
+        self._found: dict[int, tuple[Trail, EmptyPath]] = {}
+        """By the id of the trail, which is kept so that no other object gets it: comparing trails takes longer."""
 
     def between(self, src: str, dst: str) -> EmptyPath:
         """As `EmptyPath.of`."""
         trail = self._topology.trail(src, dst)
-        found = self._found.get(id(trail))  # the topology keeps them, and comparing them takes longer than finding one
+        found = self._found.get(id(trail))
         if found is None:
-            found = self._found[id(trail)] = EmptyPath.along(trail)
-        return found
+            found = self._found[id(trail)] = trail, EmptyPath.along(trail)
+        return found[1]
 
 
 def empty_fct_s(topology: Topology, src: str, dst: str, size_bytes: int, payload_bytes: int) -> float:
