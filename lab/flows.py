@@ -23,6 +23,11 @@ class FlowError(LabError):
     """A flow can't be started."""
 
 
+def sender_name(src: str, src_port: int | None) -> str:
+    """Returns the sending host, and of several NICs the one: "h0", "h0:1"."""
+    return src if src_port is None else f"{src}:{src_port}"
+
+
 @dataclass(frozen=True)
 class Flow:
     """A flow as both ends see it. Nominal units; goodput is of payload, at the receiver, from first to last arrival.
@@ -57,8 +62,8 @@ class Flow:
 
     @property
     def sender(self) -> str:
-        """The sending host, and of several NICs the one: "h0", "h0:1"."""
-        return self.src if self.src_port is None else f"{self.src}:{self.src_port}"
+        """As `sender_name`."""
+        return sender_name(self.src, self.src_port)
 
     @property
     def marked_fraction(self) -> float | None:

@@ -88,8 +88,8 @@ class FlowState:
 
     @property
     def sender(self) -> str:
-        """The sending host, and of several NICs the one: "h0", "h0:1"."""
-        return self.src if self.src_port is None else f"{self.src}:{self.src_port}"
+        """As `flows.sender_name`."""
+        return flows.sender_name(self.src, self.src_port)
 
 
 @dataclass(frozen=True)
