@@ -22,6 +22,7 @@ from controller import interface_counters
 from lab import control_frames, flows
 from lab.attach import Attached, attach
 from lab.pace import Pacing
+from softswitch import signals
 from topologies.catalog import TOPOLOGIES
 
 PCN = (sys.executable, "-c", "from pcn.cli import main; main()")
@@ -125,7 +126,7 @@ def main() -> None:
     print("| topology | k | all hosts | packets | waiting | lost | late nodes | status / flow list / counters, s |")
     print("|---|---|---|---|---|---|---|---|")
     for topology in arguments.topologies or TOPOLOGIES:
-        with up(topology, *options) as (name, took):
+        with signals.raising(), up(topology, *options) as (name, took):
             with attach(name) as lab:
                 k, hosts = lab.record.dilation, len(lab.topology.hosts)
             print(f"{topology}: up in {took:.1f} s", file=sys.stderr)
