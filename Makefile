@@ -33,7 +33,7 @@ figures: $(VENV)/.ready ## the paper's figures in virtual time, all schemes; tab
 
 # PTF beside the unit tests, and what it prints in one piece each. Of the larger program once: `make ptf` runs both twice,
 # and compares.
-test: root lint ## everything that CI checks (needs root; some seven minutes once installed)
+test: root lint ## everything that CI checks (needs root; some eleven minutes once installed)
 	@$(MAKE) --no-print-directory -j 3 --output-sync=target ONCE=1 ptf-counter ptf-time ptf-trim unit-as-it-goes
 
 unit-as-it-goes:

@@ -86,7 +86,7 @@ class Loop:
         return NativeLoopPort(nic=nic.handle, lead_s=link.delay_s / 2, link=native_link, socket=socket)
 
     def run(self, until_s: float) -> bool:
-        """Until then, or until something happened that Python has to hear of, which it does. Whether `wakeup` can be
+        """Runs until then, or until an event that Python has to process, which it does. Returns whether `wakeup` can be
         read. Raises OSError if an interface failed: that of `state.failed_port`."""
         status: int = self._library.loop_run(self._handle, until_s)
         if status < 0:
@@ -101,7 +101,7 @@ class Loop:
         self._events.tell()
 
     def watch(self, port: int, watched: bool) -> None:
-        """Whether somebody listens at the port's interface, where frames then come."""
+        """Whether a capture listens at the port's interface, where frames then come."""
         self._library.loop_watch(self._handle, port, watched)
 
     def reset_counters(self) -> None:

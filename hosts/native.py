@@ -1,4 +1,4 @@
-"""The C side (csrc/) as Python sees it: its functions, and the events that it tells."""
+"""The C side (csrc/) as Python sees it: its functions and its events."""
 
 from __future__ import annotations
 

@@ -52,7 +52,7 @@ MEMORY_HOP_COST: Final[dict[Links, float]] = {"processes": 0.7, "together": 0.4}
 packet took 1.8 us in all switches of a process at k = 800, 2.0 at 2,000, 3.4 at 4,000, and 3.7 in a process each at
 2,000; a round took 2.9 us then."""
 MANY_NODES: Final = 36
-"""The fat-tree's nodes, of which the costs above are. With more, caches hold less of what a packet needs."""
+"""Nodes of the fat-tree, which the costs above are of. With more, caches hold less of what a packet needs."""
 MANY_COST: Final = {"agents": 0.12, "switches": 0.5}
 """The power of the number of nodes by which both grow beyond. clos, 568 nodes, at k = 24,000, each host to its
 neighbour: 19.8 us in both agents, 5.9 in 1.2 switches, where a round took 2.9."""

@@ -69,7 +69,22 @@ class Screen:
 
 def _idle(port: str, link: str) -> PortState:
     """Returns a port that does nothing, of which nothing more is known."""
-    return PortState(port, link, 0, 0, None, None, False, False, 0.0, 0.0, None, None, 0.0, 0.0)
+    return PortState(
+        port=port,
+        link=link,
+        queue_packets=0,
+        queue_bytes=0,
+        held_bytes=None,
+        pn=None,
+        paused=False,
+        pausing=False,
+        rate_bps=0.0,
+        utilisation=0.0,
+        marked_share=None,
+        marked_ue_share=None,
+        pauses_sent_per_s=0.0,
+        pauses_received_per_s=0.0,
+    )
 
 
 @contextlib.contextmanager

@@ -254,5 +254,5 @@ def _reentry(given: argparse.Namespace) -> int:
     if given.reentry is None:
         return 0
     if given.clock != "manual":
-        raise OptionError("--reentry needs --clock manual: with the live clock it takes what it takes")
+        raise OptionError("--reentry needs --clock manual: the live clock has no such setting")
     return int(given.reentry)

@@ -110,7 +110,7 @@ int nic_add(struct nic *nic, struct nic_flow *flow, double now_s)
     return add_entry(nic, flow, entry);
 }
 
-/* False: the flow has ended. Python hears of that a little later, and may ask for something until then. */
+/* False: the flow has ended. Python gets the event a little later, and may call with the flow until then. */
 static bool find_flow(const struct nic *nic, const struct nic_flow *flow, uint32_t *index)
 {
     for (*index = 0; *index < nic->n_flows; (*index)++) {
