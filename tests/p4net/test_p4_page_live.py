@@ -124,3 +124,23 @@ def test_looks_at_live_p4_network_add_up_to_its_counters(tmp_path: Path) -> None
         request = urllib.request.Request(f"{url}command", json.dumps(["link", "s1", "s2", "down"]).encode(), headers)
         with pytest.raises(urllib.error.HTTPError, match="403"):
             urllib.request.urlopen(request)
+
+
+def test_page_that_ends_leaves_its_network_up(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    """A page that can't read a switch any more reports it."""
+    with page_of_router(tmp_path, "--web") as url, attach(NAME) as lab:
+        switch = lab.record.nodes["s2"].process
+        assert switch is not None
+        os.kill(switch.pid, signal.SIGKILL)
+
+        said = ""
+
+        def over() -> bool:
+            nonlocal said
+            said += capfd.readouterr().err
+            return "the page has ended, the network stays until Ctrl-C: " in said
+
+        wait_until(over, "the page's end")
+        with pytest.raises(urllib.error.URLError):
+            urllib.request.urlopen(url, timeout=LIMIT_S)
+        assert lab.record.nodes["h1"].shell.alive()
