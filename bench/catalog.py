@@ -136,4 +136,7 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    try:
+        main()
+    except signals.Terminated as error:
+        sys.exit(f"catalog: {error}")
