@@ -185,10 +185,12 @@ def _recording(plan: Plan, records: Records, export: str, clocks: Sequence[str])
 
 
 def _require_starts(plan: Plan) -> None:
-    """Raises ExperimentError for flows that start after others, which live hosts don't report to each other, and for
-    paths, which live switches choose."""
+    """Raises ExperimentError for flows that start after others, which live hosts don't report to each other, for
+    paths, which live switches choose, and for classes that repeat what is lost."""
     if plan.paths:
         raise ExperimentError("--paths: in virtual time alone; give --clock virtual")
+    if plan.reliability:
+        raise ExperimentError("--reliability: in virtual time alone; give --clock virtual")
     waits = [flow.id for flow in plan.topology.flows if flow.after]
     if waits:
         raise ExperimentError(f"flow {waits[0]} starts after others: in virtual time alone; give --clock virtual")

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from lab import pace
 from lab.target import LaunchSpec, PortSpec, SoftswitchTarget
+from topologies import lossy
 from topologies.errors import LabError
 from topologies.lossless import PFC
 from topologies.model import FIFO, Endpoint, Topology
@@ -58,6 +59,8 @@ def require_live(topology: Topology) -> None:
             f"{topology.name}: flow control {topology.flow_control!r} is there in virtual time alone: what stops a "
             "live switch's queues is PAUSE, by its program; nothing there counts credits"
         )
+    if lossy.queue_packets(topology.parameters):
+        raise NetworkError(f"{topology.name}: {lossy.QUEUE} is there in virtual time alone")
     for switch in topology.switches:
         if switch.arbitration != FIFO:
             raise NetworkError(f"{switch.name}: arbitration {switch.arbitration!r} is there in virtual time alone")

@@ -20,7 +20,7 @@ from types import ModuleType, SimpleNamespace
 from typing import TYPE_CHECKING, Any, get_type_hints
 
 from softswitch.units import Kind, kind_of, quantity
-from topologies import ecmp, formats, lossless, python_file
+from topologies import ecmp, formats, lossless, lossy, python_file
 from topologies.catalog import TOPOLOGIES
 from topologies.errors import error_text, nearest
 from topologies.model import Topology, TopologyError, Value
@@ -54,10 +54,10 @@ class Blueprint:
 
     @cached_property
     def options(self) -> dict[str, inspect.Parameter]:
-        """By name, with their types: the function's own, then flow control's and ECMP's, which have no default where
-        the function doesn't take them: the topology has values. Raises TopologyError."""
+        """By name, with their types: the function's own, then flow control's, lossy queues' and ECMP's, which have no
+        default where the function doesn't take them: the topology has values. Raises TopologyError."""
         found: dict[str, inspect.Parameter] = {}
-        for function in (self.function, lossless.parameters, ecmp.parameters):
+        for function in (self.function, lossless.parameters, lossy.parameters, ecmp.parameters):
             for option, one in inspect.signature(function).parameters.items():
                 if one.kind is not inspect.Parameter.VAR_KEYWORD and option not in found:
                     found[option] = one.replace(annotation=self._type(function, one))

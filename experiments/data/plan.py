@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from experiments.data.parameters import Value
 from experiments.data.records import Records
 from hosts.algorithms import find_scheme
+from hosts.reliability import Reliability
 from topologies.model import Endpoint, Link, Topology
 
 PAYLOAD_BYTES, HEADER_BYTES = 1000, 58
@@ -91,6 +92,8 @@ class Plan:
     """By flow the ports by which its data leaves switches, and a sender with several ports; in virtual time alone."""
     records: Records = field(default_factory=Records)
     """What is recorded on request; in virtual time alone."""
+    reliability: Mapping[int, Reliability] = field(default_factory=dict)
+    """By class, what its flows do about lost packets; in virtual time alone."""
     notes: tuple[str, ...] = ()
     """Remarks for the user who starts the run, and for readers of its result."""
 

@@ -43,6 +43,10 @@ class FlowRecord(NamedTuple):  # there are hundreds of thousands, and a dataclas
     marked_ue_packets: int = 0
     src_port: int = 0
     """Of the sender, by which its data left at the run's end."""
+    repeated_packets: int = 0
+    """Of those sent: what was lost, or seemed so."""
+    timeouts: int = 0
+    """How often the retransmission timer ran out."""
 
     @property
     def entity(self) -> str:

@@ -91,8 +91,8 @@ _CONTROL = "PAUSE, RESUME and CNP frames lost"
 
 
 def clean(recording: Recording) -> list[Check]:
-    """Returns what holds for every run of whatever: nothing lost, nothing left."""
-    lost = sum(flow.sent_packets - flow.received_packets for flow in recording.flows)
+    """Returns what holds for every run of whatever: nothing lost that wasn't repeated, nothing left."""
+    lost = sum(flow.sent_packets - flow.repeated_packets - flow.received_packets for flow in recording.flows)
     left = len(recording.left_inside)
     control = recording.lost_control
     return [

@@ -140,5 +140,5 @@ def mean(values: Array) -> float | None:
 
 
 def lost(recording: Recording) -> float:
-    """Returns the packets sent and not received. Lossless Ethernet: 0 in every run."""
-    return float(sum(flow.sent_packets - flow.received_packets for flow in recording.flows))
+    """Returns the packets sent and neither received nor repeated. Lossless Ethernet: 0 in every run."""
+    return float(sum(flow.sent_packets - flow.repeated_packets - flow.received_packets for flow in recording.flows))

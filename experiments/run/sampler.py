@@ -14,7 +14,8 @@ from topologies.model import Endpoint, Topology
 
 _QUEUE = ("waiting_bytes", "waiting_packets", "pn", "tx_paused")
 """By port and class, the queue first; what a marking point names (`SAMPLED`) comes after them."""
-INSIDE = ("waiting_packets", "waiting_bytes", "held_bytes", "pn")
+COUNTED = "waiting_bytes"
+INSIDE = ("waiting_packets", COUNTED, "held_bytes", "pn")
 """Registers that count what is inside a switch, and must be back at 0 when nothing is."""
 MARKS = PortRecord.marks()
 """Counters of which a program has some."""

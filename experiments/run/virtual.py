@@ -20,7 +20,7 @@ from experiments.data.series import Series
 from experiments.define.experiment import Variant
 from experiments.run.progress import RunProgress, Watcher
 from experiments.run.recorder import Recorder
-from experiments.run.sampler import INSIDE, MARKS, queue_registers
+from experiments.run.sampler import COUNTED, INSIDE, MARKS, queue_registers
 from experiments.run.versions import versions
 from hosts.algorithms import Cnp, SchemeError, Window, find_scheme
 from lab.virtual import VirtualFlow, VirtualNetwork
@@ -59,6 +59,7 @@ def run_virtual(
         seed=plan.seed,
         payload_bytes=plan.payload_bytes,
         threads=threads_for(plan.topology),
+        reliability=plan.reliability,
     ) as network:
         run = _Run(plan, network, folder, watcher)
         length = f"{(plan.duration_s - plan.start_s) * 1e3:.4g} ms of simulated time"
@@ -79,7 +80,7 @@ def run_virtual(
             duration_s=run.end_s,
             wall_s=time.monotonic() - started,
             versions=versions(scheme.scheme),
-            notes=(*_notes(network), *([] if run.deadlock is None else [str(run.deadlock)])),
+            notes=tuple(run.notes()),
             deadlock=run.deadlock,
             recorded=run.recorded,
         )
@@ -216,6 +217,8 @@ class _Run:
             fct_s,
             rows["marked_ue"].tolist(),
             [made[flow.id].port for flow in flows],
+            rows["repeated"].tolist(),
+            rows["timeouts"].tolist(),
         )
 
     def link_records(self) -> Iterable[tuple[str, LinkRecord]]:
@@ -234,8 +237,9 @@ class _Run:
 
     def inside(self) -> dict[str, int]:
         """Returns the cells of INSIDE that aren't 0, of all switches, ports and classes, by name; and what the engine
-        counts at inputs and in output buffers."""
+        counts at inputs and in output buffers. A program counts on what a queue refuses, which it doesn't see."""
         counted: dict[str, int] = {}
+        refusing = self.refusing()
         for port in self._ports:
             peer = self._plan.topology.peer(port.node, port.port)
             counted[f"{port} output buffer"] = self._network.link_stats(port.node, port.port).output_bytes
@@ -246,8 +250,31 @@ class _Run:
             for register in INSIDE
             if register in switch.registers()
             for cell, value in switch.read_registers(register).items()
-            if value
+            if value and (Endpoint(name, cell // 8), cell % 8) not in refusing
         }
+
+    def refusing(self) -> dict[tuple[Endpoint, int], int]:
+        """Returns how many packets each queue has refused, by port and class, of those that have."""
+        return {
+            (port, number): count
+            for port in self._ports
+            for number, count in enumerate(self._network.link_stats(port.node, port.port).refused_by_class)
+            if count
+        }
+
+    def notes(self) -> Iterator[str]:
+        """Yields remarks for readers of the report."""
+        yield from _notes(self._network)
+        if refusing := self.refusing():
+            names = ", ".join(f"{port} class {number}" for port, number in refusing)
+            yield f"Queues refused {sum(refusing.values()):,} packets: {names}."
+            if any(COUNTED in switch.registers() for switch in self._network.switches.values()):
+                yield (
+                    f"The switches' program counts what it admits ({COUNTED}), and doesn't see what a queue refuses: "
+                    "where it marks by that count, it marks too much from then on."
+                )
+        if self.deadlock is not None:
+            yield str(self.deadlock)
 
     def _sample_queues(self) -> None:
         sampling, network = self._plan.sampling, self._network

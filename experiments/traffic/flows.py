@@ -180,6 +180,8 @@ def table(plan: Plan, recording: Recording) -> dict[str, list[Any]]:
         "src_port": [one.src_port for one in recording.flows],
         "received_packets": [one.received_packets for one in recording.flows],
         "marked_packets": [one.marked_packets for one in recording.flows],
+        "repeated_packets": [one.repeated_packets for one in recording.flows],
+        "timeouts": [one.timeouts for one in recording.flows],
     }
 
 

@@ -34,7 +34,7 @@ from experiments.define.workloads import (
     read_cdf,
     uniform_flows,
 )
-from experiments.traffic import collective
+from experiments.traffic import collective, repeats
 from experiments.traffic.flow_files import MOST_FLOWS, files_of, read_flows
 from experiments.traffic.mistaken import other_kind
 from topologies.found import find_topology
@@ -55,7 +55,8 @@ _STREAM, _INCAST_STREAM, _RANKS_STREAM = 77, 78, 79
 class TrafficSpec:
     """`topology` is a reference (`find_topology`). `workload` names sizes or a collective operation
     (`define.collectives`), or is a file of sizes (`read_cdf`). `flows`, a file, takes the place of all others.
-    `paths`, a file, has ways of flows (`read_paths`). `arrivals` are Poisson's where it is empty. `incast`, a number,
+    `paths`, a file, has ways of flows (`read_paths`). `reliability`: what classes repeat, texts of `repeats` with `;`
+    between them. `arrivals` are Poisson's where it is empty. `incast`, a number,
     adds in-casts of that many senders. `options`: those of the topology that are texts, as a query; numbers are
     parameters of runs. Files are known by their contents, too: another content is another experiment."""
 
@@ -67,6 +68,7 @@ class TrafficSpec:
     incast: str = ""
     options: str = ""
     paths: str = ""
+    reliability: str = ""
     digest: str = ""
 
     @property
@@ -105,6 +107,7 @@ def parse_spec(
     incast: str = "",
     options: Mapping[str, str] = MappingProxyType({}),
     paths: str = "",
+    reliability: Sequence[str] = (),
 ) -> TrafficSpec:
     """Of what a user gives; the rest is as `TrafficSpec` has it; `options`: those of `text_options`. Raises
     ExperimentError."""
@@ -160,6 +163,8 @@ def parse_spec(
         if not path.is_file():
             raise ExperimentError(f"--paths {paths}: there is no such file")
         made = replace(made, paths=str(path))
+    if repeats.reliability(reliability):
+        made = replace(made, reliability=";".join(reliability))
     return replace(made, digest=_digest(made))
 
 

@@ -30,6 +30,7 @@ from lab.virtual.paths import FlowPaths
 from lab.virtual.reroute import Reroute
 from lab.virtual.sources import Sources
 from softswitch import signals
+from topologies import lossy
 from topologies.ecn import COLOURS, GREEN
 from topologies.lossless import CONTROL_CLASS, CREDITS
 from topologies.model import Endpoint, FlowSpec, Topology
@@ -382,8 +383,12 @@ class VirtualNetwork(TimedNetwork, Sources):
             shared = self.topology.switch(name).buffer
             if shared is not None:
                 self.share_buffer(name, shared, self.topology.lossless_classes)
+        lossless, depth = self.topology.lossless_classes, lossy.queue_packets(self.topology.parameters)
+        limited = [one for one in range(CONTROL_CLASS) if depth and one not in lossless]
         for switch in self.topology.switches:  # behind all that is built
             for number in self.topology.ports(switch.name):
+                for one in limited:
+                    self.set_queue(switch.name, number, one, depth=depth)
                 schedule = switch.schedule(number)
                 if schedule is not None:
                     self.set_weights(switch.name, number, schedule.weights)

@@ -25,6 +25,7 @@ class Traffic:
     arrivals: str
     incast: str
     paths: str
+    reliability: tuple[str, ...]
 
     def of(self, experiment: str, settings: Sequence[str]) -> tuple[str, list[str]]:
         """Returns an experiment's reference and its settings. Raises ExperimentError, UsageError where it isn't
@@ -52,6 +53,7 @@ class Traffic:
             self.incast,
             assignments(texts, "lossless_classes=1,3"),
             self.paths,
+            self.reliability,
         )
         return spec.reference, [*(one for one in settings if one not in texts), *more]
 
@@ -114,6 +116,13 @@ def traffic_options(function: Callable[..., Any]) -> Callable[..., Any]:
             default="",
             metavar="FILE",
             help="Paths of flows in virtual time, lines flow,switch,next as --log-paths writes (default: ECMP's).",
+        ),
+        click.option(
+            "--reliability",
+            multiple=True,
+            metavar="CLASS=REPEATS",
+            help="What a class's flows repeat in virtual time: go-back-n or selective, as "
+            "0=selective,timeout=1ms,reordering=2us (default: nothing, and PFC lets nothing be lost).",
         ),
     )
     made: Callable[..., Any] = command

@@ -71,7 +71,7 @@ def test_run_notes_flows_without_pfc_and_takes_their_class(tmp_path: Path, capsy
     for name, more in (("without", []), ("with", ["--set", "lossless_classes=1,3"])):
         assert cli.run([*command, "--out", str(tmp_path / name), *more]) == 0
         printed = capsys.readouterr().out
-        note = "note: flows of class 1 have no PFC and may lose packets; --set lossless_classes=1,3 gives them PFC"
+        note = "note: flows of class 1 have no PFC and may lose packets; --set lossless_classes=1,3 gives them PFC, "
         assert printed.startswith(note) is (name == "without")
         lost[name] = json.loads((tmp_path / name / "summary.json").read_text())["packets"]["lost"]
     assert lost["with"] == 0 < lost["without"]
