@@ -6,5 +6,6 @@ from experiments.define.experiment import Paper
 from experiments.papers.dctcp.fig13 import Fig13
 from experiments.papers.dctcp.fig14 import Fig14
 from experiments.papers.dctcp.fig17 import Fig17
+from experiments.papers.dctcp.fig18 import Fig18
 
-PAPER = Paper(5, "DCTCP (SIGCOMM'10)", (Fig13(), Fig14(), Fig17()))
+PAPER = Paper(5, "DCTCP (SIGCOMM'10)", (Fig13(), Fig14(), Fig17(), Fig18()))

@@ -11,6 +11,7 @@ from experiments.define.outcomes import Key, Outcome, Outcomes
 from experiments.papers.dctcp.fig13 import Fig13
 from experiments.papers.dctcp.fig14 import LEAST_K, Fig14
 from experiments.papers.dctcp.fig17 import GROUPS, Fig17, network
+from experiments.papers.dctcp.fig18 import Fig18
 from experiments.papers.hpcc.claims import DCQCN, HPCC
 from experiments.papers.hpcc.eta import Eta
 from experiments.papers.hpcc.fig9 import INCAST, LONG_SHORT, MOUSE, SHARE, Fig9
@@ -69,6 +70,17 @@ def test_network_of_two_bottlenecks_has_k_by_rate() -> None:
     at = {(one.rate_bps, one.k_min_bytes) for switch in topology.switches for one in switch.ecn}
     assert at == {(1e9, 30e3), (10e9, 97.5e3)}
     assert {flow.dst for flow in topology.flows if flow.group != "S2"} == {"r0"}
+
+
+def test_dctcp_answers_time_out_where_two_packets_of_each_overflow_the_queue() -> None:
+    """Fig. 18: at 35 servers; Fig. 19: not with a long queue."""
+    few, many, long = (
+        outcome(Fig18, queue=queue, servers=servers)
+        for queue, servers in (("static", 34), ("static", 35), ("dynamic", 40))
+    )
+    assert number(few, "timeouts") == number(long, "timeouts") == 0 < number(many, "timeouts")
+    assert 8 < number(few, "query_ms") < 9 < number(many, "query_ms")
+    assert 8 < number(long, "query_ms") < 9
 
 
 def test_hpcc_carries_eta_with_steps_of_none_and_less_with_five() -> None:
