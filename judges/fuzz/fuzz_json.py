@@ -31,7 +31,8 @@ from json_mutants import mutant  # noqa: E402
 from softswitch.cache import compiler_process  # noqa: E402
 from softswitch.codegen.build import build_program, build_runtime  # noqa: E402
 from softswitch.codegen.generate import generate  # noqa: E402
-from softswitch.native import MeterConfig, NativeError, NativeSwitch, Replica, load_library  # noqa: E402
+from softswitch.native import NativeError, NativeSwitch, Replica, load_library  # noqa: E402
+from softswitch.native_state import MeterConfig  # noqa: E402
 from softswitch.program.errors import ProgramError  # noqa: E402
 from softswitch.program.load import load_program  # noqa: E402
 from softswitch.program.model import Match, Program, Table  # noqa: E402

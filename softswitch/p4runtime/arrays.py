@@ -12,7 +12,8 @@ from typing import TypeVar
 
 from finsy.proto import p4r
 
-from softswitch.native import Counter, MeterConfig, NativeSwitch
+from softswitch.native import NativeSwitch
+from softswitch.native_state import Counter, MeterConfig
 from softswitch.p4runtime.errors import INVALID_ARGUMENT, OUT_OF_RANGE, UNIMPLEMENTED, RpcError
 from softswitch.p4runtime.parts import Part
 from softswitch.p4runtime.schema import Array, Register, Schema

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 
 from finsy.proto import p4r
 
-from softswitch.native import Counter, MeterConfig
+from softswitch.native_state import Counter, MeterConfig
 from softswitch.p4runtime.arrays import fill_meter, meter_config
 from softswitch.p4runtime.errors import INVALID_ARGUMENT, UNIMPLEMENTED, RpcError
 from softswitch.p4runtime.matches import Key

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from finsy.proto import p4r
 
-from softswitch.native import Counter, MeterConfig
+from softswitch.native_state import Counter, MeterConfig
 from softswitch.p4runtime.arrays import meter_config
 from softswitch.p4runtime.errors import INVALID_ARGUMENT, UNIMPLEMENTED, RpcError
 from softswitch.p4runtime.schema import Table

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 from finsy.proto import p4r
 
-from softswitch.native import REFER_GROUP, REFER_MEMBER
+from softswitch.native_state import REFER_GROUP, REFER_MEMBER
 from softswitch.p4runtime import actions
 from softswitch.p4runtime.actions import Call
 from softswitch.p4runtime.errors import (

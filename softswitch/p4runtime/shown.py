@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from finsy.proto import p4r
 
-from softswitch.native import Counter, MeterConfig
+from softswitch.native_state import Counter, MeterConfig
 from softswitch.p4runtime import matches
 from softswitch.p4runtime.actions import Call
 from softswitch.p4runtime.arrays import fill_meter

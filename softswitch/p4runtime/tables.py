@@ -13,7 +13,8 @@ from typing import NamedTuple
 
 from finsy.proto import p4r
 
-from softswitch.native import PROGRAM_DEFAULT, Counter, MeterConfig, NativeError, NativeSwitch
+from softswitch.native import NativeError, NativeSwitch
+from softswitch.native_state import PROGRAM_DEFAULT, Counter, MeterConfig
 from softswitch.p4runtime import actions, matches
 from softswitch.p4runtime.actions import Call
 from softswitch.p4runtime.entry_fields import check_write, counter_of, meter_of

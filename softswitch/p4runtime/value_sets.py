@@ -10,7 +10,8 @@ from collections.abc import Callable, Iterable, Iterator
 
 from finsy.proto import p4r
 
-from softswitch.native import NO_ACTION, NativeSwitch
+from softswitch.native import NativeSwitch
+from softswitch.native_state import NO_ACTION
 from softswitch.p4runtime import matches
 from softswitch.p4runtime.errors import ALREADY_EXISTS, RESOURCE_EXHAUSTED, UNIMPLEMENTED, RpcError
 from softswitch.p4runtime.matches import Key

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from finsy.proto import p4r
 
-from softswitch.native import MeterConfig
+from softswitch.native_state import MeterConfig
 from softswitch.p4runtime.arrays import checked_meter
 from softswitch.p4runtime.errors import RpcError
 from softswitch.p4runtime.schema import Array, Schema, Table

@@ -25,7 +25,8 @@ from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
 from google.protobuf.message import DecodeError
 
 from controller.constants import index
-from softswitch.native import Counter, NativeError, NativeSwitch
+from softswitch.native import NativeError, NativeSwitch
+from softswitch.native_state import Counter
 from softswitch.p4runtime.entities import Forwarding
 from softswitch.p4runtime.errors import INVALID_ARGUMENT, UNIMPLEMENTED, RpcError
 from softswitch.p4runtime.pipeline import Pipeline
