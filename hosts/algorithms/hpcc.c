@@ -17,12 +17,13 @@ struct hpcc {
 };
 RP_OWN(struct hpcc)
 
-static double most_bytes(const struct reaction_point *rp) { return rp->line_rate_bps * rp->parameters->base_rtt_s / 8; }
+static double window_at(const struct reaction_point *rp, double rate_bps) { return rate_bps * rp->parameters->base_rtt_s / 8; }
 
 static void begin(struct reaction_point *rp)
 {
     rp->rate_bps = rp->line_rate_bps;
-    rp->window_bytes = own(rp)->w_c = most_bytes(rp);
+    own(rp)->w_c = window_at(rp, rp->line_rate_bps);
+    rp->window_bytes = own(rp)->w_c * rp->parameters->frame_per_payload;
     own(rp)->u = 1;
 }
 
@@ -70,11 +71,13 @@ static void compute_wind(struct reaction_point *rp, bool updates)
     struct hpcc *hpcc = own(rp);
     bool multiplies = hpcc->u >= parameters->eta || hpcc->stage >= parameters->max_stage;
     double window = multiplies ? hpcc->w_c / (hpcc->u / parameters->eta) : hpcc->w_c;
-    rp->window_bytes = fmin(window + parameters->w_ai_bytes, most_bytes(rp));
-    rp->rate_bps = fmin(rp->window_bytes * 8 / parameters->base_rtt_s, rp->line_rate_bps);
+    window = fmax(window + parameters->w_ai_bytes, window_at(rp, parameters->min_rate_bps));
+    window = fmin(window, window_at(rp, rp->line_rate_bps));
+    rp->window_bytes = window * parameters->frame_per_payload;
+    rp->rate_bps = fmin(window * 8 / parameters->base_rtt_s, rp->line_rate_bps);
     if (updates) {
         hpcc->stage = multiplies ? 0 : hpcc->stage + 1;
-        hpcc->w_c = rp->window_bytes;
+        hpcc->w_c = window;
     }
 }
 
@@ -82,6 +85,7 @@ static void on_ack(struct reaction_point *rp, const struct rp_ack *ack, double n
 {
     (void)now_s;
     struct hpcc *hpcc = own(rp);
+    if (rp->parameters->first_rtt != 0 && hpcc->acked_bytes == 0) hpcc->update_ends = (double)rp->sent_bytes;
     hpcc->acked_bytes += (double)ack->acked_bytes;
     if (ack->telemetry == NULL || !measure_inflight(rp, ack->telemetry)) return;
     bool updates = hpcc->acked_bytes > hpcc->update_ends;

@@ -7,7 +7,8 @@ Where the paper leaves a choice:
   times, and holds until then; an acknowledgement changes something if the busiest link's was measured by it. Where each
   packet has a separate time, that is the algorithm as it stands.
 - The first acknowledgement measures nothing, nor does one of another path than the one before (4.1: pathID). The first
-  RTT begins with the first that measures; in the authors' simulator it begins with the one before.
+  RTT begins with the first that measures; in the authors' simulator with the one before, as with `first_rtt` here. Its
+  window counts payload, and its rate has a least value: `frame_per_payload` and `min_rate_bps`.
 - U begins with 1. Neither window nor reference window exceeds the first window, B_NIC T: the rate is the line's then.
 - "Once an RTT" ends when what had been sent at the latest update is acknowledged.
 - maxStage is 0, as in the simulations of the paper: the 5 in its text is a mistake, its authors state
@@ -38,6 +39,11 @@ class HpccParameters(Parameters):
     base_rtt_s: float = parameter(
         13e-6, "time", "HPCC: round trip of the empty network", name="hpcc_T", least=1e-9, most=1
     )
+    frame_per_payload: float = parameter(
+        1, "number", "HPCC: bytes of frames for each of a window; above 1: it counts payload", least=1, most=100
+    )
+    min_rate_bps: float = parameter(0, "rate", "HPCC: least rate, and so least window", name="min_rate", most=1e12)
+    first_rtt: float = parameter(0, "count", "HPCC: 1: the first RTT begins with the first acknowledgement", most=1)
 
 
 class HpccReactionPoint(ReactionPoint):
@@ -51,8 +57,8 @@ class HpccReactionPoint(ReactionPoint):
         self._line_rate_bps = line_rate_bps
         self._parameters = parameters
         self.rate_bps = line_rate_bps
-        self.window_bytes = line_rate_bps * parameters.base_rtt_s / 8  # W_init
-        self.w_c = self.window_bytes
+        self.w_c = line_rate_bps * parameters.base_rtt_s / 8  # W_init
+        self.window_bytes = self.w_c * parameters.frame_per_payload
         self.u = 1.0
         self._stage = 0  # incStage
         self._acked_bytes = 0.0
@@ -62,6 +68,8 @@ class HpccReactionPoint(ReactionPoint):
         self._loads: list[float] = []  # u', by hop; 0: not measured yet
 
     def on_ack(self, ack: Ack, now_s: float) -> None:
+        if self._parameters.first_rtt and self._acked_bytes == 0:
+            self._update_ends = float(self.sent_bytes)
         self._acked_bytes += ack.acked_bytes
         if ack.telemetry is None or not self._measure_inflight(ack.telemetry):
             return
@@ -102,12 +110,13 @@ class HpccReactionPoint(ReactionPoint):
         parameters = self._parameters
         multiplies = self.u >= parameters.eta or self._stage >= parameters.max_stage
         window = self.w_c / (self.u / parameters.eta) if multiplies else self.w_c
-        most = self._line_rate_bps * parameters.base_rtt_s / 8
-        self.window_bytes = min(window + parameters.w_ai_bytes, most)
-        self.rate_bps = min(self.window_bytes * 8 / parameters.base_rtt_s, self._line_rate_bps)
+        most, least = (rate * parameters.base_rtt_s / 8 for rate in (self._line_rate_bps, parameters.min_rate_bps))
+        window = min(max(window + parameters.w_ai_bytes, least), most)
+        self.window_bytes = window * parameters.frame_per_payload
+        self.rate_bps = min(window * 8 / parameters.base_rtt_s, self._line_rate_bps)
         if updates:
             self._stage = 0 if multiplies else self._stage + 1
-            self.w_c = self.window_bytes
+            self.w_c = window
 
     def state(self) -> dict[str, float]:
         return {"window_bytes": self.window_bytes, "u": self.u}

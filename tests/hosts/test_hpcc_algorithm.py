@@ -96,6 +96,36 @@ def test_window_is_at_most_the_first_one() -> None:
     assert (made.window_bytes, made.w_c, made.rate_bps) == (W_INIT, W_INIT, LINE)
 
 
+def test_window_of_payload_is_its_frames_bytes() -> None:
+    """The reference and the rate are those of a window of frames; the window is longer by what frames have beside."""
+    plain, payload = rp(), rp(frame_per_payload=1.102)
+    assert payload.window_bytes == pytest.approx(1.102 * W_INIT)
+    for tick in (0, PER_T, 2 * PER_T):
+        for one in (plain, payload):
+            ack(one, hop(tick, 2))
+        assert payload.window_bytes == pytest.approx(1.102 * plain.window_bytes)
+        assert (payload.w_c, payload.rate_bps) == (plain.w_c, plain.rate_bps)
+
+
+def test_rate_and_window_have_a_least_value() -> None:
+    made = rp(min_rate_bps=1e9)
+    for tick in range(40):
+        ack(made, hop(tick * PER_T, 1, 16_000_000), acked=1_000_000)
+    assert made.rate_bps == pytest.approx(1e9)
+    assert made.window_bytes == made.w_c == pytest.approx(W_INIT / 100)
+
+
+def test_first_rtt_may_begin_with_the_first_acknowledgement() -> None:
+    """The second one, which measures first, then is in the first RTT: the reference stays."""
+    for first, reference in ((0, pytest.approx(W_INIT / (2 / 0.95) + 100, rel=1e-4)), (1, W_INIT)):
+        made = rp(first_rtt=first)
+        made.sent_bytes = 100_000
+        ack(made, hop(0, 2))
+        ack(made, hop(PER_T, 2))
+        assert made.window_bytes == pytest.approx(W_INIT / (2 / 0.95) + 100, rel=1e-4)
+        assert made.w_c == reference
+
+
 def test_clock_that_has_not_advanced_changes_nothing() -> None:
     """The record stays, too: the next tick measures all that was sent since."""
     made = rp()

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -23,10 +25,15 @@ HPCC = find_scheme("hpcc")
 
 
 def network(
-    senders: int, line_bps: float = LINE, delay_s: float = DELAY, scheme: Any = HPCC, **more: Any
+    senders: int,
+    line_bps: float = LINE,
+    delay_s: float = DELAY,
+    scheme: Any = HPCC,
+    settings: Mapping[str, float] = MappingProxyType({}),
+    **more: Any,
 ) -> VirtualNetwork:
     topology = star(senders, line_bps, delay_s=delay_s, xoff_bytes=50e6)
-    made = VirtualNetwork(topology, scheme.configure(recommended(topology, scheme)), **more)
+    made = VirtualNetwork(topology, scheme.configure({**recommended(topology, scheme), **settings}), **more)
     return with_flows(made, [FlowSpec(i + 1, f"h{i}", "r0") for i in range(senders)])
 
 
@@ -66,10 +73,11 @@ def test_first_windows_of_an_incast_drain_in_the_time_they_take(
     assert queue[drained:].mean() <= mean_bytes
 
 
-def test_run_is_the_same_with_either_queue_and_form_and_in_c() -> None:
+@pytest.mark.parametrize("settings", [{}, {"frame_per_payload": 1.102, "min_rate_bps": 1e9, "first_rtt": 1}])
+def test_run_is_the_same_with_either_queue_and_form_and_in_c(settings: dict[str, float]) -> None:
     digests = set()
     for more in ({}, {"queues": "one"}, {"inplace": False}, {"in_c": False}, {"prefetch": False}):
-        with network(4, **more) as made:
+        with network(4, settings=settings, **more) as made:
             made.run(until_s=2e-4)
             digests.add((made.totals().digest, *(flow.stats().window_bytes for flow in made.flows.values())))
     assert len(digests) == 1
