@@ -223,6 +223,7 @@ _SIGNATURES: dict[str, tuple[Any, list[Any]]] = {
     "vn_return_at": (_int, [_u64, _u32]),
     "vn_log_pfc": (_int, []),
     "vn_log_paths": (_int, []),
+    "vn_set_tick": (_int, [_u64]),
     "vn_set_path": (_int, [_u32, _u32]),
     "vn_path": (_u32, [_u32, ctypes.POINTER(ctypes.POINTER(_u32))]),
     "vn_pfc_events": (_i64, [ctypes.POINTER(ctypes.POINTER(PfcEvent))]),

@@ -57,6 +57,8 @@ class VirtualNetwork(TimedNetwork, Sources):
     `reliability`: by class, what its flows do about lost packets; those of other classes what the scheme's RP has,
     which for most is nothing.
     `cnp_delay_s`: how long a NIC takes to make a CNP, from its NP's decision on.
+    `tick_s`: frames on links and the gaps of paced flows take whole multiples of it, cut off, and at least one, as in
+    simulators whose clocks tick; 0: no such clock, times are exact to the picosecond.
     `reroute_s`: how long after a link went down or up routes change everywhere; None: they don't.
     `paths`: which of equal paths packets take; None: as the scheme's RP does, or by flow.
     No result depends on the rest: `queues` is how events wait for their turn, each node's by themselves or all in one
@@ -87,6 +89,7 @@ class VirtualNetwork(TimedNetwork, Sources):
         notification_class: int | None = CONTROL_CLASS,
         reroute_s: float | None = None,
         cnp_delay_s: float = 0.0,
+        tick_s: float = 0.0,
     ) -> None:
         self.topology = topology
         self.scheme = scheme
@@ -138,6 +141,10 @@ class VirtualNetwork(TimedNetwork, Sources):
             if not 0 <= cnp_delay_s < math.inf:
                 raise VirtualError(f"a CNP takes {cnp_delay_s:g} s: 0 or more are possible")
             self.call("vn_set_cnp_delay", picoseconds(cnp_delay_s))
+            if tick_s:
+                if not 0 < tick_s < 1e-3:
+                    raise VirtualError(f"a tick of {tick_s:g} s: more than 0 and less than 1 ms is possible")
+                self._check(self._library.vn_set_tick(self._changing(), max(picoseconds(tick_s), 1)))
             if reroute_s is not None:
                 if not pfc:
                     raise VirtualError("routes change with PFC by the switch itself alone, not by a program")

@@ -13,6 +13,7 @@ import pytest
 from networks import MTU, PFC_ONLY, chain, dumbbell_network, parameters, star, with_flows
 
 from hosts.algorithms import Cnp, Window, find_scheme
+from hosts.reliability import Reliability, Repeats
 from lab.virtual import VirtualFlow, VirtualNetwork
 from topologies.model import Endpoint, FlowSpec, Link, Switch, Topology, TopologyError, make_hosts
 from virtualnet import CallbackError, Totals, VirtualError
@@ -70,6 +71,36 @@ def test_a_rate_that_picoseconds_don_t_divide() -> None:
         flow = network.add_flow(FlowSpec(1, "h0", "r0", size_bytes=1000))
         network.run(finish=True)
         assert round((flow.stats().complete_s or 0) * 1e12) == 2 * (2821333 + 10**6)
+
+
+@pytest.mark.parametrize("queues", ["nodes", "one"])
+@pytest.mark.parametrize(
+    ("tick_ns", "frame_ns", "gap_ns", "ack_ns"), [(1, 84, 169, 4), (5, 80, 165, 5), (0, 84.64, 169.28, 4.96)]
+)
+def test_times_are_whole_ticks_cut_off(
+    queues: Literal["nodes", "one"], tick_ns: float, frame_ns: float, gap_ns: float, ack_ns: float
+) -> None:
+    """A frame takes 84.64 ns at 100 Gb/s, its ACK 4.96, and one of a flow of 50 Gb/s starts each 169.28. A time below a
+    tick is one."""
+    reliability = {3: Reliability(Repeats.GO_BACK_N, timeout_s=1)}
+    with VirtualNetwork(
+        chain(1, rate_bps=100e9), PFC_ONLY, queues=queues, tick_s=tick_ns * 1e-9, reliability=reliability
+    ) as network:
+        fast = network.add_flow(FlowSpec(1, "h0", "r0", size_bytes=3000))
+        slow = network.add_flow(FlowSpec(2, "h0", "r0", start_s=1e-5, size_bytes=3000, rate_bps=50e9))
+        network.run(until_s=1e-4)
+        found = [(one.stats().complete_s or 0, one.stats().ended_s or 0) for one in (fast, slow)]
+        with pytest.raises(VirtualError, match="runs already: its ticks can't change"):
+            network._check(network._library.vn_set_tick(network._changing(), 1000))
+    arrives_s = [2e-6 + 4e-9 * frame_ns, 1.2e-5 + 2e-9 * (frame_ns + gap_ns)]
+    expected = [(one, one + 2e-6 + 2e-9 * ack_ns) for one in arrives_s]
+    assert found == [pytest.approx(one, abs=1e-13) for one in expected]
+
+
+@pytest.mark.parametrize("tick_s", [-1e-9, 1e-3, float("nan")])
+def test_tick_that_is_no_time_is_refused(tick_s: float) -> None:
+    with pytest.raises(VirtualError, match=r"a tick of .* s: more than 0 and less than 1 ms is possible"):
+        VirtualNetwork(chain(1), PFC_ONLY, tick_s=tick_s)
 
 
 def test_the_last_frame_is_as_long_as_its_payload() -> None:

@@ -93,6 +93,8 @@ int64_t vn_add_link(struct vn_context *, uint32_t a, uint16_t port_a, uint32_t b
 /* Rate and state of the direction `link` from now on. A frame that has started leaves at the old rate; a link that is down
  * starts no frame, and drops none. But a PAUSE that it keeps back may be late, see `overrun`. */
 int vn_set_link(struct vn_context *, uint32_t link, uint64_t rate_bps, bool up);
+/* After the last link, before the run: serialisation times are whole multiples of a tick, cut off, and at least one. Without: 1 ps. */
+int vn_set_tick(struct vn_context *, uint64_t tick_ps);
 /* At a switch: all that is to leave by the link is lost from now on, and what waits there; or no more. */
 int vn_discard(struct vn_context *, uint32_t link, bool discards);
 

@@ -4,7 +4,10 @@
 
 #include "virtual/flow.h"
 
-static uint64_t interval_of(const struct vn_flow *flow) { return pacing_interval(8u * flow->frame_bytes, flow->rate_bps); }
+static uint64_t interval_of(const struct vn_flow *flow, const struct vn_link *link)
+{
+    return vn_ticks(link, pacing_interval(8u * flow->frame_bytes, flow->rate_bps));
+}
 
 /* An event opens a closed gate (VN_EV_CONTROL or VN_EV_EXPIRY), and calls vn_nic_changed. */
 static uint64_t unpaused_at(const void *link, uint32_t class, uint64_t at)
@@ -160,7 +163,7 @@ void vn_nic_add(struct vn_context *context, uint32_t number)
         vn_fail(context, "out of memory for flows");
         return;
     }
-    flow->interval = interval_of(flow);
+    flow->interval = interval_of(flow, link);
     struct pacing_flow added = {.next = flow->start, .end = flow->end, .number = number, .priority = flow->priority};
     if (add_entry(context, vn_nic_of(context, link), added)) vn_nic_changed(context, link);
 }
@@ -279,8 +282,8 @@ void vn_nic_rate(struct vn_context *context, uint32_t number, double rate_bps)
     struct vn_flow *flow = vn_flow_at(context, number);
     if (rate_bps == flow->rate_bps || flow->ended != VN_NEVER) return;
     flow->rate_bps = rate_bps;
-    flow->interval = interval_of(flow);
     struct vn_link *link = vn_port_of_flow(context, flow);
+    flow->interval = interval_of(flow, link);
     struct vn_nic *nic = vn_nic_of(context, link);
     struct pacing_flow *tx_flow = tx_flow_of(nic, number);
     if (tx_flow == NULL) return; /* it hasn't started, and will start at this rate */

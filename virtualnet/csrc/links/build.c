@@ -64,6 +64,7 @@ int64_t vn_add_link(struct vn_context *context, uint32_t a, uint16_t port_a, uin
             .to_port = i == 0 ? port_b : port_a,
             .up = true,
             .delay = delay_ps,
+            .tick = 1,
             .flow_control = VN_FLOW_CONTROL_pfc,
         };
         vn_set_rate(link, rate_bps);
@@ -71,6 +72,17 @@ int64_t vn_add_link(struct vn_context *context, uint32_t a, uint16_t port_a, uin
     }
     context->n_links += 2;
     return n;
+}
+
+int vn_set_tick(struct vn_context *context, uint64_t tick_ps)
+{
+    if (context->pool.base != NULL) return vn_refuse(context, -EBUSY, "the network runs already: its ticks can't change");
+    if (tick_ps == 0 || tick_ps > UINT32_MAX) return vn_refuse(context, -EINVAL, "a tick has 1 ps to 4 ms");
+    for (uint32_t i = 0; i < context->n_links; i++) {
+        context->links[i].tick = (uint32_t)tick_ps;
+        vn_set_rate(&context->links[i], context->links[i].rate_bps);
+    }
+    return 0;
 }
 
 int vn_set_link(struct vn_context *context, uint32_t number, uint64_t rate_bps, bool up)

@@ -18,7 +18,7 @@ void vn_set_rate(struct vn_link *link, uint64_t rate_bps)
 {
     link->rate_bps = rate_bps;
     uint64_t ps = 8000000000000u / rate_bps;
-    link->ps_per_byte = 8000000000000u % rate_bps == 0 && ps <= UINT32_MAX ? (uint32_t)ps : 0;
+    link->ps_per_byte = 8000000000000u % rate_bps == 0 && ps <= UINT32_MAX && link->tick == 1 ? (uint32_t)ps : 0;
 }
 
 void vn_link_event(struct vn_context *context, uint32_t number)

@@ -45,7 +45,7 @@ struct vn_link {
     uint64_t free_at; /* when the frame being sent has left completely */
     uint64_t delay;
     uint64_t packets, bytes; /* sent */
-    uint32_t ps_per_byte; /* 0: no whole number, or too large */
+    uint32_t ps_per_byte; /* 0: no whole number, or too large, or there are ticks */
     uint32_t channel, node; /* where it ends; the node where it starts */
     uint16_t port, slot; /* where it starts; its slot in the node's tournament, for VN_EV_PORT or VN_EV_HOST */
     uint8_t waiting, closed; /* bit masks of classes: packets wait; gate closed */
@@ -62,6 +62,7 @@ struct vn_link {
     uint64_t rate_bps;
     struct vn_fifo control; /* sent first: flow-control frames, CNPs, ACKs */
     uint32_t to;
+    uint32_t tick; /* ps; see vn_set_tick */
     uint16_t to_port;
 
     struct vn_class classes[VN_CLASSES];
@@ -95,11 +96,18 @@ static inline struct vn_node *vn_far(const struct vn_context *context, const str
     return &context->nodes[link->to];
 }
 
-/* Serialisation time of so many bytes at the link's rate, rounded to whole picoseconds. */
+/* In whole ticks, cut off; at least one. */
+static inline uint64_t vn_ticks(const struct vn_link *link, uint64_t ps)
+{
+    if (link->tick == 1) return ps;
+    return ps < link->tick ? link->tick : ps - ps % link->tick;
+}
+
+/* Serialisation time of so many bytes at the link's rate, rounded to whole picoseconds, and cut off to whole ticks. */
 static inline uint64_t vn_duration(const struct vn_link *link, uint64_t bytes)
 {
     if (link->ps_per_byte != 0) return bytes * (uint64_t)link->ps_per_byte;
-    return (uint64_t)(((unsigned __int128)bytes * 8000000000000u + link->rate_bps / 2) / link->rate_bps);
+    return vn_ticks(link, (uint64_t)(((unsigned __int128)bytes * 8000000000000u + link->rate_bps / 2) / link->rate_bps));
 }
 
 /* Control frames of a port, which are sent before all others. */
