@@ -2,14 +2,14 @@
 
     python judges/hpcc/hpcc.py draw mix/fat.txt flow.txt --workload FbHdp --load 0.3 --duration 1ms --incast 60
     python judges/hpcc/hpcc.py run mix/fat.txt flow.txt OUT
-    PATHS=OUT/paths.txt build/scratch/third config.txt
+    PATHS=OUT/paths.txt ACK_PATHS=OUT/acks.txt build/scratch/third config.txt
     python judges/hpcc/hpcc.py compare mix/fat.txt OUT/fct.txt fct.txt
 
-`run` has what run.py sets for NICs of 100 Gb/s: a buffer of 32 MiB by HPCC's rule, K by rate, DCQCN; with `--scheme
-hpcc` or judges/hpcc/hpcc_ns3.py:HPCC_NS3 what it sets for HPCC, and `compare` then takes `--telemetry`. It writes each
-flow's completion time at the receiver as HPCC's fct.txt has it at the sender, and the paths for ns-3: SRC DST SPORT
-SWITCH NEXT by numbers of nodes. README.md has the changes of ns-3 that read them. `run --ack-each` acknowledges each
-packet, as ns-3 does, and writes acked.txt besides: completion when the sender has the last ACK.
+`run` has what run.py sets for NICs of 100 Gb/s: a buffer of 32 MiB by HPCC's rule, K by rate, DCQCN; README.md has
+what it sets for HPCC, and `compare` then takes `--telemetry`. `run` writes each flow's completion time at the receiver
+as HPCC's fct.txt has it at the sender, and the paths of data and of ACKs for ns-3: SRC DST SPORT SWITCH NEXT by numbers
+of nodes, each with the flow's ends. README.md has the changes of ns-3 that read them. `run --ack-each` acknowledges
+each packet, as ns-3 does, and writes acked.txt besides: completion when the sender has the last ACK.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ if str(ROOT) not in sys.path:
 
 from experiments.traffic.flow_files import read_flows  # noqa: E402
 from experiments.traffic.spec import draw, parse_spec  # noqa: E402
-from hosts.algorithms import find_scheme  # noqa: E402
+from hosts.algorithms import Configured, find_scheme  # noqa: E402
 from hosts.reliability import Reliability, Repeats  # noqa: E402
 from hosts.wire import data_bytes  # noqa: E402
 from lab.virtual import VirtualNetwork  # noqa: E402
-from lab.virtual.paths import write_paths  # noqa: E402
+from lab.virtual.paths import FlowPaths, write_paths  # noqa: E402
 from softswitch.units import quantity  # noqa: E402
 from topologies.buffers import hpcc_buffer  # noqa: E402
 from topologies.ecn import EcnThresholds  # noqa: E402
@@ -75,23 +75,6 @@ def network(file: Path, buffer_bytes: float = 32 * 2**20) -> Topology:
         ports = {port: (link.rate_bps, link.delay_s) for port, link in links.items()}
         switches.append(replace(switch, buffer=hpcc_buffer(buffer_bytes, ports, nic_bps), ecn=ecn))
     return replace(topology, switches=tuple(switches))
-
-
-def in_whole_ns(topology: Topology) -> Topology:
-    """Returns it with rates at which a whole packet takes as long as in ns-3, whose times are whole nanoseconds: 20 of
-    20.96 at 400 Gb/s, and 83 of 83.84 at 100. Thresholds and buffers stay those of the ports' names."""
-
-    def rate_bps(named: float) -> float:
-        return 8e9 * data_bytes(PAYLOAD) / math.floor(8e9 * (PAYLOAD + NS3_HEADERS) / named)
-
-    return replace(
-        topology,
-        links=tuple(replace(link, rate_bps=rate_bps(link.rate_bps)) for link in topology.links),
-        switches=tuple(
-            replace(one, ecn=tuple(replace(k, rate_bps=rate_bps(k.rate_bps or 0.0)) for k in one.ecn))
-            for one in topology.switches
-        ),
-    )
 
 
 def draw_flows(file: Path, out: Path, workload: str, load: float, duration_s: float, incast: int, seed: int) -> None:
@@ -177,6 +160,28 @@ class Trails:
         return self._found[src, dst]
 
 
+def paths_back(topology: Topology, scheme: Configured, flows: Sequence[FlowSpec], seed: int) -> FlowPaths:
+    """Returns the paths of each flow's ACKs. Switches choose by addresses and ports, and an ACK has those that data of
+    a flow of that number from its receiver to its sender has; so such flows, of one packet, find them."""
+    with VirtualNetwork(topology, scheme, seed=seed) as net:
+        net.log_paths()
+        for flow in flows:
+            net.add_flow(replace(flow, src=flow.dst, dst=flow.src, size_bytes=1))
+        net.run(until_s=1.0, finish=True)
+        return net.paths()
+
+
+def hops_of(topology: Topology, flows: Sequence[FlowSpec], paths: FlowPaths) -> str:
+    """Returns lines of next hops as ns-3 gets them."""
+    numbers = numbered(topology)
+    return "".join(
+        f"{numbers[flow.src]} {numbers[flow.dst]} {port} {numbers[end.node]} "
+        f"{numbers[topology.peer(end.node, end.port).node]}\n"
+        for flow, port in zip(flows, source_ports(flows), strict=True)
+        for end in paths[flow.id]
+    )
+
+
 def run(
     file: Path,
     flows_file: Path,
@@ -184,25 +189,31 @@ def run(
     scheme: str,
     settings: Mapping[str, float],
     seed: int,
-    whole_ns: bool = False,
+    as_ns3: bool = False,
     acks_in_data: bool = False,
     ack_each: bool = False,
 ) -> str:
-    """Writes fct.txt, paths.csv and paths.txt, with `ack_each` acked.txt; returns what the run counted."""
+    """Writes fct.txt, paths.csv, paths.txt and acks.txt, with `ack_each` acked.txt; returns what the run counted.
+    `as_ns3`: frames are as long as in ns-3, by payload that is shorter by what headers are longer; and times are whole
+    nanoseconds, cut off, so that 1,048 bytes take 20 of 20.96 at 400 Gb/s and an ACK 4 of 4.8 at 100."""
     topology, flows, rows = network(file), read_flows(flows_file), written(flows_file)
-    topology = in_whole_ns(topology) if whole_ns else topology
     out.mkdir(parents=True, exist_ok=True)
     chosen = find_scheme(scheme).configure(settings)
+    far_bytes = NS3_HEADERS + NS3_TELEMETRY * chosen.wants_telemetry
+    longer = data_bytes(0, chosen.wants_telemetry) - far_bytes
+    payload = PAYLOAD - longer if as_ns3 else PAYLOAD
     classes = {flow.traffic_class for flow in flows} if ack_each else set()
     with VirtualNetwork(
         topology,
         chosen,
         seed=seed,
+        payload_bytes=payload,
         reliability=dict.fromkeys(classes, RELIABLE),
         notification_class=None if acks_in_data else CONTROL_CLASS,
+        tick_s=1e-9 if as_ns3 else 0.0,
     ) as net:
         for flow in flows:
-            net.add_flow(flow)
+            net.add_flow(replace(flow, size_bytes=_shorter(flow.size_bytes or 0, longer)) if as_ns3 else flow)
         net.log_paths()
         before_s = resource.getrusage(resource.RUSAGE_SELF).ru_utime
         net.run(until_s=1.0, finish=True)
@@ -215,13 +226,12 @@ def run(
         buffers = [net.buffer_stats(one.name) for one in topology.switches]
         totals = net.totals()
     write_paths(out / "paths.csv", topology, paths)
+    (out / "paths.txt").write_text(hops_of(topology, flows, paths))
+    (out / "acks.txt").write_text(hops_of(topology, flows, paths_back(topology, chosen, flows, seed)))
     numbers, trails = numbered(topology), Trails(topology)
-    hops, fcts, acked = [], [], []
+    fcts, acked = [], []
     for flow, row, port, one in zip(flows, rows, source_ports(flows), stats, strict=True):
         src, dst = numbers[flow.src], numbers[flow.dst]
-        for end in paths[flow.id]:
-            next_hop = numbers[topology.peer(end.node, end.port).node]
-            hops.append(f"{src} {dst} {port} {numbers[end.node]} {next_hop}\n")
         ends = f"{_address(src):08x} {_address(dst):08x} {port}"
         start = f"{ends} {row.kind} {flow.size_bytes} {round(row.start_s * 1e9)}"
         if one.complete_s is not None:
@@ -229,7 +239,6 @@ def run(
             fcts.append(f"{start} {round((one.complete_s - flow.start_s + back_s) * 1e9)} 0\n")
         if ack_each and one.ended_s is not None:
             acked.append(f"{start} {round((one.ended_s - flow.start_s) * 1e9)} 0\n")
-    (out / "paths.txt").write_text("".join(hops))
     (out / "fct.txt").write_text("".join(fcts))
     if ack_each:
         (out / "acked.txt").write_text("".join(acked))
@@ -239,6 +248,13 @@ def run(
         f"pool {max(one.used_max_bytes for one in buffers)}, of headroom "
         f"{max(one.headroom_max_bytes for one in buffers)}, CPU {cpu_s:.2f} s, digest {totals.digest:x}"
     )
+
+
+def _shorter(size_bytes: int, by: int) -> int:
+    """Of as many packets, of which each is that much shorter; the last one keeps a byte."""
+    packets = -(-size_bytes // PAYLOAD)
+    last = size_bytes - (packets - 1) * PAYLOAD
+    return (packets - 1) * (PAYLOAD - by) + max(last - by, 1)
 
 
 def _address(node: int) -> int:
@@ -265,12 +281,12 @@ def read_fct(file: Path, topology: Topology, header_bytes: int, telemetry: bool)
     return found
 
 
-def compare(file: Path, ours: Path, theirs: Path, whole_ns: bool = False, telemetry: bool = False) -> list[str]:
-    """Returns rows of a Markdown table: percentiles of slowdown in ns-3, here, and the difference in %. `whole_ns`:
-    ours ran so, and packets of both take as long in the empty network. `telemetry`: packets have it."""
+def compare(file: Path, ours: Path, theirs: Path, as_ns3: bool = False, telemetry: bool = False) -> list[str]:
+    """Returns rows of a Markdown table: percentiles of slowdown in ns-3, here, and the difference in %. `as_ns3`: ours
+    ran so, and packets of both take as long in the empty network. `telemetry`: packets have it."""
     topology = find_topology(str(file)).build({})
     far_bytes = NS3_HEADERS + NS3_TELEMETRY * telemetry
-    here = read_fct(ours, topology, far_bytes if whole_ns else data_bytes(0, telemetry), telemetry)
+    here = read_fct(ours, topology, far_bytes if as_ns3 else data_bytes(0, telemetry), telemetry)
     there = read_fct(theirs, topology, far_bytes, telemetry)
     both = [flow for flow in there if flow in here]
     if len(both) < 2:
@@ -335,14 +351,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     one.add_argument("--scheme", default="dcqcn-ns3")
     one.add_argument("--param", action="append", default=[], help="NAME=NUMBER of the scheme, in SI units")
     one.add_argument("--seed", type=int, default=1)
-    one.add_argument("--whole-ns", action="store_true", help="links as fast as ns-3's clock makes them")
+    one.add_argument("--as-ns3", action="store_true", help="ns-3's frames, and its times, of whole nanoseconds")
     one.add_argument("--acks-in-data", action="store_true", help="ACKs in data's class, as in ns-3's switches")
     one.add_argument("--ack-each", action="store_true", help="an ACK of each packet, and acked.txt beside fct.txt")
     one = commands.add_parser("compare", help="a table")
     one.add_argument("topology", type=Path)
     one.add_argument("ours", type=Path)
     one.add_argument("theirs", type=Path)
-    one.add_argument("--whole-ns", action="store_true", help="ours ran with it")
+    one.add_argument("--as-ns3", action="store_true", help="ours ran with it")
     one.add_argument("--telemetry", action="store_true", help="of HPCC, whose packets have it")
     of = parser.parse_args(arguments)
     try:
@@ -350,10 +366,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
             draw_flows(of.topology, of.out, of.workload, of.load, quantity("time", of.duration), of.incast, of.seed)
         elif of.command == "run":
             settings = {name: float(value) for name, _, value in (text.partition("=") for text in of.param)}
-            how = (of.whole_ns, of.acks_in_data, of.ack_each)
+            how = (of.as_ns3, of.acks_in_data, of.ack_each)
             print(run(of.topology, of.flows, of.out, of.scheme, settings, of.seed, *how))
         else:
-            print("\n".join(compare(of.topology, of.ours, of.theirs, of.whole_ns, of.telemetry)))
+            print("\n".join(compare(of.topology, of.ours, of.theirs, of.as_ns3, of.telemetry)))
     except (LabError, OSError, ValueError) as error:
         print(error, file=sys.stderr)
         return 1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections import Counter
 from pathlib import Path
 
 import numpy as np
@@ -12,12 +13,17 @@ from numpy.typing import NDArray
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 import hpcc
-from hpcc_ns3 import HPCC_NS3
 
-from hosts.algorithms import Ack, Hop, Mark, Telemetry
+from hosts.algorithms import find_scheme
+from lab.virtual import VirtualNetwork
 from topologies.found import find_topology
+from topologies.model import FlowSpec
 
-HPCC = str(Path(hpcc.__file__).with_name("hpcc_ns3.py")) + ":HPCC_NS3"
+HPCC = [
+    "--scheme",
+    "hpcc",
+    *(f"--param={one}" for one in ("frame_per_payload=1.102", "min_rate_bps=1e9", "first_rtt=1")),
+]
 
 # Two ToRs of two hosts, 100 Gb/s, and two spines behind them, 400 Gb/s.
 NETWORK = """8 4 8
@@ -51,22 +57,6 @@ def test_network_has_hpccs_buffers_and_thresholds(network: Path) -> None:
     ]
 
 
-def test_packets_take_whole_nanoseconds_as_in_ns3(network: Path, tmp_path: Path) -> None:
-    """20 at 400 Gb/s and 83 at 100; thresholds and alpha stay those of the named rates."""
-    topology = hpcc.network(network)
-    fast = hpcc.in_whole_ns(topology)
-    assert {round(8e9 * 1058 / link.rate_bps, 6) for link in fast.links} == {20, 83}
-    for switch in topology.switches:
-        found = fast.switch(switch.name)
-        assert found.buffer == switch.buffer
-        assert [one.k_min_bytes for one in found.ecn] == [one.k_min_bytes for one in switch.ecn]
-        rates = {fast.link_at(switch.name, port).rate_bps for port in fast.ports(switch.name)}
-        assert rates <= {one.rate_bps for one in found.ecn}
-    flows = tmp_path / "flow.txt"
-    assert hpcc.main(["draw", str(network), str(flows), "--duration", "200us", "--incast", "3"]) == 0
-    assert hpcc.main(["run", str(network), str(flows), str(tmp_path / "out"), "--whole-ns"]) == 0
-
-
 def test_run_writes_each_flows_time_and_path(network: Path, tmp_path: Path) -> None:
     flows, out = tmp_path / "flow.txt", tmp_path / "out"
     assert hpcc.main(["draw", str(network), str(flows), "--duration", "200us", "--incast", "3"]) == 0
@@ -82,8 +72,48 @@ def test_run_writes_each_flows_time_and_path(network: Path, tmp_path: Path) -> N
     assert {hop[4] for hop in between} == {6, 7}
     rows = hpcc.compare(network, out / "fct.txt", out / "fct.txt")
     assert f"{count} flows in both, 0 in ns-3 alone" in rows[-1]
-    assert hpcc.compare(network, out / "fct.txt", out / "fct.txt", whole_ns=True)[2].endswith("+0.0 / +0.0 / +0.0 |")
+    assert hpcc.compare(network, out / "fct.txt", out / "fct.txt", as_ns3=True)[2].endswith("+0.0 / +0.0 / +0.0 |")
     assert not rows[2].endswith("+0.0 / +0.0 / +0.0 |")  # frames here have ten bytes more
+
+
+def test_paths_of_acks_are_those_that_acks_take(network: Path) -> None:
+    """Data leaves the first ToR alone, so what leaves the second one towards a spine are ACKs."""
+    topology = find_topology(str(network)).build({})
+    flows = [FlowSpec(i, ("h0", "h1")[i % 2], ("h2", "h3")[i // 2 % 2], i * 1e-5, 4000) for i in range(40)]
+    scheme = find_scheme("dctcp").configure()
+    paths = hpcc.paths_back(topology, scheme, flows, 1)
+    chosen = Counter(end for ends in paths.values() for end in ends if end.node == "s5")
+    with VirtualNetwork(topology, scheme) as net:
+        for flow in flows:
+            net.add_flow(flow)
+        net.run(until_s=2e-3)
+        acks = sum(net.flows[flow.id].stats().received_packets for flow in flows)
+        counted = {end: net.link_stats(end.node, end.port).packets for end in chosen}
+    assert len(chosen) == 2
+    assert sum(counted.values()) == acks == 160
+    assert counted == {end: 4 * flows_there for end, flows_there in chosen.items()}
+    lines = hpcc.hops_of(topology, flows, paths).splitlines()
+    assert {tuple(line.split()[:2]) for line in lines if line.split()[3] == "5"} == {
+        ("0", "2"),
+        ("0", "3"),
+        ("1", "2"),
+        ("1", "3"),
+    }
+
+
+@pytest.mark.parametrize("scheme", [[], HPCC])
+def test_frames_are_as_long_as_in_ns3(network: Path, tmp_path: Path, scheme: list[str]) -> None:
+    """The bytes on the wire, and so a flow's time in the empty network; a last packet of few bytes is longer."""
+    flows, out = tmp_path / "flow.txt", tmp_path / "out"
+    flows.write_text("2\n0 3 3 100 2500 2.000000000\n1 0 3 100 700 2.001000000\n")
+    assert hpcc.main(["run", str(network), str(flows), str(out), "--as-ns3", *scheme]) == 0
+    topology = find_topology(str(network)).build({})
+    found = hpcc.read_fct(out / "fct.txt", topology, 90 if scheme else 48, bool(scheme))
+    assert [(one.size_bytes, one.slowdown) for one in found.values()] == [
+        (2500, pytest.approx(1, abs=2e-3)),
+        (700, pytest.approx(1, abs=2e-3)),
+    ]
+    assert [hpcc._shorter(size, 10) for size in (1000, 2500, 2005, 1)] == [990, 2470, 1981, 1]
 
 
 def test_slowdown_in_the_empty_network_is_one(network: Path, tmp_path: Path) -> None:
@@ -104,12 +134,12 @@ def test_slowdown_in_the_empty_network_is_one(network: Path, tmp_path: Path) -> 
         hpcc.compare(network, out / "fct.txt", tmp_path / "ns3.txt")
 
 
-@pytest.mark.parametrize("scheme", ["hpcc", HPCC])
-def test_slowdown_of_hpcc_in_the_empty_network_is_one(network: Path, tmp_path: Path, scheme: str) -> None:
+@pytest.mark.parametrize("scheme", [["--scheme", "hpcc"], HPCC])
+def test_slowdown_of_hpcc_in_the_empty_network_is_one(network: Path, tmp_path: Path, scheme: list[str]) -> None:
     """Telemetry's bytes count, ours and ns-3's."""
     flows, out = tmp_path / "flow.txt", tmp_path / "out"
     flows.write_text("2\n0 3 3 100 2500 2.000000000\n1 0 3 100 700 2.001000000\n")
-    assert hpcc.main(["run", str(network), str(flows), str(out), "--scheme", scheme, "--acks-in-data"]) == 0
+    assert hpcc.main(["run", str(network), str(flows), str(out), *scheme, "--acks-in-data"]) == 0
     topology = find_topology(str(network)).build({})
     slowdowns = [one.slowdown for one in hpcc.read_fct(out / "fct.txt", topology, 102, True).values()]
     assert slowdowns == pytest.approx([1, 1], abs=2e-3)
@@ -127,14 +157,14 @@ def times(file: Path) -> NDArray[np.float64]:
     return np.array([int(line.split()[6]) for line in file.read_text().splitlines()])
 
 
-@pytest.mark.parametrize("scheme", ["dcqcn-ns3", HPCC])
-def test_run_has_completion_at_the_senders_last_ack(network: Path, tmp_path: Path, scheme: str) -> None:
+@pytest.mark.parametrize("scheme", [["--scheme", "dcqcn-ns3"], HPCC])
+def test_run_has_completion_at_the_senders_last_ack(network: Path, tmp_path: Path, scheme: list[str]) -> None:
     """In the empty network it is what fct.txt has: the arrival of the last byte, and the ACK's way back."""
     flows, out = tmp_path / "flow.txt", tmp_path / "out"
     flows.write_text("2\n0 3 3 100 2500 2.000000000\n1 0 3 100 700 2.001000000\n")
-    assert hpcc.main(["run", str(network), str(flows), str(out), "--scheme", scheme, "--ack-each"]) == 0
+    assert hpcc.main(["run", str(network), str(flows), str(out), *scheme, "--ack-each"]) == 0
     assert times(out / "acked.txt") == pytest.approx(times(out / "fct.txt"), abs=8)  # an ACK here has a few more bytes
-    assert hpcc.main(["run", str(network), str(flows), str(tmp_path / "other"), "--scheme", scheme]) == 0
+    assert hpcc.main(["run", str(network), str(flows), str(tmp_path / "other"), *scheme]) == 0
     assert not (tmp_path / "other" / "acked.txt").exists()
     assert (tmp_path / "other" / "fct.txt").read_text() == (out / "fct.txt").read_text()
 
@@ -154,20 +184,6 @@ def test_acks_among_data_wait_on_their_way_back(network: Path, tmp_path: Path) -
         waits.append((times(out / "acked.txt") - times(out / "fct.txt"))[mouse])
     assert waits[0].max() < 4 * 85 + 8
     assert waits[1].min() > 10_000
-
-
-def test_hpcc_of_ns3_counts_payload_and_has_a_least_rate() -> None:
-    """153 packets first where HPCC has 138; 1 Gb/s after loads that would leave less."""
-    parameters = HPCC_NS3.parameters(base_rtt_s=12.24e-6)
-    rp = HPCC_NS3.reaction_point(100e9, parameters)
-    assert rp.window_bytes == pytest.approx(153 * 1102)
-    assert HPCC_NS3.reaction_point(100e9, parameters).rate_bps == 100e9
-    rp.sent_bytes = 153 * 1102
-    for number in range(1, 400):
-        queued = Hop(100e9, number, number * 12_500, 16_000_000)
-        rp.on_ack(Ack(1e-3, Mark.NONE, 1102, number, 0, Telemetry(1, 1e-6, (queued,))), number * 1e-6)
-    assert rp.rate_bps == 1e9
-    assert rp.window_bytes == pytest.approx(1.53 * 1102)
 
 
 def test_file_that_is_missing_is_reported_in_a_line(
