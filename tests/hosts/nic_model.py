@@ -71,9 +71,14 @@ class ModelFlow:
         """Of a packet."""
         return self.last_bits if number + 1 == self.packets else self.frame_bits
 
+    def bits_between(self, first: int, end: int) -> int:
+        """Of the packets from `first` to before `end`."""
+        has_last = self.packets is not None and first < self.packets <= end
+        return max(0, end - first) * self.frame_bits + has_last * (self.last_bits - self.frame_bits)
+
     def full(self) -> bool:
         """Whether the next packet doesn't fit into the window."""
-        return sum(self.bits(number) for number in range(self.acked, self.started + 1)) > self.window_bits
+        return self.bits_between(self.acked, self.started + 1) > self.window_bits
 
 
 @dataclass
@@ -159,7 +164,7 @@ class ModelNic:
 
     def acknowledge(self, flow: ModelFlow, number: int, now_s: float) -> int:
         """A packet was acknowledged, and all before it: the bits that weren't before."""
-        bits = sum(flow.bits(one) for one in range(flow.acked, number + 1))
+        bits = flow.bits_between(flow.acked, number + 1)
         flow.acked = max(flow.acked, number + 1)
         self._window_changed(flow, now_s)
         return bits
