@@ -33,6 +33,9 @@ SMALL = {
     "fig20": {"count": 50},
     "tcd-fig16": {"count": 50},
     "tcd-fig17": {"count": 50},
+    "shared-buffer": {"count": 50},
+    "silence": {"count": 50},
+    "hpcc-fig11": {"count": 50},
 }
 """Arguments that make plans of thousands of flows small."""
 
