@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 from contextlib import closing
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -26,13 +27,19 @@ from topologies.serialise import to_dict
 ROUNDS = [80_000.0, 60_000.0]
 
 
+@cache
+def clos() -> Topology:
+    return find_topology("clos").build()
+
+
 def load(topology: Topology, k: float, target: str) -> float:
     """Rounds a second that a network takes at k: its packets, by switches and agents, and its agents as such."""
     more = max(1.0, len(topology.hosts + topology.switches) / calibrate.MANY_NODES)
     hop: float = calibrate.HOP_COST[target] * more ** calibrate.MANY_COST["switches"]
     rates = [topology.link_at(host.name, 0).rate_bps / 8 / topology.number("mtu_bytes") / k for host in topology.hosts]
+    switches = mean_hops(topology) * hop
     packets: float = sum(
-        rate * (more ** calibrate.MANY_COST["agents"] * agents_cost(rate) + mean_hops(topology) * hop) for rate in rates
+        rate * (more ** calibrate.MANY_COST["agents"] * agents_cost(rate) + switches) for rate in rates
     )
     return packets + len(topology.hosts) * calibrate.NODE_COST
 
@@ -78,9 +85,8 @@ def test_mean_hops_are_those_of_all_pairs(name: str) -> None:
 @given(st.floats(1e3, 1e7))
 def test_machine_of_any_speed_has_a_k_for_many_agents(rounds: float) -> None:
     """The agents of 512 hosts take all that a slow machine may use; a fast one hardly notices them."""
-    topology = find_topology("clos").build()
-    k = stretch(topology, "softswitch", [rounds], "together").k
-    assert calibrate.LEAST_K <= stretch(topology, "softswitch", [2 * rounds], "together").k <= k < float("inf")
+    k = stretch(clos(), "softswitch", [rounds], "together").k
+    assert calibrate.LEAST_K <= stretch(clos(), "softswitch", [2 * rounds], "together").k <= k < float("inf")
 
 
 def test_many_nodes_need_a_larger_k_than_their_packets_alone(monkeypatch: pytest.MonkeyPatch) -> None:
