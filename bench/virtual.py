@@ -208,7 +208,7 @@ def measure(
 def measure_alone(
     name: str, duration_s: float, empty: bool, prefetch: bool, threads: int = 1, scheme: str = "pcn"
 ) -> Result:
-    """In a separate process: memory is that of one run alone."""
+    """Measures in a separate process: memory is that of one run alone."""
     words = ["--alone", json.dumps([name, duration_s, empty, prefetch, threads, scheme])]
     done = subprocess.run([sys.executable, __file__, *words], stdout=subprocess.PIPE, check=True)
     return Result(**json.loads(done.stdout))

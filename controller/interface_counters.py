@@ -41,7 +41,7 @@ _QUEUED = "queued-pkts"
 
 
 def read(switch: SwitchClient) -> dict[int, PortCounts] | None:
-    """By port; None where the switch has no gNMI (BMv2). One call. Raises SwitchError."""
+    """Returns the counters by port; None where the switch has no gNMI (BMv2). One call. Raises SwitchError."""
     path = gnmi.Path(elem=[gnmi.PathElem(name=name) for name in _STATE])
     request = gnmi.GetRequest(path=[path], encoding=gnmi.Encoding.PROTO)
     call = switch.channel.unary_unary(

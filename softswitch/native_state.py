@@ -109,7 +109,7 @@ class NativeState:
         return list(self.counter_cells(counter, first, n))
 
     def counter_cells(self, counter: int, first: int, n: int) -> Iterator[Counter]:
-        """As `counters`, as they are now; a cell takes 16 bytes until its turn comes."""
+        """Yields what `counters` has, as it is now; a cell takes 16 bytes until its turn comes."""
         raw = (CounterCell * n)()
         self._call("sw_counter_read", counter, first, n, raw)
         values = memoryview(raw).cast("B").cast("Q")
@@ -125,7 +125,7 @@ class NativeState:
         return list(self.register_cells(register, width, first, n))
 
     def register_cells(self, register: int, width: int, first: int, n: int) -> Iterator[int]:
-        """As `registers`, as they are now; a cell takes `cell_bytes(width)` until its turn comes."""
+        """Yields what `registers` has, as it is now; a cell takes `cell_bytes(width)` until its turn comes."""
         size = cell_bytes(width)
         raw = ctypes.create_string_buffer(size * n)
         self._call("sw_register_read", register, first, n, raw)

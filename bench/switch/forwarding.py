@@ -121,7 +121,7 @@ class Bench:
         return Latency(float(median), float(p99))
 
     def shaping(self, bps: float, length: int) -> Shaping:
-        """Of the port that leads out, which has this rate."""
+        """Returns the shaping of the port that leads out, which has this rate."""
         words = [*self._sender(), "watch", self.through.far_out, "1", str(bps)]
         with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as watcher:
             assert watcher.stdout is not None

@@ -26,7 +26,7 @@ class MarkingError(LabError):
 
 
 def names() -> list[str]:
-    """Of the modules here."""
+    """Returns the names of the modules here."""
     return sorted(module.name for module in pkgutil.iter_modules(__path__))
 
 

@@ -50,7 +50,7 @@ class QcnPort:
         return round(self.sample_bytes * 0.85), round(self.sample_bytes * 1.15)
 
     def arguments(self) -> dict[str, int]:
-        """Of the table's action."""
+        """Returns the arguments of the table's action."""
         sample_min, sample_max = self.sample_range
         return {
             "q_eq_bytes": self.q_eq_bytes,

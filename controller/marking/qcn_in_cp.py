@@ -59,7 +59,7 @@ class QcnInPort(QcnPort):
             raise ValueError(f"longest wait {self.sojourn_us} us: it must be from 1 to 2^32 - 1")
 
     def arguments(self) -> dict[str, int]:
-        """Of both tables' actions."""
+        """Returns the arguments of both tables' actions."""
         return {
             "choice": int(self.culprit),
             **super().arguments(),

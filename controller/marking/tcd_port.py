@@ -46,7 +46,7 @@ class TcdPort:
             raise ValueError(f"{self.looks} looks: it must be from 1 to 255")
 
     def arguments(self) -> dict[str, int]:
-        """Of the table's action."""
+        """Returns the arguments of the table's action."""
         return {"max_ton_us": self.max_ton_us, "empty_bytes": self.empty_bytes, "looks": self.looks}
 
     def entries(self) -> list[TableEntry]:

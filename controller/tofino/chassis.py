@@ -9,7 +9,7 @@ _NODE_PLACE = 1  # slot and index of the switch's one chip
 
 
 def chassis_config(lab: TofinoLab) -> str:
-    """A port's id is the device port, by which P4Runtime's entries name it as well."""
+    """Returns the configuration. A port's id is the device port, by which P4Runtime's entries name it as well."""
     return "".join(
         (
             f'description: "PCN Lab, {lab.switch}"\n',

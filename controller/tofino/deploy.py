@@ -78,7 +78,7 @@ def rest_entries(lab: TofinoLab) -> list[TableEntry]:
 
 
 def sessions(lab: TofinoLab, package: Package) -> list[CloneSession]:
-    """By which the program copies packets."""
+    """Returns the sessions by which the program copies packets."""
     return qcn.sessions(lab) if package.name in qcn.PROGRAMS else []
 
 

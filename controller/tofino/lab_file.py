@@ -73,12 +73,12 @@ def _lab(node: Node) -> TofinoLab:
 
 
 def _usual_classes() -> tuple[Class, ...]:
-    """As in v1model: the class is the priority, and RoCE data's is lossless."""
+    """Returns the classes as in v1model: the class is the priority, and RoCE data's is lossless."""
     return tuple(Class(number, number, bool(LOSSLESS_CLASSES >> number & 1)) for number in range(CLASSES))
 
 
 def _classes(node: Node) -> tuple[Class, ...]:
-    """Those that aren't named have their number as priority, and aren't lossless."""
+    """Returns all classes. Those that aren't named have their number as priority, and aren't lossless."""
     fields = {"priority": optional(_whole(0, CLASSES - 1)), "lossless": optional(lambda one: one.value(_flag), False)}
     given = node.entries(lambda text: _number(text, 0, CLASSES - 1), lambda one: one.fields(fields))
     if not any(one["lossless"] for one in given.values()):

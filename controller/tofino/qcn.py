@@ -25,7 +25,7 @@ _RECIRCULATION_PORT = 68  # of a pipe; it loops back unless told otherwise
 
 
 def entries(lab: TofinoLab, program: str) -> list[TableEntry]:
-    """Of all ports and lossless classes, for one of PROGRAMS."""
+    """Returns the entries of all ports and lossless classes, for one of PROGRAMS."""
     tables = dict(zip(PROGRAMS, (_output, _input), strict=True))[program]
     return [
         *(
@@ -39,7 +39,7 @@ def entries(lab: TofinoLab, program: str) -> list[TableEntry]:
 
 
 def sessions(lab: TofinoLab) -> list[CloneSession]:
-    """By which copies go to the recirculation port of each pipe, cut behind their headers."""
+    """Returns the sessions by which copies go to the recirculation port of each pipe, cut behind their headers."""
     return [
         CloneSession(
             _COPY_SESSIONS + pipe,
@@ -58,7 +58,7 @@ def sampling(sample_bytes: int) -> dict[str, int]:
 
 
 def longest_wait_ns(port: Port) -> int:
-    """As in v1model: where XOFF's bytes leave at a small part of the line."""
+    """Returns the wait as in v1model: where XOFF's bytes leave at a small part of the line."""
     return math.ceil(INPUTS_AT_ONE_OUTPUT * port.pfc.xoff_bytes * 8e9 / port.speed_bps)
 
 
@@ -84,7 +84,7 @@ def feedback_steps(q_eq_bytes: int) -> list[tuple[int, int, int]]:
 
 
 def feedback_entries(q_eq_bytes: int) -> list[TableEntry]:
-    """Of all that have this set point."""
+    """Returns the entries of all that have this set point."""
     matches = [
         (TableMatch(q_eq=q_eq_bytes, most=0, steps=(first, last)), _IN_STEPS, value)
         for first, last, value in feedback_steps(q_eq_bytes)

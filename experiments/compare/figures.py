@@ -11,7 +11,7 @@ from experiments.results.over_time import PAUSE, QUEUE
 
 
 def figures(groups: Sequence[Group]) -> Mapping[str, list[Chart]]:
-    """By the picture's name; without those of which no group has a curve."""
+    """Returns charts by the picture's name; without those of which no group has a curve."""
     found = {
         "slowdown": _slowdown(groups),
         "completion": list(_completion(groups)),
@@ -21,7 +21,7 @@ def figures(groups: Sequence[Group]) -> Mapping[str, list[Chart]]:
 
 
 def _lines(groups: Sequence[Group], name: str) -> list[Line]:
-    """Of a scheme's look where each group has another scheme."""
+    """Returns lines of a scheme's look where each group has another scheme."""
     schemes = [group.scheme for group in groups]
     alone = len(set(schemes)) == len(schemes)
     found = []

@@ -128,7 +128,7 @@ def texts_of(groups: Sequence[Group], setting: str) -> list[str]:
 
 
 def _kinds(groups: Sequence[Group]) -> dict[str, Kind]:
-    """Of settings: of schemes' parameters and scenarios'; of others by a name's end."""
+    """Returns the kinds of settings: of schemes' parameters and scenarios'; of others by a name's end."""
     found: dict[str, Kind] = {setting: kind_of(setting) for group in groups for setting in group.settings}
     for scenario, scheme in {(run.scenario, run.scheme) for group in groups for run in group.runs}:
         found |= {one.name: one.kind for one in _parameters(scenario, scheme)}

@@ -128,7 +128,7 @@ def _checked(
 
 
 def _text(value: Any) -> str:
-    """Of one line, without control characters."""
+    """Returns a text of one line, without control characters."""
     if not isinstance(value, str) or not value.isprintable():
         raise ValueError(f"{value!r} is no name")
     return value

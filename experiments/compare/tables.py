@@ -79,7 +79,7 @@ def _means(groups: Sequence[Group]) -> Iterator[tuple[str, list[Mean | None]]]:
 
 
 def _of_bins(groups: Sequence[Group]) -> Iterator[tuple[str, list[Mean | None]]]:
-    """Of the bins of flow sizes."""
+    """Yields the numbers of the bins of flow sizes."""
     binned = [[size_bins.by_bin(run.curves) for run in group.runs] for group in groups]
     for name in dict.fromkeys(name for group in binned for run in group for name in run):
         yield name, [mean_of([run.get(name) for run in group]) for group in binned]

@@ -32,7 +32,7 @@ class Capture:
 
     @classmethod
     def of(cls, port: Endpoint, topology: Topology, folder: Path) -> Capture:
-        """Of a port, with files in this folder."""
+        """Returns the capture of a port, with files in this folder."""
         link, name = topology.link_at(port.node, port.port), f"{port.node}-{port.port}.pcapng"
         what = f"{port} to {link.other(port.node)} in {topology.name}, {link.rate_bps / 1e9:g} Gb/s"
         ways = {incoming: folder / f".{name}.{incoming:d}" for incoming in (False, True)}

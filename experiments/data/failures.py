@@ -41,7 +41,7 @@ class Failures:
 
     @contextlib.contextmanager
     def noting(self, what: str) -> Iterator[None]:
-        """An exception in the block is noted, and goes no further."""
+        """Notes an exception in the block, which goes no further."""
         try:
             yield
         except Exception as error:
@@ -71,7 +71,7 @@ class IncompleteError(ExperimentError):
 
 
 def reason(error: Exception) -> str:
-    """In a few words; of a fault in the code with its place."""
+    """Returns the reason in a few words; of a fault in the code with its place."""
     if isinstance(error, OSError) and error.errno:
         return os.strerror(error.errno)
     if isinstance(error, LabError):

@@ -34,7 +34,7 @@ class FlowChoice:
 
     @classmethod
     def parse(cls, text: str) -> FlowChoice:
-        """Of `flows=1,7`, `flows=all`, `flows=worst:10`. Raises ExperimentError."""
+        """Reads `flows=1,7`, `flows=all`, `flows=worst:10`. Raises ExperimentError."""
         name, _, value = text.partition("=")
         if name == "flows" and value == "all":
             return cls(every=True)
@@ -78,7 +78,7 @@ class Records:
 
 
 def parse_port(text: str) -> Endpoint:
-    """Of `s0:4`. Raises ExperimentError."""
+    """Reads a port as `s0:4`. Raises ExperimentError."""
     node, _, port = text.rpartition(":")
     if not node or not (port.isascii() and port.isdigit() and len(port) < 6):
         raise ExperimentError(f"--capture {text}: write it as NODE:PORT, for instance s0:1")

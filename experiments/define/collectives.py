@@ -116,7 +116,7 @@ def _all_to_all(ranks: int, size: int) -> list[Message]:
 
 
 def _pairwise(ranks: int, size: int) -> list[Message]:
-    """In step s rank r sends to r + s and receives from r - s."""
+    """Returns messages: in step s rank r sends to r + s and receives from r - s."""
     made = _Schedule()
     last: list[int | None] = [None] * ranks
     for step in range(1, ranks):
@@ -183,7 +183,7 @@ _POWERS = ("halving-doubling", "doubling", "halving")
 
 
 def names() -> list[str]:
-    """All, as `OPERATION:ALGORITHM`."""
+    """Returns all names, as `OPERATION:ALGORITHM`."""
     return [f"{operation}:{one}" for operation, algorithms in COLLECTIVES.items() for one in algorithms]
 
 

@@ -28,7 +28,7 @@ class Outcome:
 
     @classmethod
     def from_json(cls, one: Mapping[str, Any]) -> Outcome:
-        """Of what `dataclasses.asdict` made, from a file."""
+        """Reads what `dataclasses.asdict` made, from a file."""
         curves = {name: (curve[0], curve[1]) for name, curve in one["curves"].items()}
         return cls(one["keys"], one["numbers"], curves, tuple(Check(**check) for check in one["checks"]), one["wall_s"])
 

@@ -80,7 +80,7 @@ class EmptyPath:
         return float(self.fcts_s(np.array([size_bytes]), payload_bytes)[0])
 
     def fcts_s(self, sizes_bytes: NDArray[np.int64], payload_bytes: int) -> Array:
-        """As `fct_s`, of flows of these sizes."""
+        """Returns what `fct_s` does, of flows of these sizes."""
         whole, rest = np.divmod(sizes_bytes, payload_bytes)
         full = whole - (rest == 0)  # before the last one
         last = np.where(rest == 0, payload_bytes, rest) + -rest % 4  # InfiniBand's padding
@@ -105,7 +105,7 @@ class EmptyPaths:
         """By the id of the trail, which is kept so that no other object gets it: comparing trails takes longer."""
 
     def between(self, src: str, dst: str) -> EmptyPath:
-        """As `EmptyPath.of`."""
+        """Returns what `EmptyPath.of` does."""
         trail = self._topology.trail(src, dst)
         found = self._found.get(id(trail))
         if found is None:

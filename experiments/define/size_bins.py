@@ -58,7 +58,7 @@ def _charts(titled: Sequence[tuple[str, Sequence[Line]]], columns: int) -> list[
 
 
 def _at(line: Line, places: Mapping[float, int]) -> Line:
-    """By the number of the bin: where bins differ, by their order."""
+    """Returns the line by the number of the bin: where bins differ, by their order."""
     same = all(x in places for x in line.x)
     x = [float(places[value]) for value in line.x] if same else [float(number) for number in range(line.x.size)]
     return curve(line.label, x, list(line.y), line.scheme, points=True)

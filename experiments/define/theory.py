@@ -35,7 +35,7 @@ def rate_oscillation(flows: int, w_min: float, capacity_bps: float) -> float:
 
 
 def fairness_factor(flows: int, w_min: float) -> float:
-    """By what a flow's distance from C / N shrinks in one cycle of N loops. [A.2.2, a in eq. 14]"""
+    """Returns by what a flow's distance from C / N shrinks in one cycle of N loops. [A.2.2, a in eq. 14]"""
     kept = (1 - w_min) ** 2
     return kept / (kept + flows * w_min)
 

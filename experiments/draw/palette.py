@@ -20,7 +20,7 @@ class Theme:
     others: tuple[str, ...]
 
     def colour(self, name: str) -> str:
-        """By name: `ink`, ..., `flow0`, `other3`."""
+        """Returns the colour of a name: `ink`, ..., `flow0`, `other3`."""
         name = palette_name(name)
         for kind, colours in (("flow", self.flows), ("other", self.others)):
             if name.startswith(kind):

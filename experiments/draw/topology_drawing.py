@@ -57,7 +57,7 @@ def topology_svg(
 
 
 def _depths(topology: Topology) -> dict[str, int]:
-    """Of every node on a flow's path: the most hops from the flow's source."""
+    """Returns the depth of every node on a flow's path: the most hops from the flow's source."""
     depth: dict[str, int] = {}
     for src, dst in {(flow.src, flow.dst): None for flow in topology.flows}:
         nodes = [*(end.node for end in topology.path(src, dst)), dst]
@@ -149,7 +149,7 @@ def _link(
 
 
 def _way_down(switch: _Place, host: _Place) -> list[_Place]:
-    """From a switch to a host below it: beside the hosts of the rows before, not across them."""
+    """Returns the way from a switch to a host below it: beside the hosts of the rows before, not across them."""
     rows = round((host[1] - switch[1] - _BELOW_FIRST) / _BELOW_EACH)
     if not rows:
         return [switch, host]

@@ -39,7 +39,7 @@ def together(results: Sequence[Result]) -> list[Chart]:
 
 
 def measured(results: Sequence[Result]) -> dict[str, Measured]:
-    """By name: several runs of one scheme have the folder beside its name."""
+    """Returns the runs by name: several runs of one scheme have the folder beside its name."""
     return {(one.folder or one.plan.scheme): Measured(one.outcome.numbers, one.outcome.curves) for one in results}
 
 

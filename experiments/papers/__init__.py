@@ -29,12 +29,12 @@ FIGURES = {name: one for name, one in EXPERIMENTS.items() if not one.page}
 
 
 def find_experiment(reference: str) -> Experiment:
-    """By name; traffic by what it is made of, too. Raises ExperimentError."""
+    """Finds by name; traffic by what it is made of, too. Raises ExperimentError."""
     if reference.startswith(f"{NAME}?"):
         return Traffic(from_reference(reference))
     return lookup(reference, EXPERIMENTS, "experiment")
 
 
 def find_scenario(reference: str) -> Experiment:
-    """As `find_experiment`, of those that `pcn run` runs."""
+    """Finds as `find_experiment` does, of those that `pcn run` runs."""
     return find_experiment(reference) if "?" in reference else lookup(reference, SCENARIOS, "scenario")

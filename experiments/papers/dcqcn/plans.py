@@ -39,7 +39,7 @@ def span(scheme: str) -> tuple[float, float]:
 
 
 def rates(plan: Plan, recording: Recording) -> dict[str, float]:
-    """At which frames of each host's flow arrived, Gbit/s."""
+    """Returns the rates at which frames of each host's flow arrived, Gbit/s."""
     share = plan.frame_bytes / plan.payload_bytes
     return {
         flow.src: counter_rate(*recording.series.get(f"flow {flow.id}", "received_bytes"), *span(plan.scheme)) * share

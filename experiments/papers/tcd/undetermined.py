@@ -58,7 +58,7 @@ def settled_s(rate_bps: float) -> float:
 
 
 def spans(duration_s: float, rate_bps: float) -> dict[str, tuple[float, float]]:
-    """While A0 sends, before, and after it."""
+    """Returns the spans while A0 sends, before, and after it."""
     third_s = duration_s / 3
     return {
         "before": (0.0, third_s),
@@ -96,7 +96,7 @@ def numbers(recording: Recording, rate_bps: float) -> dict[str, float | None]:
 def rows(
     who: str, scheme: str, found: Mapping[str, float | None], rate_bps: float, least: float, most: float
 ) -> list[Check]:
-    """Of TCD's marks, or RED's. `least`: of what is to be marked; `most`: of what isn't."""
+    """Returns the rows of TCD's marks, or RED's. `least`: of what is to be marked; `most`: of what isn't."""
     if scheme == TCD:
         rest = [found[f"f{flow}_{mark}_rest"] for flow in SHARES for mark in ("ce", "ue")]
         worst = None if None in rest else max(one for one in rest if one is not None)
@@ -237,7 +237,7 @@ class Undetermined(Experiment):
         )
 
     def settled(self, plan: Plan, recording: Recording) -> list[Check]:
-        """With a live switch's unsteady times in mind."""
+        """Returns checks with a live switch's unsteady times in mind."""
         rate = plan.number("rate")
         return [*clean(recording), *rows("", plan.scheme, numbers(recording, rate), rate, 0.95, 0.01)]
 

@@ -162,7 +162,7 @@ def pauses_per_s() -> float:
 
 
 def _pulses(recording: Recording, sent: Mapping[int, tuple[np.ndarray, np.ndarray]]) -> dict[str, float | None]:
-    """Of f1 to f4 between 10 and 100 ms."""
+    """Returns the numbers of f1 to f4 between 10 and 100 ms."""
     span = (10e-3, _JOINS_S)
     rates = np.concatenate([binned_rate(*sent[flow], _BIN_S, span[1], span[0])[1] for flow in range(1, 5)]) * 8
     means = [counter_rate(*sent[flow], *span) * 8e-9 for flow in range(1, 5)]

@@ -173,13 +173,13 @@ def _said(number: str, who: str) -> str:
 
 
 def _factor(outcomes: Outcomes, workload: str, number: str, who: str) -> Ratio | None:
-    """By how much PCN is ahead."""
+    """Returns by how much PCN is ahead."""
     above, below = (PCN, who) if number == _RATE else (who, PCN)
     return _ratio(outcomes, workload, number, above, below)
 
 
 def _prevented(outcomes: Outcomes, workload: str, who: str) -> float | None:
-    """As a share of this scheme's; none of none."""
+    """Returns a share of this scheme's; none of none."""
     theirs = outcomes.mean(_PAUSE, workload=workload, **_keys(who))
     if theirs == 0:
         return 0.0
@@ -188,7 +188,7 @@ def _prevented(outcomes: Outcomes, workload: str, who: str) -> float | None:
 
 
 def _ratio(outcomes: Outcomes, workload: str, number: str, above: str, below: str) -> Ratio | None:
-    """Of the seeds that both have run; None where one of them has no number, or 0 below."""
+    """Returns that of the seeds that both have run; None where one of them has no number, or 0 below."""
 
     def by_seed(who: str) -> dict[Key, float | None]:
         return {one.keys["seed"]: one.numbers.get(number) for one in outcomes.where(workload=workload, **_keys(who))}

@@ -147,7 +147,7 @@ class Fig19(Experiment):
 
 
 def _least(outcomes: Outcomes, number: str, **keys: str) -> float | None:
-    """Of all N, the least mean over the seeds."""
+    """Returns the least mean over the seeds of all N."""
     means = [outcomes.mean(number, bottlenecks=n, **keys) for n in BOTTLENECKS]
     return min((mean for mean in means if mean is not None), default=None)
 

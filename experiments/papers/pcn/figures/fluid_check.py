@@ -221,7 +221,7 @@ def _distance(plan: Plan, recording: Recording) -> Curve:
 
 
 def _half_life(times_ms: Sequence[float], distance: Sequence[float], from_ms: float) -> float | None:
-    """In loops, from a straight line through the logarithms: from `from_ms`, until a tenth is left."""
+    """Returns loops, from a straight line through the logarithms: from `from_ms`, until a tenth is left."""
     times, values = np.array(times_ms), np.array(distance)
     low = np.flatnonzero(values < 0.1)
     part = slice(int(np.searchsorted(times, from_ms)), int(low[0]) if low.size else values.size)

@@ -42,7 +42,7 @@ _ORDERS = (
 
 
 def settled(plan: Plan, recording: Recording) -> list[Check]:
-    """Of one run."""
+    """Returns the checks of one run."""
     own = _CLAIMS.get(plan.scheme)
     return [*clean(recording), *(own(plan, measure(plan, recording)) if own else ())]
 

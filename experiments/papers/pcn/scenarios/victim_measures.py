@@ -138,7 +138,7 @@ def _sum(f0: tuple[Array, Array], f1: tuple[Array, Array]) -> tuple[Array, Array
 
 
 def _recovered(flows: Sequence[tuple[Array, Array]], least_bps: float, end_s: float) -> float | None:
-    """From when on all flows had `least_bps` over SMOOTH_S again, after one had not. 0 if all always had it."""
+    """Returns from when on all flows had `least_bps` over SMOOTH_S again, after one had not. 0 if all always had it."""
     starts = np.arange(0.0, end_s - SMOOTH_S + BIN_S / 2, BIN_S)
     rates = [
         (series_math.counter_at(*flow, starts + SMOOTH_S) - series_math.counter_at(*flow, starts)) / SMOOTH_S
@@ -152,7 +152,7 @@ def _recovered(flows: Sequence[tuple[Array, Array]], least_bps: float, end_s: fl
 
 
 def _half_life(f0: tuple[Array, Array], f1: tuple[Array, Array], end_s: float) -> float | None:
-    """In which time half the difference between the rates that the algorithm sets goes, while it shrinks."""
+    """Returns in which time half the difference between the rates that the algorithm sets goes, while it shrinks."""
     starts = np.arange(0.0, end_s - BIN_S, BIN_S)
     means = [np.array([series_math.step_mean(*flow, start, start + BIN_S) for start in starts]) for flow in (f0, f1)]
     apart = (means[0] - means[1]) / 2

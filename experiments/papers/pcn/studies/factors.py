@@ -90,7 +90,7 @@ class FactorStudy(Experiment):
         return [row for key in self.settings for row in self._rows(outcomes, key)]
 
     def _rows(self, outcomes: Outcomes, key: Key) -> list[Check]:
-        """Of one setting; none if it wasn't run."""
+        """Returns the rows of one setting; none if it wasn't run."""
         if not outcomes.where(setting=key):
             return []
         scheme, what, _, _ = self.settings[key]
