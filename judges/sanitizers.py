@@ -24,8 +24,10 @@ if str(ROOT) not in sys.path:
 
 from softswitch.cache.objects import compiler  # noqa: E402
 
-FLAGS = ("-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=all")
-THREAD_FLAGS = ("-g", "-fsanitize=thread")
+FLAGS = ("-g1", "-fsanitize=address,undefined", "-fno-sanitize-recover=all")
+THREAD_FLAGS = ("-g1", "-fsanitize=thread")
+LESS_OPTIMISED = ("sh", "-c", 'exec "$@" -O1', "sh")
+"""Before a compiler's command: -O1 behind the project's -O2. With -g1 a program compiles in a third of the time."""
 
 
 def preloaded(libraries: str, command: Sequence[str]) -> dict[str, str]:
@@ -33,7 +35,7 @@ def preloaded(libraries: str, command: Sequence[str]) -> dict[str, str]:
     runs without."""
     return {
         **os.environ,
-        "CC": shlex.join(["env", "-u", "LD_PRELOAD", *command]),
+        "CC": shlex.join(["env", "-u", "LD_PRELOAD", *LESS_OPTIMISED, *command]),
         "LD_PRELOAD": libraries,
         "PCN_ASSERTIONS": "1",  # of virtual time's engine
         "ASAN_OPTIONS": "detect_leaks=0",  # Python's own; tests/softswitch_runtime/units look for leaks

@@ -38,6 +38,7 @@ from softswitch.program.load import load_program  # noqa: E402
 from softswitch.program.model import Match, Program, Table  # noqa: E402
 
 CASE_S = 600  # only a hang takes so long
+EACH = 12  # mutants of a process
 FRAMES = 40
 PORTS = (1, 2, 3)
 
@@ -170,13 +171,13 @@ def run(seeds: Iterator[int]) -> Counter[str]:
 
 
 def fuzz(seconds: float, folder: Path, seed: int) -> int:
-    """Processes of 50 mutants each. Where one ends badly, its last mutant is kept, and the next begins behind it."""
+    """Processes of EACH mutants. Where one ends badly, its last mutant is kept, and the next begins behind it."""
     folder.mkdir(parents=True, exist_ok=True)
     end, failures, tried = time.monotonic() + seconds, 0, 0
     results: Counter[str] = Counter()
     environment = {**os.environ, "ASAN_OPTIONS": f"{os.environ.get('ASAN_OPTIONS', '')}:allocator_may_return_null=1"}
     while time.monotonic() < end:
-        words = [sys.executable, __file__, "run", str(seed), str(seed + 49)]
+        words = [sys.executable, __file__, "run", str(seed), str(seed + EACH - 1)]
         process = subprocess.Popen(
             words,
             stdout=subprocess.PIPE,
@@ -187,13 +188,13 @@ def fuzz(seconds: float, folder: Path, seed: int) -> int:
             start_new_session=True,
         )
         try:
-            said, errors = process.communicate(timeout=50 * CASE_S)
+            said, errors = process.communicate(timeout=EACH * CASE_S)
         except subprocess.TimeoutExpired:
             os.killpg(process.pid, signal.SIGKILL)
             said, errors = process.communicate()
             errors += "hangs"
         if process.returncode == 0:
-            seed, tried = seed + 50, tried + 50
+            seed, tried = seed + EACH, tried + EACH
             results.update(json.loads(said[said.index("{") :].replace("'", '"')))
             continue
         last = int(said.split()[-1])
