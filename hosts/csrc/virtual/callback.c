@@ -503,16 +503,13 @@ void vn_python_release(struct vn_context *context, void *of, bool raise)
 
 void vn_answer(struct vn_context *context, const void *about) { call_python(context, about); }
 
+/* An RP in C needs no copy of the callback: one is made for what comes behind. */
 void vn_call_back(struct vn_context *context, const struct vn_callback *callback)
 {
-    struct vn_callback asked = *callback;
     const struct vn_flow *flow = vn_flow_at(context, callback->flow);
     const struct vn_python *python = &vn_rdma_of(context)->python;
     struct decision decision;
-    if (of_np(callback) && flow->np_in_c != NULL && (callback->method == VN_ON_MARKED || python->on_window == &_Py_NoneStruct)) {
-        if (np_decides_in_c(context, &asked)) return;
-        asked.decided = true; /* Python raises */
-    }
+    bool decided = false; /* but not what is possible: Python raises */
     if (!of_np(callback) && flow->compiled != NULL && python->on_rate == &_Py_NoneStruct) {
         decide_in_c(flow, callback, vn_seconds(context->now));
         if (decided_in_c(flow, &decision)) {
@@ -520,7 +517,13 @@ void vn_call_back(struct vn_context *context, const struct vn_callback *callback
             call_about_loss(context, callback);
             return;
         }
-        asked.decided = true; /* Python raises */
+        decided = true;
     }
+    struct vn_callback asked = *callback;
+    if (of_np(callback) && flow->np_in_c != NULL && (callback->method == VN_ON_MARKED || python->on_window == &_Py_NoneStruct)) {
+        if (np_decides_in_c(context, &asked)) return;
+        decided = true;
+    }
+    asked.decided |= decided;
     if (!vn_ask(context, VN_ENDPOINT_rdma, &asked, sizeof asked)) call_python(context, &asked);
 }

@@ -111,6 +111,12 @@ void vn_port_ready(struct vn_context *context, uint32_t number)
     if (!link->pending) vn_port_serve(context, link, number);
 }
 
+/* Whether a frame may start once the line is free. */
+static inline bool waits(const struct vn_link *link)
+{
+    return (vn_gate_passes(link, link->waiting) & ~(uint32_t)vn_port_of(link)->resting) != 0 || link->has_control;
+}
+
 static void serve(struct vn_context *context, struct vn_link *link, uint32_t number)
 {
     VN_ASSERT(vn_port_of(link)->serving && !vn_port_of(link)->fabric);
@@ -153,6 +159,9 @@ static void serve(struct vn_context *context, struct vn_link *link, uint32_t num
             vn_gate_sent(context, link, class, departure.packet);
         }
         vn_scheduler_release(context, class, &departure);
+        if (verdict != VN_SEND) continue;
+        if (waits(link)) vn_link_await(context, link, link->free_at, number);
+        return; /* the line is busy now */
     }
 }
 

@@ -22,7 +22,7 @@ VN_ALWAYS void switch_ingress(struct vn_context *context, struct vn_channel *cha
 {
     struct vn_packet *packet = vn_packet_at(context, id);
     packet->in_link = channel->link;
-    if (packet->data) context->totals.data_traversals++;
+    context->totals.data_traversals += packet->data != VN_NOT_DATA;
     vn_hop_ingress(context, &context->nodes[channel->to], channel->port, id);
 }
 
