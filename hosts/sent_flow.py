@@ -91,6 +91,10 @@ class SentFlow(NicFlow):
                 f"{configured.scheme.name}: its RP has exact_marks, and receivers here acknowledge what requests it "
                 "alone: use an acknowledgement of each packet, or virtual time"
             )
+        if configured.new_np().grants:
+            raise SchemeError(
+                f"{configured.scheme.name}: its NP grants, and receivers here give no turns: use virtual time"
+            )
         if self.rp.paths is not None and self.rp.paths.sprays:
             raise SchemeError(
                 f"{configured.scheme.name}: its RP sends a flow's packets over several paths, and receivers here take "

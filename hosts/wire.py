@@ -74,7 +74,9 @@ _PFC_HEAD = struct.Struct("!HH8H")
 _DONT_FRAGMENT = 0x4000
 _TTL = 64
 _PKEY = 0xFFFF
-_BECN, _TELEMETRY = 0x40 << 24, 0x01 << 24
+_BECN, _TELEMETRY, _CREDIT = 0x40 << 24, 0x01 << 24, 0x02 << 24
+CREDIT_BYTES = 4
+"""Of a demand, before the payload of data (csrc/wire.h)."""
 _ACK_REQUEST = 0x80 << 24
 _AETH_ACK, _AETH_NAK = 0x1F, 0x60  # the syndromes: ACK without credits; PSN sequence error
 _SOLICITED = 0x80
@@ -299,9 +301,10 @@ def _with_icrc(frame: bytes) -> bytes:
     return frame + _U32_LE.pack(icrc(frame + bytes(ICRC_LENGTH)))
 
 
-def data_bytes(payload_bytes: int, telemetry: bool = False) -> int:
-    """Of the frame of a data packet: 58 more than its payload, plus padding to four bytes, and 44 for telemetry."""
-    return DATA_OVERHEAD + TELEMETRY_BYTES * telemetry + payload_bytes + -payload_bytes % 4
+def data_bytes(payload_bytes: int, telemetry: bool = False, credit: bool = False) -> int:
+    """Of the frame of a data packet: 58 more than its payload, plus padding to four bytes, 44 for telemetry, and 4 for
+    a demand (`credit`)."""
+    return DATA_OVERHEAD + TELEMETRY_BYTES * telemetry + CREDIT_BYTES * credit + payload_bytes + -payload_bytes % 4
 
 
 def ack_bytes(telemetry: bool = False) -> int:
@@ -319,9 +322,10 @@ def data_headers(
     psn: int = 0,
     reliable: bool = False,
     telemetry: bytes = b"",
+    credit: bool = False,
 ) -> bytes:
-    """Returns what stands before the payload of a data packet: 54 bytes, and telemetry, 44 or none. Raises
-    WireError."""
+    """Returns what stands before the payload of a data packet: 54 bytes, telemetry, 44 or none, and with `credit` a
+    demand of 0. Raises WireError."""
     if len(telemetry) not in (0, TELEMETRY_BYTES):
         raise WireError(f"telemetry of {len(telemetry)} bytes: it has {TELEMETRY_BYTES}")
     if payload_bytes < 1:
@@ -329,15 +333,26 @@ def data_headers(
     padding = -payload_bytes % 4
     flags = (_SOLICITED if last else 0) | padding << 4
     opcode = OPCODE_RC_SEND_ONLY if reliable else OPCODE_UC_SEND_ONLY
-    body = len(telemetry) + payload_bytes + padding
-    room = _TELEMETRY if telemetry else 0
-    return _roce_headers(ends, flow, opcode, dscp, ecn, body, flags, room, psn) + telemetry
+    if telemetry and credit:
+        raise WireError("a data packet has telemetry or a demand, not both")
+    more = telemetry or bytes(CREDIT_BYTES * credit)
+    body = len(more) + payload_bytes + padding
+    room = _TELEMETRY if telemetry else _CREDIT if credit else 0
+    return _roce_headers(ends, flow, opcode, dscp, ecn, body, flags, room, psn) + more
 
 
-def cnp_start(ends: Ends, flow: int, ecn: int = ECN_ECT0, dscp: int = DSCP_CNP, rec_rate_mbps: int = 0) -> bytes:
-    """Returns what of a CNP stands before reserved bytes and ICRC. Raises WireError."""
+def cnp_start(
+    ends: Ends,
+    flow: int,
+    ecn: int = ECN_ECT0,
+    dscp: int = DSCP_CNP,
+    rec_rate_mbps: int = 0,
+    credit: bool = False,
+) -> bytes:
+    """Returns what of a CNP stands before reserved bytes and ICRC; with `credit` it has a grant where others have
+    RecRate. Raises WireError."""
     _check("rec_rate_mbps", rec_rate_mbps, 32)
-    headers = _roce_headers(ends, flow, OPCODE_CNP, dscp, ecn, CNP_RESERVED, becn=_BECN)
+    headers = _roce_headers(ends, flow, OPCODE_CNP, dscp, ecn, CNP_RESERVED, becn=_BECN | _CREDIT * credit)
     return headers + _U32_BE.pack(rec_rate_mbps)
 
 

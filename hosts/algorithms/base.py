@@ -104,6 +104,29 @@ class Loss(NamedTuple):
     timeout: bool = False
 
 
+class Grant(NamedTuple):
+    """A receiver grants: the flow may have sent `granted_bytes` of frames in all, beyond what it may send unasked.
+    Whole units of 256 bytes, below 2^40."""
+
+    granted_bytes: int
+
+
+class Demand(NamedTuple):
+    """What a data packet demands for its flow, `demanded_bytes`, as a `Grant` has them; `trimmed`: its headers have
+    come alone."""
+
+    demanded_bytes: int
+    trimmed: bool = False
+
+
+class Turn(IntEnum):
+    """A list of a host's NPs that grant: of those that want a turn, or that take one when none wants any; or none."""
+
+    NONE = 0
+    IDLE = 1
+    ACTIVE = 2
+
+
 class Window(NamedTuple):
     """What arrived of one flow in one NP period. Marked packets are counted by their mark: CE, or UE (ECT(1)).
 
@@ -167,6 +190,9 @@ class ReactionPoint:
     `wants_telemetry`, of the class: packets have room for telemetry, and acknowledgements bring it back.
     `needs_rec_rate`: CNPs without a rate (RecRate 0), as other schemes and RoCE NICs send them, are none of this
     scheme's. Hosts count and drop them.
+    Where its NP `grants`: `left_bytes` is what the flow has left to send, in frames, what is to be repeated too, None
+    if it has no end; the caller keeps it. `demand_bytes` is what the next packet demands for the flow, rounded
+    up to whole units of 256 bytes; read it after each event. Virtual time alone has such NPs.
     `in_c`: a file with the same RP in C (hosts/csrc/reaction_point.h), which virtual time runs in its place; found from
     the class's own. It is of this class: one derived from it has none, unless it names its own.
     """
@@ -182,6 +208,8 @@ class ReactionPoint:
     reliability: Reliability | None = None
     wants_telemetry: bool = False
     needs_rec_rate: bool = False
+    left_bytes: int | None = None
+    demand_bytes: int = 0
     in_c: str = ""
 
     def on_start(self, now_s: float) -> None:
@@ -198,6 +226,9 @@ class ReactionPoint:
 
     def on_loss(self, loss: Loss, now_s: float) -> None:
         """Packets are lost that the host repeats (hosts/reliability.py)."""
+
+    def on_grant(self, grant: Grant, now_s: float) -> None:
+        """A grant arrived."""
 
     @property
     def wants_acks(self) -> bool:
@@ -222,12 +253,19 @@ class NotificationPoint:
     timer that doesn't depend on the flow's start: the first packet comes anywhere in one
     (`window_phase`), or, where `phase_spread` is below 1, in that part of it. A window without packets may be left out.
     `marked_from_s` is from when on `on_marked` wants to be called; calls before change nothing.
+    `grants`, which doesn't change: data brings it demands of its flow, and its host gives it turns, of which each sends
+    a grant; it has no on_marked. After on_demand and on_turn `turn` is the list that it is put into, unless it is in it
+    (a demand's turn is never IDLE), and `pace_bytes`, of a turn, what the line carries until the host's next one.
+    Virtual time alone has it.
     `in_c`: a file with the same NP in C (hosts/csrc/notification_point.h), as an RP's.
     """
 
     period_s: float | None = None
     phase_spread: float = 1.0
     marked_from_s: float = 0.0
+    grants: bool = False
+    turn: Turn = Turn.NONE
+    pace_bytes: float = 1.0
     in_c: str = ""
 
     def on_window(self, window: Window) -> Cnp | None:
@@ -237,6 +275,13 @@ class NotificationPoint:
     def on_marked(self, now_s: float) -> Cnp | None:
         """A packet marked CE arrived. The CNP to send, if any."""
         return None
+
+    def on_demand(self, demand: Demand, now_s: float) -> None:
+        """Takes the demand of a data packet that arrived, or its headers."""
+
+    def on_turn(self, turn: Turn, now_s: float) -> int:
+        """Returns what is granted in all, bytes, which the sender gets: it is the NP's turn, by this list."""
+        return 0
 
 
 def c_file(end: type[ReactionPoint | NotificationPoint]) -> Path | None:

@@ -24,6 +24,8 @@ from .base import (
     Ack,
     Cnm,
     Cnp,
+    Demand,
+    Grant,
     Hop,
     Loss,
     Mark,
@@ -31,6 +33,7 @@ from .base import (
     NotificationPoint,
     ReactionPoint,
     Telemetry,
+    Turn,
     Window,
     c_file,
 )
@@ -182,6 +185,8 @@ def _notifications(scheme: Scheme, seed: int) -> str:
     np = scheme.configure().new_np()
     if np.period_s is not None and not 1e-6 <= np.period_s <= 1:
         raise _BrokenError(f"period_s is {np.period_s}: windows last from 1 us to 1 s, or there are none (None)")
+    if np.grants:
+        return _turns(np, seed)
     if not 0 <= np.phase_spread <= 1:
         raise _BrokenError(f"phase_spread is {np.phase_spread}: it is a part of the period, from 0 to 1")
     answers = [_answer(np, event, number) for number, event in enumerate(_arrivals(np, seed))]
@@ -189,6 +194,24 @@ def _notifications(scheme: Scheme, seed: int) -> str:
     if any(not one.rec_rate_bps for one in sent) and scheme.configure().new_rp(LINE_RATES_BPS[0]).needs_rec_rate:
         raise _BrokenError("it sends CNPs without a rate, and its RP has needs_rec_rate: hosts drop them")
     return f"{len(answers):,} events, {len(sent):,} CNPs"
+
+
+def _turns(np: NotificationPoint, seed: int) -> str:
+    """Checks an NP that grants, which sends nothing else."""
+    events, most = 0, 0
+    for number, event in enumerate(_arrivals(np, seed)):
+        granted: object = _bring(np, event)
+        where = f"event {number + 1}, {_said(event)}"
+        if np.turn not in (Turn.NONE, Turn.ACTIVE) and (event[0] == "on_demand" or np.turn is not Turn.IDLE):
+            raise _BrokenError(f"{where}: turn is {np.turn!r}: a Turn, after a demand not IDLE")
+        if event[0] == "on_turn":
+            if not (isinstance(granted, int) and most <= granted < 2**40):
+                raise _BrokenError(f"{where} is answered by {granted!r}: bytes, at least {most} as before, below 2^40")
+            if not 1 <= np.pace_bytes < 2**40:
+                raise _BrokenError(f"{where}: pace_bytes is {np.pace_bytes}: from 1 to below 2^40")
+            most = granted
+        events = number + 1
+    return f"{events:,} events, {most:,} bytes granted"
 
 
 def _answer(np: NotificationPoint, event: Event, number: int) -> Cnp | None:
@@ -224,7 +247,7 @@ def _in_c(scheme: Scheme, seed: int) -> str:
         configured = scheme.configure()
         python, compiled = configured.new_rp(line_bps), Ends(configured).new_rp(line_bps)
         for number, event in enumerate(_events(python, configured.new_np(), seed)):
-            compiled.sent_bytes = python.sent_bytes
+            compiled.sent_bytes, compiled.left_bytes = python.sent_bytes, python.left_bytes
             _bring(python, event)
             _bring(compiled, event)
             _same(decided(compiled), decided(python), f"{_after(number, event)} on a line of {line_bps / 1e9:g} Gbit/s")
@@ -238,7 +261,7 @@ def _np_in_c(scheme: Scheme, seed: int) -> str:
     python, compiled = configured.new_np(), Ends(configured).new_np()
     events = list(_arrivals(python, seed))
     for number, event in enumerate(events):
-        in_c, expected = ((_bring(np, event), np.marked_from_s) for np in (compiled, python))
+        in_c, expected = ((_bring(np, event), np.marked_from_s, np.turn, np.pace_bytes) for np in (compiled, python))
         _same(in_c, expected, _after(number, event))
     return f"{len(events):,} events"
 
@@ -254,7 +277,7 @@ def _same(compiled: object, python: object, where: str) -> None:
 
 def decided(rp: ReactionPoint) -> dict[str, object]:
     """Returns all that an RP decides, by name."""
-    names = ("rate_bps", "window_bytes", "timer_s", "due_bytes")
+    names = ("rate_bps", "window_bytes", "timer_s", "due_bytes", "demand_bytes")
     return {**{name: getattr(rp, name) for name in names}, "state": rp.state()}
 
 
@@ -337,7 +360,7 @@ def _events(rp: ReactionPoint, np: NotificationPoint, seed: int) -> Iterator[Eve
     anybody's: all that the wire can carry. Nothing may come for long, and several at once."""
     rng = random.Random(seed)
     cnps = [cnp for cnp in (_bring(np, arrival) for arrival in _arrivals(np, seed)) if isinstance(cnp, Cnp)]
-    now_s = rng.uniform(0, 1e-3)
+    now_s, granted_bytes = rng.uniform(0, 1e-3), 0
     yield "on_start", None, now_s
     for _ in range(_EVENTS - 1):
         step_s = rng.choice((0.0, 1e-3)) if rng.random() < 0.02 else rng.expovariate(1 / 20e-6)
@@ -350,12 +373,17 @@ def _events(rp: ReactionPoint, np: NotificationPoint, seed: int) -> Iterator[Eve
         if rp.due_bytes is not None and rp.sent_bytes >= rp.due_bytes:
             yield "on_bytes_sent", None, now_s
             continue
-        own = ["own cnp"] * 2 * bool(cnps) + ["ack"] * 2 * rp.wants_acks
+        if np.grants:
+            rp.left_bytes = rng.choice((None, 0, rng.randint(0, 10**4), rng.randint(0, 10**9)))
+        own = ["own cnp"] * 2 * bool(cnps) + ["ack"] * 2 * rp.wants_acks + ["grant"] * 2 * np.grants
         kind = rng.choice([*own, "cnp", "cnm", "loss"])
         if kind == "own cnp":
             yield "on_cnp", _on_the_wire(rng.choice(cnps)), now_s
         elif kind == "cnp":
             yield "on_cnp", _any_cnp(rp, rng), now_s
+        elif kind == "grant":
+            granted_bytes += 256 * rng.choice((0, 16, rng.randrange(1 << 16)))
+            yield "on_grant", Grant(granted_bytes), now_s
         elif kind == "loss":
             yield "on_loss", Loss(rng.choice((62, 1058, rng.randint(62, 10**9))), rng.random() < 0.3), now_s
         elif kind == "cnm":
@@ -400,6 +428,9 @@ def _arrivals(np: NotificationPoint, seed: int) -> Iterator[Event]:
     """Yields what a host brings to an NP: windows, empty and full, of packets of all sizes, and marked packets. A
     window's last packet may come with the next one's first, or a picosecond before."""
     rng = random.Random(seed)
+    if np.grants:
+        yield from _demands(rng)
+        return
     period_s = np.period_s or 50e-6
     for number in range(1, _EVENTS + 1):
         end_s = number * period_s
@@ -416,6 +447,19 @@ def _arrivals(np: NotificationPoint, seed: int) -> Iterator[Event]:
         yield "on_window", Window(packets, ce, ue, packets * size, first_s, last_s), end_s
 
 
+def _demands(rng: random.Random) -> Iterator[Event]:
+    """Yields demands, some of them late, and turns by both lists."""
+    now_s, demanded_bytes = rng.uniform(0, 1e-3), 0
+    for _ in range(_EVENTS):
+        now_s += rng.choice((0.0, rng.expovariate(1 / 1e-6)))
+        if rng.random() < 0.5:
+            yield "on_turn", rng.choice((Turn.ACTIVE, Turn.ACTIVE, Turn.IDLE)), now_s
+            continue
+        demanded_bytes += 256 * rng.choice((0, 4, rng.randrange(1 << 10)))
+        late_bytes = min(256 * rng.choice((0, 0, 4, 100)), demanded_bytes)
+        yield "on_demand", Demand(demanded_bytes - late_bytes, rng.random() < 0.2), now_s
+
+
 def _bring(point: ReactionPoint | NotificationPoint, event: Event) -> Cnp | None:
     name, what, now_s = event
     if name == "on_window":
@@ -426,8 +470,8 @@ def _bring(point: ReactionPoint | NotificationPoint, event: Event) -> Cnp | None
 
 def _said(event: Event) -> str:
     name, what, now_s = event
-    if what is None:
-        return f"{name}({now_s:.9f})"
+    if what is None or isinstance(what, Turn):
+        return f"{name}({'' if what is None else f'{what.name}, '}{now_s:.9f})"
     fields = dataclasses.asdict(what) if dataclasses.is_dataclass(what) else what._asdict()  # type: ignore[arg-type]
     inside = ", ".join(f"{key}={getattr(value, 'name', value)}" for key, value in fields.items())
     return f"{name}({type(what).__name__}({inside}))"

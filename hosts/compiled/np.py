@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 from ctypes import c_bool, c_double, c_int, c_uint64, c_void_p
 
-from ..algorithms.base import Cnp, Mark, NotificationPoint, Window
+from ..algorithms.base import Cnp, Demand, Mark, NotificationPoint, Turn, Window
 from .code import Code, Interface
 
 _OWN_DOUBLES = 4
@@ -18,6 +18,8 @@ class _Raw(ctypes.Structure):
         ("events", c_void_p),
         ("parameters", c_void_p),
         ("marked_from_s", c_double),
+        ("pace_bytes", c_double),
+        ("turn", c_uint64),
         ("own", c_double * _OWN_DOUBLES),
     )
 
@@ -46,6 +48,8 @@ class _Events(ctypes.Structure):
     _fields_ = (
         ("on_window", ctypes.CFUNCTYPE(c_bool, _NP, ctypes.POINTER(_RawWindow), _CNP)),
         ("on_marked", ctypes.CFUNCTYPE(c_bool, _NP, c_double, _CNP)),
+        ("on_demand", ctypes.CFUNCTYPE(None, _NP, c_uint64, c_bool, c_double)),
+        ("on_turn", ctypes.CFUNCTYPE(c_uint64, _NP, c_int, c_double)),
     )
 
 
@@ -56,13 +60,14 @@ class CompiledNotificationPoint(NotificationPoint):
     """A flow's NP that runs in C. `specification` is its Python text's NP, which has what never changes. `address` is
     that of its struct notification_point, which lives as long as this object."""
 
-    __slots__ = ("_chunk", "_code", "address", "period_s", "phase_spread")
+    __slots__ = ("_chunk", "_code", "address", "grants", "period_s", "phase_spread")
 
     def __init__(self, code: Code, specification: NotificationPoint) -> None:
         self.period_s = specification.period_s
         self.phase_spread = specification.phase_spread
+        self.grants = specification.grants
         self._code = code
-        self._chunk, self.address = code.new(specification.marked_from_s)
+        self._chunk, self.address = code.new(specification.marked_from_s, specification.pace_bytes, specification.turn)
 
     @property
     def wants_marked(self) -> bool:
@@ -71,6 +76,20 @@ class CompiledNotificationPoint(NotificationPoint):
     @property
     def marked_from_s(self) -> float:  # type: ignore[override]
         return float(_Raw.from_address(self.address).marked_from_s)
+
+    @property
+    def turn(self) -> Turn:  # type: ignore[override]
+        return Turn(_Raw.from_address(self.address).turn)
+
+    @property
+    def pace_bytes(self) -> float:  # type: ignore[override]
+        return float(_Raw.from_address(self.address).pace_bytes)
+
+    def on_demand(self, demand: Demand, now_s: float) -> None:
+        self._code.functions["on_demand"](self.address, *demand, now_s)
+
+    def on_turn(self, turn: Turn, now_s: float) -> int:
+        return int(self._code.functions["on_turn"](self.address, turn, now_s))
 
     def on_window(self, window: Window) -> Cnp | None:
         return self._call("on_window", _RawWindow(*window))

@@ -7,7 +7,7 @@ import math
 from ctypes import c_bool, c_char_p, c_double, c_size_t, c_uint8, c_uint16, c_uint32, c_uint64, c_void_p
 from typing import Any
 
-from ..algorithms.base import Ack, Cnm, Cnp, Loss, ReactionPoint, Telemetry
+from ..algorithms.base import Ack, Cnm, Cnp, Grant, Loss, ReactionPoint, Telemetry
 from .code import Code, Interface
 
 NEVER = 2**64 - 1
@@ -26,6 +26,8 @@ class _Raw(ctypes.Structure):
         ("window_bytes", c_double),
         ("timer_s", c_double),
         ("due_bytes", c_uint64),
+        ("left_bytes", c_uint64),
+        ("demand_bytes", c_uint64),
         ("own", c_double * _OWN_DOUBLES),
     )
 
@@ -87,6 +89,7 @@ class _Events(ctypes.Structure):
         ("on_loss", ctypes.CFUNCTYPE(None, _RP, ctypes.POINTER(_RawLoss), c_double)),
         ("on_timer", ctypes.CFUNCTYPE(None, _RP, c_double)),
         ("on_bytes_sent", ctypes.CFUNCTYPE(None, _RP, c_double)),
+        ("on_grant", ctypes.CFUNCTYPE(None, _RP, c_uint64, c_double)),
         ("logged", _Logged * _LOGGED),
     )
 
@@ -111,7 +114,7 @@ class CompiledReactionPoint(ReactionPoint):
         self.wants_telemetry = specification.wants_telemetry
         self.needs_rec_rate = specification.needs_rec_rate
         self._code = code
-        self._chunk, self.address = code.new(line_rate_bps, 0, line_rate_bps, math.inf, math.inf, NEVER)
+        self._chunk, self.address = code.new(line_rate_bps, 0, line_rate_bps, math.inf, math.inf, NEVER, NEVER, 0)
 
     @property
     def _raw(self) -> _Raw:
@@ -144,6 +147,19 @@ class CompiledReactionPoint(ReactionPoint):
         self._raw.sent_bytes = sent_bytes
 
     @property
+    def left_bytes(self) -> int | None:
+        left_bytes = int(self._raw.left_bytes)
+        return None if left_bytes == NEVER else left_bytes
+
+    @left_bytes.setter
+    def left_bytes(self, left_bytes: int | None) -> None:
+        self._raw.left_bytes = NEVER if left_bytes is None else left_bytes
+
+    @property
+    def demand_bytes(self) -> int:  # type: ignore[override]
+        return int(self._raw.demand_bytes)
+
+    @property
     def reacts_to_start(self) -> bool:
         return "on_start" in self._code.functions
 
@@ -163,6 +179,9 @@ class CompiledReactionPoint(ReactionPoint):
 
     def on_loss(self, loss: Loss, now_s: float) -> None:
         self._call("on_loss", _RawLoss(loss.lost_bytes, loss.timeout), now_s)
+
+    def on_grant(self, grant: Grant, now_s: float) -> None:
+        self._call("on_grant", grant.granted_bytes, now_s)
 
     def on_timer(self, now_s: float) -> None:
         self._call("on_timer", now_s)

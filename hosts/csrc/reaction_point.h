@@ -62,6 +62,9 @@ struct reaction_point {
     double window_bytes; /* INFINITY: none */
     double timer_s; /* INFINITY: none */
     uint64_t due_bytes; /* RP_NEVER: none */
+    /* Of a flow whose NP grants. */
+    uint64_t left_bytes; /* of frames to send, what is to be repeated too; RP_NEVER: the flow has no end */
+    uint64_t demand_bytes; /* decided, too */
     double own[RP_OWN_DOUBLES]; /* its state: see RP_OWN. Zeros at first */
 };
 
@@ -81,6 +84,7 @@ struct reaction_point_events {
     void (*on_loss)(struct reaction_point *, const struct rp_loss *, double now_s);
     void (*on_timer)(struct reaction_point *, double now_s);
     void (*on_bytes_sent)(struct reaction_point *, double now_s);
+    void (*on_grant)(struct reaction_point *, uint64_t granted_bytes, double now_s);
     struct rp_logged logged[8]; /* base.py's state() */
 };
 

@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 /* Offsets, in bytes from the start of the frame.
- * Data, CNP, ACK:  Ethernet 14 | IPv4 20 | UDP 8 | BTH 12 | payload, or a CNP's RecRate | ICRC 4
+ * Data, CNP, ACK:  Ethernet 14 | IPv4 20 | UDP 8 | BTH 12 | payload, or a CNP's RecRate or grant | ICRC 4
  * CNM:             Ethernet 14 | IPv4 20 | UDP 8 | quantised feedback 2 | queue 4 | BTH 12 of the sampled packet
  * PFC:             Ethernet 14 | opcode 2 | enabled classes 2 | pause quanta 2 each */
 enum {
@@ -25,6 +25,8 @@ enum {
     WIRE_PSN = WIRE_BTH + 8, /* AckReq's byte, then 24 bits */
     WIRE_PAYLOAD = 54,
     WIRE_REC_RATE = WIRE_PAYLOAD,
+    WIRE_GRANT = WIRE_PAYLOAD, /* of a CNP that has WIRE_HAS_CREDIT, instead of RecRate */
+    WIRE_DEMAND = WIRE_PAYLOAD, /* before the payload, of data that has it: 32 bits, as a grant */
     WIRE_AETH = WIRE_PAYLOAD, /* syndrome, then 24 bits: the packets received in order so far */
     WIRE_TELEMETRY = WIRE_PAYLOAD, /* before the payload, of data that has WIRE_HAS_TELEMETRY */
     WIRE_ACK_TELEMETRY = WIRE_AETH + 4, /* of an ACK that is so much longer */
@@ -55,6 +57,8 @@ enum {
     WIRE_ACKREQ = 0x80,      /* in the byte at WIRE_PSN */
     WIRE_FIRST = 0x40,       /* there, a reserved bit: from this packet on a receiver counts the flow's, if it is of an RC */
     WIRE_HAS_TELEMETRY = 1,  /* in the byte at WIRE_BECN, whose other low bits are reserved */
+    WIRE_HAS_CREDIT = 2,     /* there: a demand or a grant follows */
+    WIRE_CREDIT_BYTES = 256, /* their unit */
     WIRE_LAST = 0x80,        /* in BTH's second byte, the solicited event bit: a flow's last packet */
     WIRE_MAX_FEEDBACK = 63,  /* of a CNM: six bits */
     WIRE_QUANTUM_BITS = 512, /* PFC counts pauses in so many bit times */

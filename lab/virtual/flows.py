@@ -113,6 +113,7 @@ class _Decided(NamedTuple):
     timer_ps: int
     due_bytes: int
     wants_acks: bool
+    demand_bytes: int
 
 
 def _started(rp: ReactionPoint, now_s: float) -> _Decided:
@@ -127,6 +128,7 @@ def _started(rp: ReactionPoint, now_s: float) -> _Decided:
         NEVER if timer_s is None or timer_s >= LONGEST_S else picoseconds(timer_s),
         NEVER if due_bytes is None else due_bytes,
         rp.wants_acks,
+        rp.demand_bytes,
     )
 
 
@@ -190,6 +192,8 @@ class FlowMaker:
             raise VirtualError(f"flow {spec.id}: {error}") from error
         decided = self._decided.get(src.rate_bps)
         if decided is None:
+            if np.grants:
+                rp.left_bytes = first.left_bytes = self._frames_bytes(spec)
             try:
                 decided = _started(first, start_s or 0.0)
             except Exception as error:
@@ -203,6 +207,8 @@ class FlowMaker:
                 f"flow {spec.id}: {self._scheme.scheme.name} compares a link's telemetry from packet to packet, so "
                 "packets of a flow need one path: leave its several paths out"
             )
+        if np.grants and rp.wants_telemetry:
+            raise VirtualError(f"flow {spec.id}: packets have room for telemetry, or for a demand of an NP that grants")
         kind = self._kind(spec, rp, np, decided.wants_acks, reliability, paths)
         src_ip = int.from_bytes(src.ip, "big")
         ports = paths.ports_of(self._seed, src_ip, spec.id) if paths.sprays else ()
@@ -220,6 +226,7 @@ class FlowMaker:
             phase_ps,
             NEVER if start_s is None else decided.timer_ps,
             decided.due_bytes,
+            decided.demand_bytes,
             min(decided.rate_bps, most_bps),
             most_bps,
             decided.window_bytes,
@@ -233,6 +240,14 @@ class FlowMaker:
         )
         return Made(config, (src.end.port, dst.end.port), rp, np, room)
 
+    def _frames_bytes(self, spec: FlowSpec) -> int | None:
+        """Returns all that a flow whose NP grants has to send, in frames; None: it has no end."""
+        if spec.size_bytes is None:
+            return None
+        whole, rest = divmod(spec.size_bytes, self._payload_bytes)
+        frames_bytes = whole * wire.data_bytes(self._payload_bytes, credit=True)
+        return frames_bytes + (wire.data_bytes(rest, credit=True) if rest else 0)
+
     def _kind(
         self,
         spec: FlowSpec,
@@ -245,7 +260,7 @@ class FlowMaker:
         rest = spec.size_bytes and spec.size_bytes % self._payload_bytes
         key = (
             rest, spec.traffic_class, spec.colour, rp.segment_bytes, rp.exact_marks, rp.wants_telemetry,
-            rp.needs_rec_rate, wants_acks, np.period_s, type(np), id(reliability), id(paths),
+            rp.needs_rec_rate, wants_acks, np.grants, np.period_s, type(np), id(reliability), id(paths),
         )  # fmt: skip
         found = self._kinds.get(key)
         if found is None:
@@ -275,7 +290,7 @@ class FlowMaker:
         telemetry = bytes(wire.TELEMETRY_BYTES * rp.wants_telemetry)
         headers = partial(
             wire.data_headers, _ANY, 0, dscp=wire.data_dscp(spec.traffic_class, spec.colour),
-            reliable=repeats or rp.exact_marks, telemetry=telemetry,
+            reliable=repeats or rp.exact_marks, telemetry=telemetry, credit=np.grants,
         )  # fmt: skip
         data = last = headers(payload_bytes)
         if spec.size_bytes is not None:
@@ -290,8 +305,8 @@ class FlowMaker:
             priority=spec.traffic_class,
             cnp_bytes=wire.CNP_BYTES,
             ack_bytes=wire.ack_bytes(rp.wants_telemetry),
-            frame_bytes=wire.data_bytes(payload_bytes, rp.wants_telemetry),
-            last_frame_bytes=wire.data_bytes(last_bytes, rp.wants_telemetry),
+            frame_bytes=wire.data_bytes(payload_bytes, rp.wants_telemetry, np.grants),
+            last_frame_bytes=wire.data_bytes(last_bytes, rp.wants_telemetry, np.grants),
             payload_bytes=payload_bytes,
             last_payload_bytes=last_bytes,
             every=every,
@@ -303,10 +318,11 @@ class FlowMaker:
             timeout_ps=picoseconds(reliability.timeout_s),
             reordering_ps=picoseconds(reliability.reordering_s),
             needs_rec_rate=rp.needs_rec_rate,
-            wants_marked=_wants_marked(np),
+            wants_marked=_wants_marked(np) and not np.grants,
+            grants=np.grants,
             data=_template(data),
             last=_template(last),
-            cnp=_template(wire.cnp_start(_ANY, 0, *marking)),
+            cnp=_template(wire.cnp_start(_ANY, 0, *marking, credit=np.grants)),
             ack=_template(ack),
         )
 

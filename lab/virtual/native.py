@@ -34,7 +34,15 @@ class FlowKind(ctypes.Structure):
     _fields_ = [
         *[
             (name, _u8)
-            for name in ("priority", "wants_marked", "needs_rec_rate", "reliability", "avoids", "exact_marks")
+            for name in (
+                "priority",
+                "wants_marked",
+                "needs_rec_rate",
+                "reliability",
+                "avoids",
+                "exact_marks",
+                "grants",
+            )
         ],
         ("cnp_bytes", _u16),
         ("ack_bytes", _u16),
@@ -44,7 +52,7 @@ class FlowKind(ctypes.Structure):
     ]
 
 
-FLOW_CONFIG = struct.Struct("@4P6Q3d5I6s6s")
+FLOW_CONFIG = struct.Struct("@4P7Q3d5I6s6s")
 """struct vn_flow_config."""
 
 
@@ -71,7 +79,7 @@ RDMA = native.Part(
     endpoints=("rdma",),
     includes=(HOST_CSRC,),
     signatures={
-        "vn_rdma": (_int, [_object] * 2),
+        "vn_rdma": (_int, [_object] * 3),
         "vn_rdma_calls": (None, [_object] * 3),
         "vn_add_flows": (_u32, [ctypes.c_char_p, _u32, _object, _object]),
         "vn_flow_after": (_int, [_u32, _u32, _u64, _u64]),

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from controller.configure import packet_generator, plan, program_switch, require_tables
 from controller.in_process import InProcessSwitch
 from controller.programs import Program
-from hosts.algorithms import Ack, Cnm, Cnp, Configured, Hop, Loss, Mark, Telemetry, Window
+from hosts.algorithms import Ack, Cnm, Cnp, Configured, Demand, Grant, Hop, Loss, Mark, Telemetry, Turn, Window
 from hosts.paths import Paths
 from hosts.reliability import Reliability
 from lab.virtual.flows import FlowMaker, Made, VirtualFlow
@@ -41,8 +41,9 @@ from virtualnet.switch import LoadedProgram, VirtualSwitch, load
 from virtualnet.timed import TimedNetwork
 from virtualnet.times import picoseconds
 
-_CLASSES = (Window, Cnp, Cnm, Ack, Loss, Telemetry, Hop)
+_CLASSES = (Window, Cnp, Cnm, Ack, Loss, Telemetry, Hop, Demand, Grant)
 _MARKS = tuple(map(Mark, range(4)))
+_TURNS = tuple(Turn)
 _TOGETHER = 4096
 """Flows that one call adds: what it needs of each is freed then."""
 _PORT_MAC = 0x02_50_43_4E_00_00
@@ -353,7 +354,7 @@ class VirtualNetwork(TimedNetwork, Sources):
         return flow.index < len(self._by_index) and flow.stats().complete_s is not None
 
     def _prepare(self) -> None:
-        self._check(self._library.vn_rdma(self._handle, _CLASSES, _MARKS))
+        self._check(self._library.vn_rdma(self._handle, _CLASSES, _MARKS, _TURNS))
 
     def _before_events(self) -> object:
         calls = self._by_index, self.on_window, self.on_rate  # the engine holds no reference

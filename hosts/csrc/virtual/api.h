@@ -8,9 +8,9 @@
 
 struct vn_context;
 
-/* Tuples of hosts/algorithms/base.py: its classes Window, Cnp, Cnm, Ack, Loss, Telemetry, Hop, and its Marks by ECN value; they must
- * outlive the network. 0, or a negative errno. */
-int vn_rdma(struct vn_context *, PyObject *classes, PyObject *marks);
+/* Tuples of hosts/algorithms/base.py: its classes Window, Cnp, Cnm, Ack, Loss, Telemetry, Hop, Demand, Grant, its Marks by ECN value,
+ * and its Turns; they must outlive the network. 0, or a negative errno. */
+int vn_rdma(struct vn_context *, PyObject *classes, PyObject *marks, PyObject *turns);
 
 /* For the next vn_run. on_window, if not None, is called after each NP's on_window, with (flow, now_s, window, cnp); on_rate after each
  * method of an RP, with (flow, now_s). `flow` is the item of the list `flows` at the flow's index. */
@@ -26,6 +26,7 @@ struct vn_flow_kind {
     uint8_t reliability; /* enum reliability of reliable.h */
     uint8_t avoids; /* paths.h: ports of marked packets */
     uint8_t exact_marks; /* an acknowledgement goes at each change between CE and no CE */
+    uint8_t grants; /* the NP does: templates have WIRE_HAS_CREDIT, and the engine writes demands and grants */
     uint16_t cnp_bytes, ack_bytes; /* where `data` has room for telemetry, acknowledgements have it, too */
     uint32_t frame_bytes, last_frame_bytes, payload_bytes, last_payload_bytes;
     uint32_t every; /* packets from AckReq to AckReq; 0: no packet has it, but those that fill the window */
@@ -47,6 +48,7 @@ struct vn_flow_config {
     uint64_t start_ps, end_ps; /* start_ps VN_NEVER: it waits for others, see vn_flow_after */
     uint64_t phase_ps; /* from the start of an NP's window to the first packet */
     uint64_t timer_ps, due_bytes; /* the RP's first timer and byte counter; VN_NEVER: none */
+    uint64_t demand_bytes; /* its first demand */
     double rate_bps, limit_bps; /* limit_bps: the largest rate, whatever the RP sets */
     double window_bytes; /* INFINITY: none, and it stays so if `every` is 0 */
     uint32_t port, back_port; /* links: by which data leaves the sender, and CNPs and ACKs the receiver */
@@ -55,7 +57,7 @@ struct vn_flow_config {
     uint32_t n_ports;
     uint8_t src_mac[6], dst_mac[6];
 };
-_Static_assert(sizeof(struct vn_flow_config) == 136, "lab/virtual/native.py packs it field by field");
+_Static_assert(sizeof(struct vn_flow_config) == 144, "lab/virtual/native.py packs it field by field");
 /* Flows that start now or later, and lists of their algorithms. Returns how many are added, in order: the first ones; where that isn't
  * all, vn_error has the reason. A flow's index is the number of those before it. */
 uint32_t vn_add_flows(struct vn_context *, const struct vn_flow_config *, uint32_t n, PyObject *rps, PyObject *nps);

@@ -1,5 +1,5 @@
-/* Calls the algorithms: an NP's on_window and on_marked, an RP's on_start, on_cnp, on_cnm, on_ack, on_loss, on_timer and on_bytes_sent
- * (hosts/algorithms/base.py). The algorithm's decisions (rate, timer, byte counter, CNP) are applied before the next event.
+/* Calls the algorithms: an NP's on_window and on_marked, an RP's on_start, on_cnp, on_cnm, on_ack, on_loss, on_timer, on_bytes_sent and
+ * on_grant (hosts/algorithms/base.py); on_demand and on_turn: grants.c. The algorithm's decisions (rate, timer, byte counter, CNP) are applied before the next event.
  *
  * An exception in a method ends vn_run. */
 #include <math.h>
@@ -21,6 +21,9 @@ static const char *const NAMES[VN_NAMES] = {
     [VN_ON_LOSS] = "on_loss",
     [VN_ON_TIMER] = "on_timer",
     [VN_ON_BYTES_SENT] = "on_bytes_sent",
+    [VN_ON_GRANT] = "on_grant",
+    [VN_ON_DEMAND] = "on_demand",
+    [VN_ON_TURN] = "on_turn",
     [VN_RATE_BPS] = "rate_bps",
     [VN_WINDOW_BYTES] = "window_bytes",
     [VN_TIMER_S] = "timer_s",
@@ -29,6 +32,10 @@ static const char *const NAMES[VN_NAMES] = {
     [VN_MARKED_FROM_S] = "marked_from_s",
     [VN_MARK] = "mark",
     [VN_REC_RATE_BPS] = "rec_rate_bps",
+    [VN_LEFT_BYTES] = "left_bytes",
+    [VN_DEMAND_BYTES] = "demand_bytes",
+    [VN_TURN] = "turn",
+    [VN_PACE_BYTES] = "pace_bytes",
 };
 
 bool vn_python_init(struct vn_python *python)
@@ -173,6 +180,11 @@ static bool on_marked(struct vn_context *context, uint32_t number, PyObject *now
     return ok;
 }
 
+static bool of_grants(const struct vn_callback *callback)
+{
+    return callback->method == VN_ON_DEMAND || callback->method == VN_ON_TURN;
+}
+
 /* Brings the event to an NP in C, and sends what it decides. False: that isn't possible; the callback has it. */
 static bool np_decides_in_c(struct vn_context *context, struct vn_callback *callback)
 {
@@ -180,6 +192,7 @@ static bool np_decides_in_c(struct vn_context *context, struct vn_callback *call
     struct notification_point *np = flow->np_in_c;
     struct np_cnp cnp = {.mark = RP_NONE};
     bool sends = false, possible = true;
+    if (of_grants(callback)) return vn_grants_call_in_c(context, callback);
     if (callback->method == VN_ON_MARKED) {
         sends = np->events->on_marked(np, vn_seconds(context->now), &cnp);
         flow->marked_from = 0;
@@ -200,6 +213,7 @@ static bool np_decides_in_c(struct vn_context *context, struct vn_callback *call
 static bool refuse_of_np_in_c(const struct vn_context *context, const struct vn_callback *callback)
 {
     uint64_t ps;
+    if (of_grants(callback)) return vn_grants_refuse(context, callback);
     if (callback->mark == 0) PyErr_SetString(PyExc_TypeError, "a Cnp's mark is one of Mark");
     else if (!possible_rec_rate(callback->feedback)) refuse_rec_rate(callback->feedback);
     else to_ps(vn_flow_at(context, callback->flow)->np_in_c->marked_from_s, &ps);
@@ -275,6 +289,10 @@ static bool call_rp(const struct vn_context *context, const struct vn_callback *
         Py_IncRef(fields[1]);
         return call_with(rp, method, new_tuple(python->ack, 6, fields), now);
     }
+    case VN_ON_GRANT: {
+        PyObject *granted = PyLong_FromUnsignedLongLong(callback->bytes);
+        return call_with(rp, method, new_tuple(python->grant, 1, &granted), now);
+    }
     case VN_ON_LOSS: {
         PyObject *fields[] = {PyLong_FromUnsignedLongLong(callback->bytes), callback->timeout ? &_Py_TrueStruct : &_Py_FalseStruct};
         Py_IncRef(fields[1]);
@@ -295,6 +313,7 @@ static bool call_rp(const struct vn_context *context, const struct vn_callback *
 struct decision {
     double rate_bps, window_bytes;
     uint64_t timer, due_bytes; /* VN_NEVER: none */
+    uint64_t demand_bytes;
 };
 
 /* Whether it is one that hosts/algorithms/base.py allows (check_rate, check_window). */
@@ -331,6 +350,26 @@ static bool read_timer(const struct vn_python *python, PyObject *rp, uint64_t *t
     return none || (!conversion_failed(timer_s) && to_ps(timer_s, timer));
 }
 
+/* What is left to send is None where the flow has no end. */
+static bool set_left(const struct vn_python *python, PyObject *rp, const struct vn_flow *flow)
+{
+    uint64_t left = vn_grants_left(flow);
+    if (left == RP_NEVER) return true; /* as it was at the start */
+    PyObject *value = PyLong_FromUnsignedLongLong(left);
+    bool ok = value != NULL && PyObject_SetAttr(rp, python->names[VN_LEFT_BYTES], value) == 0;
+    Py_DecRef(value);
+    return ok;
+}
+
+static bool read_demand(const struct vn_python *python, PyObject *rp, uint64_t *demand_bytes)
+{
+    PyObject *value = PyObject_GetAttr(rp, python->names[VN_DEMAND_BYTES]);
+    if (value == NULL) return false;
+    *demand_bytes = PyLong_AsUnsignedLongLong(value);
+    Py_DecRef(value);
+    return *demand_bytes != VN_NEVER || PyErr_Occurred() == NULL;
+}
+
 /* Reads the RP's byte counter. */
 static bool read_due_bytes(const struct vn_python *python, PyObject *rp, uint64_t *due_bytes)
 {
@@ -350,7 +389,10 @@ static bool decide(const struct vn_context *context, const struct vn_callback *c
     PyObject *rp = flow->rp, *sent = PyLong_FromUnsignedLongLong(flow->sent_bytes);
     bool ok = sent != NULL && PyObject_SetAttr(rp, python->names[VN_SENT_BYTES], sent) == 0;
     Py_DecRef(sent);
-    return ok && call_rp(context, callback, rp, now) && read_double(rp, python->names[VN_RATE_BPS], &decision->rate_bps) &&
+    decision->demand_bytes = 0;
+    if (ok && flow->granted) ok = set_left(python, rp, flow);
+    return ok && call_rp(context, callback, rp, now) && (!flow->granted || read_demand(python, rp, &decision->demand_bytes)) &&
+           read_double(rp, python->names[VN_RATE_BPS], &decision->rate_bps) &&
            (!flow->windowed || read_double(rp, python->names[VN_WINDOW_BYTES], &decision->window_bytes)) &&
            possible(decision, flow->windowed) && read_timer(python, rp, &decision->timer) &&
            read_due_bytes(python, rp, &decision->due_bytes);
@@ -363,6 +405,7 @@ static void decide_in_c(const struct vn_flow *flow, const struct vn_callback *ca
     const struct reaction_point_events *events = rp->events;
     uint8_t mark = callback->mark != 0 ? callback->mark : RP_NONE;
     rp->sent_bytes = flow->sent_bytes;
+    if (flow->granted) rp->left_bytes = vn_grants_left(flow);
     if (callback->method == VN_ON_ACK && events->on_ack != NULL) {
         struct rp_ack ack = {
             .rtt_s = callback->feedback,
@@ -389,6 +432,8 @@ static void decide_in_c(const struct vn_flow *flow, const struct vn_callback *ca
         events->on_timer(rp, rp->timer_s);
     } else if (callback->method == VN_ON_BYTES_SENT && events->on_bytes_sent != NULL) {
         events->on_bytes_sent(rp, now_s);
+    } else if (callback->method == VN_ON_GRANT && events->on_grant != NULL) {
+        events->on_grant(rp, callback->bytes, now_s);
     }
 }
 
@@ -396,7 +441,7 @@ static void decide_in_c(const struct vn_flow *flow, const struct vn_callback *ca
 static bool decided_in_c(const struct vn_flow *flow, struct decision *decision)
 {
     const struct reaction_point *rp = flow->compiled;
-    *decision = (struct decision){rp->rate_bps, rp->window_bytes, VN_NEVER, rp->due_bytes};
+    *decision = (struct decision){rp->rate_bps, rp->window_bytes, VN_NEVER, rp->due_bytes, rp->demand_bytes};
     return possible_rate(decision) && possible_window(decision, flow->windowed) &&
            (rp->timer_s == INFINITY || in_ps(rp->timer_s, &decision->timer));
 }
@@ -407,6 +452,7 @@ static void apply(struct vn_context *context, uint32_t number, const struct deci
     vn_nic_rate(context, number, decision->rate_bps > flow->limit_bps ? flow->limit_bps : decision->rate_bps);
     if (flow->windowed) vn_nic_window(context, number, decision->window_bytes);
     flow->due_bytes = decision->due_bytes;
+    if (flow->granted) flow->demand = vn_grants_demand(decision->demand_bytes);
     if (decision->timer == flow->timer) return;
     flow->timer = decision->timer < context->now ? context->now : decision->timer;
     if (flow->timer != VN_NEVER)
@@ -438,7 +484,7 @@ static bool on_feedback(struct vn_context *context, const struct vn_callback *ca
 
 static bool of_np(const struct vn_callback *callback)
 {
-    return callback->method == VN_ON_WINDOW || callback->method == VN_ON_MARKED;
+    return callback->method == VN_ON_WINDOW || callback->method == VN_ON_MARKED || of_grants(callback);
 }
 
 /* Packets that an acknowledgement shows to be lost are another event. */
@@ -458,6 +504,7 @@ static void call_python(struct vn_context *context, const struct vn_callback *ca
     PyObject *now = PyFloat_FromDouble(exchange->now_s);
     bool ok = now != NULL;
     if (ok && of_np(callback) && callback->decided) ok = refuse_of_np_in_c(context, callback);
+    else if (ok && of_grants(callback)) ok = vn_grants_call(context, callback, now);
     else if (ok && callback->method == VN_ON_WINDOW) ok = on_window(context, callback, now);
     else if (ok && callback->method == VN_ON_MARKED) ok = on_marked(context, callback->flow, now);
     else if (ok) ok = on_feedback(context, callback, now);
@@ -520,7 +567,7 @@ void vn_call_back(struct vn_context *context, const struct vn_callback *callback
         decided = true;
     }
     struct vn_callback asked = *callback;
-    if (of_np(callback) && flow->np_in_c != NULL && (callback->method == VN_ON_MARKED || python->on_window == &_Py_NoneStruct)) {
+    if (of_np(callback) && flow->np_in_c != NULL && (callback->method != VN_ON_WINDOW || python->on_window == &_Py_NoneStruct)) {
         if (np_decides_in_c(context, &asked)) return;
         decided = true;
     }

@@ -53,6 +53,7 @@ struct vn_flow {
     uint32_t back_port; /* of its receiver, likewise, by which CNPs and ACKs leave */
     uint8_t cnp_bytes, ack_bytes;
     uint8_t mark; /* the worst mark since the last ACK: 0, UE or CE */
+    uint8_t turns; /* bit mask of enum np_turn: the lists of grants.c that have it */
     _Alignas(64) uint8_t cnp[VN_TEMPLATE_BYTES];
     uint8_t ack[VN_TEMPLATE_BYTES];
     /* For each method of the RP, or seldom needed. */
@@ -66,12 +67,15 @@ struct vn_flow {
     bool windowed; /* `transport` isn't NULL */
     bool waited; /* wait.c: it starts after others */
     bool awaited; /* wait.c: a flow of another host than it arrives at waits for it */
+    bool granted; /* its NP grants */
+    uint32_t demand; /* the RP's, in WIRE_CREDIT_BYTES */
 } __attribute__((aligned(64)));
 
 _Static_assert(sizeof(struct vn_flow) == 640, "a flow has ten cache lines: one more cost a large Clos a seventh of its speed");
 
-/* Numbers of events VN_EV_TIMER: a flow's is that of its RP, with these bits that of its vn_repeat, and of a CNP that its receiver makes. */
-enum { VN_REPEAT_TIMERS = 1 << 23, VN_CNP_TIMERS = 1 << 22 };
+/* Numbers of events VN_EV_TIMER: a flow's is that of its RP, with these bits that of its vn_repeat, of a CNP that its receiver makes, and
+ * of the next grant of its receiver's. */
+enum { VN_REPEAT_TIMERS = 1 << 23, VN_CNP_TIMERS = 1 << 22, VN_GRANT_TIMERS = VN_REPEAT_TIMERS | VN_CNP_TIMERS };
 
 /* A flow's sender, if it repeats what is lost. */
 struct vn_repeat {
@@ -102,7 +106,16 @@ struct vn_wait {
     uint32_t flow, next;
 };
 
+#define VN_MOST_CREDIT (UINT64_C(1) << 40) /* a grant has 32 bits, in WIRE_CREDIT_BYTES */
+/* The flows of a receiving host whose NPs want a turn to grant: by enum np_turn. */
+struct vn_grants {
+    struct ring waiting[NP_TURN + 1]; /* uint32_t: flows */
+    bool pending; /* the next turn is scheduled */
+};
+
 struct vn_rdma {
+    struct vn_grants *grants; /* by node; NULL: no flow's NP grants */
+    uint32_t n_grants; /* nodes; 0: likewise */
     struct vn_wait *waits;
     uint32_t n_waits, waits_capacity;
     uint32_t *awaited; /* flows under way, and some that have arrived, that flows of other hosts than they arrive at wait for */
@@ -192,6 +205,8 @@ static void vn_nic_act(struct vn_context *, struct vn_link *port);
 static void vn_nic_changed(struct vn_context *, struct vn_link *port); /* chooses the NIC's next action anew */
 
 /* ---- receiver.c ---- */
+/* Writes the flow's demand, if its NP grants. */
+static inline void vn_stamp_demand(uint8_t *frame, const struct vn_flow *);
 /* Builds the flow's next packet. */
 static void vn_stamp(const struct vn_context *, struct vn_packet *, const struct vn_flow *, bool last);
 struct vn_answered { /* a packet: its PSN, stamp, and UDP source port */
@@ -205,10 +220,31 @@ static bool vn_rdma_take(struct vn_context *, struct vn_node *, uint32_t port, u
 static void vn_window_event(struct vn_context *, uint32_t flow);
 static void vn_send_cnp(struct vn_context *, uint32_t flow, uint8_t mark, double rate_bps);
 static void vn_cnp_made(struct vn_context *, uint32_t flow);
+static void vn_send_grant(struct vn_context *, uint32_t flow, uint64_t granted_bytes); /* in a CNP */
 
 /* ---- prefetch.c ---- */
 static void vn_rdma_prefetch(const struct vn_context *, const struct vn_node *, const struct vn_link *port, uint32_t step);
 static void vn_rdma_prefetch_arrival(const struct vn_context *, uint32_t packet);
+
+/* ---- grants.c ---- */
+static bool vn_grants_new(struct vn_context *); /* false: no memory */
+static void vn_grants_free(struct vn_context *);
+static void vn_grants_demanded(struct vn_context *, uint32_t flow, enum np_turn); /* its NP has decided */
+static void vn_grants_timer(struct vn_context *, uint32_t flow); /* of the host that the flow arrives at: somebody's turn */
+/* After somebody's turn: his NP's decisions. */
+static void vn_grants_made(struct vn_context *, uint32_t flow, uint64_t granted_bytes, double pace_bytes, enum np_turn);
+/* A demand as packets carry it, rounded up. */
+static inline uint32_t vn_grants_demand(uint64_t bytes)
+{
+    uint64_t units = bytes / WIRE_CREDIT_BYTES + (bytes % WIRE_CREDIT_BYTES != 0);
+    return units < UINT32_MAX ? (uint32_t)units : UINT32_MAX;
+}
+/* What the flow has left to send, in bytes of frames; RP_NEVER: it has no end. */
+static uint64_t vn_grants_left(const struct vn_flow *);
+/* Calls on_demand or on_turn, of an NP in Python; in C. False: it raised (Python's error is set); what it decides isn't possible. */
+static bool vn_grants_call(struct vn_context *, const struct vn_callback *, PyObject *now);
+static bool vn_grants_call_in_c(struct vn_context *, const struct vn_callback *);
+static bool vn_grants_refuse(const struct vn_context *, const struct vn_callback *); /* sets Python's error of the latter; false */
 
 /* ---- repeat.c ---- */
 /* False: no memory. */

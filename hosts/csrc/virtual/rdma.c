@@ -31,7 +31,7 @@ static bool map_flow(struct vn_rdma *rdma, uint32_t qp, uint32_t flow)
 
 /* ---- the API ---- */
 
-int vn_rdma(struct vn_context *context, PyObject *classes, PyObject *marks)
+int vn_rdma(struct vn_context *context, PyObject *classes, PyObject *marks, PyObject *turns)
 {
     if (vn_rdma_of(context) != NULL) return vn_refuse(context, -EEXIST, "the network has RDMA already");
     struct vn_rdma *rdma = context->endpoints[VN_ENDPOINT_rdma] = calloc(1, sizeof *rdma);
@@ -40,9 +40,11 @@ int vn_rdma(struct vn_context *context, PyObject *classes, PyObject *marks)
     rdma->most_flows = MOST_FLOWS;
     rdma->flows = vn_reserve(context, "flows", sizeof *rdma->flows, &rdma->most_flows);
     struct vn_python *python = &rdma->python;
-    PyObject **of[] = {&python->window, &python->cnp, &python->cnm, &python->ack, &python->loss, &python->telemetry, &python->hop};
+    PyObject **of[] = {&python->window,    &python->cnp, &python->cnm,    &python->ack,  &python->loss,
+                       &python->telemetry, &python->hop, &python->demand, &python->grant};
     for (uint32_t i = 0; i < sizeof of / sizeof *of; i++) *of[i] = PyTuple_GetItem(classes, i);
     for (uint32_t i = 0; i < 4; i++) rdma->python.marks[i] = PyTuple_GetItem(marks, i);
+    for (uint32_t i = 0; i <= NP_TURN; i++) rdma->python.turns[i] = PyTuple_GetItem(turns, i);
     if (rdma->flows == NULL || !vn_python_init(&rdma->python)) return -ENOMEM;
     return 0;
 }
@@ -128,8 +130,8 @@ static int add_flow(struct vn_context *context, const struct vn_flow_config *con
             .last_frame_bytes = kind->last_frame_bytes,
         };
     }
-    if (!vn_flow_group_exists(rdma, config->group) || !vn_pool_counts(&context->pool, rdma->n_flows) ||
-        !map_flow(rdma, config->number, rdma->n_flows)) {
+    if ((kind->grants && !vn_grants_new(context)) || !vn_flow_group_exists(rdma, config->group) ||
+        !vn_pool_counts(&context->pool, rdma->n_flows) || !map_flow(rdma, config->number, rdma->n_flows)) {
         free(transport);
         return vn_refuse(context, -ENOMEM, "out of memory");
     }
@@ -159,6 +161,8 @@ static int add_flow(struct vn_context *context, const struct vn_flow_config *con
         .ended = VN_NEVER,
         .timer = config->timer_ps,
         .due_bytes = config->due_bytes,
+        .granted = kind->grants != 0,
+        .demand = vn_grants_demand(config->demand_bytes),
         .transport = transport,
         .windowed = transport != NULL,
         .repeats = repeats,
@@ -311,12 +315,11 @@ static void rdma_port_added(void *own) { *(struct vn_nic *)own = (struct vn_nic)
 
 static void rdma_timer(struct vn_context *context, uint32_t number)
 {
-    if (number >= VN_REPEAT_TIMERS) {
-        vn_repeat_timer(context, number & ~(uint32_t)VN_REPEAT_TIMERS);
-        return;
-    }
-    if (number >= VN_CNP_TIMERS) {
-        vn_cnp_made(context, number & ~(uint32_t)VN_CNP_TIMERS);
+    uint32_t own = number & ~(uint32_t)VN_GRANT_TIMERS;
+    if (number != own) {
+        if (number - own == VN_GRANT_TIMERS) vn_grants_timer(context, own);
+        else if (number - own == VN_REPEAT_TIMERS) vn_repeat_timer(context, own);
+        else vn_cnp_made(context, own);
         return;
     }
     struct vn_flow *flow = vn_flow_at(context, number);
@@ -327,8 +330,8 @@ static void rdma_timer(struct vn_context *context, uint32_t number)
 
 static uint32_t rdma_node_of(const struct vn_context *context, enum vn_kind kind, uint32_t number)
 {
-    const struct vn_flow *flow = vn_flow_at(context, number & ~(uint32_t)(VN_REPEAT_TIMERS | VN_CNP_TIMERS));
-    bool receiver = kind == VN_EV_WINDOW || (kind == VN_EV_TIMER && number >> 22 == VN_CNP_TIMERS >> 22);
+    const struct vn_flow *flow = vn_flow_at(context, number & ~(uint32_t)VN_GRANT_TIMERS);
+    bool receiver = kind == VN_EV_WINDOW || (kind == VN_EV_TIMER && number & VN_CNP_TIMERS);
     return receiver ? vn_receiver_of(context, flow) : vn_sender_of(context, flow);
 }
 
@@ -401,6 +404,7 @@ static void rdma_free(struct vn_context *context)
     }
     if (rdma->flows != NULL) munmap(rdma->flows, rdma->most_flows * sizeof *rdma->flows);
     vn_flow_groups_free(rdma);
+    vn_grants_free(context);
     free(rdma->waits);
     free(rdma->awaited);
     vn_python_end(&rdma->python);
@@ -434,6 +438,7 @@ static const struct vn_endpoint_kind vn_endpoint_rdma = {
 };
 
 #include "virtual/callback.c"
+#include "virtual/grants.c"
 #include "virtual/group.c"
 #include "virtual/prefetch.c"
 #include "virtual/receiver.c"

@@ -19,12 +19,19 @@ static bool checksum_right(const uint8_t *header)
     return ((sum & 0xffff) + (sum >> 16)) == 0xffff;
 }
 
+/* That it grants is in its template, which is being copied. */
+static inline void vn_stamp_demand(uint8_t *frame, const struct vn_flow *flow)
+{
+    if (__builtin_expect(frame[WIRE_BECN] & WIRE_HAS_CREDIT, 0)) wire_store32(frame + WIRE_DEMAND, flow->demand);
+}
+
 void vn_stamp(const struct vn_context *context, struct vn_packet *packet, const struct vn_flow *flow, bool last)
 {
     uint8_t *frame = vn_fill(context, packet, last ? flow->last_data : flow->data);
     uint32_t psn = (uint32_t)flow->sent & 0xffffff;
     wire_store32(frame + WIRE_PSN, psn);
     packet->bytes = (uint16_t)(last ? flow->last_frame_bytes : flow->frame_bytes);
+    vn_stamp_demand(frame, flow);
     if (flow->transport == NULL && vn_rdma_of(context)->latency == NULL) return;
     if (flow->transport != NULL) {
         VN_ASSERT(flow->transport->sent == flow->sent);
@@ -108,7 +115,14 @@ static void on_data(struct vn_context *context, struct vn_node *node, const stru
     bool acks = frame[WIRE_PSN] & WIRE_ACKREQ;
     bool last = flow->missing != VN_NEVER && (frame[WIRE_BTH + 1] & WIRE_LAST);
     uint32_t payload = last ? flow->last_payload_bytes : flow->payload_bytes;
-    if (__builtin_expect(packet->bytes < WIRE_PAYLOAD + payload, 0)) { /* it was trimmed */
+    bool trimmed = packet->bytes < WIRE_PAYLOAD + payload, grants = frame[WIRE_BECN] & WIRE_HAS_CREDIT;
+    if (__builtin_expect(grants, 0)) {
+        callback->method = VN_ON_DEMAND;
+        callback->flow = number;
+        callback->bytes = (uint64_t)wire_load32(frame + WIRE_DEMAND) * WIRE_CREDIT_BYTES;
+        callback->timeout = trimmed;
+    }
+    if (__builtin_expect(trimmed, 0)) {
         vn_count_lost(context, number);
         if (frame[WIRE_BTH] == WIRE_RC_SEND_ONLY) vn_repeat_trimmed(context, number, packet, frame);
         return;
@@ -149,7 +163,7 @@ static void on_data(struct vn_context *context, struct vn_node *node, const stru
     }
     if (__builtin_expect(vn_rdma_of(context)->latency != NULL, 0)) note_latency(context, flow, packet);
     callback->flow = number;
-    if (ecn == WIRE_CE && context->now >= flow->marked_from) callback->method = VN_ON_MARKED;
+    if (ecn == WIRE_CE && context->now >= flow->marked_from && !grants) callback->method = VN_ON_MARKED;
 }
 
 /* False: the ACK is no NP's, as a controller can send one, which has no stamp; or no packet of the flow requests any. */
@@ -202,6 +216,9 @@ static void on_notification(struct vn_context *context, const struct vn_node *no
             callback->bytes = callback->lost_bytes;
             callback->lost_bytes = 0;
         }
+    } else if (frame[WIRE_BECN] & WIRE_HAS_CREDIT) {
+        callback->method = VN_ON_GRANT;
+        callback->bytes = (uint64_t)wire_load32(frame + WIRE_GRANT) * WIRE_CREDIT_BYTES;
     } else {
         uint32_t rec_rate = wire_load32(frame + WIRE_REC_RATE);
         if (rec_rate == 0 && flow->needs_rec_rate) {
@@ -262,7 +279,8 @@ void vn_window_event(struct vn_context *context, uint32_t number)
     vn_call_back(context, &callback);
 }
 
-void vn_send_cnp(struct vn_context *context, uint32_t number, uint8_t mark, double rate_bps)
+/* `value`: RecRate or grant, as on the wire. */
+static void send_cnp_with(struct vn_context *context, uint32_t number, uint8_t mark, uint32_t value)
 {
     struct vn_flow *flow = vn_flow_at(context, number);
     uint32_t id = vn_packet_new(context);
@@ -270,9 +288,7 @@ void vn_send_cnp(struct vn_context *context, uint32_t number, uint8_t mark, doub
     struct vn_packet *packet = vn_packet_at(context, id);
     uint8_t *frame = vn_fill(context, packet, flow->cnp);
     if (mark != WIRE_ECT0) set_mark(frame, mark);
-    double units = rint(rate_bps / 1e6);
-    if (rate_bps != 0) units = units < 1 ? 1 : units > UINT32_MAX ? UINT32_MAX : units;
-    wire_store32(frame + WIRE_REC_RATE, (uint32_t)units);
+    wire_store32(frame + WIRE_REC_RATE, value);
     packet->bytes = flow->cnp_bytes;
     packet->stamp = context->now;
     packet->flow = number;
@@ -286,6 +302,18 @@ void vn_send_cnp(struct vn_context *context, uint32_t number, uint8_t mark, doub
     vn_fifo_push(context, &vn_first_nic(&context->nodes[vn_receiver_of(context, flow)])->cnps, id);
     vn_endpoint_at(context, vn_receiver_of(context, flow), context->now + delay, VN_EV_TIMER, VN_ENDPOINT_rdma,
                    VN_CNP_TIMERS | number);
+}
+
+void vn_send_cnp(struct vn_context *context, uint32_t number, uint8_t mark, double rate_bps)
+{
+    double units = rint(rate_bps / 1e6);
+    if (rate_bps != 0) units = units < 1 ? 1 : units > UINT32_MAX ? UINT32_MAX : units;
+    send_cnp_with(context, number, mark, (uint32_t)units);
+}
+
+void vn_send_grant(struct vn_context *context, uint32_t number, uint64_t granted_bytes)
+{
+    send_cnp_with(context, number, WIRE_ECT0, (uint32_t)(granted_bytes / WIRE_CREDIT_BYTES));
 }
 
 /* One of those that are due now, of whichever flow of the host. */

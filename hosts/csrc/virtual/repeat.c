@@ -59,6 +59,7 @@ bool vn_repeat_stamp(struct vn_context *context, struct vn_packet *packet, uint3
     uint8_t *frame = vn_fill(context, packet, next + 1 == flow->packets ? flow->last_data : flow->data);
     wire_store32(frame + WIRE_PSN, (uint32_t)next % WIRE_PSN_RANGE);
     if (asks) frame[WIRE_PSN] |= WIRE_ACKREQ;
+    vn_stamp_demand(frame, flow);
     await_timeout(context, flow, number);
     return true;
 }
