@@ -1,6 +1,8 @@
-"""NSCC with spraying and trimming against uet-htsim, the Ultra Ethernet Consortium's simulator, on the same flows.
+"""NSCC and RCCC with spraying and trimming against uet-htsim, the Ultra Ethernet Consortium's simulator, on the same
+flows.
 
     compare.py FOLDER SCENARIO...    FOLDER: htsim/sim/datacenter of ultraethernet/uet-htsim, with htsim_uec built
+    compare.py --scheme rccc ...     RCCC, there as `-receiver_cc_only` has it (default: nscc)
     compare.py --ours SCENARIO       one of ours alone, as JSON
     compare.py --others SCENARIO     DCTCP, and NSCC on lossless and on lossy networks, beside it
 
@@ -44,6 +46,8 @@ from topologies.model import FlowSpec, Topology  # noqa: E402
 
 FRAME, ACK, DELAY_S = 4150, 64, 1e-6
 MEAN_BOUND, MAX_BOUND = 0.04, 0.07
+ULTRA_ETHERNET = {"nscc": (), "rccc": ("-receiver_cc_only", "-force_disable_oversubscribed_cc")}
+"""With htsim's options."""
 LOSSY, LOSSLESS = 1, 3
 """Classes."""
 LEAVES, HOSTS, UPLINKS = 4, 8, 2
@@ -128,8 +132,9 @@ class Result:
 
 def _scheme(name: str, rate_bps: float, rtt_s: float) -> Configured:
     bdp = rate_bps * rtt_s / 8
-    if name == "nscc":
-        return find_scheme("nscc").configure({"network_rtt_s": rtt_s, "frame_bytes": FRAME})
+    if name in ULTRA_ETHERNET:
+        credit = {"maxwnd_bytes": 1.5 * bdp} if name == "rccc" else {}
+        return find_scheme(name).configure({"network_rtt_s": rtt_s, "frame_bytes": FRAME, **credit})
     windows = {"init_window_bytes": 1.5 * bdp, "max_window_bytes": 1.5 * bdp}
     return find_scheme(name).configure({"k_bytes": 0.2 * bdp, "frame_bytes": FRAME, **windows})
 
@@ -145,7 +150,7 @@ def network(scenario: Scenario, flows: Sequence[FlowSpec], seed: int, scheme: st
     made = VirtualNetwork(
         topology,
         _scheme(scheme, rate_bps, rtt_s),
-        payload_bytes=FRAME - wire.DATA_OVERHEAD,
+        payload_bytes=FRAME - wire.data_bytes(0, credit=scheme == "rccc"),
         seed=seed,
         reliability=reliability,
         paths=Paths("packet"),
@@ -191,12 +196,13 @@ def _matrix_file(scenario: Scenario, folder: Path | None, scratch: Path) -> Path
     return file
 
 
-def htsim(name: str, folder: Path, seed: int = 1) -> Result:
+def htsim(name: str, folder: Path, seed: int = 1, scheme: str = "nscc") -> Result:
     """Runs htsim_uec."""
     scenario = SCENARIOS[name]
     with tempfile.TemporaryDirectory() as scratch:
         command = [str(folder / "htsim_uec"), "-tm", str(_matrix_file(scenario, folder, Path(scratch)))]
         command += ["-end", "1000000", "-seed", str(seed), "-o", f"{scratch}/log", *scenario.options]
+        command += ULTRA_ETHERNET[scheme]
         if scenario.leaf_spine:
             file = Path(scratch) / "leaf_spine.topo"
             file.write_text(LEAF_SPINE)
@@ -240,6 +246,7 @@ def _row(label: str, one: Result) -> str:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("words", nargs="+", metavar="[FOLDER] SCENARIO", help=", ".join(SCENARIOS))
+    parser.add_argument("--scheme", choices=ULTRA_ETHERNET, default="nscc")
     parser.add_argument("--ours", action="store_true")
     parser.add_argument("--others", action="store_true")
     parser.add_argument("--seed", type=int, default=1)
@@ -248,7 +255,7 @@ def main() -> int:
     names = [word for word in given.words if word in SCENARIOS]
     folder = next((Path(word) for word in given.words if word not in SCENARIOS), None)
     if given.ours:
-        print(json.dumps(asdict(ours(names[0], folder, given.seed))))
+        print(json.dumps(asdict(ours(names[0], folder, given.seed, given.scheme))))
         return 0
     print(f"{'':16} {'mean us':>10} {'max us':>10} {'flows':>6} {'repeated':>8} {'timeouts':>8} {'CPU s':>8} {'GB':>8}")
     failed = False
@@ -267,9 +274,9 @@ def main() -> int:
         if folder is None:
             parser.error("give htsim's folder, or --ours")
         seeds = range(given.seed, given.seed + given.seeds)
-        theirs = _mean([htsim(name, folder, seed) for seed in seeds])
+        theirs = _mean([htsim(name, folder, seed, given.scheme) for seed in seeds])
         print(_row("  htsim", theirs), flush=True)
-        command = [sys.executable, str(Path(__file__)), "--ours", name, str(folder), "--seed"]
+        command = [sys.executable, str(Path(__file__)), "--scheme", given.scheme, "--ours", name, str(folder), "--seed"]
         mine = _mean([Result(**json.loads(_measured([*command, str(seed)])[0])) for seed in seeds])
         print(_row("  ours", mine), flush=True)
         near = math.isclose(mine.mean_us, theirs.mean_us, rel_tol=MEAN_BOUND)

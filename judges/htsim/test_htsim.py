@@ -9,6 +9,8 @@ from htsim.compare import MAX_BOUND, MEAN_BOUND, Result, ours
 
 # Of uet-htsim 40ccb05, seeds 1 to 8, 2026-11-27: means of the means, and of the maxima.
 HTSIM = {"permutation": (416.1, 641.4), "incast": (660.5, 786.7)}
+# Likewise of its RCCC alone, seeds 1 to 4.
+HTSIM_RCCC = {"permutation": (482.6, 646.2), "incast": (752.7, 771.3)}
 
 
 def runs(name: str, scheme: str = "nscc", queues: str = "trim") -> list[Result]:
@@ -20,6 +22,14 @@ def test_nscc_takes_the_time_that_htsim_has(name: str, mean_bound: float) -> Non
     made = runs(name)
     assert mean(one.mean_us for one in made) == pytest.approx(HTSIM[name][0], rel=mean_bound)
     assert mean(one.max_us for one in made) == pytest.approx(HTSIM[name][1], rel=MAX_BOUND)
+    assert all(one.trimmed > 500 and one.timeouts == 0 for one in made)
+
+
+@pytest.mark.parametrize("name", HTSIM_RCCC)
+def test_rccc_takes_the_time_that_htsim_has(name: str) -> None:
+    made = runs(name, "rccc")
+    assert mean(one.mean_us for one in made) == pytest.approx(HTSIM_RCCC[name][0], rel=MEAN_BOUND)
+    assert mean(one.max_us for one in made) == pytest.approx(HTSIM_RCCC[name][1], rel=MAX_BOUND)
     assert all(one.trimmed > 500 and one.timeouts == 0 for one in made)
 
 

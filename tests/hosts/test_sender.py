@@ -83,6 +83,8 @@ def test_sender_refuses_scheme_that_sprays() -> None:
     with pytest.raises(SchemeError, match=r"nscc: its RP sends .* several paths, .*: use one path"):
         bench.start()
     assert bench.sender.stats() == ()
+    with pytest.raises(SchemeError, match=r"rccc: its NP grants, .*: use virtual time"):
+        Bench(find_scheme("rccc").configure({"paths": 1})).start()
     one = Bench(find_scheme("nscc").configure({"paths": 1}))
     one.start()
     assert len(one.sender.stats()) == 1

@@ -1,0 +1,118 @@
+"""RCCC in virtual time: a receiver grants its line's rate, and the same run however it is computed. judges/htsim
+compares it with uet-htsim."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from networks import star, with_flows
+
+from hosts.algorithms import Demand, NotificationPoint, ReactionPoint, Turn, find_scheme
+from hosts.algorithms.parameters import Parameters
+from hosts.algorithms.scheme import Scheme
+from hosts.reliability import Reliability, Repeats
+from lab.virtual import VirtualNetwork
+from topologies.model import FlowSpec
+from virtualnet.errors import VirtualError
+
+LINE, DATA, CLASS = 100e9, 1062, 1
+RTT = 4e-6 + 2 * (DATA + 62) * 8 / LINE
+BDP = LINE * RTT / 8
+SIZE = 300_000
+
+
+def network(senders: int, size: int | None = None, pull_rate: float = 0.99, **more: Any) -> VirtualNetwork:
+    """Senders to one port, whose queue is a bandwidth-delay product, and trims."""
+    parameters = {"network_rtt_s": RTT, "maxwnd_bytes": 1.5 * BDP, "pull_rate": pull_rate, "rto_s": 200e-6}
+    reliability = {CLASS: Reliability(Repeats.SELECTIVE, timeout_s=200e-6, reordering_s=1)}
+    made = VirtualNetwork(
+        star(senders, LINE), find_scheme("rccc").configure(parameters), reliability=reliability, **more
+    )
+    made.set_queue("s0", senders + 1, CLASS, depth=round(BDP / DATA))
+    made.set_trimming("s0", senders + 1, [CLASS])
+    flows = [FlowSpec(i + 1, f"h{i}", "r0", size_bytes=size, traffic_class=CLASS) for i in range(senders)]
+    return with_flows(made, flows)
+
+
+@pytest.mark.parametrize("pull_rate", [0.99, 0.5])
+@pytest.mark.parametrize("senders", [1, 8])
+def test_line_carries_what_is_granted_and_nothing_waits(senders: int, pull_rate: float) -> None:
+    end = ("s0", senders + 1)
+    with network(senders, pull_rate=pull_rate) as made:
+        seen = made.sample(1e-6, [made.queue_bytes(*end, CLASS), made.link_bytes(*end)], from_s=0.5e-3)
+        made.run(until_s=2.5e-3)
+        queue, sent = seen.values.T
+        assert (sent[-1] - sent[0]) * 8 / (seen.times_s[-1] - seen.times_s[0]) == pytest.approx(
+            pull_rate * LINE, rel=2e-3
+        )
+        assert queue.mean() < 4 * senders * DATA  # a turn's packets of each
+        got = [flow.stats().received_packets for flow in made.flows.values()]
+        assert sum(got) ** 2 / (senders * sum(one**2 for one in got)) > 0.999  # Jain
+
+
+@pytest.mark.parametrize("senders", [2, 32])
+def test_incast_takes_the_line_s_time_and_no_timeout(senders: int) -> None:
+    with network(senders, SIZE) as made:
+        assert made.run(until_s=0.1, finish=True)
+        bound_s = senders * SIZE / 1000 * DATA * 8 / LINE
+        assert bound_s < made.now_s < bound_s / 0.99 + 2 * RTT
+        stats = [flow.stats() for flow in made.flows.values()]
+        assert sum(one.repeated_packets for one in stats) >= (senders - 2) * BDP / DATA  # first credits
+        assert sum(one.timeouts for one in stats) == 0
+
+
+def test_flow_that_misses_grants_goes_on_by_timers() -> None:
+    """Nine of ten notifications to a sender are lost: a grant has all that was granted before."""
+    with network(2, SIZE) as made:
+        made.disturb("s0", 1, "notifications", p_lose=0.9)
+        assert made.run(until_s=0.5, finish=True)
+        seen = [flow.stats() for flow in made.flows.values()]
+        assert seen[0].timeouts > 0
+        assert seen[1].timeouts == 0
+        assert seen[1].complete_s < seen[0].complete_s
+
+
+def test_run_is_the_same_with_either_queue_and_form_and_in_c() -> None:
+    digests = set()
+    for more in ({}, {"queues": "one"}, {"inplace": False}, {"in_c": False}, {"threads": 2}):
+        with network(6, SIZE, **more) as made:
+            assert made.run(until_s=0.1, finish=True)
+            digests.add((made.totals().digest, *(flow.stats() for flow in made.flows.values())))
+    assert len(digests) == 1
+
+
+class Granting(NotificationPoint):
+    grants = True
+
+    def __init__(self, _parameters: Parameters) -> None:
+        self.turn = Turn.NONE
+
+    def on_demand(self, demand: Demand, now_s: float) -> None:
+        self.turn = Turn.ACTIVE
+
+
+class OnePacket(Granting):
+    def on_turn(self, turn: Turn, now_s: float) -> int:
+        self.turn = Turn.NONE
+        return 2**40
+
+
+class NoPace(Granting):
+    pace_bytes = 0
+
+    def on_turn(self, turn: Turn, now_s: float) -> int:
+        return 256
+
+
+class LineRate(ReactionPoint):
+    def __init__(self, line_rate_bps: float, _parameters: Parameters) -> None:
+        self.rate_bps = line_rate_bps
+
+
+@pytest.mark.parametrize(("np", "text"), [(OnePacket, "as much as a grant can carry"), (NoPace, "pace_bytes: from 1")])
+def test_grant_that_can_t_be_is_refused(np: type[Granting], text: str) -> None:
+    scheme = Scheme("own", "", "plain", Parameters, LineRate, np).configure()
+    made = with_flows(VirtualNetwork(star(1, LINE), scheme), [FlowSpec(1, "h0", "r0")])
+    with made, pytest.raises((VirtualError, ValueError), match=text):
+        made.run(until_s=1e-4)
