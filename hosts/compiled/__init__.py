@@ -10,7 +10,7 @@ from pathlib import Path
 
 from ..algorithms.base import NotificationPoint, ReactionPoint, c_file
 from ..algorithms.parameters import describe
-from ..algorithms.scheme import Configured
+from ..algorithms.scheme import Configured, SchemeError
 from .code import Code, Interface, load
 from .np import NP, CompiledNotificationPoint
 from .rp import RP, CompiledReactionPoint
@@ -47,6 +47,10 @@ class Ends:
             code = self.code(type(specification), NP)
             if code is None:
                 return specification
+            if specification.grants and not {"on_demand", "on_turn"} <= code.functions.keys():
+                raise SchemeError(
+                    f"{self.configured.scheme.name}: its NP in C grants, so it needs on_demand and on_turn"
+                )
             self._np = code, specification
         return CompiledNotificationPoint(*self._np)
 

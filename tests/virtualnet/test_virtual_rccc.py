@@ -3,12 +3,14 @@ compares it with uet-htsim."""
 
 from __future__ import annotations
 
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
 from networks import star, with_flows
 
-from hosts.algorithms import Demand, NotificationPoint, ReactionPoint, Turn, find_scheme
+from hosts.algorithms import Demand, NotificationPoint, ReactionPoint, Turn, dcqcn, find_scheme
 from hosts.algorithms.parameters import Parameters
 from hosts.algorithms.scheme import Scheme
 from hosts.reliability import Reliability, Repeats
@@ -116,3 +118,16 @@ def test_grant_that_can_t_be_is_refused(np: type[Granting], text: str) -> None:
     made = with_flows(VirtualNetwork(star(1, LINE), scheme), [FlowSpec(1, "h0", "r0")])
     with made, pytest.raises((VirtualError, ValueError), match=text):
         made.run(until_s=1e-4)
+
+
+class GrantingInC(Granting):
+    in_c = str(Path(dcqcn.__file__).parent / "dcqcn_np.c")
+
+
+def test_np_in_c_without_turns_is_refused() -> None:
+    scheme = replace(find_scheme("dcqcn"), notification_point=GrantingInC).configure()
+    with (
+        VirtualNetwork(star(1, LINE), scheme) as made,
+        pytest.raises(VirtualError, match="needs on_demand and on_turn"),
+    ):
+        made.add_flow(FlowSpec(1, "h0", "r0"))
