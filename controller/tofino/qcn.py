@@ -84,17 +84,20 @@ def feedback_steps(q_eq_bytes: int) -> list[tuple[int, int, int]]:
 
 
 def feedback_entries(q_eq_bytes: int) -> list[TableEntry]:
-    """Returns the entries of all that have this set point."""
+    """Returns the entries of all that have this set point. F_b that is above 0, but below the first step, has an entry,
+    too: the one of all that is beyond would match it."""
+    steps = feedback_steps(q_eq_bytes)
+    found = [(first, last, TableAction("set_feedback", quantised=value)) for first, last, value in steps]
+    if steps[0][0] > 0:
+        found.insert(0, (0, steps[0][0] - 1, TableAction("no_feedback")))
     matches = [
-        (TableMatch(q_eq=q_eq_bytes, most=0, steps=(first, last)), _IN_STEPS, value)
-        for first, last, value in feedback_steps(q_eq_bytes)
+        (TableMatch(q_eq=q_eq_bytes, most=0, steps=(first, last)), _IN_STEPS, action) for first, last, action in found
     ]
-    matches.append((TableMatch(q_eq=q_eq_bytes, most=(0, _SIGN)), _BEYOND, MOST_FEEDBACK))
+    beyond = TableAction("set_feedback", quantised=MOST_FEEDBACK)
+    matches.append((TableMatch(q_eq=q_eq_bytes, most=(0, _SIGN)), _BEYOND, beyond))
     return [
-        TableEntry(
-            "feedback_steps", match=match, action=TableAction("set_feedback", quantised=value), priority=priority
-        )
-        for match, priority, value in matches
+        TableEntry("feedback_steps", match=match, action=action, priority=priority)
+        for match, priority, action in matches
     ]
 
 

@@ -142,7 +142,7 @@ def test_deploy_refuses_each_setting_that_the_driver_loses(name: str, sde: Path)
         ("pcn", "gap_ns", "15 of 18 entries don't read back"),
         ("tcd", "red_curves", "of 41 entries don't read back"),
         ("qcn", "$mirror.cfg", "$mirror.cfg: no such entry"),
-        ("qcn", "$max_pkt_len", "2 of 72 entries don't read back"),
+        ("qcn", "$max_pkt_len", "2 of 73 entries don't read back"),
     ],
 )
 def test_deploy_refuses_entries_that_the_driver_loses(

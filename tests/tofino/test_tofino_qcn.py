@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from stratum import Stratum, serving
 
 from controller.marking.qcn_in_cp import Culprit
+from controller.control_plane import TableAction, TableEntry
 from controller.tofino import qcn
 from controller.tofino.lab_file import SAMPLE, read
 from controller.tofino.model import Qcn
@@ -29,7 +30,7 @@ def test_program_entries_and_sessions_reach_the_switch(
     assert (code, capsys.readouterr().err) == (0, "")
     held = {table: len(entries) for table, entries in service.entries().items() if entries}
     ports = {"qcn": ["qcn_config"], "qcn_in": ["qcn_in_arrivals", "qcn_in_departures"]}[program]
-    assert held == {"ipv4_lpm": 3, "feedback_steps": 64} | dict.fromkeys(ports, 3)
+    assert held == {"ipv4_lpm": 3, "feedback_steps": 65} | dict.fromkeys(ports, 3)
     assert service.loaded.memory is not None
     assert service.loaded.memory.sessions == {4: (((68, 0),), 62), 5: (((196, 0),), 62)}
 
@@ -77,6 +78,23 @@ def test_feedback_is_that_of_802_1qau(q_eq: int) -> None:
         assert first == last + 1
     for first, _, value in steps:
         assert 63 * first * qcn.STEP_BYTES // (5 * q_eq) >= value > 63 * (first - 1) * qcn.STEP_BYTES // (5 * q_eq)
+
+
+@given(st.integers(1_000, 200_000), st.integers(-(1 << 31), (1 << 31) - 1) | st.integers(-100, 20_000))
+def test_entries_have_the_feedback_of_each_f_b(q_eq: int, f_b: int) -> None:
+    """Rounded down to a step, of as many bits as the table's keys; none below 0, nor where it is less than one of 63."""
+    keys = {"most": f_b >> 20 & 0xFFF, "steps": f_b >> 4 & 0xFFFF}
+    hits = [one for one in qcn.feedback_entries(q_eq) if matches(one, keys)]
+    found = max(hits, key=lambda one: one.priority).action if hits else TableAction("no_feedback")
+    exact = min(63, 63 * (f_b // qcn.STEP_BYTES * qcn.STEP_BYTES) // (5 * q_eq))
+    expected = TableAction("set_feedback", quantised=exact) if exact > 0 else TableAction("no_feedback")
+    assert (found.name, found.args) == (expected.name, expected.args)
+
+
+def matches(entry: TableEntry, keys: dict[str, int]) -> bool:
+    most, steps = entry.match["most"], entry.match.get("steps", (0, qcn.STEPS - 1))
+    value, mask = most if isinstance(most, tuple) else (most, 0xFFF)
+    return keys["most"] & mask == value and steps[0] <= keys["steps"] <= steps[1]
 
 
 def test_the_defaults_are_the_schemes() -> None:
