@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from frames import host_ip, host_mac, patched, port_mac
 from wires import Arrival
 
-from controller.tofino.qcn import STEP_BYTES, W, feedback_steps
+from controller.tofino.qcn import STEP_BYTES, W, feedback_steps, sampling
 from hosts import wire
 
 MAX = wire.MAX_FEEDBACK
@@ -23,6 +23,14 @@ def chip_feedback(queue: int, old: int, q_eq: int) -> int:
     """Likewise of Tofino's programs, which round F_b down before."""
     steps = ((queue - q_eq) + W * (queue - old)) // STEP_BYTES
     return next((value for first, last, value in feedback_steps(q_eq) if first <= steps <= last), 0)
+
+
+def interval(sample: int, chip: bool) -> tuple[float, float]:
+    """Returns the fewest and most bytes from one sample to the next, where the interval is fixed."""
+    if not chip:
+        return 0.85 * sample, 1.15 * sample
+    apart = sampling(sample)
+    return apart["sample_min_bytes"], apart["sample_min_bytes"] + apart["sample_mask_bytes"]
 
 
 def message(source: int, destination: int, psn: int, value: int, queue: int, qp: int = 1) -> bytes:

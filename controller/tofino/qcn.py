@@ -15,13 +15,14 @@ W = 2
 """The weight of the queue's growth; the data plane has no other."""
 STEP_BYTES = 16  # of F_b
 STEPS = 1 << 16
+RECIRCULATION_PORT = 68
+"""Of each pipe; it loops back unless configured otherwise."""
 MOST_FEEDBACK = 63
 _JITTER = 0.3  # from the shortest to the longest sample
 _SIGN = 1 << 11  # the top bit of `most`
 _IN_STEPS, _BEYOND = 2, 1  # priorities
 _COPY_SESSIONS = 4
 _COPY_BYTES = 62  # what stands in front of a copy, and its headers
-_RECIRCULATION_PORT = 68  # of a pipe; it loops back unless told otherwise
 
 
 def entries(lab: TofinoLab, program: str) -> list[TableEntry]:
@@ -44,7 +45,7 @@ def sessions(lab: TofinoLab) -> list[CloneSession]:
         CloneSession(
             _COPY_SESSIONS + pipe,
             packet_length_bytes=_COPY_BYTES,
-            replicas=[pipe * PORTS_A_PIPE + _RECIRCULATION_PORT],
+            replicas=[pipe * PORTS_A_PIPE + RECIRCULATION_PORT],
         )
         for pipe in range(lab.pipes)
     ]

@@ -8,7 +8,7 @@ import math
 from collections import Counter
 from dataclasses import replace
 
-from cnm import feedback, message, messages
+from cnm import feedback, interval, message, messages
 from frames import FRAME, cnp, data, expected_pfc, forwarded, host_ip
 from inputs import SLOTS, QcnInTest, packet
 from testbed import LONG_PAUSE, SLOW_PORT, index
@@ -79,11 +79,12 @@ class SamplesAreAsFarApart(QcnInTest):
         self.wait_until_waiting(port, n)
         found = self.told(self.notified())
         self.assertEqual(found[-1].feedback, 63)
+        least, most = interval(self.sample, self.twin)
         for before, after in itertools.pairwise(found):
             step = 1 + before.feedback // 8 if self.adaptive else 1
             counted = (after.psn - before.psn) * FRAME * step
-            self.assertGreaterEqual(counted, 0.85 * self.sample, before)
-            self.assertLess(counted, 1.15 * self.sample + FRAME * step, before)
+            self.assertGreaterEqual(counted, least, before)
+            self.assertLess(counted, most + FRAME * step, before)
         self.assertGreater(len(found), n * (0.28 if self.adaptive else 0.04))
 
 
