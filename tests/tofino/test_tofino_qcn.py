@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from stratum import Stratum, serving
 
-from controller.marking.qcn_in_cp import Culprit
 from controller.control_plane import TableAction, TableEntry
+from controller.marking.qcn_in_cp import Culprit
 from controller.tofino import qcn
 from controller.tofino.lab_file import SAMPLE, read
 from controller.tofino.model import Qcn
@@ -82,7 +82,7 @@ def test_feedback_is_that_of_802_1qau(q_eq: int) -> None:
 
 @given(st.integers(1_000, 200_000), st.integers(-(1 << 31), (1 << 31) - 1) | st.integers(-100, 20_000))
 def test_entries_have_the_feedback_of_each_f_b(q_eq: int, f_b: int) -> None:
-    """Rounded down to a step, of as many bits as the table's keys; none below 0, nor where it is less than one of 63."""
+    """Rounded down to a step; none below 0, nor where it is less than one of 63."""
     keys = {"most": f_b >> 20 & 0xFFF, "steps": f_b >> 4 & 0xFFFF}
     hits = [one for one in qcn.feedback_entries(q_eq) if matches(one, keys)]
     found = max(hits, key=lambda one: one.priority).action if hits else TableAction("no_feedback")
