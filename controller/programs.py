@@ -80,6 +80,18 @@ class Program:
 
     @cached_property
     def schema(self) -> P4Schema:
+        """What its p4info describes. Raises ProgramError where that is none, or describes what can't be."""
         from finsy import P4Schema  # slow to load; who looks for a program may not need it
+        from finsy.proto import p4i
+        from google.protobuf import text_format
 
-        return P4Schema(self.p4info, self.json)
+        try:
+            info = text_format.Parse(self.p4info.read_text(encoding="utf-8"), p4i.P4Info())
+        except (text_format.ParseError, UnicodeDecodeError, RecursionError) as error:
+            raise ProgramError(f"{self.p4info}: no p4info: {error}") from None
+        except OSError as error:
+            raise ProgramError(f"{self.p4info}: {error.strerror}") from None
+        try:
+            return P4Schema(info, self.json)
+        except (ValueError, LookupError, TypeError, AttributeError) as error:
+            raise ProgramError(f"{self.p4info}: its parts don't fit: {type(error).__name__}: {error}") from None

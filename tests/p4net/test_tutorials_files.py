@@ -10,9 +10,11 @@ from typing import Any
 import pytest
 from exercise import EXAMPLE, exercise, write_exercise
 
+from controller.programs import ProgramError
 from p4net.errors import P4NetError
 from p4net.network import P4Host, P4Network
 from p4net.tutorials import RATE_BPS, read_exercise
+from p4net.virtual import VirtualP4
 from topologies.errors import LabError
 
 
@@ -135,3 +137,14 @@ def test_links_are_read_alike_whatever_all_of_them_have(
     assert {(link.rate_bps, link.delay_s, link in network.unlimited) for link in network.topology.links} == {
         (rate_bps, delay_s, unlimited)
     }
+
+
+@pytest.mark.parametrize(
+    "text", ["tables {", "counters { preamble { id: 1 } }\ntables { action_refs { id: 9 } }", "\xff"]
+)
+def test_p4info_of_something_else_is_refused_in_a_line(tmp_path: Path, text: str) -> None:
+    network = exercise(tmp_path)
+    (tmp_path / "exercise/build/router.p4.p4info.txtpb").write_bytes(text.encode("latin-1"))
+    with pytest.raises(ProgramError, match=r"router.p4.p4info.txtpb: ") as raised, VirtualP4(network):
+        pass
+    assert len(str(raised.value).splitlines()) == 1
