@@ -152,10 +152,10 @@ def _program(steps: Sequence[Step]) -> Iterator[str]:
 
 def _left(hop: Hop, departure: Departure, topology: Topology) -> str:
     queue = departure.queued
-    decided = next(step for step in hop.steps if step.kind == "decided")
+    assert hop.decided is not None  # what waits in a queue was put there
     waited = (
         f"port {departure.port}, queue {queue.fields['queue']}: {queue.fields['enq_qdepth']} ahead, "
-        f"waited {(queue.time_ns - decided.time_ns) / 1e3:.3f} us"
+        f"waited {(queue.time_ns - hop.decided.time_ns) / 1e3:.3f} us"
     )
     sent = departure.sent
     if sent is None:

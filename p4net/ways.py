@@ -6,14 +6,14 @@ keeps the order of its frames, so what comes in by a port is the next equal fram
 
 from __future__ import annotations
 
-import json
 from collections import defaultdict, deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from p4net.errors import P4NetError
-from softswitch.trace.decoder import KINDS, Step
+from softswitch.trace import json_lines
+from softswitch.trace.decoder import Step
 from topologies.model import Topology
 
 
@@ -57,14 +57,19 @@ class Hop:
     def port(self) -> int:
         return int(self.received.fields["port"])
 
+    @property
+    def decided(self) -> Step | None:
+        """What ingress decided; None: it hasn't ended."""
+        return next((step for step in self.steps if step.kind == "decided"), None)
+
     def later(self) -> Iterator[Hop]:
         """This visit, and those that follow from it, in depth."""
-        yield self
-        if self.again is not None:
-            yield from self.again.later()
-        for departure in self.departures:
-            if departure.next is not None:
-                yield from departure.next.later()
+        waiting = [self]
+        while waiting:  # not a call a visit: a packet may come back more often than calls nest
+            hop = waiting.pop()
+            yield hop
+            next_hops = [hop.again, *(departure.next for departure in hop.departures)]
+            waiting += [one for one in reversed(next_hops) if one is not None]
 
     def fields(self) -> Iterator[tuple[str, str]]:
         """Yields the names of header fields with their values, as the parser found them."""
@@ -87,7 +92,7 @@ class Ways:
         if step.kind == "received":
             hops[step.packet] = Hop(switch, step.packet)
             self._open[switch] = hops[step.packet].steps
-        elif step.kind == "dequeued" and step.packet in hops:
+        elif step.kind == "dequeued" and step.packet in hops and hops[step.packet].decided is not None:
             departure = Departure()
             hops[step.packet].departures.append(departure)
             self._open[switch] = departure.steps
@@ -111,19 +116,22 @@ class Ways:
                 peer = topology.peer(switch, departure.port)
                 on_link[peer.node, peer.port].append(departure)
         first, returned = [], self._returned()
+        past = set[int]()
+        """What has left by now: no packet comes from where it will be."""
         for hop in in_order:
             instance = hop.received.fields["instance"]
             waiting = returned[hop.switch, instance]
-            if waiting:
+            if waiting and id(waiting[0]) in past:
                 before = waiting.popleft()
                 if isinstance(before, Hop):
                     before.again = hop
                 else:
                     before.next = hop
-            elif (origin := _origin(hop, on_link[hop.switch, hop.port])) is not None:
+            elif (origin := _origin(hop, on_link[hop.switch, hop.port], past)) is not None:
                 origin.next = hop
             else:
                 first.append(hop)
+            past.update(map(id, (hop, *hop.departures)))
         return first
 
     def _returned(self) -> dict[tuple[str, str], deque[Hop | Departure]]:
@@ -140,13 +148,13 @@ class Ways:
         return found
 
 
-def _origin(hop: Hop, waiting: deque[Departure]) -> Departure | None:
+def _origin(hop: Hop, waiting: deque[Departure], past: Container[int]) -> Departure | None:
     """Returns which of the frames that are on a link has come; those before it were lost."""
     if hop.received.fields["instance"] != "normal":
         return None
     for number, departure in enumerate(waiting):
         assert departure.sent is not None
-        if departure.sent.time_ns > hop.received.time_ns:
+        if departure.sent.time_ns > hop.received.time_ns or id(departure) not in past:
             return None
         if all(departure.sent.fields[name] == hop.received.fields[name] for name in ("frame", "length")):
             for _ in range(number + 1):
@@ -162,20 +170,12 @@ def read(paths: Sequence[Path], names: dict[str, str]) -> Ways:
     for path in paths:
         try:
             for number, text in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
-                switch, step = _step(text, f"{path}, line {number}")
+                try:
+                    switch, step = json_lines.parse(text)
+                except ValueError:
+                    where = f"{path}, line {number}"
+                    raise P4NetError(f"{where}: no step of a packet, as `softswitch --trace` writes them") from None
                 ways.take(names.get(switch, switch), step)
         except (OSError, UnicodeDecodeError) as error:
             raise P4NetError(f"cannot read {path}: {getattr(error, 'strerror', None) or error}") from None
     return ways
-
-
-def _step(text: str, where: str) -> tuple[str, Step]:
-    try:
-        found = json.loads(text)
-        switch, packet, time_ns = str(found.pop("switch")), int(found.pop("packet")), int(found.pop("time_ns"))
-        kind = found.pop("step")
-        if kind not in KINDS:
-            raise ValueError
-    except (ValueError, TypeError, KeyError, AttributeError):
-        raise P4NetError(f"{where}: no step of a packet, as `softswitch --trace` writes them") from None
-    return switch, Step(packet, time_ns, kind, found)

@@ -15,6 +15,7 @@ from p4net_switches import error_of
 from p4net.packets import udp
 from p4net.tutorials import read_exercise
 from p4net.virtual import VirtualP4
+from p4net.way_lines import lines
 from p4net.ways import Hop, Ways, read
 from pcn.cli import run
 from softswitch.trace import json_lines
@@ -100,9 +101,9 @@ def test_files_of_switches_are_ways_again(tmp_path: Path, capsys: pytest.Capture
     assert places(again) == places(found[0])
     assert [json.loads(line)["step"] for line in path.read_text().splitlines()][-1] == "sent"
     for name in ("s1", "s2"):
-        lines = [line for line in path.read_text().splitlines() if f'"switch":"{name}"' in line]
+        own = [line for line in path.read_text().splitlines() if f'"switch":"{name}"' in line]
         number = {"s1": "0", "s2": "1"}[name]
-        text = "\n".join(lines).replace(f'"switch":"{name}"', f'"switch":"{number}"')
+        text = "\n".join(own).replace(f'"switch":"{name}"', f'"switch":"{number}"')
         (tmp_path / f"{name}.steps.jsonl").write_text(text)
     assert run([*TRACE, "--logs", str(tmp_path)]) == 0
     assert "s2:1" in capsys.readouterr().out
@@ -115,6 +116,55 @@ def test_file_of_something_else_is_refused_by_line(text: str, tmp_path: Path) ->
     assert error_of(lambda: read([path], {})) == (
         f"{path}, line 1: no step of a packet, as `softswitch --trace` writes them"
     )
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"switch":"0","packet":1,"time_ns":1e999,"step":"emitted","header":"ipv4"}',
+        '{"switch":"0","packet":1,"time_ns":2,"step":"emitted"}',
+        '{"switch":"0","packet":1,"time_ns":2,"step":"emitted","header":"ipv4","more":1}',
+        '{"switch":"0","packet":1,"time_ns":2,"step":["emitted"],"header":"ipv4"}',
+        '{"switch":"0","packet":1,"time_ns":2,"step":"extracted","header":"ipv4","fields":{"ttl":"64"}}',
+        '{"switch":"0","packet":1,"time_ns":2,"step":"extracted","header":"ipv4","fields":{"ttl":[]}}',
+        '{"switch":"0","packet":1,"time_ns":2,"step":"decided","pipeline":"ingress","egress_spec":1,"length":60}',
+        "[" * 100_000,
+    ],
+)
+def test_step_with_other_fields_than_its_kind_s_is_refused(text: str, tmp_path: Path) -> None:
+    path = tmp_path / "steps"
+    path.write_text(text)
+    assert "line 1: no step of a packet" in error_of(lambda: read([path], {}))
+
+
+def recirculated(packet: int, time_ns: int, came: str = "recirculated") -> list[Step]:
+    """Steps of a visit that ends with another one, at the time at which it began."""
+    queued = dict.fromkeys(("queue", "enq_timestamp_us", "deq_timedelta_us", "enq_qdepth", "deq_qdepth"), 0)
+    decided = {"length": 60, "dropped": False}
+    return [
+        Step(packet, time_ns, "received", {"port": 1, "instance": came, "length": 60, "frame": ""}),
+        Step(packet, time_ns, "decided", {"pipeline": "ingress", "egress_spec": 3, **decided}),
+        Step(packet, time_ns, "dequeued", {"port": 3, **queued, "egress_rid": 0, "instance": came, "length": 60}),
+        Step(packet, time_ns, "decided", {"pipeline": "egress", "egress_spec": 3, **decided, "recirculated": True}),
+    ]
+
+
+def test_packet_that_comes_back_for_long_has_one_way() -> None:
+    found, topology = Ways(), read_exercise(EXAMPLE).topology
+    for number in range(1, 3001):
+        for step in recirculated(number, number, "normal" if number == 1 else "recirculated"):
+            found.take("s1", step)
+    (way,) = found.all(topology)
+    assert [hop.number for hop in way.later()] == list(range(1, 3001))
+    assert len(list(lines(1, way, topology, steps=True))) > 3000
+
+
+def test_visit_does_not_follow_from_itself() -> None:
+    found, topology = Ways(), read_exercise(EXAMPLE).topology
+    for step in recirculated(1, 5):
+        found.take("s1", step)
+    (way,) = found.all(topology)
+    assert list(way.later()) == [way]
 
 
 def test_wrong_filters_are_refused_in_a_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
