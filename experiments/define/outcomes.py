@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import statistics
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -28,9 +29,28 @@ class Outcome:
 
     @classmethod
     def from_json(cls, one: Mapping[str, Any]) -> Outcome:
-        """Reads what `dataclasses.asdict` made, from a file."""
-        curves = {name: (curve[0], curve[1]) for name, curve in one["curves"].items()}
-        return cls(one["keys"], one["numbers"], curves, tuple(Check(**check) for check in one["checks"]), one["wall_s"])
+        """Reads what `dataclasses.asdict` made, from a file. Raises ValueError where it is something else."""
+        try:
+            curves = {name: _curve(*curve) for name, curve in one["curves"].items()}
+            checks = tuple(Check(**check) for check in one["checks"])
+            numbers = {name: None if value is None else _number(value) for name, value in one["numbers"].items()}
+            if not all(isinstance(key, str | int | float) for key in one["keys"].values()):
+                raise ValueError("keys are texts or numbers")
+            return cls(one["keys"], numbers, curves, checks, _number(one["wall_s"]))
+        except (LookupError, TypeError, AttributeError) as error:
+            raise ValueError(f"{type(error).__name__}: {error}") from None
+
+
+def _number(value: Any) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        raise ValueError(f"{value!r} is no number")
+    return value
+
+
+def _curve(x: Sequence[Any], y: Sequence[Any]) -> Curve:
+    if len(x) != len(y):
+        raise ValueError(f"a curve of {len(x)} x and {len(y)} y")
+    return list(map(_number, x)), list(map(_number, y))
 
 
 class Outcomes:

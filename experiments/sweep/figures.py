@@ -131,12 +131,17 @@ def _as_json(result: FigureResult) -> dict[str, Any]:
 
 
 def read(place: Path) -> Mapping[str, Any] | None:
-    """Returns the summary that `write` wrote there, if any."""
+    """Returns the summary that `write` wrote there, if any. Raises ExperimentError where it is something else."""
     path = place / FIGURE
     if not path.is_file():
         return None
-    summary: Mapping[str, Any] = json.loads(path.read_text())
-    return summary
+    try:
+        summary = json.loads(path.read_text(encoding="utf-8"))
+        if isinstance(summary, dict) and isinstance(summary["provenance"], dict):
+            return summary
+    except (OSError, ValueError, LookupError, RecursionError):
+        pass
+    raise ExperimentError(f"{path}: no figure's: run the figure again, without --redraw")
 
 
 def kept(place: Path) -> list[Outcome]:
@@ -144,4 +149,8 @@ def kept(place: Path) -> list[Outcome]:
     path = place / OUTCOMES
     if not path.is_file():
         raise ExperimentError(f"{place} has no {OUTCOMES}: run the figure first, without --redraw")
-    return [Outcome.from_json(one) for one in json.loads(path.read_text())]
+    try:
+        return [Outcome.from_json(one) for one in json.loads(path.read_text(encoding="utf-8"))]
+    except (OSError, ValueError, TypeError, RecursionError) as error:
+        text = " ".join(str(error).split())
+        raise ExperimentError(f"{path}: no figure's runs: run it again, without --redraw: {text}") from None

@@ -18,7 +18,7 @@ from pathlib import Path
 
 from experiments.data.errors import ExperimentError
 from experiments.results.atomic_folder import remove_empty
-from experiments.sweep.task import Done, Task
+from experiments.sweep.task import Done, Task, digest
 from topologies.errors import NO_ROOM
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -91,14 +91,29 @@ class Store:
         whole, end, torn = self._path.read_bytes().rpartition(b"\n")
         if torn:
             os.truncate(self._path, len(whole) + len(end))
-        for line in whole.splitlines():
-            row = json.loads(line)
-            if row["version"] != version():
+        for number, line in enumerate(whole.splitlines(), start=1):
+            try:
+                row = json.loads(line)
+                other = row["version"] != version()
+                done = Done(**{name: row[name] for name in names})
+                ours = _is_ours(done)
+            except (ValueError, LookupError, TypeError, RecursionError):
+                other = ours = False
+            if other:
                 raise ExperimentError(
                     f"{self.place} has runs of another version of the sources: give --fresh to run them anew, "
                     "or another --out"
                 )
-            yield Done(**{name: row[name] for name in names})
+            if not ours:
+                raise ExperimentError(f"{self._path}:{number}: no run of a sweep: give --fresh, or another --out")
+            yield done
+
+
+def _is_ours(done: Done) -> bool:
+    texts = (done.identity, done.error, done.traceback, done.digest, done.host)
+    numbers = (done.wall_s, done.cpu_s, done.max_rss_bytes)
+    plain = all(isinstance(one, str) for one in texts) and all(type(one) in (int, float) for one in numbers)
+    return plain and (bool(done.error) or digest(done.value) == done.digest)
 
 
 def _write(file: int, data: bytes) -> None:

@@ -30,7 +30,7 @@ class Task:
     @cached_property
     def identity(self) -> str:
         """Equal for equal tasks, in whichever process."""
-        return _digest([self.function, dict(self.arguments), dict(self.keys)])[:24]
+        return digest([self.function, dict(self.arguments), dict(self.keys)])[:24]
 
     @property
     def label(self) -> str:
@@ -75,7 +75,7 @@ def execute(task: Task) -> Done:
         value,
         error,
         trace,
-        "" if error else _digest(value),
+        "" if error else digest(value),
         socket.gethostname(),
         time.monotonic() - wall_s,
         time.process_time() - cpu_s,
@@ -83,5 +83,6 @@ def execute(task: Task) -> Done:
     )
 
 
-def _digest(value: Any) -> str:
+def digest(value: Any) -> str:
+    """Returns a value's, of JSON's terms. Raises ValueError for others."""
     return hashlib.sha256(json.dumps(value, sort_keys=True, allow_nan=False).encode()).hexdigest()

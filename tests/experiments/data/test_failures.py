@@ -168,6 +168,12 @@ def test_a_figure_whose_picture_fails_keeps_its_numbers(
     assert pcn(["figure", "fig10", "--redraw", "--out", str(place)]) == 0
     assert (place / "fig10" / "figure.png").exists()
     assert "Its picture is missing." not in (place / "report.html").read_text()
+    capsys.readouterr()
+    for name, text in (("figure.json", "[]"), ("outcomes.json", '[{"keys": 1}]'), ("outcomes.json", "{}x")):
+        (place / "fig10" / name).write_text(text)
+        assert pcn(["figure", "fig10", "--redraw", "--out", str(place)]) == 1
+        (said,) = capsys.readouterr().err.splitlines()
+        assert said.startswith(f"pcn: {place / 'fig10' / name}: no figure's")
 
 
 def test_failures_are_reported_once_and_by_reason() -> None:

@@ -108,6 +108,26 @@ def test_store_keeps_whole_lines_where_the_disk_is_full(
     assert len(kept.splitlines()) == len(Store(tmp_path).done) == 1
 
 
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ('"value": 1', '"value": 7'),
+        ('"value": 1', '"value": NaN'),
+        ('"error": ""', '"error": 5'),
+        ('"wall_s": ', '"wall_s": true, "x": '),
+        ("{", "[" * 100_000),
+    ],
+)
+def test_store_refuses_by_line_what_no_sweep_wrote(tmp_path: Path, old: str, new: str) -> None:
+    sweep([task_for("square", number=number) for number in range(2)], Store(tmp_path), Means(), Silent())
+    path = tmp_path / "done.jsonl"
+    first, second = path.read_text().splitlines()
+    assert old in second
+    path.write_text(f"{first}\n{second.replace(old, new, 1)}\n")
+    with pytest.raises(ExperimentError, match=r"done.jsonl:2: no run of a sweep: give --fresh"):
+        Store(tmp_path)
+
+
 @given(share=st.floats(0, 1))
 def test_store_cuts_off_what_a_crash_left_of_a_line(tmp_path_factory: pytest.TempPathFactory, share: float) -> None:
     place = tmp_path_factory.mktemp("crash")
