@@ -1,14 +1,17 @@
-"""Files of flows and of flow sizes, changed with regard to their structure: each is read, or refused by a line.
+"""Files of flows, of their sizes and of their paths, changed with regard to their structure: each is read, or refused
+by a line.
 
     python judges/fuzz/fuzz_flows.py SECONDS [--seed N]
 
 Every case is written to a file and read as a user's is, by what it contains. A reader may raise ExperimentError (of
-sizes ValueError) and nothing else, ends within `LIMIT_S`, and in the memory of `MOST_BYTES`. What is read can be run:
-sizes, starts and classes are possible, and no flow waits in vain.
+sizes ValueError, of paths VirtualError) and nothing else, ends within `LIMIT_S`, and in the memory of `MOST_BYTES`.
+What is read can be run: sizes, starts and classes are possible, and no flow waits in vain. Paths are written, and read
+again equal. fuzz_traces.py has Chakra's traces.
 """
 
 from __future__ import annotations
 
+import contextlib
 import io
 import math
 import random
@@ -26,9 +29,12 @@ from experiments.define.workloads import read_cdf
 from experiments.traffic.flow_files import LONGEST_S, read_flows
 from hosts import wire
 from lab.pcapng import PcapngWriter
+from lab.virtual.paths import path_lines, read_paths
 from topologies.flow_order import in_order
+from topologies.formats import FORMATS, Source
 from topologies.lossless import CONTROL_CLASS
-from topologies.model import FlowSpec
+from topologies.model import FlowSpec, Topology
+from virtualnet.errors import VirtualError
 
 CSV = """id,src,dst,start_us,size,class,rate,after
 0,h0,r0,0,64KB,3,5G,
@@ -48,6 +54,11 @@ trigger id 1 oneshot
 trigger id 2 barrier count 2
 """
 CDF = "# bytes percent\n0 0\n100 1.5\n10KB 50\n10KB 60\n1e6, 97.5\n30000000 100%\n"
+
+PATHS = "flow,switch,next\n0,s0,s1:2\n0,s1,h1\n1,s0,s1:3\n1,s1,h1\n12,s1,s0:2\n"
+NETWORK = """{"name": "two", "hosts": ["h0", "h1"], "switches": ["s0", "s1"], "links": [
+    {"a": "h0", "b": "s0"}, {"a": "h1", "b": "s1"}, {"a": "s0:2", "b": "s1:2"}, {"a": "s0:3", "b": "s1:3"}],
+    "defaults": {"rate": "10G", "delay": "1us"}}"""
 
 
 def _frames() -> list[tuple[int, bytes]]:
@@ -87,11 +98,12 @@ SAMPLES: dict[str, Callable[[], bytes]] = {
     "flow.txt": HPCC.encode,
     "flows.cm": CM.encode,
     "sizes.txt": CDF.encode,
+    "paths.csv": PATHS.encode,
     "frames.pcap": _pcap,
     "frames.pcapng": _pcapng,
     "flows.parquet": _parquet,
 }
-_SEPARATED = {"flows.csv": ","}
+_SEPARATED = {"flows.csv": ",", "paths.csv": ","}
 _NUMBERS = (0, 1, 2, 7, 0x7F, 0xFF, 0xFFFF, 2**31 - 1, 2**31, 2**32 - 1, 2**63 - 1, 2**64 - 1)
 
 
@@ -99,11 +111,12 @@ def cases(name: str, draw: random.Random) -> bytes:
     """A changed sample."""
     sample = SAMPLES[name]()
     if name.startswith("frames") or name.endswith("parquet"):
-        return _of_bytes(sample, draw)
+        return of_bytes(sample, draw)
     return of_lines(sample.decode(), draw, _SEPARATED.get(name, " ")).encode("utf-8", "surrogatepass")
 
 
-def _of_bytes(data: bytes, draw: random.Random) -> bytes:
+def of_bytes(data: bytes, draw: random.Random) -> bytes:
+    """Bytes, changed in some places."""
     made = bytearray(data)
     for _ in range(draw.choice((1, 1, 1, 2, 4))):
         at = draw.randrange(len(made) or 1)
@@ -134,14 +147,25 @@ def judge(name: str, data: bytes) -> str:
         path.write_bytes(data)
         if name == "sizes.txt":
             return _sizes(path)
-        try:
-            flows = read_flows(path)
-        except ExperimentError as error:
-            _one_line(str(error), path)
-            return "refused"
+        return _paths(path) if name == "paths.csv" else flows_of(path)
+
+
+def flows_of(path: Path) -> str:
+    """As `judge`, of a file of flows."""
+    try:
+        flows = read_flows(path)
+    except ExperimentError as error:
+        _one_line(str(error), path.parent)
+        return "refused"
     assert all(_possible(flow) for flow in flows)
     assert len(in_order(flows)) == len(flows)
+    with contextlib.suppress(ExperimentError):  # whose hosts are others, most often
+        read_flows(path, _network())
     return "read"
+
+
+def _network() -> Topology:
+    return FORMATS["pcn"].read(Source(Path("two.json"), NETWORK))
 
 
 def _sizes(path: Path) -> str:
@@ -151,6 +175,18 @@ def _sizes(path: Path) -> str:
         _one_line(str(error), path)
         return "refused"
     assert 0 <= found.mean_bytes < math.inf
+    return "read"
+
+
+def _paths(path: Path) -> str:
+    topology = _network()
+    try:
+        found = read_paths(path, topology)
+    except VirtualError as error:
+        _one_line(str(error), path)
+        return "refused"
+    path.write_text(path_lines(topology, found))
+    assert read_paths(path, topology) == found
     return "read"
 
 

@@ -85,7 +85,7 @@ def cases(name: str, draw: random.Random) -> str:
     """A changed sample."""
     text = (FILES / name).read_text()
     if name.endswith(("json", "yml", "yaml")) and draw.random() < 0.8:
-        return _of_tree(yaml.safe_load(text), draw, name.endswith("json"))
+        return of_tree(yaml.safe_load(text), draw, name.endswith("json"))
     if name.endswith("graphml") and draw.random() < 0.8:
         return _of_tags(text, draw)
     return of_lines(text, draw)
@@ -123,7 +123,8 @@ def of_lines(text: str, draw: random.Random, separator: str = " ") -> str:
     return "\n".join(separator.join(words) for words in lines)
 
 
-def _of_tree(value: Any, draw: random.Random, as_json: bool) -> str:
+def of_tree(value: Any, draw: random.Random, as_json: bool) -> str:
+    """A value of lists and mappings, changed in some places, as JSON or YAML."""
     for _ in range(draw.choice((1, 1, 1, 2, 4))):
         _change(value, draw)
     if as_json:
@@ -245,7 +246,7 @@ def spent_s() -> float:
     return sum(os.times()[:4])
 
 
-_Case = TypeVar("_Case", str, bytes)
+_Case = TypeVar("_Case", str, bytes, str | bytes)
 
 
 def run(

@@ -1,0 +1,19 @@
+"""The short form: some changed files of each kind, in folders of results."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+from fuzz_formats import limited
+from fuzz_results import SAMPLES, cases, judge
+
+
+@pytest.mark.parametrize("name", SAMPLES)
+def test_reader_reads_or_refuses_changed_file_of_results(name: str) -> None:
+    outcomes = set()
+    for number in range(40):
+        case = cases(name, random.Random(f"{name} {number}"))
+        with limited():
+            outcomes.add(judge(name, case))
+    assert outcomes == {"read", "refused"}
