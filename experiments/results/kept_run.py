@@ -25,6 +25,8 @@ from topologies.model import Endpoint, Topology
 
 _QUEUES = "queues.parquet"
 _MOST_ROWS = 5_000_000
+_MOST_S, _MOST = 2e6, 1e24
+"""Of times and of values: rates that follow from them are numbers, too."""
 
 
 @dataclass(frozen=True)
@@ -95,9 +97,11 @@ def _over_time(place: Path, topology: Topology, end_s: float) -> dict[str, Any]:
     first = []
     for entity, metric in series:
         times, values = series.get(_text(entity), _text(metric))
-        if not (np.isfinite(times).all() and np.isfinite(values).all()):
-            raise ValueError(f"{entity}, {metric}: a value is no number")
+        if not ((np.abs(times) <= _MOST_S).all() and (np.abs(values) <= _MOST).all()):  # no NaN, either
+            raise ValueError(f"{entity}, {metric}: a time or a value is no number, or too large")
         first += [times[0]] * (metric == "transmitted_bytes")
+    if not abs(end_s) <= _MOST_S:
+        raise ValueError(f"a duration of {end_s:g} s")
     return {"series": series, "start_s": float(min(first, default=0.0)), "end_s": end_s}
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -153,6 +154,20 @@ def test_folder_with_damage_is_read_or_refused(victim: tuple[Path, Kept], seed: 
     finally:
         (place / name).write_bytes(whole)
     assert len(refused.splitlines()) <= 1
+
+
+@pytest.mark.parametrize(("time_s", "value"), [(1.0, 1e308), (1.0, np.inf), (1.0, np.nan), (1e300, 1.0), (np.nan, 1.0)])
+def test_series_beyond_what_runs_have_are_refused(
+    victim: tuple[Path, Kept], tmp_path: Path, time_s: float, value: float
+) -> None:
+    place, _ = victim
+    made = Path(shutil.copytree(place, tmp_path / "made"))
+    series = read_run(place).series
+    series.add(time_s, "flow 9", "received_bytes", value)
+    with (made / "series.parquet").open("wb") as file:
+        series.write(file)
+    with pytest.raises(ExperimentError, match="flow 9, received_bytes: a time or a value is no number, or too large"):
+        read_run(made)
 
 
 def test_folder_without_run_is_refused(tmp_path: Path) -> None:
