@@ -87,7 +87,7 @@ class Program:
 
         try:
             info = text_format.Parse(self.p4info.read_text(encoding="utf-8"), p4i.P4Info())
-        except (text_format.ParseError, UnicodeDecodeError, RecursionError) as error:
+        except (text_format.ParseError, ValueError, RecursionError) as error:  # a number too large, no UTF-8
             raise ProgramError(f"{self.p4info}: no p4info: {error}") from None
         except OSError as error:
             raise ProgramError(f"{self.p4info}: {error.strerror}") from None

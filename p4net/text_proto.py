@@ -50,6 +50,8 @@ class TextProto:
         except text_format.ParseError as error:
             line = error.GetLine() or 1
             raise Place(self.path, line).fail(f"no P4Runtime message in protobuf's text form: {error}") from None
+        except ValueError as error:  # a number too large for its field, whose line the parser doesn't name
+            raise Place(self.path, 1).fail(f"no P4Runtime message in protobuf's text form: {error}") from None
         except RecursionError:
             raise Place(self.path, 1).fail("nested too deeply") from None
         if isinstance(message, p4r.WriteRequest):

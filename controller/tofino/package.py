@@ -164,7 +164,7 @@ def _header(path: Path, binary: bytes) -> dict[str, str]:
 def _p4info(path: Path) -> p4i.P4Info:
     try:
         return text_format.Parse(_read(path).decode(), p4i.P4Info())
-    except (text_format.ParseError, UnicodeDecodeError) as error:
+    except (text_format.ParseError, ValueError) as error:
         raise PackageError(f"{path}: no p4info: {str(error).splitlines()[0]}") from None
 
 

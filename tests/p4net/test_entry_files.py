@@ -135,6 +135,9 @@ def test_text_proto_names_the_line_that_it_is_refused_for(tmp_path: Path) -> Non
         path.write_text("\n\nupdates { type: DELETE entity { table_entry { table_id: 1 } } }")
         with pytest.raises(P4NetError, match=r"entries.txtpb:3: s0: .*table entry: NOT_FOUND"):
             written(control, TextProto(path))
+        path.write_text("updates { entity { table_entry { table_id: 9999999999 } } }")
+        with pytest.raises(P4NetError, match=r"entries.txtpb:1: no P4Runtime message .*Value out of range"):
+            written(control, TextProto(path))
         path.write_text("updates { }\nentities { }")
         with pytest.raises(P4NetError, match="`updates` or `entities`, not both"):
             written(control, TextProto(path))
