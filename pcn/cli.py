@@ -48,6 +48,7 @@ _COMMANDS = {
 
 # All others are over soon, and must be where a network's programs take the whole machine.
 _AS_LONG_AS_IT_TAKES = ("run", "figure", "sweep", "scheme", "up", "exec", "p4", "view")
+_RUNS = ["run"], ["figure"], ["sweep"]
 _NICE = -20
 
 
@@ -114,8 +115,10 @@ def main() -> None:
     """Entry point: runs the command line and ends the process."""
     # There is no linear algebra here, for which numpy would start a thread a core: a tenth of a command's start.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-    gc.set_threshold(50_000, 20, 50)  # a run's many objects live as long as it does: each collection looks at them all
     os.umask(os.umask(0o077) | 0o022)  # no other user writes what is written here
+    # A run's many objects live as long as it does, and each collection looks at them all; other commands may stay for
+    # days, and what they leave is collected.
+    gc.set_threshold(1_000_000 if sys.argv[1:2] in _RUNS else 50_000, 20, 50)
     if sys.argv[1:2] and sys.argv[1] not in _AS_LONG_AS_IT_TAKES:
         with contextlib.suppress(OSError):
             os.setpriority(os.PRIO_PROCESS, 0, _NICE)
@@ -123,6 +126,7 @@ def main() -> None:
         code = run(sys.argv[1:])
     except ImportError as error:
         code = _fail(_import_text(error), 1)
+    gc.freeze()  # the process ends: nothing is looked through for what could be freed
     sys.exit(code)
 
 
