@@ -132,6 +132,18 @@ def _started(rp: ReactionPoint, now_s: float) -> _Decided:
     )
 
 
+class _Alike(NamedTuple):
+    """What flows have in common that differ by their ends, sizes and times. `keeps`: what its key has the ids of."""
+
+    kind: native.FlowKind
+    address: int
+    period_ps: int
+    decided: _Decided
+    paths: Paths
+    sprays: bool
+    keeps: object
+
+
 class Made(NamedTuple):
     """What the engine needs of a flow, and the flow's two ends. `keeps` has what the configuration points to."""
 
@@ -164,6 +176,9 @@ class FlowMaker:
         self._kinds: dict[Hashable, tuple[native.FlowKind, Reliability, Paths]] = {}
         self._decided: dict[float, _Decided] = {}
         """By line rate, of RPs in C that don't react to the start: all decide alike."""
+        self._alike: dict[Hashable, _Alike] = {}
+        """By line rate, the last packet's payload, class, colour, and what is given beside the flow; of such RPs, with
+        NPs in C: they have attributes of one Python text."""
 
     def make(
         self,
@@ -190,33 +205,22 @@ class FlowMaker:
             first = rp if start_s is not None else self._ends.new_rp(src.rate_bps)
         except SchemeError as error:
             raise VirtualError(f"flow {spec.id}: {error}") from error
-        decided = self._decided.get(src.rate_bps)
-        if decided is None:
-            if np.grants:
-                rp.left_bytes = first.left_bytes = self._frames_bytes(spec)
-            try:
-                decided = _started(first, start_s or 0.0)
-            except Exception as error:
-                raise VirtualError(f"flow {spec.id}: its RP begins wrongly: {error_text(error)}") from error
-            if isinstance(first, CompiledReactionPoint) and not first.reacts_to_start:
-                self._decided[src.rate_bps] = decided
-        reliability = reliability or rp.reliability or LOSSLESS
-        paths = paths or self._paths or rp.paths or BY_FLOW
-        if paths.sprays and rp.wants_telemetry:
-            raise VirtualError(
-                f"flow {spec.id}: {self._scheme.scheme.name} compares a link's telemetry from packet to packet, so "
-                "packets of a flow need one path: leave its several paths out"
-            )
-        if np.grants and rp.wants_telemetry:
-            raise VirtualError(f"flow {spec.id}: packets have room for telemetry, or for a demand of an NP that grants")
-        kind = self._kind(spec, rp, np, decided.wants_acks, reliability, paths)
+        rest = spec.size_bytes and spec.size_bytes % self._payload_bytes
+        key = (src.rate_bps, rest, spec.traffic_class, spec.colour, id(reliability), id(paths))
+        alike = self._alike.get(key)
+        if alike is None:
+            decided = self._start(rp, first, np, src.rate_bps, spec, start_s or 0.0)
+            alike = self._new_alike(rp, np, decided, spec, reliability, paths)
+            if _decides_alike(rp) and isinstance(np, CompiledNotificationPoint):
+                self._alike[key] = alike
+        decided = alike.decided
         src_ip = int.from_bytes(src.ip, "big")
-        ports = paths.ports_of(self._seed, src_ip, spec.id) if paths.sprays else ()
+        ports = alike.paths.ports_of(self._seed, src_ip, spec.id) if alike.sprays else ()
         room = (ctypes.c_uint16 * len(ports))(*ports) if ports else None
-        phase_ps = int(window_phase(np, self._seed, src_ip, spec.id) * kind.period_ps) if kind.period_ps else 0
+        phase_ps = int(window_phase(np, self._seed, src_ip, spec.id) * alike.period_ps) if alike.period_ps else 0
         most_bps = limit_bps(spec)
         config = native.FLOW_CONFIG.pack(
-            ctypes.addressof(kind),
+            alike.address,
             ctypes.addressof(room) if room else 0,
             rp.address if isinstance(rp, CompiledReactionPoint) else 0,
             np.address if isinstance(np, CompiledNotificationPoint) else 0,
@@ -247,6 +251,51 @@ class FlowMaker:
         whole, rest = divmod(spec.size_bytes, self._payload_bytes)
         frames_bytes = whole * wire.data_bytes(self._payload_bytes, credit=True)
         return frames_bytes + (wire.data_bytes(rest, credit=True) if rest else 0)
+
+    def _start(
+        self,
+        rp: ReactionPoint,
+        first: ReactionPoint,
+        np: NotificationPoint,
+        rate_bps: float,
+        spec: FlowSpec,
+        start_s: float,
+    ) -> _Decided:
+        """Returns what `first`, which starts, decides for `rp`. Raises VirtualError."""
+        decided = self._decided.get(rate_bps)
+        if decided is None:
+            if np.grants:
+                rp.left_bytes = first.left_bytes = self._frames_bytes(spec)
+            try:
+                decided = _started(first, start_s)
+            except Exception as error:
+                raise VirtualError(f"flow {spec.id}: its RP begins wrongly: {error_text(error)}") from error
+            if _decides_alike(first):
+                self._decided[rate_bps] = decided
+        return decided
+
+    def _new_alike(
+        self,
+        rp: ReactionPoint,
+        np: NotificationPoint,
+        decided: _Decided,
+        spec: FlowSpec,
+        given: Reliability | None,
+        given_paths: Paths | None,
+    ) -> _Alike:
+        """Raises VirtualError."""
+        reliability = given or rp.reliability or LOSSLESS
+        paths = given_paths or self._paths or rp.paths or BY_FLOW
+        if paths.sprays and rp.wants_telemetry:
+            raise VirtualError(
+                f"flow {spec.id}: {self._scheme.scheme.name} compares a link's telemetry from packet to packet, so "
+                "packets of a flow need one path: leave its several paths out"
+            )
+        if np.grants and rp.wants_telemetry:
+            raise VirtualError(f"flow {spec.id}: packets have room for telemetry, or for a demand of an NP that grants")
+        kind = self._kind(spec, rp, np, decided.wants_acks, reliability, paths)
+        keeps = given, given_paths
+        return _Alike(kind, ctypes.addressof(kind), kind.period_ps, decided, paths, paths.sprays, keeps)
 
     def _kind(
         self,
@@ -325,6 +374,11 @@ class FlowMaker:
             cnp=_template(wire.cnp_start(_ANY, 0, *marking, credit=np.grants)),
             ack=_template(ack),
         )
+
+
+def _decides_alike(rp: ReactionPoint) -> bool:
+    """Returns whether flows of one line rate begin alike."""
+    return isinstance(rp, CompiledReactionPoint) and not rp.reacts_to_start
 
 
 def _wants_marked(np: NotificationPoint) -> bool:
