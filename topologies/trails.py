@@ -54,9 +54,26 @@ class Trails:
         self._numbers: dict[tuple[str, Place], int] = {}
         self._whole: dict[tuple[Hop, int, Hop], Trail] = {}
         self._direct: dict[Hop, Trail] = {}
+        self._alike: dict[str, int] = {}
+        """Hosts with one link: a number for those with equal ones, to the same switch."""
+        numbers: dict[object, int] = {}
+        for host, end in self._single.items():
+            if end.node not in self._ends:
+                key = end.node, end.hop, end.back, self._paths.place(host)
+                self._alike[host] = numbers.setdefault(key, len(numbers))
+        self._between: dict[tuple[int | None, int | None], Trail] = {}
 
     def between(self, src: str, dst: str) -> Trail:
         """Returns the links from host to host; equal ones are one object. Raises TopologyError if there is no way."""
+        alike = self._alike.get(src), self._alike.get(dst)
+        found = self._between.get(alike)
+        if found is None:
+            found = self._found_between(src, dst)
+            if None not in alike:
+                self._between[alike] = found
+        return found
+
+    def _found_between(self, src: str, dst: str) -> Trail:
         first = self._first(src, dst)
         if first.node == dst:
             return self._direct.setdefault(first.hop, (first.hop,))

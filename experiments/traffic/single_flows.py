@@ -70,6 +70,8 @@ def _read(recording: Recording, flow: FlowRecord, metric: str) -> tuple[Array, A
 
 def _recorded(recording: Recording) -> list[FlowRecord]:
     named = set(recording.series.entities("rate_bps"))
+    if not named:
+        return []
     return [flow for flow in recording.flows if flow_entity(flow.id) in named]
 
 
