@@ -67,8 +67,8 @@ def pictures(charts: Sequence[Chart], pdf: bool = False) -> dict[str, bytes]:
 
 
 def _keep_ticks(figure: Figure) -> None:
-    """Has each axis place its ticks anew only where its size, its limits or the resolution are others: the layout asks
-    for them ten times, a fifth of all the time. Of a figure that is complete."""
+    """Has each axis place its ticks anew only where its size, its limits or the resolution are others: the layout
+    places them ten times, a fifth of all the time. Of a figure that is complete."""
     for axes in figure.axes:
         own: tuple[Any, ...] = axes.xaxis, axes.yaxis
         for axis in own:

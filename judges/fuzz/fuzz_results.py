@@ -49,7 +49,7 @@ _RUN = (
     *("--set", "count=12", "--scheme", "pcn,pfc", "--queues", "50us", "--latency", "--series", "flows=all"),
 )
 _DRAWN = 40
-"""A picture takes as long as a hundred tables: one case of so many has them."""
+"""A picture takes as long as a hundred tables: one case in 40 has them."""
 _TASKS = [Task("experiments.runner:run", {"scheme": one}, {"scheme": one, "seed": 1}) for one in ("pcn", "pfc")]
 _OUTCOME = Outcome(
     {"scheme": "pcn", "seed": 1, "load": 0.5},
