@@ -7,7 +7,7 @@ python=${PYTHON:-python3}
 
 declare -A package=([cc]=gcc [ip]=iproute2 [ethtool]=ethtool [mnexec]=mininet [tshark]=tshark [sysctl]=procps [setpriv]=util-linux ["$python"]=python3)
 # What only tests need, and can do without elsewhere, is there in CI.
-[ -n "${CI:-}" ] && package+=([chromium]=chromium)
+[ -n "${CI:-}" ] && package+=([chromium]=chromium [ping]=iputils-ping)
 missing=()
 for command in "${!package[@]}"; do
     command -v "$command" >/dev/null || missing+=("${package[$command]}")

@@ -25,7 +25,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, astuple, dataclass
+from dataclasses import asdict, astuple, dataclass, replace
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -42,6 +42,7 @@ from lab.virtual import VirtualNetwork  # noqa: E402
 from softswitch.trimming import Trimming  # noqa: E402
 from topologies.clos import clos  # noqa: E402
 from topologies.fat_tree import fat_tree  # noqa: E402
+from topologies.flow_order import in_order  # noqa: E402
 from topologies.model import FlowSpec, Topology  # noqa: E402
 
 FRAME, ACK, DELAY_S = 4150, 64, 1e-6
@@ -113,6 +114,7 @@ SCENARIOS = {
     "incast-127": Scenario(_fat_tree(8), "incast_128.cm", 6),
     "perm-1024-200G": Scenario(_fat_tree(16, 200e9), "perm_1024n_1024c_0u_2000000b.cm", 6, ("-linkspeed", "200000")),
     "perm-1024": Scenario(_fat_tree(16), "perm_1024n_1024c_0u_2000000b.cm", 6),
+    "alltoall-16": Scenario(_fat_tree(4), "alltoall_serial_16n.cm", 6),  # each host to all others, one after the other
     "perm-8192": Scenario(_fat_tree(32), "perm_8192n_8192c_2MB.cm", 6),
 }
 
@@ -162,8 +164,8 @@ def network(scenario: Scenario, flows: Sequence[FlowSpec], seed: int, scheme: st
             elif queues == "trim":
                 made.set_queue(switch.name, port, LOSSY, depth=depth)
                 made.set_trimming(switch.name, port, [LOSSY], Trimming(weight=FRAME // 64), depth=8000)
-    for flow in flows:
-        made.add_flow(FlowSpec(flow.id, flow.src, flow.dst, size_bytes=flow.size_bytes, traffic_class=number))
+    for flow in in_order(flows):
+        made.add_flow(replace(flow, traffic_class=number))
     return made
 
 

@@ -43,6 +43,7 @@ from controller.configure import SwitchPlan  # noqa: E402
 from controller.switch import SwitchClient  # noqa: E402
 from experiments.page.terminal import stdout  # noqa: E402
 from experiments.run.progress import ConsoleProgress  # noqa: E402
+from hosts.algorithms import find_scheme  # noqa: E402
 from hosts.algorithms.discovery import schemes  # noqa: E402
 from lab import control_frames, flows  # noqa: E402
 from lab import journal as records  # noqa: E402
@@ -128,8 +129,13 @@ def draw(seed: int) -> Scenario:
         )
     )()
     drawn, faults = draw_flows(rng, topology), draw_faults(rng, topology)
-    scheme = rng.choice(sorted(set(schemes) - set(CREDITS_ALONE)))
+    scheme = rng.choice([name for name in sorted(schemes) if name not in CREDITS_ALONE and not _grants(name)])
     return Scenario(seed, topology, scheme, rng.choice((500.0, 1000.0)), drawn, faults)
+
+
+def _grants(scheme: str) -> bool:
+    """Returns whether its receivers give turns, which live hosts don't."""
+    return find_scheme(scheme).configure().new_np().grants
 
 
 def draw_flows(rng: random.Random, topology: Topology) -> tuple[Flow, ...]:

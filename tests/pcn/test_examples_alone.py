@@ -51,8 +51,7 @@ SHORTER = {
     r"--minutes \d+": "--minutes 0.05",
     r"fuzz_frames.py all \d+": "fuzz_frames.py pcn 0 1 500",
     r"fuzz SECONDS ": "fuzz 1 ",
-    r"fuzz_formats.py SECONDS": "fuzz_formats.py 2",
-    r"fuzz_flows.py SECONDS": "fuzz_flows.py 2",
+    r"(fuzz_(?:formats|flows|traces|switches|results)).py SECONDS": r"\1.py 2",
     r"--jobs \d+": "--jobs 1",
     "test_virtual_threads.py": "test_virtual_threads.py -k nodes",  # judges/test_sanitizers.py runs all of it
 }
