@@ -49,16 +49,24 @@ class Programs:
         if self.given is not None and self.given.stem == stem:
             return _read(self.given)
         source = self.folder / f"{stem}.p4"
-        if source.is_file() and _has_compiler():
+        if is_file(source) and _has_compiler():
             return _read(source)
-        if compiled.is_file():
+        if is_file(compiled):
             return _read(compiled)
-        if source.is_file():
+        if is_file(source):
             raise P4NetError(
                 f"{source} isn't compiled: install p4c (package p4lang-p4c, github.com/p4lang/p4c), or compile it "
                 f"elsewhere into {compiled} and {compiled.with_name(f'{stem}.p4.p4info.txtpb')}"
             )
         raise P4NetError(f"neither {compiled} nor {source} exists: name the program with --program FILE.p4")
+
+
+def is_file(path: Path) -> bool:
+    """Returns whether a file is there, of any name: `Path.is_file` raises OSError for one that is too long."""
+    try:
+        return path.is_file()
+    except OSError:
+        return False
 
 
 def _has_compiler() -> bool:
@@ -74,11 +82,11 @@ def _read(path: Path) -> Program:
     if path.suffix == ".json":
         stem = path.name.removesuffix(".json")
         for name in (f"{stem}.p4info.txtpb", f"{stem}.p4.p4info.txtpb", f"{stem}.p4info.txt", f"{stem}.p4.p4info.txt"):
-            if path.is_file() and path.with_name(name).is_file():
+            if is_file(path) and is_file(path.with_name(name)):
                 return Program(stem, path, path.with_name(name))
-        if path.is_file():
+        if is_file(path):
             raise P4NetError(f"{path}: its p4info is missing: p4c --p4runtime-files {path.parent}/{stem}.p4info.txtpb")
-    if path.is_file() and not _has_compiler():
+    if is_file(path) and not _has_compiler():
         raise P4NetError(f"{path} isn't compiled: put {p4c.COMPILER} on the PATH, or name the .json that p4c made")
     try:
         return Program.find(str(path))

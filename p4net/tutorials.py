@@ -20,7 +20,7 @@ from p4net import values
 from p4net.commands import Commands
 from p4net.errors import P4NetError
 from p4net.network import P4Host, P4Network, P4Switch
-from p4net.programs import Programs
+from p4net.programs import Programs, is_file
 from p4net.runtime_json import RuntimeJson
 from p4net.steps import Entries
 from p4net.text_proto import TextProto
@@ -40,16 +40,17 @@ def read_exercise(place: Path, program: Path | None = None, rate_bps: float = RA
     if not place.is_dir():
         return read(place, place.parent, program, "", rate_bps)
     settings = _makefile(place)
-    topology = place / settings.get("TOPO", "topology.json")
-    if not topology.is_file():
-        raise P4NetError(f"{place}: no {topology.relative_to(place)}: name the network's file instead of its folder")
+    named = settings.get("TOPO", "topology.json")
+    topology = place / named
+    if not is_file(topology):
+        raise P4NetError(f"{place}: no {named:.200}: name the network's file instead of its folder")
     return read(topology, place, program, Path(settings.get("DEFAULT_PROG", "")).stem, rate_bps)
 
 
 def _makefile(folder: Path) -> dict[str, str]:
     """Returns the names that an exercise's Makefile sets: of the topology, and of the default program."""
     path = folder / "Makefile"
-    return dict(_ASSIGNED.findall(path.read_text(errors="replace"))) if path.is_file() else {}
+    return dict(_ASSIGNED.findall(path.read_text(errors="replace"))) if is_file(path) else {}
 
 
 class _Switch(NamedTuple):

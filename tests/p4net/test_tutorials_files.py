@@ -70,6 +70,14 @@ def test_makefile_names_topology_and_default_program(tmp_path: Path) -> None:
     assert {one.program.name for one in read_exercise(folder).switches.values()} == {"second"}
 
 
+@pytest.mark.parametrize("name", ["x" * 5000, "/nowhere/topology.json"])
+def test_makefile_may_name_what_no_file_can_be(tmp_path: Path, name: str) -> None:
+    (tmp_path / "Makefile").write_text(f"TOPO = {name}\n")
+    with pytest.raises(P4NetError, match=rf"no {name[:200]}: name the network's file") as caught:
+        read_exercise(tmp_path)
+    assert len(str(caught.value)) < 500
+
+
 def test_given_program_goes_before_one_of_its_name(tmp_path: Path) -> None:
     folder = write_exercise(tmp_path / "exercise")
     given = read_exercise(folder, EXAMPLE / "router.json").switches["s1"].program
