@@ -70,9 +70,22 @@ ptf-time:
 ptf-trim:
 	$(if $(filter softswitch,$(TARGET)),$(BIN)/python ptf-tests/run.py --trim $(TWICE) trimming)
 
-# The twins on the chip's model, which needs SDE_INSTALL (docs/tofino.md).
+# The twins on the chip's model, which needs SDE_INSTALL; CLOCK=manual, on a model whose time and queues tests move, has
+# all cases (docs/tofino.md).
+MODEL := $(BIN)/python ptf-tests/run.py --target tofino-model
+ANYWHERE := forwarding isolation malformed multipath xoff
+
 ptf-model:
-	$(BIN)/python ptf-tests/run.py --target tofino-model --program pcn_time $(or $(ARGS),forwarding isolation malformed multipath xoff)
+ifneq ($(ARGS),)
+	$(MODEL) --program pcn_time $(ARGS)
+else ifeq ($(CLOCK),manual)
+	$(MODEL) --clock manual --program pcn_time $(ANYWHERE) np_ecn np_ecn_time np_ecn_time_errors
+	$(MODEL) --clock manual --program tcd_time tcd_time
+	$(MODEL) --clock manual --program qcn qcn
+	$(MODEL) --clock manual --program qcn_in qcn_in
+else
+	$(MODEL) --program pcn_time $(ANYWHERE)
+endif
 
 p4: $(VENV)/.ready ## compile p4src with p4c (has to be on PATH) into p4src/compiled
 	$(BIN)/python p4src/build.py $(ARGS)
