@@ -20,8 +20,8 @@ from pathlib import Path
 
 from bench.switch.wires import SENDER_CPU, BenchError, Wires, cpu_time_ns, one_cpu, roce_frame, run, stopped
 
-_STILL_S, _LOST_S = 0.05, 1.0
-"""How long nothing comes any more once a buffer is empty, and until what was offered below capacity is lost."""
+_STILL_S = 0.05
+"""How long nothing comes any more once a buffer is empty."""
 _FULL, _FULL_RATE, _FULL_TIMES = 1600, 400_000.0, 20
 """Packets that a ring of 2,000 holds, their rate, and how often they are served."""
 
@@ -54,12 +54,13 @@ class Shaping:
 
 @dataclass(frozen=True)
 class Bench:
-    """One forwarder under measurement."""
+    """One forwarder under measurement. What was offered below capacity is lost once nothing has come for `lost_s`."""
 
     blast: Path
     through: Wires
     seconds: float
     runs: int
+    lost_s: float = 1.0
 
     def offer(self, frame: bytes, rate: float, seconds: float = 0) -> tuple[int, int, float]:
         """Returns the packets sent, packets that came out, and the seconds of sending. rate 0: as fast as it goes."""
@@ -67,7 +68,7 @@ class Bench:
         words = ["send", self.through.far_in, str(rate), str(seconds or self.seconds), frame.hex()]
         sent, took = run(*self._sender(), *words).split()
         during = self.through.arrived() - before
-        drained = self._drained(before + during, before + int(sent), _STILL_S if rate == 0 else _LOST_S)
+        drained = self._drained(before + during, before + int(sent), _STILL_S if rate == 0 else self.lost_s)
         # Over the time of sending alone: what a full buffer still gives up afterwards doesn't count.
         return int(sent), (during if rate == 0 else drained - before), float(took)
 
@@ -105,7 +106,7 @@ class Bench:
                 words = ["send", self.through.far_in, str(_FULL_RATE), str(_FULL / _FULL_RATE), frame.hex()]
                 sent = int(run(*self._sender(), *words).split()[0])
                 used_ns = cpu_time_ns(pid)
-            arrived = self._drained(before, before + sent, _LOST_S) - before
+            arrived = self._drained(before, before + sent, self.lost_s) - before
             if arrived < sent:
                 raise BenchError(f"{sent - arrived} of {sent} frames that waited in the ring were lost")
             if arrived > 0:

@@ -24,7 +24,7 @@ def test_without_interfaces(tmp_path: Path) -> None:
 def test_through_the_copy_loop(tmp_path: Path) -> None:
     blast = build_blast(tmp_path)
     with wires() as through, copy_loop(blast, through):
-        bench = Bench(blast, through, seconds=0.1, runs=1)
+        bench = Bench(blast, through, seconds=0.1, runs=1, lost_s=60)
         sent, arrived, _ = bench.offer(bytes(64), 1000)
         assert sent == arrived > 0
         latency = bench.latency(64, frames=20)
