@@ -19,7 +19,7 @@ from experiments.define import scheme_parameters
 from experiments.define.checks import Check, clean, exactly_none, row
 from experiments.define.experiment import DRAWN_FLOWS, Experiment, Run, RunPage
 from experiments.define.outcomes import Outcome
-from experiments.traffic import by_size, collective, flows, repeats
+from experiments.traffic import by_size, collective, flows
 from experiments.traffic import page as shown
 from experiments.traffic.flow_files import LONGEST_S, MOST_FLOWS
 from experiments.traffic.spec import INCAST, NAME, TrafficSpec, draw
@@ -151,7 +151,7 @@ class Traffic(Experiment):
             sampling=Sampling(tuple(busiest), queues_s=every_s, counters_s=every_s, flows_s=every_s),
             until_complete=given_s is None,
             paths=self._paths(topology),
-            reliability=repeats.reliability(filter(None, self.spec.reliability.split(";"))),
+            reliability=self.spec.repeats,
             live=LiveLimits(_received_bps(drawn, topology, payload), *_K, _STALL_S),
             notes=(*self._notes(topology, filled), *unfit(scheme, filled, topology)),
         )
@@ -161,8 +161,7 @@ class Traffic(Experiment):
         yield from unusual(topology)
         used = {flow.traffic_class for flow in topology.flows}
         safe = lossless.classes(str(topology.parameters["lossless_classes"]))
-        repeating = repeats.reliability(filter(None, self.spec.reliability.split(";")))
-        if topology.flow_control == lossless.PFC and (lossy := sorted(used - set(safe) - set(repeating))):
+        if topology.flow_control == lossless.PFC and (lossy := sorted(used - set(safe) - set(self.spec.repeats))):
             names = f"class{'es' * (len(lossy) > 1)} {', '.join(map(str, lossy))}"
             wanted = ",".join(map(str, sorted({*safe, *lossy})))
             yield (

@@ -37,6 +37,7 @@ from experiments.define.workloads import (
 from experiments.traffic import collective, repeats
 from experiments.traffic.flow_files import MOST_FLOWS, files_of, read_flows
 from experiments.traffic.mistaken import other_kind
+from hosts.reliability import Reliability
 from topologies.found import find_topology
 from topologies.model import FlowSpec, Topology, TopologyError
 
@@ -75,6 +76,11 @@ class TrafficSpec:
     def texts(self) -> dict[str, str]:
         """Options of the topology that are texts."""
         return dict(parse_qsl(self.options))
+
+    @property
+    def repeats(self) -> Mapping[int, Reliability]:
+        """What the flows of each class do about lost packets. Raises ExperimentError."""
+        return repeats.reliability(filter(None, self.reliability.split(";")))
 
     @property
     def collective(self) -> str:

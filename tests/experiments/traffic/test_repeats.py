@@ -43,7 +43,7 @@ def test_reliability_names_what_is_wrong(texts: list[str], message: str) -> None
 def test_reference_keeps_reliability() -> None:
     spec = parse_spec("star", reliability=["0=selective,timeout=1ms", "1=go-back-n"])
     assert from_reference(spec.reference) == spec
-    assert reliability(spec.reliability.split(";"))[1].repeats is Repeats.GO_BACK_N
+    assert spec.repeats[1].repeats is Repeats.GO_BACK_N
 
 
 def _run(folder: Path, *more: str) -> int:
