@@ -124,8 +124,9 @@ def _view(place: Path, _drawn: bool) -> None:
 def _continue(place: Path, _drawn: bool) -> None:
     store = Store(place)
     for task in _TASKS:
-        if task.identity in store.done:
-            Outcome.from_json(store.done[task.identity].value)
+        done = store.done.get(task.identity)
+        if done and not done.error:
+            Outcome.from_json(done.value)
 
 
 def _redraw(place: Path, _drawn: bool) -> None:
