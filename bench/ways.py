@@ -27,7 +27,7 @@ def numbers(scenario: str, way: str, k: float, settings: list[str]) -> dict[str,
     """Runs once. Raises CalledProcessError."""
     code, clock = WAYS[way]
     with tempfile.TemporaryDirectory() as folder:
-        options = ["--scheme", "pcn", "--clock", clock, "--no-pictures", "-q", "--out", folder]
+        options = ["--scheme", "pcn", "--clock", clock, "-q", "--out", folder]
         options += ["-k", f"{k:g}"] if clock == "live" else []
         options += [word for setting in settings for word in ("--set", setting)]
         subprocess.run([sys.executable, "-c", code, "run", scenario, *options], check=True, stdout=subprocess.DEVNULL)

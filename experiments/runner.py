@@ -48,7 +48,7 @@ def run(
     k: float | None = None,
     out: Path | None = None,
     progress: RunProgress | None = None,
-    pictures: bool = True,
+    pictures: bool = False,
     records: Records | None = None,
     export: str = "",
     watcher: Watcher | None = None,
@@ -61,9 +61,9 @@ def run(
     they agree. `settings` are `name=value`, for parameters of the scenario and its schemes, or `scheme.name=value`.
     `k` None: chosen for this machine, and again, larger, if the machine turns out not to carry it. `out` is by default
     as `place_of` has it; what is there already is kept beside it (see `results.atomic_folder`). The clock `virtual`
-    needs neither root nor Mininet, and has neither k nor target. `pictures`: PNG and SVG files beside the report, which
-    draws its charts itself. `records`: what is recorded besides, in virtual time alone. `export` names a format of
-    `experiments.results.export`. `watcher` sees runs in virtual time go on.
+    needs neither root nor Mininet, and has neither k nor target. `pictures`: PNG and SVG files of the charts beside the
+    report, which draws them itself. `records`: what is recorded besides, in virtual time alone. `export` names a format
+    of `experiments.results.export`. `watcher` sees runs in virtual time go on.
 
     Raises LabError, with nothing left behind. Of a run that was measured everything stays that could be made and that
     had room: IncompleteError names what couldn't.

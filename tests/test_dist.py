@@ -113,7 +113,7 @@ def pcn(installed: Path, home: Path, *words: str, **environment: str) -> subproc
     return subprocess.run(command, cwd=home, env=environment, capture_output=True, text=True, check=False)
 
 
-RUN = ("run", "dumbbell", "--clock", "virtual", "--set", "duration=1ms", "--no-pictures", "--out", "mine")
+RUN = ("run", "dumbbell", "--clock", "virtual", "--set", "duration=1ms", "--out", "mine")
 
 
 @pytest.mark.parametrize("scheme", SCHEMES)

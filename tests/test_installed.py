@@ -165,9 +165,7 @@ def test_what_is_imported_is_the_wheels(installed: Environment) -> None:
 
 
 def test_a_run_and_its_report(installed: Environment) -> None:
-    out = installed.pcn(
-        "run", "dumbbell", "--clock", "virtual", "--set", "duration=2ms", "--no-pictures", "--out", "mine"
-    )
+    out = installed.pcn("run", "dumbbell", "--clock", "virtual", "--set", "duration=2ms", "--out", "mine")
     assert "Report: mine/report.html" in out
     result = installed.here / "mine"
     assert json.loads((result / "summary.json").read_text())["provenance"]["commit"] == "unknown"
@@ -231,7 +229,7 @@ def files(environment: Environment, folder: str) -> set[str]:
 
 def test_base_runs_and_reports(made: Make) -> None:
     base = made()
-    out = base.pcn(*RUN, "--out", "run")
+    out = base.pcn(*RUN, "--pictures", "--out", "run")
     assert "results have no PNG and SVG and no Parquet files here: pip install 'pcn-lab[figures,parquet]' adds" in out
     assert files(base, "run") == {"summary.json", "topology.json", "report.html"}
     assert "series.parquet" not in (base.here / "run/report.html").read_text()
@@ -299,13 +297,13 @@ def test_bmv2_extra_reads_the_interface_file(made: Make) -> None:
 
 def test_figures_extra_draws(made: Make) -> None:
     figures = made("figures")
-    assert "pip install 'pcn-lab[parquet]' adds" in figures.pcn(*RUN, "--out", "run")
+    assert "pip install 'pcn-lab[parquet]' adds" in figures.pcn(*RUN, "--pictures", "--out", "run")
     assert {"queue.png", "queue.svg"} <= files(figures, "run")
 
 
 def test_parquet_extra_writes_what_pyarrow_reads(made: Make) -> None:
     parquet = made("parquet")
-    assert "pip install" not in parquet.pcn(*RUN, "--no-pictures", "--out", "run")
+    assert "pip install" not in parquet.pcn(*RUN, "--out", "run")
     assert pq.read_table(parquet.here / "run/series.parquet").num_rows > 100
 
 

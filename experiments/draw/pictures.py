@@ -48,7 +48,6 @@ def pictures(charts: Sequence[Chart], pdf: bool = False) -> dict[str, bytes]:
     equal data."""
     with matplotlib.rc_context(fname=str(STYLE)):
         figure = draw(charts)
-        _keep_ticks(figure)
         if layout := figure.get_layout_engine():  # finds a place for everything, once for all formats
             layout.execute(figure)
         figure.set_layout_engine("none")
@@ -64,31 +63,6 @@ def pictures(charts: Sequence[Chart], pdf: bool = False) -> dict[str, bytes]:
             in_pdf: Any = FigureCanvasPdf(figure)
             in_pdf.print_pdf(found.setdefault("pdf", io.BytesIO()), metadata={"CreationDate": None})
         return {kind: data.getvalue() for kind, data in found.items()}
-
-
-def _keep_ticks(figure: Figure) -> None:
-    """Has each axis place its ticks anew only where its size, its limits or the resolution are others: the layout
-    places them ten times, a fifth of all the time. Of a figure that is complete."""
-    for axes in figure.axes:
-        own: tuple[Any, ...] = axes.xaxis, axes.yaxis
-        for axis in own:
-            axis._update_ticks = _Kept(axis)
-
-
-class _Kept:
-    """An axis' ticks."""
-
-    def __init__(self, axis: Any) -> None:
-        self._axis, self._update = axis, axis._update_ticks
-        self._of: object = None
-        self._ticks: list[Any] = []
-
-    def __call__(self) -> list[Any]:
-        axis = self._axis
-        of = axis.axes.bbox.bounds, tuple(axis.get_view_interval()), axis.figure.dpi
-        if of != self._of:
-            self._of, self._ticks = of, self._update()
-        return self._ticks
 
 
 def draw(charts: Sequence[Chart]) -> Figure:

@@ -35,7 +35,7 @@ def page_of(result: Result) -> RunPage:
 def together(results: Sequence[Result]) -> list[Chart]:
     """Charts that have lines of all runs."""
     made = page_of(results[0]).together
-    return (results[0].failures.attempt(f"{TOGETHER}.png", lambda: made(measured(results))) or []) if made else []
+    return (results[0].failures.attempt(f"chart {TOGETHER}", lambda: made(measured(results))) or []) if made else []
 
 
 def measured(results: Sequence[Result]) -> dict[str, Measured]:

@@ -77,7 +77,7 @@ def render(
     results: Sequence[Result],
     compared: Sequence[Check] = (),
     failures: Failures | None = None,
-    pictures: bool = True,
+    pictures: bool = False,
 ) -> str:
     """Returns the page of one run, or of several: schemes side by side, in figures the clocks of a scheme over each
     other. `compared` are the checks across them. `failures` names what is missing (default: the one run's). `pictures`:

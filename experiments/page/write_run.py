@@ -29,7 +29,7 @@ PAGES: dict[str, Page] = {"report.html": report.render}
 there are pictures beside it."""
 
 
-def write_run(result: Result, directory: Path, pictures: bool = True, export: str = "") -> bool:
+def write_run(result: Result, directory: Path, pictures: bool = False, export: str = "") -> bool:
     """The files of one run, and of a format to export. False where there is no room even for its numbers: the directory
     is gone then."""
     _write_numbers(result, directory / SUMMARY, lambda file: file.write(summary.dumps(summary.build(result)).encode()))
@@ -59,7 +59,7 @@ def write_run(result: Result, directory: Path, pictures: bool = True, export: st
     return True
 
 
-def write_together(results: Sequence[Result], directory: Path, failures: Failures, pictures: bool = True) -> None:
+def write_together(results: Sequence[Result], directory: Path, failures: Failures, pictures: bool = False) -> None:
     """What several runs have together; `directory` has theirs already."""
     compared = failures.attempt("checks across the runs", lambda: _compare(results)) or []
     with failures.noting(COMPARISON), whole(directory / COMPARISON) as file:

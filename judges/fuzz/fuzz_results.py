@@ -45,7 +45,7 @@ from pcn.web.recorded import one_file, recorded
 from topologies.errors import LabError
 
 _RUN = (
-    *("run", "traffic", "--clock", "virtual", "--topology", "star", "--workload", "W1", "--no-pictures", "-q"),
+    *("run", "traffic", "--clock", "virtual", "--topology", "star", "--workload", "W1", "-q"),
     *("--set", "count=12", "--scheme", "pcn,pfc", "--queues", "50us", "--latency", "--series", "flows=all"),
 )
 _DRAWN = 40

@@ -102,7 +102,7 @@ def _scenarios() -> Iterator[tuple[str, str]]:
 )
 @click.option("--check", is_flag=True, help=f"Exit code {UNMET} if a check is not met.")
 @click.option("--quiet", "-q", is_flag=True, help="Print errors only.")
-@click.option("--no-pictures", is_flag=True, help="Skip PNG and SVG, which take most of a short run's time.")
+@click.option("--pictures/--no-pictures", help="The report's charts as PNG and SVG, too, in a second (default: no).")
 @click.option("--web", is_flag=True, help="A page that shows a run in virtual time as it goes on; prints its address.")
 @port_option
 @click.option("--top", is_flag=True, help="The run in virtual time on this terminal, as `pcn watch`; q ends the view.")
@@ -123,7 +123,7 @@ def run(
     out: Path | None,
     check: bool,
     quiet: bool,
-    no_pictures: bool,
+    pictures: bool,
     web: bool,
     port: int,
     top: bool,
@@ -133,7 +133,7 @@ def run(
 ) -> int:
     """Run SCENARIO, with a report.
 
-    Writes summary.json, series.parquet, plots and report.html; of several runs each in a folder, and comparison.json.
+    Writes summary.json, series.parquet and report.html; of several runs each in a folder, and comparison.json.
     What is there already is kept beside it. --json prints summary.json or comparison.json, and progress on stderr.
     With --web the command serves the page until Ctrl-C; `pcn watch`, in another terminal, shows live runs.
 
@@ -196,7 +196,7 @@ def run(
                     k=runner.K.parse(dilation),
                     out=out,
                     progress=progress,
-                    pictures=not no_pictures,
+                    pictures=pictures,
                     records=recording.records(),
                     export=recording.export,
                     watcher=watcher,

@@ -14,7 +14,7 @@ from pcn.cli import run as pcn
 
 EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "aimd"
 AIMD = f"{EXAMPLE}/aimd.py:AIMD"
-SHORT = ["--clock", "virtual", "--set", "duration=20ms", "--no-pictures"]
+SHORT = ["--clock", "virtual", "--set", "duration=20ms"]
 
 
 def test_beside_ours_by_its_own_name_without_claims_of_a_paper(tmp_path: Path) -> None:

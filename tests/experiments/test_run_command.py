@@ -20,7 +20,7 @@ from hosts.algorithms import schemes
 from pcn.cli import run as pcn
 from topologies import extras
 
-SHORT = ("run", "dumbbell", "--clock", "virtual", "--set", "duration=3ms", "--no-pictures")
+SHORT = ("run", "dumbbell", "--clock", "virtual", "--set", "duration=3ms")
 
 
 def verdict(monkeypatch: pytest.MonkeyPatch, *verdicts: str) -> None:

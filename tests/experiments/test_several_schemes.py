@@ -18,9 +18,7 @@ SHORT = ("before=1ms", "duration=5ms")
 
 def test_a_directory_each_and_one_report(tmp_path: Path) -> None:
     settings = [*SHORT, "w_min=0.04"]
-    place = run(
-        "victim", scheme="pfc,pcn", clock="virtual", seed=3, settings=settings, out=tmp_path / "victim", pictures=False
-    )
+    place = run("victim", scheme="pfc,pcn", clock="virtual", seed=3, settings=settings, out=tmp_path / "victim")
     assert {path.name for path in place.iterdir()} == {"pfc", "pcn", "report.html", "comparison.json"}
     together = json.loads((place / "comparison.json").read_text())
     assert (together["seed"], list(together["runs"])) == (3, ["pfc", "pcn"])
@@ -45,8 +43,8 @@ def test_a_directory_each_and_one_report(tmp_path: Path) -> None:
 
 def test_an_earlier_result_of_several_or_of_one_moves_aside(tmp_path: Path) -> None:
     place = tmp_path / "victim"
-    run("victim", scheme="pfc", clock="virtual", settings=SHORT, pictures=False, out=place / "pfc")
-    run("victim", scheme="pfc,pcn", clock="virtual", settings=SHORT, pictures=False, out=place)
+    run("victim", scheme="pfc", clock="virtual", settings=SHORT, out=place / "pfc")
+    run("victim", scheme="pfc,pcn", clock="virtual", settings=SHORT, out=place)
     assert (tmp_path / "victim.1" / "pfc" / "summary.json").is_file()
     assert (place / "pcn" / "summary.json").is_file()
 
@@ -78,7 +76,5 @@ def test_each_clock_has_its_place(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     for (schemes, clocks), place in places.items():
         assert place_of("victim", schemes.split(","), clocks.split(",")) == Path(place)
     monkeypatch.chdir(tmp_path)
-    assert run("victim", scheme="pfc", clock="virtual", settings=SHORT, pictures=False) == Path(
-        "results/victim-virtual/pfc"
-    )
+    assert run("victim", scheme="pfc", clock="virtual", settings=SHORT) == Path("results/victim-virtual/pfc")
     assert (tmp_path / "results/victim-virtual/pfc/summary.json").is_file()

@@ -76,20 +76,18 @@ def test_run_and_its_page_report_stale_programs(
 ) -> None:
     edit(sources / "np_ecn.p4")
     out = tmp_path / "run"
-    assert (
-        pcn(["run", "dumbbell", "--clock", "virtual", "--set", "duration=2ms", "--no-pictures", "--out", str(out)]) == 0
-    )
+    assert pcn(["run", "dumbbell", "--clock", "virtual", "--set", "duration=2ms", "--out", str(out)]) == 0
     assert f"note: {LINE}" in capsys.readouterr().out.splitlines()
     assert LINE in (out / "report.html").read_text()
 
 
 def test_result_records_its_provenance(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    arguments = ["run", "dumbbell", "--clock", "virtual", "--no-pictures", "--out", str(tmp_path / "my run")]
+    arguments = ["run", "dumbbell", "--clock", "virtual", "--out", str(tmp_path / "my run")]
     monkeypatch.setattr("sys.argv", ["/usr/bin/pcn", *arguments])
     assert pcn(arguments) == 0
     provenance = json.loads((tmp_path / "my run" / "summary.json").read_text())["provenance"]
     assert set(provenance) == {"commit", "tree", "compiler", "command"}
-    assert provenance["command"] == f"pcn run dumbbell --clock virtual --no-pictures --out '{tmp_path}/my run'"
+    assert provenance["command"] == f"pcn run dumbbell --clock virtual --out '{tmp_path}/my run'"
     assert provenance["compiler"]
     assert provenance["command"].replace("'", "&#39;") in (tmp_path / "my run" / "report.html").read_text()
 

@@ -38,9 +38,7 @@ MAKE = [line for line in OTHERS if line.startswith("make ")]
 MININET = [line for line in OTHERS if line.startswith("mn ")]
 ACTION = [line for line in OTHERS if line.startswith("bash ptf-tests/action.sh ")]
 JUDGES = [line for line in OTHERS if line.startswith("python judges/")]
-RESULT = (
-    "pcn run traffic --clock virtual --topology star --set count=20 --scheme pcn,pfc --no-pictures --out results/mine"
-)
+RESULT = "pcn run traffic --clock virtual --topology star --set count=20 --scheme pcn,pfc --out results/mine"
 """What examples compare."""
 SHORTER = {
     r"live.py --seeds 1:\d+": "live.py --seed 21",

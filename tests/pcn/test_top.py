@@ -49,7 +49,7 @@ def test_top_shows_the_newest_frame_of_a_run(tmp_path: Path) -> None:
     assert "looking" in drawn(screen)
     for scheme in ("pcn", "pfc"):
         runner.run(
-            "victim", scheme=scheme, clock="virtual", settings=SETTINGS, out=tmp_path / scheme, pictures=False,
+            "victim", scheme=scheme, clock="virtual", settings=SETTINGS, out=tmp_path / scheme,
             watcher=RunOnPage(history),
         )  # fmt: skip
     screen.take()
@@ -84,7 +84,7 @@ def test_top_shows_any_p4_networks_run() -> None:
 
 
 def test_command_shows_a_run_until_q_and_then_its_report(tmp_path: Path) -> None:
-    words = ["run", "victim", "--scheme", "pfc", "--clock", "virtual", "--no-pictures"]
+    words = ["run", "victim", "--scheme", "pfc", "--clock", "virtual"]
     for setting in SETTINGS:
         words += ["--set", setting]
     alone = subprocess.run(

@@ -49,7 +49,7 @@ def victim(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Kept]:
     """A run with PAUSE, and what its page got meanwhile."""
     place, kept = tmp_path_factory.mktemp("kept") / "victim", Kept()
     runner.run(
-        "victim", scheme="pfc", clock="virtual", settings=["duration=4ms", "before=500us"], out=place, pictures=False,
+        "victim", scheme="pfc", clock="virtual", settings=["duration=4ms", "before=500us"], out=place,
         records=Records(queues_s=50e-6), watcher=RunOnPage(kept),
     )  # fmt: skip
     return place, kept

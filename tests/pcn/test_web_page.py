@@ -46,7 +46,6 @@ def recorded_place(tmp_path_factory: pytest.TempPathFactory) -> Path:
         clock="virtual",
         settings=settings,
         out=place,
-        pictures=False,
         records=Records(queues_s=50e-6),
     )
     return place

@@ -45,7 +45,8 @@ def test_convergence_and_steady_state(seed: int) -> None:
 
 
 def test_a_run_writes_what_a_live_one_does(tmp_path: Path) -> None:
-    place = run("dumbbell", clock="virtual", seed=3, settings=["duration=20ms"], out=tmp_path / "out")
+    settings = ["duration=20ms"]
+    place = run("dumbbell", clock="virtual", seed=3, settings=settings, out=tmp_path / "out", pictures=True)
     summary = json.loads((place / "summary.json").read_text())
     assert (summary["clock"], summary["k"], summary["seed"]) == ("virtual", 1, 3)
     assert summary["packets"]["lost"] == 0

@@ -276,7 +276,7 @@ def test_command_gives_the_same_files_with_any_number_of_threads(
     seen = []
     for number in (1, 2):
         out = tmp_path / str(number)
-        words = ["run", "dumbbell", "--clock", "virtual", "--set", "duration=3ms", "--no-pictures", "-q"]
+        words = ["run", "dumbbell", "--clock", "virtual", "--set", "duration=3ms", "-q"]
         assert pcn(*words, "--threads", str(number), "--out", out).exit_code == 0
         summary = json.loads((out / "summary.json").read_text())
         assert len([note for note in summary.pop("notes") if "threads" in note]) == number - 1

@@ -29,7 +29,7 @@ from experiments.results.over_time import PAUSE, QUEUE
 from experiments.sweep.parameter_sweep import Mean
 from pcn.cli import run as pcn
 
-RUN = ["run", "traffic", "--clock", "virtual", "--topology", "star", "--workload", "W1", "--no-pictures", "-q"]
+RUN = ["run", "traffic", "--clock", "virtual", "--topology", "star", "--workload", "W1", "-q"]
 
 
 @pytest.fixture(scope="module")

@@ -43,7 +43,7 @@ def stranger(monkeypatch: pytest.MonkeyPatch) -> str:
 
 @pytest.mark.parametrize("scenario", ["dumbbell", "victim"])
 def test_report_describes_a_program_without_a_text(stranger: str, scenario: str, tmp_path: Path) -> None:
-    assert pcn(["run", scenario, *SHORT, "--no-pictures", "--scheme", stranger, "--out", str(tmp_path / "mine")]) == 0
+    assert pcn(["run", scenario, *SHORT, "--scheme", stranger, "--out", str(tmp_path / "mine")]) == 0
     page = (tmp_path / "mine" / "report.html").read_text()
     assert "Missing here" not in page
     if scenario == "dumbbell":
@@ -58,7 +58,7 @@ def test_a_text_that_fails_costs_nothing_else(
 
     monkeypatch.setattr(dumbbell_story, "_marked", broken)
     place = tmp_path / "mine"
-    assert pcn(["run", "dumbbell", *SHORT, "--no-pictures", "--out", str(place)]) == 1
+    assert pcn(["run", "dumbbell", *SHORT, "--out", str(place)]) == 1
     said = capsys.readouterr()
     assert said.err.startswith(f"pcn: {place} is incomplete: without text: KeyError: 'mine' (tests/experiments/")
     assert len(said.err.splitlines()) == 1
@@ -81,7 +81,7 @@ def test_a_picture_that_fails_costs_no_other(
     page = SCENARIOS["dumbbell"].page
     monkeypatch.setattr(type(SCENARIOS["dumbbell"]), "page", dataclasses.replace(page, charts=page.charts[:2]))
     place = tmp_path / "two"
-    assert pcn(["run", "dumbbell", *SHORT, "--scheme", "pfc,pcn", "--out", str(place)]) == 1
+    assert pcn(["run", "dumbbell", *SHORT, "--pictures", "--scheme", "pfc,pcn", "--out", str(place)]) == 1
     (said,) = capsys.readouterr().err.splitlines()
     assert said.startswith(f"pcn: {place} is incomplete: without pfc/queue.png, pcn/queue.png: ZeroDivisionError")
     assert files(place) == {"pfc", "pcn", "comparison.json", "report.html"}
@@ -102,8 +102,8 @@ def test_data_of_a_picture_that_fail_cost_no_other(
     broken = dataclasses.replace(page, charts=(rates, page.charts[1]))
     monkeypatch.setattr(type(SCENARIOS["dumbbell"]), "page", broken)
     place = tmp_path / "mine"
-    assert pcn(["run", "dumbbell", *SHORT, "--out", str(place)]) == 1
-    assert "without rates.png: ValueError: no such series" in capsys.readouterr().err
+    assert pcn(["run", "dumbbell", *SHORT, "--pictures", "--out", str(place)]) == 1
+    assert "without chart rates: ValueError: no such series" in capsys.readouterr().err
     assert files(place) == NUMBERS | {"queue.png", "queue.svg", "report.html"}
     assert (place / "report.html").read_text().count('data-chart="') == 1
 
@@ -140,7 +140,7 @@ def test_checks_and_charts_that_fail_leave_the_numbers(
     monkeypatch.setattr(type(SCENARIOS["dumbbell"]), "page", broken)
     place = tmp_path / "mine"
     assert pcn(["run", "dumbbell", *SHORT, "--out", str(place)]) == 1
-    assert "without rates.png, checks, measures, headlines: ValueError: no such series" in capsys.readouterr().err
+    assert "without chart rates, checks, measures, headlines: ValueError: no such series" in capsys.readouterr().err
     assert files(place) == NUMBERS | {"report.html"}
     assert json.loads((place / "summary.json").read_text())["packets"]["sent"] > 0
     assert Series.read(place / "series.parquet").get("s0:4", "waiting_bytes")[1].max() > 0

@@ -8,9 +8,8 @@ import pytest
 from matplotlib.figure import Figure
 from matplotlib.text import Text
 
-from experiments.define.charts import Chart, Line, View, curve
-from experiments.draw import pictures as drawing
-from experiments.draw.pictures import draw, pictures
+from experiments.define.charts import Chart, Line, curve
+from experiments.draw.pictures import draw
 
 SCHEMES = ("pcn", "qcn", "dcqcn", "timely", "pcn-x")
 X = (4.0, 16.0, 64.0, 256.0, 1024.0)
@@ -92,19 +91,3 @@ def test_bars_of_zero_are_labelled_and_seeds_are_dots() -> None:
     dots = [line for line in axes.lines if line.get_marker() == "o"]
     assert [sorted(line.get_ydata()) for line in dots] == [[1.0, 3.0]]
     assert any(text.startswith("points and bars: means over the seeds") for text in texts(figure))
-
-
-@pytest.mark.parametrize(
-    "charts",
-    [
-        [Chart("a", "x", "y", [curve("one", X, [1e-3, 7, 5e4, 2, 9], points=True)], log_x=True, log_y=True)],
-        [Chart("a", "x", "y", [curve("one", X, X)], views=(View("all", 0, 1100), View("start", 0, 9, 5)))],
-        [Chart("a", "x", "y", [curve("one", [0.0, 1.0], [3.0, 70.0])], rows=["first", "second"])] * 2,
-    ],
-)
-def test_pictures_are_equal_where_ticks_are_placed_each_time(
-    charts: list[Chart], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    kept = pictures(charts, pdf=True)
-    monkeypatch.setattr(drawing, "_keep_ticks", lambda figure: None)
-    assert pictures(charts, pdf=True) == kept

@@ -57,7 +57,9 @@ def on_a_disk(tmp_path: Path, size: str, *command: str) -> tuple[int, str, str, 
 
 
 def test_numbers_are_kept_where_pictures_have_no_room(tmp_path: Path) -> None:
-    code, output, errors, kept = on_a_disk(tmp_path, "80k", *PCN, "run", "dumbbell", *SHORT, "--out", "{disk}/mine")
+    code, output, errors, kept = on_a_disk(
+        tmp_path, "80k", *PCN, "run", "dumbbell", *SHORT, "--pictures", "--out", "{disk}/mine"
+    )
     assert code == 1
     assert re.fullmatch(
         r"pcn: DISK/mine is incomplete: without .*\bqueue.png, .*report.html: No space left on device. "
@@ -149,7 +151,7 @@ XDG_CACHE_HOME=$cache "$@" --out "$cache/../second"
 def test_read_only_cache_that_holds_what_a_run_needs_is_enough(tmp_path: Path) -> None:
     cache = tmp_path / "cache"
     cache.mkdir()
-    command = [*PCN, "run", "dumbbell", "--clock", "virtual", "--set", "duration=2ms", "--no-pictures", "--quiet"]
+    command = [*PCN, "run", "dumbbell", "--clock", "virtual", "--set", "duration=2ms", "--quiet"]
     done = subprocess.run(
         [
             "unshare",

@@ -177,13 +177,13 @@ def test_one_page_and_one_summary_hold_both(both: tuple[Result, Result], tmp_pat
 
 def test_an_overlay_is_a_picture_beside_the_page_of_both(both: tuple[Result, Result], tmp_path: Path) -> None:
     (tmp_path / "with").mkdir()
-    write_together(both, tmp_path / "with", failures := Failures())
+    write_together(both, tmp_path / "with", failures := Failures(), pictures=True)
     assert not failures
     figures = {f"{chart.name}.{kind}" for chart in both[0].charts for kind in ("png", "svg")}
     assert {path.name for path in (tmp_path / "with").iterdir()} == {"comparison.json", "report.html", *figures}
     assert (tmp_path / "with" / "queue.png").read_bytes().startswith(b"\x89PNG")
     (tmp_path / "without").mkdir()
-    write_together(both, tmp_path / "without", failures, pictures=False)
+    write_together(both, tmp_path / "without", failures)
     assert {path.name for path in (tmp_path / "without").iterdir()} == {"comparison.json", "report.html"}
 
 
@@ -199,7 +199,5 @@ def test_several_schemes_are_side_by_side_each_with_its_clocks(both: tuple[Resul
 def test_clocks_by_name(tmp_path: Path) -> None:
     with pytest.raises(ExperimentError, match=r"no clock 'virtal'; did you mean 'virtual'\?"):
         run("dumbbell", clock="live,virtal", out=tmp_path / "results")
-    place = run(
-        "dumbbell", clock=" virtual ,virtual", settings=["duration=2ms"], out=tmp_path / "results", pictures=False
-    )
+    place = run("dumbbell", clock=" virtual ,virtual", settings=["duration=2ms"], out=tmp_path / "results")
     assert json.loads((place / "summary.json").read_text())["clock"] == "virtual"

@@ -44,7 +44,7 @@ def packet_bytes() -> Iterator[Column]:
 def test_column_declared_once_is_written_checked_and_documented(
     packet_bytes: Column, result: Result, tmp_path: Path
 ) -> None:
-    assert write_run.write_run(result, tmp_path, pictures=False)
+    assert write_run.write_run(result, tmp_path)
     written = json.loads((tmp_path / "summary.json").read_text())
     assert [flow["packet_bytes"] for flow in written["flows"]] == [
         flow.sent_bytes / flow.sent_packets for flow in result.recording.flows
@@ -73,6 +73,6 @@ def test_page_added_by_name_is_written_beside_the_report(
     result: Result, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(write_run.PAGES, "flows.html", lambda results, *_: f"<p>{len(results[0].recording.flows)}</p>")
-    assert write_run.write_run(result, tmp_path, pictures=False)
+    assert write_run.write_run(result, tmp_path)
     assert (tmp_path / "flows.html").read_text() == f"<p>{len(result.recording.flows)}</p>"
     assert (tmp_path / "report.html").exists()

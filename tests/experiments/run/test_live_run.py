@@ -92,7 +92,7 @@ def start(
         "--out",
         str(out),
     ]
-    settings += [] if pictures else ["--no-pictures"]
+    settings += ["--pictures"] * pictures
     name, _, value = mark.partition("=")
     return subprocess.Popen(
         [sys.executable, "-c", program, "run", "dumbbell", *settings],

@@ -67,7 +67,7 @@ def test_bin_with_an_unfinished_flow_has_no_percentile() -> None:
 
 def test_run_prints_what_becomes_of_its_flows(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     command = ["run", "traffic", "--clock", "virtual", "--topology", "star", "--workload", "W1", "--set", "count=60"]
-    out = ["--no-pictures", "--set", "xoff_bytes=20KB", "--latency", "--out", str(tmp_path / "out")]
+    out = ["--set", "xoff_bytes=20KB", "--latency", "--out", str(tmp_path / "out")]
     assert pcn([*command, "--scheme", "pcn,pfc", *out]) == 0
     printed = capsys.readouterr().out
     summary = json.loads((tmp_path / "out/pcn/summary.json").read_text())
@@ -109,7 +109,7 @@ def test_tables_fit_a_terminal_of_80_columns(tmp_path: Path) -> None:
 
 def test_run_draws_slowdown_by_size_of_one_scheme_or_of_several(tmp_path: Path) -> None:
     command = ["run", "traffic", "--clock", "virtual", "--topology", "star", "--workload", "W1", "--set", "count=60"]
-    assert pcn([*command, "--scheme", "pcn,pfc", "-q", "--out", str(tmp_path / "out")]) == 0
+    assert pcn([*command, "--scheme", "pcn,pfc", "-q", "--pictures", "--out", str(tmp_path / "out")]) == 0
     for folder in ("", "pcn", "pfc"):
         assert (tmp_path / "out" / folder / "slowdown_by_size.png").read_bytes().startswith(b"\x89PNG")
     svg = (tmp_path / "out" / "slowdown_by_size.svg").read_text()

@@ -311,7 +311,6 @@ def test_run_has_a_trace_s_computations_between_its_messages(tmp_path: Path) -> 
         "star",
         "--flows",
         str(file),
-        "--no-pictures",
         "-q",
     ]
     assert pcn([*command, "--out", str(out)]) == 0

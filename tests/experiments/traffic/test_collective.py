@@ -133,7 +133,7 @@ def test_wrong_options_of_a_collective_are_refused(
 
 
 def test_command_takes_settings_in_the_name(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    line = "run traffic --clock virtual --workload allreduce:ring,size=60KB,ranks=4 --scheme pfc,pcn --no-pictures"
+    line = "run traffic --clock virtual --workload allreduce:ring,size=60KB,ranks=4 --scheme pfc,pcn"
     assert pcn([*line.split(), "--out", str(tmp_path / "out")]) == 0
     printed = capsys.readouterr().out
     assert "collective operation" in printed

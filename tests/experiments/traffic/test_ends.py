@@ -66,7 +66,7 @@ def test_run_notes_flows_without_pfc_and_takes_their_class(tmp_path: Path, capsy
     (tmp_path / "net.txt").write_text(STAR)
     (tmp_path / "flow.txt").write_text("3\n0 1 1 100 40000000 2\n2 1 1 100 40000000 2\n3 1 1 100 40000000 2\n")
     command = ["run", "traffic", "--clock", "virtual", "--topology", str(tmp_path / "net.txt"), "--scheme", "pfc"]
-    command += ["--flows", str(tmp_path / "flow.txt"), "--no-pictures"]
+    command += ["--flows", str(tmp_path / "flow.txt")]
     lost = {}
     for name, more in (("without", []), ("with", ["--set", "lossless_classes=1,3"])):
         assert cli.run([*command, "--out", str(tmp_path / name), *more]) == 0

@@ -13,7 +13,7 @@ from pcn.cli import run as pcn
 from topologies.star import star
 
 RUN = ["run", "traffic", "--clock", "virtual", "--topology", "star"]
-MORE = ["--set", "count=10", "--scheme", "pfc", "--no-pictures", "-q"]
+MORE = ["--set", "count=10", "--scheme", "pfc", "-q"]
 
 
 @pytest.mark.parametrize("given", [(), ("xoff_bytes=20KB",), ("xoff_bytes=20KB", "xon_bytes=10KB", "pause_quanta=900")])

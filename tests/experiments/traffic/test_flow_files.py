@@ -48,7 +48,7 @@ def test_column_after_names_flows_that_arrive_before(tmp_path: Path) -> None:
 def test_run_starts_flows_after_others(tmp_path: Path) -> None:
     path = written(tmp_path, AFTER)
     spec = parse_spec("compact", flows=str(path))
-    out = runner.run(spec.reference, scheme="pcn", clock="virtual", out=tmp_path / "out", pictures=False)
+    out = runner.run(spec.reference, scheme="pcn", clock="virtual", out=tmp_path / "out")
     table = parquet.read(out / "flows.parquet")
     ends = [start + time for start, time in zip(table["start_s"], table["fct_s"], strict=True)]
     assert table["start_s"][1:] == pytest.approx([ends[0] + 5e-6, max(ends[:2])], abs=1e-12)

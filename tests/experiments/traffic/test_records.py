@@ -23,7 +23,7 @@ from topologies.formats.hpcc import write
 from topologies.star import star
 
 RUN = ["run", "traffic", "--clock", "virtual", "--topology", "star", "--workload", "W1", "--pattern", "incast"]
-SET = ["--set", "count=80", "--set", "xoff_bytes=20KB", "--scheme", "pfc", "--no-pictures", "-q"]
+SET = ["--set", "count=80", "--set", "xoff_bytes=20KB", "--scheme", "pfc", "-q"]
 EVERY = [
     "--events",
     "--latency",
@@ -233,7 +233,7 @@ def test_choices_of_flows() -> None:
 
 def test_choice_of_all_flows_has_what_single_flows_have(tmp_path: Path) -> None:
     command = ["run", "traffic", "--clock", "virtual", "--topology", "star", "--set", "count=4", "--scheme", "dcqcn"]
-    assert pcn([*command, "--no-pictures", "-q", "--series", "flows=all", "--out", str(tmp_path / "out")]) == 0
+    assert pcn([*command, "-q", "--series", "flows=all", "--out", str(tmp_path / "out")]) == 0
     rows = Made(tmp_path / "out").table("series")
     metrics = {row["metric"] for row in rows if row["entity"] == "flow 2"}
     assert {"rate_bps", "alpha", "received_bytes", "marked_packets"} <= metrics
@@ -256,7 +256,7 @@ def test_run_takes_the_paths_of_a_file(tmp_path: Path) -> None:
 
     def run(name: str, *more: str) -> tuple[str, list[dict[str, Any]]]:
         found = Made(tmp_path / name)
-        assert pcn([*tree, "--log-paths", *more, "--no-pictures", "-q", "--out", str(found.folder)]) == 0
+        assert pcn([*tree, "--log-paths", *more, "-q", "--out", str(found.folder)]) == 0
         return (found.folder / "paths.csv").read_text(), found.table("flows")
 
     first = run("first", "--set", "ecmp_seed=1")

@@ -49,7 +49,7 @@ def test_reference_keeps_reliability() -> None:
 def _run(folder: Path, *more: str) -> int:
     (folder / "flows.csv").write_text(FLOWS)
     words = ["run", "traffic", "--topology", "star", "--flows", str(folder / "flows.csv"), "--scheme", "dctcp"]
-    return run([*words, "--no-pictures", "--out", str(folder / "out"), *more])
+    return run([*words, "--out", str(folder / "out"), *more])
 
 
 def test_run_repeats_what_a_short_queue_loses(tmp_path: Path) -> None:

@@ -38,7 +38,7 @@ def test_number_has_no_exponent_where_it_is_large(value: float | None, text: str
 
 
 def test_run_without_claims_has_no_column_of_them(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    command = [*RUN, "--workload", "W1", "--set", "count=30", "--series", "flows=all", "--no-pictures"]
+    command = [*RUN, "--workload", "W1", "--set", "count=30", "--series", "flows=all"]
     assert pcn([*command, "--out", str(tmp_path / "run")]) == 0
     heads = [line.split() for line in capsys.readouterr().out.splitlines() if "verdict" in line]
     assert heads == [["what", "paper", "theory", "measured", "unit", "verdict"]]

@@ -336,7 +336,7 @@ def test_its_parameters_are_the_topologys_too() -> None:
 
 def test_k_of_a_fat_tree_is_a_parameter_and_no_dilation(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     command = ["run", "traffic", "--clock", "virtual", "--topology", "fat-tree", "--workload", "W1"]
-    out = ["--no-pictures", "--json", "--out", str(tmp_path / "out")]
+    out = ["--json", "--out", str(tmp_path / "out")]
     assert pcn([*command, "--set", "k=6", "--set", "count=1", *out]) == 0
     summary = json.loads(capsys.readouterr().out)
     assert (summary["parameters"]["k"], summary["k"]) == (6, 1)
@@ -348,7 +348,7 @@ def test_a_run_of_two_schemes(tmp_path: Path, capsys: pytest.CaptureFixture[str]
     file, out = tmp_path / "flows.csv", tmp_path / "out"
     file.write_text(CSV)
     command = ["run", "traffic", "--clock", "virtual", "--topology", "compact", "--flows", str(file)]
-    assert pcn([*command, "--scheme", "pcn,pfc", "--no-pictures", "--out", str(out)]) == 0
+    assert pcn([*command, "--scheme", "pcn,pfc", "--out", str(out)]) == 0
     rows = pq.read_table(out / "pcn" / "flows.parquet").to_pylist()
     assert [(row["src"], row["dst"], row["size_bytes"], row["size"]) for row in rows] == [
         ("h0", "r0", 64000, "M"),
@@ -372,13 +372,13 @@ def test_check_s_exit_code_counts_unfinished_flows(tmp_path: Path, capsys: pytes
     file, out = tmp_path / "flows.csv", tmp_path / "out"
     file.write_text(CSV)
     command = ["run", "traffic", "--clock", "virtual", "--topology", "compact", "--flows", str(file), "--check"]
-    assert pcn([*command, "--no-pictures", "--set", "duration=100us", "--out", str(out)]) == 3
+    assert pcn([*command, "--set", "duration=100us", "--out", str(out)]) == 3
     assert "pcn: not met: flows unfinished at the run's end" in capsys.readouterr().err
     rows = pq.read_table(out / "flows.parquet").to_pylist()
     assert [(row["finished"], row["fct_s"] is None) for row in rows] == [(True, False), (False, True), (True, False)]
     text = (out / "report.html").read_text()
     assert "1 of 3 flows unfinished" in text
-    assert pcn([*command, "--no-pictures", "--out", str(tmp_path / "whole")]) == 0
+    assert pcn([*command, "--out", str(tmp_path / "whole")]) == 0
 
 
 def test_a_sweep_over_the_load(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -54,7 +54,7 @@ class Counted:
         ):
             self.out = runner.run(
                 "traffic?topology=star&workload=AliStorage&pattern=uniform",
-                scheme="pcn", clock="virtual", settings=settings, out=folder / str(count), pictures=False,
+                scheme="pcn", clock="virtual", settings=settings, out=folder / str(count),
             )  # fmt: skip
 
     def size(self, name: str) -> int:
