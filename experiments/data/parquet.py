@@ -59,7 +59,7 @@ def probe(path: Path) -> None:
 def labels(names: Sequence[str], which: NDArray[np.int32]) -> Array:
     """Returns a column of texts that repeat (a dictionary in Parquet): row i has names[which[i]]."""
     repeating = DataType.dictionary(DataType.int32(), DataType.string())
-    return Array(list(names), DataType.string()).take(Array.from_numpy(which)).cast(repeating)
+    return Array(list(names), DataType.string()).cast(repeating).take(Array.from_numpy(which))  # takes numbers alone
 
 
 def _array(column: Column | Array) -> Array:
