@@ -39,25 +39,23 @@ class Samples:
     @property
     def times_s(self) -> npt.NDArray[np.float64]:
         """Simulated seconds, one each sample."""
-        return self._read()[0]
+        return self._read()[0] / 1e12 if self._kept is None else self._kept[0]
 
     @property
     def values(self) -> npt.NDArray[np.float64]:
         """One row a sample, one column a source."""
-        return self._read()[1]
+        return self._read()[1].copy() if self._kept is None else self._kept[1]
 
     def keep(self) -> None:
         """Reads for the last time: the network is going."""
-        self._kept = self._read()
+        self._kept = self.times_s, self.values
         self._handle = None
 
-    def _read(self) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
-        if self._kept is not None:
-            return self._kept
+    def _read(self) -> tuple[npt.NDArray[np.uint64], npt.NDArray[np.float64]]:
+        """Returns times in ps, and values, in the engine's memory."""
         times, values = ctypes.POINTER(ctypes.c_uint64)(), ctypes.POINTER(ctypes.c_double)()
         n = self._library.vn_samples(self._handle, self._sampler, ctypes.byref(times), ctypes.byref(values))
         columns = len(self.sources)
         if n == 0 or columns == 0:
-            return np.zeros(0), np.zeros((0, columns))
-        seconds = np.ctypeslib.as_array(times, (n,)) / 1e12
-        return seconds, np.ctypeslib.as_array(values, (n, columns)).copy()
+            return np.zeros(0, np.uint64), np.zeros((0, columns))
+        return np.ctypeslib.as_array(times, (n,)), np.ctypeslib.as_array(values, (n, columns))

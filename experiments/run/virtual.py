@@ -6,7 +6,7 @@ import math
 import time
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 
 import numpy as np
@@ -26,7 +26,7 @@ from hosts.algorithms import Cnp, SchemeError, Window, find_scheme
 from lab.virtual import VirtualFlow, VirtualNetwork
 from topologies.flow_order import in_order
 from topologies.model import Endpoint, FlowSpec
-from virtualnet import Deadlock, Samples, Source
+from virtualnet import Deadlock, LinkStats, Samples, Source
 from virtualnet.native import NEVER
 from virtualnet.threads import threads_for
 
@@ -221,9 +221,15 @@ class _Run:
             rows["timeouts"].tolist(),
         )
 
+    @cached_property
+    def _link_stats(self) -> dict[Endpoint, LinkStats]:
+        """After the run, of both directions of switches' links."""
+        ends = {end for port in self._ports for end in (port, self._plan.topology.peer(port.node, port.port))}
+        return {end: self._network.link_stats(end.node, end.port) for end in ends}
+
     def link_records(self) -> Iterable[tuple[str, LinkRecord]]:
         for port in self._ports:
-            stats = self._network.link_stats(port.node, port.port)
+            stats = self._link_stats[port]
             name = self._plan.topology.link_name(port.node, port.port)
             yield name, LinkRecord(stats.pause, stats.resume, stats.paused_s, stats.pause_by_class)
 
@@ -242,8 +248,8 @@ class _Run:
         refusing = self.refusing()
         for port in self._ports:
             peer = self._plan.topology.peer(port.node, port.port)
-            counted[f"{port} output buffer"] = self._network.link_stats(port.node, port.port).output_bytes
-            counted[f"{port} ingress occupancy"] = self._network.link_stats(peer.node, peer.port).held_bytes
+            counted[f"{port} output buffer"] = self._link_stats[port].output_bytes
+            counted[f"{port} ingress occupancy"] = self._link_stats[peer].held_bytes
         return {name: value for name, value in counted.items() if value} | {
             f"{name}:{cell // 8} class {cell % 8} {register}": value
             for name, switch in self._network.switches.items()
@@ -258,7 +264,7 @@ class _Run:
         return {
             (port, number): count
             for port in self._ports
-            for number, count in enumerate(self._network.link_stats(port.node, port.port).refused_by_class)
+            for number, count in enumerate(self._link_stats[port].refused_by_class)
             if count
         }
 
