@@ -81,4 +81,5 @@ def _never_changes(found: _Scheme) -> ReactionPoint:
 
 def _new(library: ctypes.CDLL, constant: ReactionPoint, line_rate_bps: float, parameters: Any) -> ReactionPoint:
     values = [getattr(parameters, one.field) for one in describe(type(parameters))]
-    return CompiledReactionPoint(Code(library, RP, values), line_rate_bps, constant)
+    code = Code(library, RP, values)
+    return CompiledReactionPoint(code, constant, next(CompiledReactionPoint.structs(code, line_rate_bps)))

@@ -6,6 +6,8 @@ virtual time calls their functions itself.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 from ..algorithms.base import NotificationPoint, ReactionPoint, c_file
@@ -26,8 +28,8 @@ class Ends:
         self.configured = configured
         self._code: dict[type, Code | None] = {}
         # One Python text's RP by line rate, and one NP, serve all flows that have theirs in C.
-        self._rps: dict[float, tuple[Code, ReactionPoint]] = {}
-        self._np: tuple[Code, NotificationPoint] | None = None
+        self._rps: dict[float, Iterator[ReactionPoint]] = {}
+        self._nps: Iterator[NotificationPoint] | None = None
 
     def new_rp(self, line_rate_bps: float) -> ReactionPoint:
         """Returns the RP of a flow that starts now on a NIC of this rate."""
@@ -37,12 +39,13 @@ class Ends:
             code = self.code(type(specification), RP)
             if code is None:
                 return specification
-            found = self._rps[line_rate_bps] = code, specification
-        return CompiledReactionPoint(found[0], line_rate_bps, found[1])
+            structs = CompiledReactionPoint.structs(code, line_rate_bps)
+            found = self._rps[line_rate_bps] = map(partial(CompiledReactionPoint, code, specification), structs)
+        return next(found)
 
     def new_np(self) -> NotificationPoint:
         """Returns the NP of a flow whose first packet has arrived."""
-        if self._np is None:
+        if self._nps is None:
             specification = self.configured.new_np()
             code = self.code(type(specification), NP)
             if code is None:
@@ -51,8 +54,9 @@ class Ends:
                 raise SchemeError(
                     f"{self.configured.scheme.name}: its NP in C grants, so it needs on_demand and on_turn"
                 )
-            self._np = code, specification
-        return CompiledNotificationPoint(*self._np)
+            structs = CompiledNotificationPoint.structs(code, specification)
+            self._nps = map(partial(CompiledNotificationPoint, code, specification), structs)
+        return next(self._nps)
 
     def code(self, end: type[ReactionPoint | NotificationPoint], interface: Interface) -> Code | None:
         """Returns that of a class; None: it names no file."""

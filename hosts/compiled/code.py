@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from ctypes import c_double, c_uint64
 from dataclasses import dataclass
 from functools import lru_cache
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +31,10 @@ class Interface:
     mirrored: tuple[type[ctypes.Structure], ...]
 
 
+Held = tuple[object, int]
+"""What a flow's struct lives as long as, and its address."""
+
+
 class Code:
     """A C file's table, parameters for it, and memory: what the flows of a scheme share. `functions`: by name, those
     that aren't NULL."""
@@ -41,19 +46,13 @@ class Code:
         self._start = ctypes.addressof(self.events), ctypes.addressof(self._parameters)
         self._struct = interface.mirrored[0]
         self._bytes = _own_bytes(library, interface)
-        self._new: dict[tuple[float, ...], Iterator[tuple[object, int]]] = {}
         found = {name: getattr(self.events, name) for name, *_ in interface.events._fields_ if name != "logged"}
         self.functions = {name: function for name, function in found.items() if function}  # NULL is false
 
-    def new(self, *fields: float) -> tuple[object, int]:
-        """Returns a flow's struct, by its address, and what it lives as long as: many are in one piece of memory, as
-        an object of ctypes each takes more than the struct. `fields`: behind the table and the parameters."""
-        if fields not in self._new:
-            self._new[fields] = self._structs(self._struct(*self._start, *fields))
-        return next(self._new[fields])
-
-    def _structs(self, first: ctypes.Structure) -> Iterator[tuple[object, int]]:
-        """Yields equal ones, that have begun."""
+    def structs(self, *fields: float) -> Iterator[Held]:
+        """Yields equal ones without end, that have begun. Many are in one piece of memory, as an object of ctypes each
+        takes more than the struct. `fields`: behind the table and the parameters."""
+        first = self._struct(*self._start, *fields)
         if "begin" in self.functions:
             self.functions["begin"](ctypes.addressof(first))
         content = bytes(first)[: self._bytes] * _CHUNK
@@ -62,6 +61,11 @@ class Code:
             address = ctypes.addressof(chunk)
             for place in range(address, address + len(content), self._bytes):
                 yield chunk, place
+
+
+def specified(name: str) -> Any:
+    """Returns what an RP or an NP in C has of its Python text's: all flows' have it from there."""
+    return property(attrgetter(f"_specification.{name}"))
 
 
 def _own_bytes(library: ctypes.CDLL, interface: Interface) -> int:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import ctypes
+from collections.abc import Iterator
 from ctypes import c_bool, c_double, c_int, c_uint64, c_void_p
 
 from ..algorithms.base import Cnp, Demand, Mark, NotificationPoint, Turn, Window
-from .code import Code, Interface
+from .code import Code, Held, Interface, specified
 
 _OWN_DOUBLES = 4
 
@@ -60,14 +61,21 @@ class CompiledNotificationPoint(NotificationPoint):
     """A flow's NP that runs in C. `specification` is its Python text's NP, which has what never changes. `address` is
     that of its struct notification_point, which lives as long as this object."""
 
-    __slots__ = ("_chunk", "_code", "address", "grants", "period_s", "phase_spread")
+    __slots__ = ("_chunk", "_code", "_specification", "address")
 
-    def __init__(self, code: Code, specification: NotificationPoint) -> None:
-        self.period_s = specification.period_s
-        self.phase_spread = specification.phase_spread
-        self.grants = specification.grants
-        self._code = code
-        self._chunk, self.address = code.new(specification.marked_from_s, specification.pace_bytes, specification.turn)
+    period_s = specified("period_s")
+    phase_spread = specified("phase_spread")
+    grants = specified("grants")
+
+    def __init__(self, code: Code, specification: NotificationPoint, held: Held) -> None:
+        """`held`: one of the `structs`."""
+        self._code, self._specification = code, specification
+        self._chunk, self.address = held
+
+    @staticmethod
+    def structs(code: Code, specification: NotificationPoint) -> Iterator[Held]:
+        """Yields those of flows with such NPs, without end."""
+        return code.structs(specification.marked_from_s, specification.pace_bytes, specification.turn)
 
     @property
     def wants_marked(self) -> bool:

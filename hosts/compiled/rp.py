@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import ctypes
 import math
+from collections.abc import Iterator
 from ctypes import c_bool, c_char_p, c_double, c_size_t, c_uint8, c_uint16, c_uint32, c_uint64, c_void_p
 from typing import Any
 
 from ..algorithms.base import Ack, Cnm, Cnp, Grant, Loss, ReactionPoint, Telemetry
-from .code import Code, Interface
+from .code import Code, Held, Interface, specified
 
 NEVER = 2**64 - 1
 _OWN_DOUBLES, _LOGGED, _MOST_HOPS = 24, 8, 5
@@ -101,20 +102,24 @@ class CompiledReactionPoint(ReactionPoint):
     """A flow's RP that runs in C. `specification` is its Python text's RP, which has what never changes. `address` is
     that of its struct reaction_point, which lives as long as this object."""
 
-    __slots__ = (
-        "_chunk", "_code", "address", "exact_marks", "needs_rec_rate", "paths", "reliability", "segment_bytes",
-        "wants_telemetry",
-    )  # fmt: skip
+    __slots__ = ("_chunk", "_code", "_specification", "address")
 
-    def __init__(self, code: Code, line_rate_bps: float, specification: ReactionPoint) -> None:
-        self.segment_bytes = specification.segment_bytes
-        self.exact_marks = specification.exact_marks
-        self.paths = specification.paths
-        self.reliability = specification.reliability
-        self.wants_telemetry = specification.wants_telemetry
-        self.needs_rec_rate = specification.needs_rec_rate
-        self._code = code
-        self._chunk, self.address = code.new(line_rate_bps, 0, line_rate_bps, math.inf, math.inf, NEVER, NEVER, 0)
+    segment_bytes = specified("segment_bytes")
+    exact_marks = specified("exact_marks")
+    paths = specified("paths")
+    reliability = specified("reliability")
+    wants_telemetry = specified("wants_telemetry")
+    needs_rec_rate = specified("needs_rec_rate")
+
+    def __init__(self, code: Code, specification: ReactionPoint, held: Held) -> None:
+        """`held`: one of the `structs`."""
+        self._code, self._specification = code, specification
+        self._chunk, self.address = held
+
+    @staticmethod
+    def structs(code: Code, line_rate_bps: float) -> Iterator[Held]:
+        """Yields those of flows on NICs of this rate, without end."""
+        return code.structs(line_rate_bps, 0, line_rate_bps, math.inf, math.inf, NEVER, NEVER, 0)
 
     @property
     def _raw(self) -> _Raw:

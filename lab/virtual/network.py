@@ -278,19 +278,21 @@ class VirtualNetwork(TimedNetwork, Sources):
         self, flows: Sequence[tuple[FlowSpec, float | None, float | None]], paths: Paths | None
     ) -> list[VirtualFlow]:
         handle, n, now_s = self._changing(), 0, self.now_s
-        made: list[Made] = []
+        keep: list[object] = []
+        configs: list[bytes] = []
         new: list[VirtualFlow] = []
         try:
             for spec, start_s, end_s in flows:
-                one = self._make(spec, now_s, spec.start_s if start_s is None else start_s, end_s, paths)
-                index = len(self._by_index) + len(made)
-                made.append(one)
-                new.append(VirtualFlow(self._library, handle, index, spec, one.ports, one.rp, one.np))
-                self.flows[spec.id] = new[-1]  # the next ones may wait for it
-            configs = b"".join(one.config for one in made)
-            rps, nps = [one.rp for one in made], [one.np for one in made]
-            n = self._library.vn_add_flows(handle, configs, len(made), rps, nps)
-            if n < len(made):
+                start_s = spec.start_s if start_s is None else start_s
+                config, ports, rp, np_, keeps = self._make(spec, now_s, start_s, end_s, paths)
+                made = VirtualFlow(self._library, handle, len(self._by_index) + len(new), spec, ports, rp, np_)
+                self.flows[spec.id] = made  # the next ones may wait for it
+                configs.append(config)
+                keep.append(keeps)
+                new.append(made)
+            rps, nps = [one.rp for one in new], [one.np for one in new]
+            n = self._library.vn_add_flows(handle, b"".join(configs), len(new), rps, nps)
+            if n < len(new):
                 raise VirtualError(self._library.vn_error(handle).decode())
         finally:
             self._by_index += new[:n]
