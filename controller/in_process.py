@@ -79,6 +79,12 @@ class InProcessSwitch(ControlPlane):
             return super().read_registers(name, indices)
         return dict(_cells(array, indices, lambda at, n: self.native.registers(array.index, array.width, at, n)))
 
+    def nonzero_cells(self, name: str) -> dict[int, int]:
+        """Returns the cells of a register that aren't 0, by index."""
+        array = self.register(name)
+        cells = self.native.register_cells(array.index, array.width, 0, array.size)
+        return {index: value for index, value in enumerate(cells) if value}
+
     def _write(self, updates: Sequence[p4r.Update], what: str) -> Mapping[int, str]:
         refused = {}
         for number, update in enumerate(updates):

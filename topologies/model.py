@@ -326,7 +326,7 @@ def _validate(topology: Topology) -> None:
     _unique("address", [host.ip for host in topology.hosts])
     _unique("MAC", [host.mac for host in topology.hosts])
     _unique("device id", [str(switch.device_id) for switch in topology.switches])
-    _unique("flow id", [str(flow.id) for flow in topology.flows])
+    _unique("flow id", [flow.id for flow in topology.flows])
     for host in topology.hosts:
         try:
             ipaddress.IPv4Address(host.ip)
@@ -407,9 +407,9 @@ def _validate_links(topology: Topology, names: set[str]) -> None:
         raise TopologyError(f"{name} has no link")
 
 
-def _unique(what: str, values: Sequence[str]) -> None:
-    seen: set[str] = set()
-    for value in values:
+def _unique(what: str, values: Sequence[str | int]) -> None:
+    seen: set[str | int] = set()
+    for value in values if len(set(values)) < len(values) else ():
         if value in seen:
             raise TopologyError(f"{what} {value} is used twice")
         seen.add(value)

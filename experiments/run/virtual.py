@@ -107,7 +107,8 @@ class _Run:
         self._ports = [Endpoint(one.name, port) for one in topology.switches for port in topology.ports(one.name)]
         self._recorder = Recorder(plan, network, self._ports, folder)
         self._single = self._recorder.singles | {flow.id for flow in topology.flows if not flow.group}
-        for made in network.add_flows(map(self._times, in_order(topology.flows))):
+        made_flows = network.add_flows(map(self._times, in_order(topology.flows)))
+        for made in made_flows if self._single else ():  # groups have no rates
             if not made.spec.after:  # on_rate follows its start
                 self._rate(made, made.spec.start_s - plan.start_s)
         network.set_paths(plan.paths)
@@ -255,8 +256,8 @@ class _Run:
             for name, switch in self._network.switches.items()
             for register in INSIDE
             if register in switch.registers()
-            for cell, value in switch.read_registers(register).items()
-            if value and (Endpoint(name, cell // 8), cell % 8) not in refusing
+            for cell, value in switch.nonzero_cells(register).items()
+            if (Endpoint(name, cell // 8), cell % 8) not in refusing
         }
 
     def refusing(self) -> dict[tuple[Endpoint, int], int]:
