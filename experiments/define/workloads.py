@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
@@ -290,13 +290,21 @@ def bursts(
     ]
 
 
+Group = Callable[[int], str]
+"""Of a flow, by its size in bytes."""
+
+
+def no_group(size_bytes: int) -> str:
+    return ""
+
+
 def uniform_flows(
     random: np.random.Generator,
     sizes: FlowSizes,
     per_s: float,
     count: int,
     hosts: Sequence[str],
-    group: str = "",
+    group: Group = no_group,
     arrivals: Arrivals | None = None,
 ) -> list[FlowSpec]:
     """`count` flows, `per_s` a second from each host on average, each from one host to another, all chosen evenly.
@@ -310,7 +318,7 @@ def uniform_flows(
         drawn = sample(sizes, random, count)
     steps = random.integers(1, len(hosts), count)
     return [
-        FlowSpec(number, hosts[src], hosts[(src + step) % len(hosts)], float(start), size, group=group)
+        FlowSpec(number, hosts[src], hosts[(src + step) % len(hosts)], float(start), size, group=group(size))
         for number, (start, size, src, step) in enumerate(zip(starts, drawn, sources, steps, strict=True))
     ]
 
@@ -321,12 +329,13 @@ def permutation_flows(
     per_s: float,
     count: int,
     hosts: Sequence[str],
+    group: Group = no_group,
     arrivals: Arrivals | None = None,
 ) -> list[FlowSpec]:
     """As `uniform_flows`, but each host has one other that it sends to, and receives from one: a cycle of all hosts."""
     order = [hosts[int(index)] for index in random.permutation(len(hosts))]
     after = dict(zip(order, [*order[1:], order[0]], strict=True))
-    drawn = uniform_flows(random, sizes, per_s, count, hosts, arrivals=arrivals)
+    drawn = uniform_flows(random, sizes, per_s, count, hosts, group, arrivals)
     return [replace(flow, dst=after[flow.src]) for flow in drawn]
 
 
@@ -338,6 +347,7 @@ def incast_flows(
     hosts: Sequence[str],
     most: int = 15,
     end_s: float = math.inf,
+    group: Group = no_group,
 ) -> list[FlowSpec]:
     """At least `count` flows among `hosts`, `per_s` a second towards each host on average, or those before `end_s`.
 
@@ -360,7 +370,7 @@ def incast_flows(
         return []
     flows = ((time, hosts[sender], hosts[chosen[0]]) for time, chosen in ends for sender in chosen[1:])
     return [
-        FlowSpec(number, src, dst, time, size)
+        FlowSpec(number, src, dst, time, size, group=group(size))
         for number, ((time, src, dst), size) in enumerate(zip(flows, sizes.sizes(np.hstack(drawn)), strict=True))
     ]
 

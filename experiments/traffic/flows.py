@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from bisect import bisect_left
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -17,12 +16,10 @@ from experiments.data.recording import Recording
 from experiments.data.series_math import Array
 from experiments.define import recording_numbers
 from experiments.traffic import collective
+from experiments.traffic.sizes import SIZES, size_group
 from experiments.traffic.spec import INCAST
 from topologies.model import FlowSpec
 
-SIZES = (("S", 10e3), ("M", 100e3), ("L", 1e6), ("XL", float("inf")))
-"""Classes by size, each with its largest bytes: those of PCN's Table 1."""
-_NAMES, _MOST = [name for name, _ in SIZES], [most for _, most in SIZES]
 ALL = "all"
 PERCENTILES = (50, 95, 99, 99.9)
 
@@ -36,11 +33,10 @@ def size_class(name: str) -> str:
 def by_size(flows: Iterable[FlowSpec]) -> Iterator[FlowSpec]:
     """Yields each in a group of its size, if it has no other: series are of groups."""
     for one in flows:
-        group = one.group or _NAMES[bisect_left(_MOST, one.size_bytes or 0)]
         # All fields by hand: there are hundreds of thousands, and dataclasses.replace takes three times as long.
-        yield FlowSpec(
-            one.id, one.src, one.dst, one.start_s, one.size_bytes, one.rate_bps, one.duration_s, group,
-            one.traffic_class, one.after, one.after_s, one.colour,
+        yield one if one.group else FlowSpec(
+            one.id, one.src, one.dst, one.start_s, one.size_bytes, one.rate_bps, one.duration_s,
+            size_group(one.size_bytes), one.traffic_class, one.after, one.after_s, one.colour,
         )  # fmt: skip
 
 

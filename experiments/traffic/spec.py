@@ -37,6 +37,7 @@ from experiments.define.workloads import (
 from experiments.traffic import collective, repeats
 from experiments.traffic.flow_files import MOST_FLOWS, files_of, read_flows
 from experiments.traffic.mistaken import other_kind
+from experiments.traffic.sizes import size_group
 from hosts.reliability import Reliability
 from topologies.found import find_topology
 from topologies.model import FlowSpec, Topology, TopologyError
@@ -259,10 +260,10 @@ def _background(
     more: Mapping[str, Value],
 ) -> list[FlowSpec]:
     if of.pattern == "uniform":
-        return uniform_flows(random, sizes(of), per_s, count, hosts, arrivals=_arrivals(of, more))
+        return uniform_flows(random, sizes(of), per_s, count, hosts, size_group, _arrivals(of, more))
     if of.pattern == "permutation":
-        return permutation_flows(random, sizes(of), per_s, count, hosts, _arrivals(of, more))
-    return incast_flows(random, sizes(of), per_s, count, hosts, min(MOST_SENDERS, len(hosts) - 1))
+        return permutation_flows(random, sizes(of), per_s, count, hosts, size_group, _arrivals(of, more))
+    return incast_flows(random, sizes(of), per_s, count, hosts, min(MOST_SENDERS, len(hosts) - 1), group=size_group)
 
 
 def _arrivals(of: TrafficSpec, more: Mapping[str, Value]) -> Arrivals | None:

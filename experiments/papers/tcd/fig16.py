@@ -89,7 +89,7 @@ class Fig16(Experiment):
         )
         per_s = arrivals_per_s(load, LINE_BPS, sizes, PAYLOAD_BYTES, PAYLOAD_BYTES + HEADER_BYTES)
         hosts = [host.name for host in topology.hosts]
-        flows = uniform_flows(np.random.default_rng([seed, 16]), sizes, per_s, round(count), hosts, "all")
+        flows = uniform_flows(np.random.default_rng([seed, 16]), sizes, per_s, round(count), hosts, lambda _: "all")
         end_s = flows[-1].start_s + _AFTER_S
         fields = known_fields(scheme, given)
         plan = plan_of(

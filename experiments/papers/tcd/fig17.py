@@ -54,7 +54,7 @@ class Fig17(Experiment):
         topology = fat_tree(k, _LINE_BPS, _DELAY_S)
         hosts = [host.name for host in topology.hosts]
         per_s = arrivals_per_s(LOAD, _LINE_BPS, MESSAGES, PAYLOAD_BYTES, PAYLOAD_BYTES + HEADER_BYTES)
-        flows = uniform_flows(np.random.default_rng([seed, 17]), MESSAGES, per_s, count, hosts, "all")
+        flows = uniform_flows(np.random.default_rng([seed, 17]), MESSAGES, per_s, count, hosts, lambda _: "all")
         topology = replace(topology, flow_control=CREDITS, flows=tuple(flows))
         end_s = flows[-1].start_s + _AFTER_S
         fields = known_fields(scheme, given)

@@ -213,7 +213,7 @@ def test_invalid_file_is_refused_with_its_line(text: str, message: str, tmp_path
 def test_flows_between_all_hosts_load_each_host_as_requested() -> None:
     hosts = [f"h{i}" for i in range(20)]
     per_s = arrivals_per_s(0.6, 40e9, HADOOP, 1000, 1058)
-    flows = uniform_flows(rng(), HADOOP, per_s, 20_000, hosts, "all")
+    flows = uniform_flows(rng(), HADOOP, per_s, 20_000, hosts, lambda _: "all")
     assert len({flow.id for flow in flows}) == 20_000
     assert all(flow.src != flow.dst for flow in flows)
     span_s = flows[-1].start_s
@@ -223,4 +223,4 @@ def test_flows_between_all_hosts_load_each_host_as_requested() -> None:
         assert min(ends.values()) > 0.85 * 1000
     pairs = Counter((flow.src, flow.dst) for flow in flows)
     assert len(pairs) == 20 * 19
-    assert flows == uniform_flows(rng(), HADOOP, per_s, 20_000, hosts, "all")
+    assert flows == uniform_flows(rng(), HADOOP, per_s, 20_000, hosts, lambda _: "all")

@@ -21,7 +21,7 @@ from experiments.papers import find_experiment
 from experiments.run.progress import Silent
 from experiments.run.virtual import run_virtual
 from experiments.sweep.run_task import task_of
-from experiments.traffic import Traffic, flows, page
+from experiments.traffic import Traffic, flows, page, sizes
 from experiments.traffic.flow_files import FLOW_FORMATS, LONGEST_S, read_flows
 from experiments.traffic.spec import (
     PATTERNS,
@@ -252,7 +252,7 @@ def test_what_becomes_of_the_flows() -> None:
     recording = run_virtual(plan, Silent())
     found = flows.numbers(plan, recording)
     assert found["unfinished all"] == 0
-    assert sum(found[f"flows {size}"] or 0 for size, _ in flows.SIZES) == found["flows all"] == len(recording.flows)
+    assert sum(found[f"flows {size}"] or 0 for size, _ in sizes.SIZES) == found["flows all"] == len(recording.flows)
     slowest = found["p99_slowdown all"] or 0
     assert 1 <= (found["p50_slowdown all"] or 0) <= (found["p95_slowdown all"] or 0) <= slowest
     assert np.nanmin(flows.ended(plan, recording).slowdown) == pytest.approx(1, abs=1e-3)
@@ -273,7 +273,7 @@ def short_run() -> tuple[Traffic, Plan, Recording]:
 def test_run_that_ends_early_has_no_mean_of_those_that_arrived() -> None:
     traffic, plan, recording = short_run()
     found = flows.numbers(plan, recording)
-    for size in ("all", *(name for name, _ in flows.SIZES)):
+    for size in ("all", *(name for name, _ in sizes.SIZES)):
         names = [f"{what}_{unit} {size}" for what in ("mean", "p50", "p95", "p99") for unit in ("ms", "slowdown")]
         arrived = (found[f"flows {size}"] or 0) - (found[f"unfinished {size}"] or 0)
         assert all((found[name] is None) == (bool(found[f"unfinished {size}"]) or not arrived) for name in names)

@@ -23,6 +23,7 @@ from experiments.papers.hpcc.plans import DCQCN_ECN, fat_tree
 from experiments.papers.pcn.claims import PCN, PCN_X, PFC
 from experiments.papers.pcn.studies.today import fields
 from experiments.traffic import by_size, flows
+from experiments.traffic.sizes import SIZES
 from experiments.traffic.spec import INCAST, TrafficSpec, draw
 from topologies.model import Endpoint
 
@@ -88,7 +89,7 @@ class SharedBuffers(Experiment):
             "largest_kb": max(recording.recorded.queue_max.values()) / 1e3,
         }
         others = ended.sizes != INCAST
-        chosen = {_OTHERS: others, INCAST: ~others, **{name: ended.sizes == name for name, _ in flows.SIZES}}
+        chosen = {_OTHERS: others, INCAST: ~others, **{name: ended.sizes == name for name, _ in SIZES}}
         for group, own in chosen.items():
             slowdowns = ended.slowdown[own]
             slowdowns = slowdowns[:0] if np.isnan(slowdowns).any() else slowdowns
