@@ -24,8 +24,12 @@ _PROBE_BYTES, _PROBE_S = 2**32, 60
 def write(file: IO[bytes], columns: Mapping[str, Column | Array], metadata: Mapping[str, str] | None = None) -> None:
     """Write columns of one length: numbers, texts or truth values, None for those that are missing. Raises OSError."""
     table = Table.from_pydict({name: _array(column) for name, column in columns.items()}, metadata=dict(metadata or {}))
+    # Times and rates hardly repeat: a dictionary of them makes files larger, and takes a fifth of the time.
+    repeats: dict[str | Sequence[str], bool] = {
+        name: False for name in table.column_names if table.column(name).type == DataType.float64()
+    }
     buffer = io.BytesIO()
-    write_parquet(table, buffer, compression="zstd(1)")
+    write_parquet(table, buffer, compression="zstd(1)", column_dictionary_enabled=repeats)
     file.write(buffer.getbuffer())
 
 
