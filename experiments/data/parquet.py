@@ -7,6 +7,7 @@ import io
 import subprocess
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from types import NoneType
 from typing import IO, Any
 
 import numpy as np
@@ -76,7 +77,7 @@ def _array(column: Column | Array) -> Array:
 
 def _type(column: Sequence[Any]) -> DataType:
     """Returns the narrowest of bool, int64, float64 and string that has all values; float64 where all are missing."""
-    kinds = {type(value) for value in column if value is not None}
+    kinds = set(map(type, column)) - {NoneType}
     for kind, made in ((bool, DataType.bool), (int, DataType.int64), (str, DataType.string)):
         if kinds == {kind}:
             return made()

@@ -50,7 +50,7 @@ class Series:
             return np.empty(0), np.empty(0)
         arrays = found.settled()
         times, values = arrays[0] if len(arrays) == 1 else map(np.concatenate, zip(*arrays, strict=True))
-        if np.all(times[1:] >= times[:-1]):
+        if (times[1:] >= times[:-1]).all():
             return times, values
         order = np.argsort(times, kind="stable")
         return times[order], values[order]

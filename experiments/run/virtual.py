@@ -7,6 +7,7 @@ import time
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from functools import cached_property, partial
+from operator import attrgetter
 from pathlib import Path
 
 import numpy as np
@@ -211,10 +212,10 @@ class _Run:
         names = ("sent", "sent_payload", "received", "received_payload", "marked_ce")
         return map(
             FlowRecord,
-            *([getattr(flow, name) for flow in flows] for name in ("id", "src", "dst")),
+            *(map(attrgetter(name), flows) for name in ("id", "src", "dst")),
             start_s.tolist(),
             *(rows[name].tolist() for name in names),
-            *([getattr(flow, name) for flow in flows] for name in ("group", "duration_s")),
+            *(map(attrgetter(name), flows) for name in ("group", "duration_s")),
             fct_s,
             rows["marked_ue"].tolist(),
             [made[flow.id].port for flow in flows],
