@@ -23,10 +23,6 @@ from experiments.run.execute import Live, execute
 from experiments.run.progress import RunProgress, Silent, Watcher
 from experiments.run.versions import provenance
 from hosts.algorithms import Scheme, find_scheme, schemes
-from lab import journal
-from lab.launch import NetworkError
-from lab.startable import require_startable
-from lab.target import target as find_target
 from p4src.manifest import stale
 from softswitch import private
 from topologies import extras
@@ -74,7 +70,6 @@ def run(
     clocks = _clocks(clock)
     if clocks == ["virtual"] and target != DEFAULT_TARGET:
         raise ExperimentError(f"--target {target}: virtual time has the {DEFAULT_TARGET} alone")
-    switches = find_target(target)
     values = scheme_parameters.settings(made, schemes, settings)
     k = K.check(k)
     for one in schemes:
@@ -84,11 +79,7 @@ def run(
         plans = [_recording(plan, records or Records(), export, clocks) for plan in plans]
     place = out or place_of(made.name, schemes, clocks)
     if "live" in clocks:
-        _require_starts(plans[0])
-        try:
-            require_startable(plans[0].topology, switches, journal.free_name(plans[0].topology.name))
-        except (NetworkError, extras.MissingExtraError) as error:
-            raise ExperimentError(f"{error}; --clock virtual runs without live networks") from None
+        _require_starts(plans[0], target)
     elif k not in (None, 1.0):
         raise ExperimentError(f"--dilation {k:g}: virtual time isn't stretched")
     runs = {
@@ -184,9 +175,14 @@ def _recording(plan: Plan, records: Records, export: str, clocks: Sequence[str])
     return replace(plan, records=records)
 
 
-def _require_starts(plan: Plan) -> None:
-    """Raises ExperimentError for flows that start after others, which live hosts don't report to each other, for
-    paths, which live switches choose, and for classes that repeat what is lost."""
+def _require_starts(plan: Plan, target: str) -> None:
+    """Raises ExperimentError where no live network can start, for flows that start after others, which live hosts
+    don't report to each other, for paths, which live switches choose, and for classes that repeat what is lost."""
+    from lab import journal  # only here: a virtual run needs none of these
+    from lab.launch import NetworkError
+    from lab.startable import require_startable
+    from lab.target import target as find_target
+
     if plan.paths:
         raise ExperimentError("--paths: in virtual time alone; give --clock virtual")
     if plan.reliability:
@@ -194,6 +190,10 @@ def _require_starts(plan: Plan) -> None:
     waits = [flow.id for flow in plan.topology.flows if flow.after]
     if waits:
         raise ExperimentError(f"flow {waits[0]} starts after others: in virtual time alone; give --clock virtual")
+    try:
+        require_startable(plan.topology, find_target(target), journal.free_name(plan.topology.name))
+    except (NetworkError, extras.MissingExtraError) as error:
+        raise ExperimentError(f"{error}; --clock virtual runs without live networks") from None
 
 
 def _require_counters(scheme: Scheme) -> None:

@@ -36,7 +36,7 @@ class ReceivedFlow(NativeReceivedFlow):
         self.wants_marked = type(np).on_marked is not NotificationPoint.on_marked
         if np.period_s is not None:
             self.period_s = np.period_s
-            self.grid_s = now_s - window_phase(np, seed, self.src, self.flow) * np.period_s
+            self.grid_s = now_s - window_phase(np.phase_spread, seed, self.src, self.flow) * np.period_s
 
     @property
     def silent(self) -> bool:

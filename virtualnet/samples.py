@@ -27,7 +27,7 @@ class Source:
 
 
 class Samples:
-    """Values at equal intervals; both arrays are copies of the values so far."""
+    """Values at equal intervals; the arrays are copies of the values so far."""
 
     def __init__(self, library: ctypes.CDLL, handle: int, sampler: int, sources: Sequence[Source]) -> None:
         self.sources = tuple(sources)
@@ -45,6 +45,11 @@ class Samples:
     def values(self) -> npt.NDArray[np.float64]:
         """One row a sample, one column a source."""
         return self._read()[1].copy() if self._kept is None else self._kept[1]
+
+    @property
+    def columns(self) -> npt.NDArray[np.float64]:
+        """One row a source, each together in memory."""
+        return np.ascontiguousarray(self.values.T if self._kept else self._read()[1].T)
 
     def keep(self) -> None:
         """Reads for the last time: the network is going."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import json
 from collections.abc import Iterable, Sequence
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -216,8 +217,8 @@ def _headlines(results: Sequence[Result]) -> list[dict[str, Any]]:
     """Returns the rows with a cell a run."""
     columns = []
     for result in results:
-        lost = sum(flow.sent_packets - flow.received_packets for flow in result.recording.flows)
-        sent = sum(flow.sent_packets for flow in result.recording.flows)
+        sent = sum(map(attrgetter("sent_packets"), result.recording.flows))
+        lost = sent - sum(map(attrgetter("received_packets"), result.recording.flows))
         judged = [check for check in result.checks if check.verdict != "not comparable"]
         met = sum(check.verdict == "met" for check in judged)
         own = plots.page_of(result).headlines(result.plan, result.recording, result.steady)
@@ -264,7 +265,7 @@ def _flows(result: Result) -> list[dict[str, Any]]:
     for flow in result.recording.flows:
         if flow.group:
             groups.setdefault(flow.group, []).append(flow)
-    order = list(dict.fromkeys(flow.entity for flow in result.recording.flows))
+    order = list(dict.fromkeys(flow.group or flow.entity for flow in result.recording.flows))
     rows = [_flow(f"flow{order.index(flow.entity)}", str(flow.id), [flow], result) for flow in singles]
     rows += [
         _flow(f"flow{order.index(group)}", f"{len(flows)} {group}", flows, result) for group, flows in groups.items()
@@ -273,8 +274,9 @@ def _flows(result: Result) -> list[dict[str, Any]]:
 
 
 def _flow(colour: str, name: str, flows: Sequence[FlowRecord], result: Result) -> dict[str, Any]:
-    received = sum(flow.received_packets for flow in flows)
-    marked, marked_ue = (sum(flow.marked_packets for flow in flows), sum(flow.marked_ue_packets for flow in flows))
+    sent, received, marked, marked_ue = (
+        sum(map(attrgetter(f"{what}_packets"), flows)) for what in ("sent", "received", "marked", "marked_ue")
+    )
     goodput = [goodput_bps(flow, result.recording.duration_s) for flow in flows]
     steady = result.steady.goodput_bps.get(flows[0].id)
     total = sum(result.steady.goodput_bps.values())
@@ -294,7 +296,7 @@ def _flow(colour: str, name: str, flows: Sequence[FlowRecord], result: Result) -
         else f"{float(np.mean(fct)) * 1e3:.2f} ms, at most {max(fct) * 1e3:.2f}"
         if fct
         else "–",
-        "sent": f"{sum(flow.sent_packets for flow in flows):,}",
+        "sent": f"{sent:,}",
         "received": f"{received:,}",
     }
 

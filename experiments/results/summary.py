@@ -9,6 +9,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -100,7 +101,12 @@ PACKETS = Columns(
     [
         Column("sent", int, "packets of all flows", lambda run: _sum(run.flows, "sent_packets")),
         Column("received", int, "those that arrived, each once", lambda run: _sum(run.flows, "received_packets")),
-        Column("lost", int, "the difference", lambda run: sum(f.sent_packets - f.received_packets for f in run.flows)),
+        Column(
+            "lost",
+            int,
+            "the difference",
+            lambda run: _sum(run.flows, "sent_packets") - _sum(run.flows, "received_packets"),
+        ),
     ]
 )
 LINK = Columns(
@@ -309,7 +315,7 @@ def documentation() -> str:
 
 
 def _sum(records: Any, name: str) -> int:
-    return sum(getattr(one, name) for one in records)
+    return sum(map(attrgetter(name), records))
 
 
 if __name__ == "__main__":

@@ -172,10 +172,10 @@ class _Run:
 
     def finish(self) -> None:
         """What was sampled, as series; flows that have ended have no rate any more."""
-        for flow in self._network.flows.values():
-            ended_s = flow.stats().ended_s if flow.spec.id in self._single else None
+        for number in filter(self._single.__contains__, self._network.flows):
+            ended_s = self._network.flows[number].stats().ended_s
             if ended_s is not None:
-                self.series.add(ended_s + self._plan.start_s, flow_entity(flow.spec.id), "rate_bps", 0.0)
+                self.series.add(ended_s + self._plan.start_s, flow_entity(number), "rate_bps", 0.0)
         self._show(self.end_s - self._plan.start_s, last=True)
         self._add_samples(self.series)
         self.recorded = self._recorder.finish(self.series)
@@ -183,7 +183,7 @@ class _Run:
     def _add_samples(self, series: Series) -> None:
         for samples, columns in self._samplers:
             times = samples.times_s + self._plan.start_s
-            for (entity, metric), values in zip(columns, np.ascontiguousarray(samples.values.T), strict=True):
+            for (entity, metric), values in zip(columns, samples.columns, strict=True):
                 series.extend(times, entity, metric, values)
 
     def _show(self, now_s: float, last: bool = False) -> None:
@@ -236,10 +236,11 @@ class _Run:
             yield name, LinkRecord(stats.pause, stats.resume, stats.paused_s, stats.pause_by_class)
 
     def port_records(self) -> Iterable[tuple[str, PortRecord]]:
+        counted = {name: set(switch.counters()) for name, switch in self._network.switches.items()}
         for port in self._ports:
             switch, cell = self._network.switches[port.node], index(port.port)
             transmitted = switch.read_counter("transmitted", cell).packets
-            marks = {name: switch.read_counter(name, cell).packets for name in MARKS if name in switch.counters()}
+            marks = {name: switch.read_counter(name, cell).packets for name in MARKS if name in counted[port.node]}
             rate_bps = self._plan.topology.link_at(port.node, port.port).rate_bps
             yield str(port), PortRecord(transmitted, rate_bps, **marks)
 
@@ -327,7 +328,7 @@ class _Run:
         network, sources = self._network, []
         firsts: dict[str, FlowSpec] = {}
         for flow in self._plan.topology.flows:
-            firsts.setdefault(flow_entity(flow.id, flow.group), flow)
+            firsts.setdefault(flow.group or flow_entity(flow.id), flow)
         found = [(entity, flow, flow.group) for entity, flow in firsts.items()]
         grouped = (flow for flow in self._plan.topology.flows if flow.group)
         found += [(flow_entity(flow.id), flow, "") for flow in grouped if flow.id in self._single]

@@ -140,9 +140,14 @@ def _sampled_kb(recording: Recording) -> float | None:
 
 
 def pause_by_tier(recording: Recording) -> dict[str, int]:
+    return recording.once("pause by tier", lambda: _pause_by_tier(recording))
+
+
+def _pause_by_tier(recording: Recording) -> dict[str, int]:
     found: dict[str, int] = {}
     for name, link in recording.links.items():
-        found[tier_of(name)] = found.get(tier_of(name), 0) + link.pause
+        tier = tier_of(name)
+        found[tier] = found.get(tier, 0) + link.pause
     return found
 
 

@@ -290,7 +290,8 @@ def c_file(end: type[ReactionPoint | NotificationPoint]) -> Path | None:
     return Path(inspect.getfile(end)).parent / name if name else None
 
 
-def window_phase(np: NotificationPoint, seed: int, src_ip: int, flow: int) -> float:
-    """Returns how far into a window of its NP a flow's first packet comes, windows: the same in every clock."""
+def window_phase(spread: float, seed: int, src_ip: int, flow: int) -> float:
+    """Returns how far into a window of its NP a flow's first packet comes, windows: the same in every clock. `spread`:
+    the NP's `phase_spread`."""
     key = b"%d/%d/%d" % (seed, src_ip, flow)
-    return np.phase_spread * int.from_bytes(hashlib.blake2b(key, digest_size=6).digest(), "big") / (1 << 48)
+    return spread * int.from_bytes(hashlib.blake2b(key, digest_size=6).digest(), "big") / (1 << 48)

@@ -133,6 +133,7 @@ class _Alike(NamedTuple):
     kind: native.FlowKind
     address: int
     period_ps: int
+    spread: float
     decided: _Decided
     paths: Paths
     sprays: bool
@@ -207,7 +208,9 @@ class FlowMaker:
         src_ip = int.from_bytes(src.ip, "big")
         ports = alike.paths.ports_of(self._seed, src_ip, spec.id) if alike.sprays else ()
         room = (ctypes.c_uint16 * len(ports))(*ports) if ports else None
-        phase_ps = int(window_phase(np, self._seed, src_ip, spec.id) * alike.period_ps) if alike.period_ps else 0
+        phase_ps = (
+            int(window_phase(alike.spread, self._seed, src_ip, spec.id) * alike.period_ps) if alike.period_ps else 0
+        )
         most_bps = math.inf if spec.rate_bps is None else spec.rate_bps  # the application's limit
         config = native.FLOW_CONFIG.pack(
             alike.address,
@@ -285,7 +288,9 @@ class FlowMaker:
             raise VirtualError(f"flow {spec.id}: packets have room for telemetry, or for a demand of an NP that grants")
         kind = self._kind(spec, rp, np, decided.wants_acks, reliability, paths)
         keeps = given, given_paths
-        return _Alike(kind, ctypes.addressof(kind), kind.period_ps, decided, paths, paths.sprays, keeps)
+        return _Alike(
+            kind, ctypes.addressof(kind), kind.period_ps, np.phase_spread, decided, paths, paths.sprays, keeps
+        )
 
     def _kind(
         self,

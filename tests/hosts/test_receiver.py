@@ -102,7 +102,7 @@ def test_an_acknowledgement_carries_the_worst_mark_since_the_one_before() -> Non
 
 
 def phase(flow: int = 1, seed: int = 1) -> float:
-    return window_phase(NotificationPoint(), seed, int.from_bytes(SENDER[1], "big"), flow)
+    return window_phase(NotificationPoint.phase_spread, seed, int.from_bytes(SENDER[1], "big"), flow)
 
 
 def test_windows_follow_every_t_from_the_flows_phase() -> None:
