@@ -116,7 +116,8 @@ def join(ways: Sequence[Way]) -> list[Route | MultipathRoute]:
 
 
 def _join(ways: Sequence[Way], changes: Sequence[int], start: int, end: int) -> Iterator[Way]:
-    """Of the ways from `start` to before `end`. `changes`: where a way's route isn't that of the one before."""
+    """Yields the fewest disjoint ways that route as `ways[start:end]` do. `changes`: the places of ways whose route
+    differs from that of the way before."""
     if end - start == 1:
         yield ways[start]
         return

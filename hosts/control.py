@@ -105,7 +105,7 @@ class ControlServer:
         return len(data) <= _MOST_BYTES
 
     def _answer(self, line: bytes) -> str:
-        """As JSON. No request ends the agent."""
+        """Returns the answer to a request as JSON. No request ends the agent."""
         try:
             request = json.loads(line)
             if not isinstance(request, dict):

@@ -1,8 +1,8 @@
 """A link in memory between processes, a host's agent and a switch or two switches: softswitch/csrc/channel.h in Python.
 
 A frame is put with the time at which it arrives, so a process that is late by less than the link's delay changes no
-frame's time. The interface stays: what somebody sends into it arrives, and while somebody listens at it, frames come by
-the kernel (`Watch`).
+frame's time. The interface stays: a frame that another process sends into it arrives, and while a capture listens at
+it, frames come by the kernel (`Watch`).
 """
 
 from __future__ import annotations
@@ -42,7 +42,8 @@ class Ends(NamedTuple):
 
 
 class Watch:
-    """Whether anybody listens at an interface, which makes it promiscuous: the kernel's messages, a socket to poll."""
+    """Detects whether any process listens at an interface, which makes it promiscuous: by the kernel's messages, from a
+    socket to poll."""
 
     def __init__(self, interface: str) -> None:
         """Raises OSError."""
@@ -60,7 +61,7 @@ class Watch:
         self.socket.send(header + link)
 
     def read(self) -> bool | None:
-        """Returns what the newest message says; None: nothing."""
+        """Returns whether a process listens, by the newest message; None: no message has come."""
         watched = None
         while True:
             try:
@@ -75,8 +76,8 @@ class Watch:
 
 
 def promiscuity(messages: bytes, index: int) -> int | None:
-    """Returns how many listen at the interface `index`, by the last of the kernel's messages that says so; None: none
-    does."""
+    """Returns the number of processes that listen at the interface `index`, from the last of the kernel's messages that
+    has it; None: none has."""
     found = None
     at = 0
     while at + _NLMSG_HEADER.size <= len(messages):

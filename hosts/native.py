@@ -124,7 +124,7 @@ def checked(status: int) -> None:
 
 
 class Events:
-    """What the C side has to tell, and who listens."""
+    """Distributes the C side's events to their listeners."""
 
     def __init__(self) -> None:
         """Raises BuildError."""
@@ -137,11 +137,13 @@ class Events:
         self._telling = False
 
     def listen(self, kind: int, listener: Callable[[Event], None], port: int = 0) -> None:
-        """One listener a kind, of those of a NIC one a port; events that nobody listens to are dropped."""
+        """Sets the listener of a kind of events, of a NIC's kinds that of a port. Events without a listener are
+        dropped."""
         self._listeners[kind, port] = listener
 
     def tell(self) -> None:
-        """Tells the listeners what has happened; what they cause is told afterwards. Raises MemoryError."""
+        """Calls the listeners with the events since the last call; events that a listener causes come afterwards.
+        Raises MemoryError."""
         if self._telling or not self.list[0].count:
             return
         self._telling = True

@@ -1,7 +1,7 @@
-"""The NIC's model: what leaves the host, and when. csrc/nic.h says how; this is its Python face.
+"""The NIC's model: what leaves the host, and when. Its rules are in csrc/nic.h; this is its interface in Python.
 
 No clock and no socket: the caller brings times, which never go back. Seconds are nominal. `advance(now)` decides all up
-to now, and must be called before anything that changes the state is told.
+to now: call it before a change of state.
 """
 
 from __future__ import annotations
@@ -196,8 +196,8 @@ class Nic:
         self._library.nic_set_window(self.handle, flow, window_bytes, now_s)
 
     def acknowledge(self, flow: NicFlow, psn: int, now_s: float) -> int:
-        """An acknowledgement of the flow's packet with this PSN, and of all before it, came: the bytes of those that
-        none was of before; -1: no such packet was sent."""
+        """Acknowledges the flow's packets up to this PSN. Returns the bytes of those that weren't acknowledged before;
+        -1: no such packet was sent."""
         return int(self._library.nic_acknowledge(self.handle, flow, psn, now_s))
 
     def answered(self, flow: NicFlow, psn: int, in_order: int, nak: bool, now_s: float) -> tuple[int, int] | None:

@@ -47,7 +47,7 @@ class ReceivedFlow(NativeReceivedFlow):
 class Receiver:
     """Flows by source and number. `send(frame, now)` takes what goes back; `timer_s` is when `on_timer` must be called.
 
-    Listens to what csrc/received.h tells. Packets make flows, whoever sends them: beyond `stats.MOST_FLOWS` one that is
+    Takes the events of csrc/received.h. Packets from any sender make flows: beyond `stats.MOST_FLOWS` one that is
     silent is `forgotten`. What an NP raises ends that NP: its flow is counted, and gets no CNPs.
     """
 
@@ -135,7 +135,7 @@ class Receiver:
         self._flows[ctypes.addressof(flow)] = flow
 
     def _forget(self) -> None:
-        """The first flow in turn that is silent: each has until the next turn to be heard."""
+        """Forgets the first flow in turn that is silent: since its last turn no packet of it has come."""
         while True:
             address, flow = self._flows.popitem(last=False)
             if flow.silent:

@@ -54,7 +54,7 @@ class Sender:
         nic.events.listen(ASKED, self._on_asked)
 
     def room_bytes(self, max_frame: int) -> int:
-        """For a packet's payload, in a frame of that length. Raises SchemeError."""
+        """Returns the largest payload of a packet in a frame of that length, in bytes. Raises SchemeError."""
         return max_frame - wire.DATA_OVERHEAD - wire.TELEMETRY_BYTES * self._configured.wants_telemetry
 
     def start(self, request: FlowRequest, now_s: float) -> None:

@@ -218,7 +218,7 @@ def ip_checksum(header: Buffer) -> int:
 
 
 def _checksum(total: int) -> int:
-    """Of a header whose 16-bit words sum up to this."""
+    """Returns the checksum of a header whose 16-bit words add up to `total`."""
     total = (total & 0xFFFF) + (total >> 16)
     return ~(total + (total >> 16)) & 0xFFFF
 
@@ -302,13 +302,13 @@ def _with_icrc(frame: bytes) -> bytes:
 
 
 def data_bytes(payload_bytes: int, telemetry: bool = False, credit: bool = False) -> int:
-    """Of the frame of a data packet: 58 more than its payload, plus padding to four bytes, 44 for telemetry, and 4 for
-    a demand (`credit`)."""
+    """Returns the length of a data packet's frame: its payload and 58 bytes, padding to four bytes, 44 for telemetry,
+    and 4 for a demand (`credit`)."""
     return DATA_OVERHEAD + TELEMETRY_BYTES * telemetry + CREDIT_BYTES * credit + payload_bytes + -payload_bytes % 4
 
 
 def ack_bytes(telemetry: bool = False) -> int:
-    """Of the frame of an acknowledgement."""
+    """Returns the length of an acknowledgement's frame, in bytes."""
     return ACK_BYTES + TELEMETRY_BYTES * telemetry
 
 

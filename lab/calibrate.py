@@ -96,8 +96,9 @@ def choose(topology: Topology, target: str, links: Links = "kernel") -> Choice:
 
 
 def stretch(topology: Topology, target: str, rounds: Sequence[float], links: Links = "kernel") -> Choice:
-    """Returns the k at which packets of all hosts at line rate, over paths of the usual length, take USABLE of so many
-    `rounds` a second (real), of each core; or more, where a switch would lose what all its links bring at once."""
+    """Returns the k at which packets of all hosts at line rate, over paths of mean length, take the share USABLE of
+    `rounds`, which the cores carry a second (real); or a larger k, where a switch would lose what all its links bring
+    at once."""
     bits = 8 * topology.number("mtu_bytes")
     nominal = [  # packets/s
         sum(topology.link_at(host.name, port).rate_bps for port in topology.ports(host.name)) / bits

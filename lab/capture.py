@@ -316,7 +316,8 @@ def _arriving(lab: Running, end: Endpoint) -> Iterator[socket.socket]:
 
 @contextmanager
 def _opened(path: Path, overwrite: bool) -> Iterator[BinaryIO]:
-    """On a disk that gets full the file ends with a whole frame."""
+    """Opens a capture's file for a block. Where the disk gets full, the file ends with a whole frame. Raises
+    CaptureError."""
     try:
         raw = path.open("wb" if overwrite else "xb", buffering=0)
     except FileExistsError:

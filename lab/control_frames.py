@@ -71,7 +71,7 @@ def _sent(lab: Running) -> dict[_Key, int]:
 
 
 def _received(lab: Running) -> dict[_Key, int]:
-    """Of every link and flow whose receiver answers."""
+    """Returns the control frames that arrived, by kind and place: of every link and flow whose receiver answers."""
     found: dict[_Key, int] = {}
     for node, by_port in _switches(lab, "received").items():
         for port, counts in by_port.items():

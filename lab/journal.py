@@ -263,7 +263,7 @@ def _lock(path: Path, taken: Callable[[], LabError], create: bool = True) -> Ite
 
 @contextlib.contextmanager
 def _reached(path: Path) -> Iterator[None]:
-    """For a block that reads or writes there: RunDirError, with the way out, where that can't be."""
+    """Raises what prevents the block from reading or writing `path` as RunDirError, with the way out."""
     try:
         yield
     except private.NotPrivateError as error:

@@ -22,7 +22,7 @@ SLACK_S, SLACK_REAL_S = 0.1e-6, 40e-6
 
 
 class NetworkError(LabError):
-    """The network can't be started here; says why and the way out."""
+    """The network can't be started here; the text has the reason and the way out."""
 
 
 def links(target: str, processes: bool) -> Links:
@@ -53,7 +53,7 @@ def slack(target: str, k: float, agents: bool) -> str:
 
 
 def require_live(topology: Topology) -> None:
-    """Raises NetworkError for what there is in virtual time alone."""
+    """Raises NetworkError for what exists in virtual time alone."""
     if topology.flow_control != PFC:
         raise NetworkError(
             f"{topology.name}: flow control {topology.flow_control!r} is there in virtual time alone: what stops a "

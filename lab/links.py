@@ -133,7 +133,7 @@ def _end(topology: Topology, text: str) -> tuple[str, int | None]:
 
 
 def _states(record: Record, topology: Topology, chosen: Iterable[Link]) -> list[LinkState]:
-    """By one end's interface: it has no carrier unless both are up."""
+    """Returns the links' states, each by one end's interface: it has no carrier unless both ends are up."""
     chosen = list(chosen)
     ends = [link.b if topology.is_host(link.a.node) else link.a for link in chosen]
     nodes = dict.fromkeys(end.node for end in ends)

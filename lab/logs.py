@@ -56,7 +56,7 @@ class Reader:
 
 
 def follow(record: Record, nodes: Sequence[str] = (), last: int | None = None) -> Iterator[Line]:
-    """As `read`, and then what is written, until the network ends."""
+    """Yields the lines that `read` returns, then each new line, until the network ends."""
     reader = Reader(record, nodes)
     yield from reader.new(last)
     going = True

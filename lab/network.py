@@ -220,11 +220,11 @@ class Network:
         self.record.note(records.NodeRecord(name, records.Process.of(node.pid), [end.interface for end in ends]))
 
     def _mtu(self) -> int:
-        """Of every interface, in bytes of payload, as Linux counts it."""
+        """Returns the MTU of every interface: payload of Ethernet in bytes, as Linux counts it."""
         return self.target.mtu(self._frame_bytes() - ETHERNET_HEADER_BYTES)
 
     def _frame_bytes(self) -> int:
-        """Of the longest data packet: the topology's, and room for telemetry."""
+        """Returns the length of the longest data packet: the topology's MTU, and room for telemetry."""
         return int(self.topology.number("mtu_bytes")) + wire.TELEMETRY_BYTES * self.configured.wants_telemetry
 
     def _spec(self, name: str) -> LaunchSpec:
@@ -383,8 +383,8 @@ class Network:
             )
 
     def _spawn_switches(self, node: LabNode, command: list[str], log: str, *handles: int) -> subprocess.Popen[bytes]:
-        """Likewise a process of embedded switches, which opens their interfaces in their namespaces itself. `node`: of
-        one of them."""
+        """Starts a process of embedded switches, which opens their interfaces in their namespaces itself. `node`: of
+        one of them; otherwise as `_spawn`."""
         return self._spawn(node, command, log, *handles)
 
     def _note(self, node: LabNode, process: subprocess.Popen[bytes], control: str, log: Path) -> None:

@@ -90,8 +90,8 @@ def settings(
     parameters: Mapping[str, str | float] | None = None,
     log: Path | None = None,
 ) -> HostSettings:
-    """With what isn't given: the interface's address, its speed but no more than a raw socket carries, and a T that an
-    agent can keep. Raises NicError or SchemeError."""
+    """Returns a host's settings with defaults filled in: the interface's address, its speed up to what a raw socket
+    carries, and a T that an agent can keep. Raises NicError or SchemeError."""
     address = ip or nic.ip
     if address is None:
         raise NicError(

@@ -104,7 +104,7 @@ class Snapshot:
     overload: Overload | None = None
 
     def port(self, name: str) -> PortState:
-        """By name, as "s1:2". Raises UnknownNameError."""
+        """Returns a port by its name, as "s1:2". Raises UnknownNameError."""
         for one in self.ports:
             if one.port == name:
                 return one

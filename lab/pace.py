@@ -32,8 +32,8 @@ _NAMES = 4
 
 @dataclass(frozen=True)
 class Late:
-    """A node that doesn't keep pace. `since_s`: for so long, real. Of `share` of its frames the lateness was beyond the
-    tolerance, `worst_s` at most, nominal; an agent sent `sent` of what it was allowed to: all in its last window."""
+    """A node that hasn't kept pace for `since_s` seconds (real). In its last window the share `share` of its frames was
+    late beyond the tolerance, `worst_s` at most (nominal), and an agent sent the share `sent` of what it might send."""
 
     node: str
     since_s: float
@@ -106,13 +106,14 @@ def slot_of(topology: Mapping[str, Any], node: str) -> int:
 
 
 def _names(topology: Mapping[str, Any]) -> list[str]:
-    """Of a topology as `topologies.serialise` writes it."""
+    """Returns the names of all nodes of a topology in the form of `topologies.serialise`, switches first."""
     return [node["name"] for node in (*topology["switches"], *topology["hosts"])]
 
 
 def overload(k: float, paces: dict[str, Pace], now_ns: int, enough_k: float) -> Overload | None:
-    """As `Pacing.overload`, of what the nodes by name report. `enough_k`: one at which all hosts may send at line rate
-    (`lab.calibrate`). What a network that is behind does shows no other: late packets slow its hosts down."""
+    """Returns the nodes that are behind, of those that report, by name; None: all keep pace. `enough_k`: a k at which
+    all hosts may send at line rate (`lab.calibrate`). What a network does that is behind reveals no such k: late
+    packets slow its hosts down."""
     late = [
         Late(
             name,
@@ -131,6 +132,6 @@ def overload(k: float, paces: dict[str, Pace], now_ns: int, enough_k: float) -> 
 
 
 def rounded_up(k: float) -> float:
-    """To two digits."""
+    """Returns k, rounded up to two digits."""
     digit: float = 10.0 ** (math.floor(math.log10(k)) - 1)
     return math.ceil(k / digit - 1e-9) * digit

@@ -223,7 +223,7 @@ class Bmv2Target:
         return needed
 
     def ready(self, namespace_pid: int) -> bool:
-        """Its Thrift server comes up after its P4Runtime server."""
+        """Returns whether BMv2's Thrift server listens, which starts after its P4Runtime server."""
         from lab.thrift import Bmv2Thrift
 
         try:

@@ -100,7 +100,7 @@ class VirtualP4(TimedNetwork):
         finish: bool = False,
         progress: Callable[[float, float], None] | None = None,
     ) -> bool:
-        """As of a TimedNetwork. Raises what `trace` raised."""
+        """Runs the network as `TimedNetwork.run` does, and returns what that returns. Raises what `trace` raised."""
         reached = super().run(until_s, finish=finish, progress=progress)
         for made in self._made.values():
             if made.tracer is not None:

@@ -127,7 +127,7 @@ def _hop(hop: Hop, topology: Topology, steps: bool) -> Iterator[str]:
 
 
 def _logged(text: Lines, steps: Sequence[Step]) -> Iterator[str]:
-    """As a switch's log has them."""
+    """Yields steps as lines of a switch's log."""
     yield from (f"    {line}" for step in steps for _, lines in text.of(step) for line in lines.splitlines() if line)
 
 

@@ -63,7 +63,7 @@ class Hop:
         return next((step for step in self.steps if step.kind == "decided"), None)
 
     def later(self) -> Iterator[Hop]:
-        """This visit, and those that follow from it, in depth."""
+        """Yields this visit, and those that follow from it, depth first."""
         waiting = [self]
         while waiting:  # not a call a visit: a packet may come back more often than calls nest
             hop = waiting.pop()

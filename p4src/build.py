@@ -119,7 +119,7 @@ def sources_of(top: str, root: Path) -> Iterator[str]:
 
 
 def sha256(path: Path) -> str:
-    """Of a file's bytes, in hex."""
+    """Returns the SHA-256 of a file's bytes, in hex."""
     return hashlib.sha256(path.read_bytes()).hexdigest()
 
 

@@ -21,15 +21,15 @@ _LINE_COMMENT = re.compile(r'("(?:\\.|[^"\\\n])*"|/\*.*?\*/)|[ \t]*//[^\n]*', re
 
 
 def manifest() -> Mapping[str, Any]:
-    """As p4src/build.py wrote it: the compiler, and the programs by name with the hashes of their sources."""
+    """Returns what p4src/build.py wrote: the compiler, and the programs by name with the hashes of their sources."""
     found: Mapping[str, Any] = json.loads((ROOT / FOLDER / "manifest.json").read_text())
     return found
 
 
 def stale(*programs: str) -> str | None:
-    """One line that names the sources which these programs (default: all) weren't compiled from as they are now,
-    and the way out. None if all fit, and for a program that isn't in the manifest or that is missing: a
-        wheel has no examples."""
+    """Returns one line that names the sources that changed after these programs (default: all) were compiled, and the
+    way out; None: none did. A program that isn't in the manifest, or whose output is missing, doesn't count: a wheel
+    has no examples."""
     entries = manifest()["programs"]
     old: list[str] = []
     changed: dict[str, None] = {}

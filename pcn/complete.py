@@ -87,7 +87,7 @@ def _scenarios(_context: click.Context) -> Iterable[str]:
 
 
 def _parameters(context: click.Context) -> list[str]:
-    """Of the scenario, and of the schemes that run."""
+    """Returns the parameters of the scenario and of the command's schemes, each with "="."""
     from experiments.runner import parameters
 
     scenario = context.params.get("scenario") or context.params.get("experiment") or next(iter(context.args), "")

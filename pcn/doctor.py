@@ -238,7 +238,8 @@ def _bf_runtime() -> Check:
 
 
 def _where(tool: str) -> str | None:
-    """On the PATH, or where root has it: an ordinary user's leaves /usr/sbin out."""
+    """Returns a tool's path: on PATH, or in root's folders, which an ordinary user's PATH leaves out; None: it is
+    missing."""
     return shutil.which(tool) or (None if os.geteuid() == 0 else shutil.which(tool, path="/usr/sbin:/sbin"))
 
 

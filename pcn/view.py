@@ -252,7 +252,8 @@ def _table(
     caption: str | None,
     chosen: Sequence[int],
 ) -> Table:
-    """With the columns that fit: none of them is cut. `chosen`: rows that stand out."""
+    """Returns a table with the columns that fit whole into `width` characters. `chosen`: numbers of highlighted
+    rows."""
     headings = [column.heading.replace("RATE", rate_unit(scheme)) for column in columns]
     needs = [
         max(column.room, *map(len, headings[number].split("\n")), *(row[number].cell_len for row in rows)) + _GAP

@@ -44,7 +44,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         end.at_once = end_compilers
         serve(switches, say, end.wait)
     except StartError as error:
-        if end.asked:
+        if end.requested:
             return 0  # the C compiler was ended as well, whose failure is not news then
         say(str(error))
         return 1
@@ -56,7 +56,7 @@ class End:
     """The process's end, which SIGTERM or SIGINT requests. One a process, made in its main thread."""
 
     def __init__(self) -> None:
-        self.asked = False
+        self.requested = False
         self.at_once: Callable[[], None] | None = None  # what the signal's handler does by itself
         self._bytes, write = os.pipe()
         os.set_blocking(write, False)
@@ -66,7 +66,7 @@ class End:
             signal.signal(number, self._note)
 
     def _note(self, _number: int, _frame: FrameType | None) -> None:
-        self.asked = True
+        self.requested = True
         if self.at_once is not None:
             self.at_once()
 

@@ -77,7 +77,7 @@ class ManualClock:
         return self._advance(seconds)
 
     def advance_until(self, port: int, frames: int, seconds: float) -> float:
-        """As `advance`, but not beyond the moment at which `frames` more frames have left by a port."""
+        """Moves time on as `advance` does, at most to the moment at which `frames` more frames have left by a port."""
         return self._advance(seconds, port=port, frames=frames)
 
     def send(self, port: int, *frames: bytes) -> None:
@@ -93,7 +93,8 @@ class ManualClock:
         return self.told()
 
     def told(self) -> list[Departure]:
-        """As `received`, without a request: those that had left when the latest call here returned."""
+        """Returns the frames that `received` returns, without a request: those that had left when the latest call here
+        returned."""
         left, self._left = self._left, []
         return left
 

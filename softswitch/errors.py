@@ -6,4 +6,4 @@ class StartError(Exception):
 
 
 class OptionError(Exception):
-    """The arguments make no sense; the message says which, and what would."""
+    """The arguments make no sense; the message names which, and what would."""

@@ -264,7 +264,7 @@ class NativeSwitch(NativeState):
         self._call("sw_set_time", now_ns)
 
     def timestamp_ns(self) -> int:
-        """For messages: nanoseconds since 1970, or with the manual clock `now_ns`."""
+        """Returns the time for messages: nanoseconds since 1970, or with the manual clock `now_ns`."""
         return self.now_ns if self.manual else time.time_ns()
 
     def advance(self, until_ns: int, port: int = 0, frames: int = 0) -> bool:

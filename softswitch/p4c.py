@@ -38,7 +38,7 @@ def find_compiler() -> Path:
 
 
 def compiler_version(compiler: Path) -> str:
-    """For example `1.2.5.16 (34b86e9bac)`. Raises P4Error."""
+    """Returns p4c's version, as `1.2.5.16 (34b86e9bac)`. Raises P4Error."""
     output = subprocess.run([compiler, "--version"], capture_output=True, text=True, check=False)
     match = _VERSION.search(output.stdout + output.stderr)
     if match is None:

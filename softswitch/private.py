@@ -170,7 +170,7 @@ def _is_sealed(handle: int) -> bool:
 
 @contextmanager
 def unshared() -> Iterator[None]:
-    """For a block that makes a socket: only this user can connect to it, from its first moment on."""
+    """Restricts sockets that the block makes to this user, from their first moment on."""
     before = os.umask(0o177)
     try:
         yield
@@ -211,7 +211,7 @@ def _require_own(path: Path, found: os.stat_result) -> None:
 
 
 def _others_may_write(found: os.stat_result) -> bool:
-    """A group that has one member, its user's own, is no other."""
+    """Returns whether other users may write a file. A group whose one member is the file's user isn't another."""
     if found.st_mode & stat.S_IWOTH:
         return True
     return bool(found.st_mode & stat.S_IWGRP) and not _own_group(found.st_gid)

@@ -54,8 +54,8 @@ def heed_interrupts() -> None:
 
 @contextlib.contextmanager
 def raising() -> Iterator[None]:
-    """While it lasts SIGTERM and SIGHUP raise `Terminated` where they would have killed the process without clean-up,
-    and no signal is lost that comes while Python can't raise: in a destructor, in an import's weak reference, in
+    """Makes SIGTERM and SIGHUP raise `Terminated` in the block, where they would have killed the process without
+    clean-up. No signal is lost that comes while Python can't raise: in a destructor, in an import's weak reference, in
     `__set_name__` of a class that is made (of what that raises, Python up to 3.11 makes a RuntimeError).
 
     Handlers of other code are left alone. Outside the main thread, which alone gets signals, it does nothing.
@@ -112,7 +112,7 @@ def _send_again(number: int) -> None:
 
 
 def wait() -> NoReturn:
-    """Until a signal raises. (`signal.pause` would sleep through one that came just before it.)"""
+    """Waits until a signal raises. (`signal.pause` would sleep through one that came just before it.)"""
     reader, writer = socket.socketpair()
     with reader, writer:
         writer.setblocking(False)

@@ -1,7 +1,7 @@
 """What libraries import at their start and a switch never uses: 11 MB of its process, and a quarter of its start.
 
-For a process that runs switches alone. What is left out is imported at its first use, except OpenSSL. The variable
-SOFTSWITCH_ALL_MODULES, not empty, leaves nothing out: to exclude this module as a cause.
+For a process that runs switches alone. Each such module is imported at its first use, except OpenSSL, which never is.
+The variable SOFTSWITCH_ALL_MODULES, not empty, makes all imports as usual: to exclude this module as a cause.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from importlib.machinery import ModuleSpec, PathFinder
 from types import ModuleType
 
 LAZY = frozenset({"asyncio", "grpc.aio", "google.protobuf.internal.python_message"})
-"""Loaded when somebody looks into them: gRPC for servers of another kind, protobuf without its C part."""
+"""Loaded at the first use of one of their names: gRPC for servers of another kind, protobuf without its C part."""
 
 
 class _Lazy:

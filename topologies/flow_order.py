@@ -51,7 +51,7 @@ def in_order(flows: Sequence[FlowSpec]) -> Sequence[FlowSpec]:
 
 
 def _circle(stuck: Sequence[FlowSpec], left: dict[int, int]) -> list[int]:
-    """Of flows that never start the numbers of some that wait for each other, each for the next."""
+    """Returns the numbers of flows that wait for each other, each for the next, of flows that never start."""
     waits = {flow.id: next(other for other in flow.after if left[other]) for flow in stuck}
     seen: dict[int, int] = {}
     at = stuck[0].id

@@ -202,7 +202,7 @@ def _from_entry_point(point: EntryPoint) -> Blueprint:
 
 
 def _blueprint(reference: str, found: object, file: Path | None = None) -> Blueprint:
-    """Of a function that makes a topology, or of one that is made."""
+    """Returns the blueprint of a function that makes a topology, or of a Topology."""
     if isinstance(found, Topology):
         return Blueprint(reference, lambda: found, file)
     if not inspect.isroutine(found):

@@ -45,8 +45,8 @@ def parameters(
     pause_quanta: int = PAUSE_QUANTA,
     lossless_classes: str = LOSSLESS_CLASSES,
 ) -> dict[str, Value]:
-    """By name. Without `xon_bytes` XON follows XOFF (`Topology.number`). `lossless_classes`: those that PFC protects,
-    as "3" or "3,4"; not CONTROL_CLASS, of which hosts' frames obey no PAUSE."""
+    """Returns PFC's parameters by name. Without `xon_bytes` XON follows XOFF (`Topology.number`). `lossless_classes`:
+    those that PFC protects, as "3" or "3,4"; not CONTROL_CLASS, whose frames PAUSE doesn't hold at hosts."""
     made: dict[str, Value] = {"mtu_bytes": mtu_bytes, "xoff_bytes": xoff_bytes}
     if xon_bytes is not None:
         made["xon_bytes"] = xon_bytes
@@ -56,8 +56,8 @@ def parameters(
 def credit_parameters(
     buffer_bytes: float = BUFFER_BYTES, credit_interval_s: float = CREDIT_INTERVAL_S
 ) -> dict[str, Value]:
-    """By name. `buffer_bytes`: of an input port and virtual lane. `credit_interval_s`: the least time between
-    two flow control packets that credits of one lane cause."""
+    """Returns the parameters of credits by name. `buffer_bytes`: of an input port and virtual lane.
+    `credit_interval_s`: the least time between two flow control packets that credits of one lane cause."""
     return {"buffer_bytes": buffer_bytes, "credit_interval_s": credit_interval_s}
 
 

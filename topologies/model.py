@@ -80,8 +80,8 @@ class FlowSpec:
     """A flow that a scenario starts: to the run's end, for `duration_s`, or of `size_bytes` payload.
 
     It may start before time 0. `rate_bps` limits it beside the scheme. Flows of one `group` are many and alike:
-    results count them together. `traffic_class`: of its data; switches serve a higher one first, and what tells
-    senders about congestion is of the highest, 7. `colour`: "green", "yellow" or "red", of data of the classes 1 to 4;
+    results count them together. `traffic_class`: of its data; switches serve a higher one first; CNPs,
+    ACKs and CNMs are of the highest, 7. `colour`: "green", "yellow" or "red", of data of the classes 1 to 4;
     RED may have other thresholds for each (`Switch.ecn`).
     `after`: it starts when all flows with these ids have arrived whole, `start_s` later; in virtual time alone. With
     `after_s`, a time for each of these, it starts when that long has passed since each arrival, and not before
@@ -262,13 +262,14 @@ class Topology:
         return sum(self._transit_s(end) for pair in ((src, dst), (dst, src)) for end in self.path(*pair))
 
     def _transit_s(self, end: Endpoint) -> float:
-        """Of the link that starts there, and a switch where it ends."""
+        """Returns the delay in s of the link that starts at `end`, and the latency of the switch where the link
+        ends."""
         far = self._at[end].other(end.node).node
         return self._at[end].delay_s + (self._switches[far].latency_s if far in self._switches else 0.0)
 
     def max_rtt_s(self, frame_bytes: float = 0.0) -> float:
-        """Returns the largest base RTT between any two hosts: PCN's T, unless a scenario says otherwise. `frame_bytes`:
-        of a frame that each link takes its time for."""
+        """Returns the largest base RTT in s between any two hosts: PCN's T, unless a scenario sets another.
+        `frame_bytes`: of a frame that each link takes its time for."""
         return self._trails.max_rtt_s(frame_bytes)
 
     def trail(self, src: str, dst: str) -> Trail:

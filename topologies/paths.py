@@ -64,7 +64,7 @@ class Paths:
         self._reached = self._search()
 
     def _search(self) -> list[dict[str, int]]:
-        """By hops: of each switch the places that are so far away."""
+        """Returns, for each number of hops from 0 on, the places at that distance from each switch."""
         latest = dict(self._own)
         reached = [latest]
         seen = dict.fromkeys(self._links, 0) | latest
@@ -86,7 +86,7 @@ class Paths:
         return self._at[host]
 
     def ways(self, switch: str) -> Iterator[Ways]:
-        """To all places that it isn't of, each once."""
+        """Yields the ways from a switch to all places that it doesn't belong to, each place once."""
         for hops, (nearer, reached) in enumerate(pairwise(self._reached), start=1):
             here = reached.get(switch, 0)
             by_ports: dict[tuple[int, ...], int] = {(): here} if here else {}

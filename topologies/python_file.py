@@ -14,7 +14,7 @@ from topologies.errors import LabError
 
 
 class PythonFileError(LabError):
-    """A file isn't there, or fails: names its line."""
+    """A file is missing, or fails: names its line."""
 
 
 def load(path: Path) -> ModuleType:

@@ -162,7 +162,7 @@ class Node:
         return FaultError()
 
     def text(self) -> str:
-        """Of a value that is neither a list nor a mapping."""
+        """Returns a value's text. Raises FaultError where the value is a list or a mapping."""
         if not isinstance(self.tree, Scalar):
             raise self.fail("one value is wanted here, not a list or a mapping")
         return self.tree.text

@@ -21,5 +21,5 @@ class CallbackError(VirtualError):
         self.now_s = now_s
 
     def __reduce__(self) -> tuple[type[VirtualError], tuple[str]]:
-        """From another process it comes as text alone: a cause may be of a class that is there alone."""
+        """Pickles the error as its text alone: another process may lack the class of its cause."""
         return VirtualError, (str(self),)

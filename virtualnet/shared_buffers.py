@@ -44,7 +44,7 @@ class SharedBuffers:
                     raise VirtualError(f"{switch}:{port}: class {number}: {error}") from None
 
     def buffer_stats(self, switch: str) -> BufferStats:
-        """Of a switch's shared buffer. Raises VirtualError where it has none."""
+        """Returns the statistics of a switch's shared buffer. Raises VirtualError where it has none."""
         raw = native.SharedBufferStats()
         if self._library.vn_buffer_stats(self._alive(), self._nodes[switch], ctypes.byref(raw)) < 0:
             raise VirtualError(f"{switch} has no shared buffer")

@@ -326,7 +326,7 @@ class TimedNetwork(LinkSources, Frames, SharedBuffers, Ports):
         )
 
     def link_stats(self, node: str, port: int) -> LinkStats:
-        """Of the direction that leaves `node` by `port`."""
+        """Returns the statistics of the direction that leaves `node` by `port`."""
         raw = native.LinkStats()
         self._library.vn_link_stats(self._alive(), self._links[Endpoint(node, port)], ctypes.byref(raw))
         return LinkStats(
@@ -364,17 +364,18 @@ class TimedNetwork(LinkSources, Frames, SharedBuffers, Ports):
 
     @contextlib.contextmanager
     def _interrupts(self) -> Iterator[Callable[[], None]]:
-        """While it lasts, Ctrl-C may come when it likes; else where what is given is called."""
+        """Yields the function that a run calls between batches of events: it raises a Ctrl-C that was deferred. Here
+        none is: Ctrl-C raises at any time."""
         yield lambda: None
 
     def _who(self, error: Exception) -> str:
-        """Whose code raised."""
+        """Returns the name of the code that raised."""
         return self._calls[self._exchange.flow][1] if self._exchange.reason == native.RETURN else "progress"
 
     # ---- inside ----
 
     def _numbered(self, function: Callable[[], None]) -> int:
-        """Of a function that a run calls."""
+        """Registers a function that a run calls. Returns its number."""
         self._calls.append((function, getattr(function, "__qualname__", repr(function))))
         return len(self._calls) - 1
 

@@ -50,7 +50,8 @@ class RedDepthPort:
 
 
 def configure(topology: Topology, switch: str, port: int, dilation: float, parameters: Any) -> RedDepthPort:
-    """The thresholds are shares of what the port sends in the largest round trip, in frames."""
+    """Returns RED's thresholds of a switch's port: shares of the frames that the port sends in the network's largest
+    round trip (`network_rtt_s`)."""
     bdp_packets = topology.link_at(switch, port).rate_bps * parameters.network_rtt_s / 8 / parameters.frame_bytes
     return RedDepthPort(port, round(parameters.ecn_low * bdp_packets), round(parameters.ecn_high * bdp_packets))
 

@@ -40,7 +40,8 @@ class TelemetryPort:
 
 
 def hop_id(switch: str, port: int) -> int:
-    """Of a port. A CRC, which is linear, would give paths that cross the same ports in pairs the same exclusive or."""
+    """Returns a port's 16-bit id, a hash of its name. A CRC, which is linear, would give paths that cross the same
+    ports in pairs the same exclusive or."""
     return int.from_bytes(hashlib.blake2b(f"{switch}/{port}".encode(), digest_size=2).digest(), "big")
 
 

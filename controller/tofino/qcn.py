@@ -64,7 +64,8 @@ def longest_wait_ns(port: Port) -> int:
 
 
 def dice_mask(longest_ns: int) -> int:
-    """Of the dice, which has a power of two of sides, not fewer than the longest wait has ns: the bits."""
+    """Returns the mask of the bits of a random wait: one less than the smallest power of two that is at least
+    `longest_ns`."""
     return (1 << (longest_ns - 1).bit_length()) - 1
 
 

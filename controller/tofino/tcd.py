@@ -42,7 +42,8 @@ def curve(tcd: Tcd, steps: int = STEPS) -> list[Step]:
 
 
 def entries(lab: TofinoLab, tcd: Tcd) -> list[TableEntry]:
-    """Of all ports. max(Ton) as docs/tcd.md has it, with the port's own XOFF and XON for its neighbour's."""
+    """Returns the entries of `tcd_config`, `red_config` and `red_curves` for all ports. max(Ton) follows docs/tcd.md,
+    with a port's own XOFF and XON in place of its neighbour's."""
     made = []
     for port in lab.ports:
         span = port.pfc.xoff_bytes - port.pfc.xon_bytes

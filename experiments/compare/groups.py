@@ -76,7 +76,8 @@ def mean_of(values: Sequence[float | None]) -> Mean | None:
 
 
 def grouped(runs: Sequence[Kept]) -> list[Group]:
-    """In the order of their first runs. A run of a seed that its group has already begins another group."""
+    """Returns the runs in groups of equal settings, in the order of their first runs. A run whose seed is in its group
+    already begins another group."""
     found: dict[tuple[str, int], list[Kept]] = {}
     for run in runs:
         settings = json.dumps(run.settings, sort_keys=True, default=str)

@@ -97,8 +97,8 @@ def binned_rate(times: Array, totals: Array, bin_s: float, end_s: float, start_s
 
 
 def binned_events(times: Array, totals: Array, bin_s: float, end_s: float, start_s: float = 0.0) -> tuple[Array, Array]:
-    """As `binned_rate`, of a counter of single events: what was counted between two readings counts in the bin in which
-    most of that time lies, and isn't spread over two."""
+    """Returns the rate of single events in bins, shaped as `binned_rate` returns it: events counted between two
+    readings count in the bin that contains the middle of that time, and aren't spread over two bins."""
     edges = np.append(np.arange(start_s, end_s - bin_s / 1e6, bin_s), end_s)
     middles = (times[:-1] + times[1:]) / 2
     events, _ = np.histogram(middles, edges, weights=np.diff(totals))

@@ -20,8 +20,8 @@ _X = "Flows up to (bins of equally many flows)"
 
 
 def by_bin(curves: Mapping[str, Curve]) -> dict[str, float]:
-    """By name, as `p95_slowdown bin 3`; `bytes bin 3` is the bin's largest size. A bin of which a flow hasn't arrived
-    has counts alone."""
+    """Returns the numbers of each bin by name, as `p95_slowdown bin 3`; `bytes bin 3` is the bin's largest size. A bin
+    with a flow that hasn't arrived has counts alone."""
     limits, _ = curves.get(FLOWS, ([], []))
     found = {f"bytes bin {number}": limit for number, limit in enumerate(limits, start=1)}
     for name, (x, y) in curves.items():

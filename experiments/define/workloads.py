@@ -281,7 +281,7 @@ def poisson_flows(
 def bursts(
     senders: Sequence[str], receiver: str, size_bytes: int, interval_s: float, end_s: float, first_id: int = 0
 ) -> list[FlowSpec]:
-    """Every sender starts a flow of `size_bytes` at 0, and again after each interval, until `end_s`. [B.2]"""
+    """Returns flows of `size_bytes` that every sender starts at 0 and after each interval, until `end_s`. [B.2]"""
     starts = [k * interval_s for k in range(math.ceil(end_s / interval_s - 1e-9))]
     places = [(start, sender) for start in starts for sender in senders]
     return [
@@ -332,7 +332,8 @@ def permutation_flows(
     group: Group = no_group,
     arrivals: Arrivals | None = None,
 ) -> list[FlowSpec]:
-    """As `uniform_flows`, but each host has one other that it sends to, and receives from one: a cycle of all hosts."""
+    """Returns flows drawn as by `uniform_flows`, except for receivers: each host sends to one other host and receives
+    from one, in a cycle of all hosts."""
     order = [hosts[int(index)] for index in random.permutation(len(hosts))]
     after = dict(zip(order, [*order[1:], order[0]], strict=True))
     drawn = uniform_flows(random, sizes, per_s, count, hosts, group, arrivals)
@@ -349,7 +350,8 @@ def incast_flows(
     end_s: float = math.inf,
     group: Group = no_group,
 ) -> list[FlowSpec]:
-    """At least `count` flows among `hosts`, `per_s` a second towards each host on average, or those before `end_s`.
+    """Returns at least `count` flows among `hosts`, `per_s` a second towards each host on average; where `end_s` comes
+    before, the flows that start until then.
 
     An arrival is an in-cast: a receiver, and 1 to `most` different senders that start a flow of one size each to it;
     all chosen at random, evenly. [7.4]

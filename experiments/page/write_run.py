@@ -30,8 +30,8 @@ there are pictures beside it."""
 
 
 def write_run(result: Result, directory: Path, pictures: bool = False, export: str = "") -> bool:
-    """The files of one run, and of a format to export. False where there is no room even for its numbers: the directory
-    is gone then."""
+    """Writes the files of one run, and those of the format `export`. Returns False where the disk has no room even for
+    the run's numbers: then the directory is removed."""
     _write_numbers(result, directory / SUMMARY, lambda file: file.write(summary.dumps(summary.build(result)).encode()))
     tables = extras.installed("parquet")
     if tables:

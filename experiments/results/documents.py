@@ -45,7 +45,7 @@ def section(link: str) -> Section:
 
 
 def anchor(heading: str) -> str:
-    """As GitHub makes it of a heading."""
+    """Returns the anchor that GitHub gives a heading."""
     kept = (letter for letter in heading.lower() if letter.isalnum() or letter in " -_")
     return "".join(kept).replace(" ", "-")
 

@@ -85,12 +85,12 @@ def qlen(result: Result) -> Iterator[str]:
 
 
 def _address(number: int) -> int:
-    """Of a node, as node_id_to_ip has it."""
+    """Returns the IPv4 address of a node's number, as HPCC's node_id_to_ip computes it."""
     return 0x0B000001 + (number // 256 << 16) + (number % 256 << 8)
 
 
 def _index(topology: Topology, end: Endpoint) -> int:
-    """A node's interfaces are numbered from 1."""
+    """Returns the number of a node's interface. Numbers begin at 1."""
     return topology.ports(end.node).index(end.port) + 1
 
 

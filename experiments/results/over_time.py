@@ -14,8 +14,8 @@ _POINTS = 200
 
 
 def over_time(recording: Recording) -> dict[str, Curve]:
-    """By name: x in ms; the largest queue of all ports that were read, in KB, its maximum in each of 200 bins, or the
-    last one seen where a bin has no sample; PAUSE frames of all links a ms, in the same bins."""
+    """Returns curves by name, over ms: the largest queue of all ports that were read, in KB, as the maximum of each of
+    200 bins (the latest value where a bin has no sample); and all links' PAUSE frames a ms, in the same bins."""
     edges = np.linspace(recording.start_s, recording.duration_s, _POINTS + 1)
     starts_ms = [_rounded(start) for start in edges[:-1] * 1e3]
     found: dict[str, Curve] = {}

@@ -27,7 +27,8 @@ def times(result: Result) -> Array:
 
 
 def data(results: Sequence[Result]) -> dict[str, Any]:
-    """For the page's script: links by name, the share of each bin in which they were paused, or might have been."""
+    """Returns what the page's script replays: starts and width of the bins in ms, and of each run PAUSE frames by link
+    (-1: paused, none sent), queues in KB by port and rates in Gb/s by flow; `queueMax` in KB."""
     starts = times(results[0])
     if starts.size < 2:
         return {"times": [], "runs": []}

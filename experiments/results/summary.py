@@ -89,7 +89,8 @@ def _percentile(q: float, latency: Any) -> float | None:
 
 
 def _threshold(name: str, topology: Topology) -> float | None:
-    """Of the topology's flow control; None where it has none of this name."""
+    """Returns a parameter of the topology's flow control, in bytes or quanta; None where that flow control has none of
+    this name."""
     return topology.number(name) if name in lossless.names(topology.flow_control) else None
 
 

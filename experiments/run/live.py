@@ -242,8 +242,8 @@ def check_flows(agent: AgentStats) -> None:
 
 @contextmanager
 def agent_errors(logs: Mapping[str, Path]) -> Iterator[None]:
-    """An agent that fails as ExperimentError, with the last line that each host's agent wrote to stderr: the logs go
-    with the failed run."""
+    """Raises an agent's failure in the block as ExperimentError, with the last line that each host's agent wrote to
+    stderr, as a failed run's logs are removed."""
     try:
         yield
     except AgentError as error:

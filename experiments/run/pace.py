@@ -44,7 +44,7 @@ def how_it_fell_behind(name: str, agent: AgentStats, plan: Plan, k: float) -> st
 def carried_share(
     queue: tuple[Array, Array], paused: tuple[Array, Array], sent_bytes: tuple[Array, Array], rate_bps: float
 ) -> float | None:
-    """Of what a port could send while packets waited and no pause held it, the share that it did send.
+    """Returns what a port sent while packets waited and no pause held it, over what it could send in that time.
 
     Counts the spans between two readings of `sent_bytes` in which every sample of the queue (packets) is at least
     BUSY_PACKETS and none is paused. None if these are too few.

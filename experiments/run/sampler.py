@@ -117,7 +117,8 @@ class Sampler:
         return found
 
     def _read(self, name: str, counter: str, number: int = ROCE_CLASS) -> dict[int, tuple[float, int, int]]:
-        """Of a class, by port: (when, packets, bytes), from the sampler's first reading on."""
+        """Returns the readings of a class's counter by port: (time in s, packets, bytes), both counted from the
+        sampler's first reading."""
         wanted = {port: index(port, number) for port in self._cells[name]}
         before = self._clock.now()
         cells = self._switches[name].read_counters(counter, list(wanted.values()))

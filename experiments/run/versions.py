@@ -25,8 +25,8 @@ _NAMED = 3
 
 
 def versions(scheme: Scheme) -> dict[str, str]:
-    """By name: the project, Python, the kernel, what compiled the P4 program and a short hash of its top file; of each
-    file that is from outside its own."""
+    """Returns versions by name: of PCN Lab, Python, the kernel, Mininet and p4c, and short hashes of the P4 program's
+    top file and of the scheme's files from outside the project."""
     found = {
         "pcn-lab": metadata.version("pcn-lab"),
         "python": platform.python_version(),

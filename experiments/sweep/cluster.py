@@ -37,15 +37,17 @@ class Tls(NamedTuple):
 
 
 def carry_out(tasks: Sequence[Task], scheduler: str, tls: Tls | None) -> Ends:
-    """By the workers of `scheduler`: tls://HOST:PORT, or tcp:// without `tls`.
+    """Yields tasks with their outcomes, as workers of `scheduler` finish them. `scheduler`: tls://HOST:PORT, or tcp://
+    without `tls`.
 
-    Raises ExperimentError where the scheduler doesn't answer, has no workers, or these have other sources."""
+    Raises ExperimentError where the scheduler doesn't answer, has no workers, or these have other sources.
+    """
     with _connected(scheduler, tls) as client:
         yield from _by(client, tasks)
 
 
 def _execute(task: Task) -> Done:
-    """In a worker: it has a core, or as many as its environment has."""
+    """Executes a task in a worker, with one thread unless the worker's environment sets another number."""
     os.environ.setdefault(threads.VARIABLE, "1")
     return execute(task)
 
@@ -95,7 +97,7 @@ def _result(client: Any, task: Task, future: Any, interrupt: signals.Deferred) -
 
 
 def _version() -> str:
-    """By its name, so that a worker recognises its own."""
+    """Returns the version of a worker's sources. Dask sends the function by its name, so a worker reads its own."""
     return store.version()
 
 

@@ -76,7 +76,7 @@ def said(number: int, all_of_them: int, failed: int, left_s: float, label: str) 
 
 
 def duration(seconds: float) -> str:
-    """In two units at most."""
+    """Returns a time as text, in at most two units."""
     minutes = round(seconds / 60)
     if seconds < 60:
         return f"{seconds:.0f} s"

@@ -57,7 +57,7 @@ def run_figure(
 
 
 def runs_of(figure: Experiment, schemes: Iterable[str] | None = None, seeds: Sequence[int] | None = None) -> list[Run]:
-    """With these schemes, by their names, and these seeds (default: its own)."""
+    """Returns a figure's runs with these schemes, by their names, and these seeds (default: the figure's own)."""
     runs = list(figure.runs(figure.schemes if schemes is None else in_order(schemes, figure.schemes)))
     return runs if seeds is None else with_seeds(runs, seeds)
 

@@ -50,10 +50,11 @@ class Mean:
 def runs(
     experiment: Experiment, schemes: Sequence[str], seeds: Sequence[int] | None, settings: Sequence[str]
 ) -> list[Run]:
-    """In every combination. `settings` are `name=value,value,...`: parameters of a scenario; a figure has none, and its
-    own seeds unless these are given.
+    """Returns a run for each combination of schemes, seeds and settings. `settings` are `name=value,value,...`:
+    parameters of a scenario. A figure has none; its seeds are its own (default), or these.
 
-    Raises ExperimentError."""
+    Raises ExperimentError.
+    """
     if not experiment.page:
         if settings:
             raise ExperimentError(f"{experiment.name} is a figure, whose runs are fixed: leave out --set")
@@ -74,7 +75,7 @@ def runs(
 def _varied(
     experiment: Experiment, schemes: Sequence[str], settings: Iterable[str]
 ) -> dict[str, dict[str, list[Value]]]:
-    """By scheme and parameter, its values in the order in which they are given."""
+    """Returns by scheme and parameter the values of a sweep, in the order of the settings."""
     varied: dict[str, dict[str, list[Value]]] = {scheme: {} for scheme in schemes}
     for setting in settings:
         name, texts = assignment(setting)
@@ -151,7 +152,8 @@ def foresee(experiment: Experiment, runs: Sequence[Run]) -> tuple[dict[str, str]
 
 
 def means(outcomes: Sequence[Outcome], what: str = "") -> dict[str, Mean]:
-    """By name, of the numbers that each of these runs has; with standard errors where they are a sample (`spreads`)."""
+    """Returns by name the means of the numbers that all of these runs have, with standard errors where the runs are a
+    sample (`spreads`)."""
     found, sample = {}, len(outcomes) > 1 and spreads(outcomes, what)
     for name in dict.fromkeys(name for one in outcomes for name in one.numbers):
         values = [one.numbers.get(name) for one in outcomes]

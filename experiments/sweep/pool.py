@@ -28,8 +28,9 @@ _PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
 
 
 def carry_out(tasks: Sequence[Task], jobs: int, memory_bytes: int | None) -> Ends:
-    """In `jobs` processes, which may have `memory_bytes` each (an equal share of the machine's by default). All of them
-    end with the generator, whatever ends it. Raises ExperimentError where none can be started."""
+    """Yields tasks with their outcomes, from `jobs` processes of at most `memory_bytes` each (default: an equal share
+    of the machine's memory). All processes end with the generator, in any case. Raises ExperimentError where none can
+    be started."""
     with signals.deferred() as interrupt, contextlib.closing(_Pool(tasks, jobs, memory_bytes)) as pool:
         while pool.is_at_work():
             interrupt.check()

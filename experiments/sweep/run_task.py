@@ -50,7 +50,8 @@ def run_all(
 
 
 def run_tasks(tasks: Sequence[Task], store: Store, means: Means, progress: RunProgress) -> list[Done]:
-    """As `sweep`. Finished tasks stay in the store when a signal ends it, and a line reports that."""
+    """Returns the outcomes of `sweep`. When a signal ends it, finished tasks stay in the store, and a line reports
+    that."""
     before = sum(task.identity in store.done and not store.done[task.identity].error for task in tasks)
     if before:
         progress.note(f"{before} of {len(tasks)} runs were done before: {store.place}")

@@ -31,7 +31,7 @@ FILE = "done.jsonl"
 
 @cache
 def version() -> str:
-    """Of all that decides a result: a digest of the sources."""
+    """Returns a digest (16 hex digits) of the sources that decide a result."""
     digest = hashlib.sha256()
     for folder in _SOURCES:
         for path in sorted(path for path in (ROOT / folder).rglob("*") if path.suffix in _KINDS):

@@ -176,7 +176,7 @@ class ReactionPoint:
 
     Events return nothing: read `rate_bps` afterwards. A scheme overrides the events that it reacts to.
     `timer_s` is when `on_timer` wants to be called, None if never; read it after each event.
-    `sent_bytes` is what the flow has sent so far, in frames; whoever runs the RP keeps it. `on_bytes_sent` wants to be
+    `sent_bytes` is what the flow has sent so far, in frames; the caller keeps it. `on_bytes_sent` wants to be
     called when it has reached `due_bytes`, None if never; read that after each event, too.
     `window_bytes` is how many bytes of the flow's frames may be sent and not acknowledged: above 0, and infinite if
     there is no such limit. The smaller of window and rate holds; a window below a packet lets one out at a time.
@@ -269,11 +269,11 @@ class NotificationPoint:
     in_c: str = ""
 
     def on_window(self, window: Window) -> Cnp | None:
-        """A window ended. The CNP to send, if any."""
+        """Takes a window that has ended. Returns the CNP to send; None: none."""
         return None
 
     def on_marked(self, now_s: float) -> Cnp | None:
-        """A packet marked CE arrived. The CNP to send, if any."""
+        """Takes the arrival of a packet marked CE. Returns the CNP to send; None: none."""
         return None
 
     def on_demand(self, demand: Demand, now_s: float) -> None:

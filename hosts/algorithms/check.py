@@ -324,7 +324,7 @@ def _closed(scheme: Scheme, seed: int) -> str:
 
 
 def cost(scheme: Scheme) -> Finding:
-    """By this machine's clock: apart from `check`, which gives the same each time."""
+    """Judges the time of a call, by this machine's clock, so apart from `check`, whose results don't vary."""
     return _verdict("a call takes little", lambda: _cost(scheme))
 
 
@@ -356,8 +356,8 @@ def _per_call_s(configured: Configured) -> float:
 
 
 def _events(rp: ReactionPoint, np: NotificationPoint, seed: int) -> Iterator[Event]:
-    """Yields what a host brings to an RP, which decides what comes by what it wants. CNPs are its own NP's, or
-    anybody's: all that the wire can carry. Nothing may come for long, and several at once."""
+    """Yields what a host brings to an RP, which decides by its state what can come. CNPs are its own NP's, or any that
+    the wire can carry. Events may be far apart, or at the same time."""
     rng = random.Random(seed)
     cnps = [cnp for cnp in (_bring(np, arrival) for arrival in _arrivals(np, seed)) if isinstance(cnp, Cnp)]
     now_s, granted_bytes = rng.uniform(0, 1e-3), 0
@@ -396,7 +396,8 @@ def _events(rp: ReactionPoint, np: NotificationPoint, seed: int) -> Iterator[Eve
 
 
 def _telemetry(rng: random.Random, now_s: float) -> Telemetry | None:
-    """Of one path most of the time, whose clocks and counters go on; else all that the wire can carry."""
+    """Returns telemetry, or None: mostly of one path whose clocks and counters go on, else any that the wire can
+    carry."""
     if rng.random() < 0.1:
         return None
     if rng.random() < 0.8:
@@ -412,13 +413,13 @@ def _telemetry(rng: random.Random, now_s: float) -> Telemetry | None:
 
 
 def _any_cnp(rp: ReactionPoint, rng: random.Random) -> Cnp:
-    """With any mark, and any rate but one that hosts drop."""
+    """Returns a CNP with any mark, and any rate except those that hosts drop."""
     rate_bps = rng.choice((0.0, 1e6, 1e6 * rng.randrange(1, 2**32), MOST_RATE_BPS))
     return Cnp(rng.choice(list(Mark)), rate_bps or (1e6 if rp.needs_rec_rate else 0.0))
 
 
 def _on_the_wire(cnp: Cnp) -> Cnp:
-    """As the RP gets it."""
+    """Returns the CNP as the RP gets it: its rate in whole Mb/s, at least 1."""
     if not 0 < cnp.rec_rate_bps < math.inf:
         return cnp
     return dataclasses.replace(cnp, rec_rate_bps=max(1, round(cnp.rec_rate_bps / 1e6)) * 1e6)

@@ -34,7 +34,7 @@ _MACHINERY = ("base", "check", "discovery", "parameters", "scheme")
 
 
 def _ours() -> Iterator[Scheme]:
-    """Each file of this folder, besides these, is a scheme's, and makes one `Scheme` or several."""
+    """Yields the project's schemes: the `Scheme` objects of every file of this folder, except _MACHINERY."""
     folder = Path(__file__).parent
     for name in sorted(path.stem for path in folder.glob("[a-z]*.py")):
         if name not in _MACHINERY:
@@ -70,7 +70,7 @@ def find_scheme(text: str) -> Scheme:
 
 
 def names() -> list[str]:
-    """Of ours, of installed packages' and of those found so far."""
+    """Returns the names of all schemes: the project's, those found so far, and those of installed packages."""
     return [*schemes, *(point.name for point in _installed() if point.name not in schemes)]
 
 
@@ -134,7 +134,7 @@ def _from_entry_point(point: EntryPoint) -> Scheme:
 
 
 def _located(scheme: Scheme, folder: Path, reference: str) -> Scheme:
-    """With its files by their whole paths."""
+    """Returns the scheme with absolute paths of its files, found from `folder`."""
 
     def found(name: str, *suffixes: str) -> str:
         return str((folder / name).absolute()) if name.endswith(suffixes) else name

@@ -96,7 +96,8 @@ class QcnReactionPoint(ReactionPoint):
         return {"target_bps": self.target_bps}
 
     def _share(self, cycles: int) -> float:
-        """Of the full length, for the next cycle: "the duration of each cycle is cut by half" after fast recovery."""
+        """Returns the length of the next cycle over the full one: "the duration of each cycle is cut by half" after
+        fast recovery."""
         return 1.0 if cycles < self._parameters.cycles else 0.5
 
     def _increase(self) -> None:

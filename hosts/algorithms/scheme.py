@@ -25,10 +25,10 @@ class Scheme:
     `program` is the data plane: a top program of p4src/v1model, or a file (.p4, or p4c's .json). `parameters` is the
     dataclass whose fields are the scheme's settings (`hosts.algorithms.parameters`). `marking` are the marking points
     of the program that take some of these: names of modules in `controller.marking`, or files. Files are found from
-    where the scheme's own file is. `recommended` says what the scheme's paper recommends for a network; `pcn up` goes
-    by it. `by_network`: those of these fields that follow from the network in runs, too, unless they are set, and from
-    what. `marking_bps`: of links that the defaults of RED's thresholds are for; 0: it has none. `reference` is what
-    another process finds the scheme by.
+    where the scheme's own file is. `recommended` returns the settings that the scheme's paper recommends for a network,
+    which `pcn up` uses. `by_network`: those of these fields that runs, too, derive from the network unless they are
+    set, and from what. `marking_bps`: the link rate that the defaults of RED's thresholds are for; 0: it has none.
+    `reference` is what another process finds the scheme by.
     """
 
     name: str

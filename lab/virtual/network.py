@@ -245,8 +245,8 @@ class VirtualNetwork(TimedNetwork, Sources):
                     raise VirtualError(f"a path of flow {number} by {end}: {error}") from None
 
     def paths(self) -> dict[int, tuple[Endpoint, ...]]:
-        """Of all flows what is logged and what is given: the sender's port, where it has several, ports of switches, at
-        last those of switches that aren't on the way, by their names."""
+        """Returns the paths of all flows, logged and set: the sender's port, if it has several, the ports of switches
+        in order, and last the ports of switches off that way, by name."""
         ends = tuple(self._links)  # in the order of their numbers
         links = ctypes.POINTER(ctypes.c_uint32)()
         found = {}
@@ -266,7 +266,8 @@ class VirtualNetwork(TimedNetwork, Sources):
         self._check(self._library.vn_measure_latency(self._changing()))
 
     def latency(self, traffic_class: int) -> Latency:
-        """Of the packets of a class that have arrived so far. Raises VirtualError where it isn't measured."""
+        """Returns the latency of a class's packets that have arrived so far. Raises VirtualError where it isn't
+        measured."""
         counts = self._library.vn_latency(self._alive(), traffic_class)
         if not counts:
             raise VirtualError(f"class {traffic_class}: no latency was measured: call measure_latency before the run")

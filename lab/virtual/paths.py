@@ -63,7 +63,7 @@ def _rows(file: Path) -> Iterable[tuple[int, tuple[str, str, str]]]:
 
 
 def _ports(topology: Topology, switch: str) -> dict[str, int]:
-    """By what `_next` writes."""
+    """Returns a switch's ports by the neighbour's name as `_next` writes it."""
     return {_next(topology, Endpoint(switch, port)): port for port in topology.ports(switch)}
 
 

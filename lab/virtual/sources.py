@@ -75,11 +75,11 @@ class Sources:
         return Source(f"flow {flow} marked", rdma.FLOW_MARKED_PACKETS, self.flows[flow].index)
 
     def flow_marked_ue_packets(self, flow: int) -> Source:
-        """Likewise marked UE."""
+        """Returns the packets of the flow that have arrived marked UE."""
         return Source(f"flow {flow} marked UE", rdma.FLOW_MARKED_UE_PACKETS, self.flows[flow].index)
 
     def of_group(self, source: Source, group: str) -> Source:
-        """Of all flows of a group together what `source` is of one: bytes sent, or what is received of it."""
+        """Returns the sum of a source over all flows of a group: of bytes sent, or of what is received."""
         return replace(source, name=f"{source.name} of {group}", object=self._groups[group], number=rdma.OF_GROUP)
 
     def _switch(self, name: str) -> _Cells:

@@ -90,8 +90,8 @@ def _optional(one: Any, parts: re.Match[str]) -> Any:
 
 
 def priority(table: P4Table, words: Sequence[str]) -> int:
-    """Of an entry, from the word behind its arguments: in BMv2 the lowest number wins, in P4Runtime the highest. Raises
-    ValueError."""
+    """Returns an entry's priority from the word behind its arguments: in BMv2 the lowest number wins, in P4Runtime the
+    highest. Raises ValueError."""
     if not values.needs_priority(table):
         if words:
             raise ValueError(f"{table.name} has no priorities: {' '.join(words)!r} is too much")

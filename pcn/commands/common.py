@@ -131,7 +131,8 @@ def refuse(why: str, *names: str) -> None:
 
 
 def named_network(name: str | None, network: str | None) -> str | None:
-    """The network that a command is given as its argument or by --network. Raises UsageError where they differ."""
+    """Returns the network that a command's argument or --network names; None: neither does. Raises UsageError where
+    they differ."""
     if name and network and name != network:
         raise click.UsageError(f"{name} and --network {network}: name one network")
     return name or network
@@ -160,7 +161,7 @@ def _command_threads(context: click.Context, parameter: click.Parameter, value: 
 
 
 def threads_option(function: _F) -> _F:
-    """For commands that run networks in virtual time: `virtualnet.threads` has the number."""
+    """Adds --threads to a command that runs networks in virtual time; `virtualnet.threads` reads the number."""
     return click.option(
         "--threads",
         type=_Threads(),

@@ -260,7 +260,7 @@ _PROGRAM = {True: "runs", False: "ENDED", None: "the kernel"}
 
 
 def _state(network: dict[str, Any]) -> str:
-    """What is wrong with it comes first."""
+    """Returns a network's state as text, with its faults."""
     if network["state"] != "up":
         return str(network["state"])
     ended = [node["name"] for node in network["nodes"] if node["runs"] is False]

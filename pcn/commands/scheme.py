@@ -94,7 +94,8 @@ def check(name: str, seed: int, as_json: bool) -> int:
 
 
 def _in_switches(scheme: Scheme) -> list[Finding]:
-    """Whether switches take its program and what its marking points set, tried on a dumbbell in virtual time."""
+    """Judges whether switches take a scheme's program and what its marking points set, on a dumbbell in virtual
+    time."""
     from controller import marking
     from controller.programs import Program
     from hosts.algorithms.check import Finding
@@ -126,7 +127,7 @@ def _in_switches(scheme: Scheme) -> list[Finding]:
 
 
 def _settings(scheme: Scheme, topology: Topology) -> list[Finding]:
-    """Whether `pcn set` can show and change what its marking points set, tried on a switch's entries."""
+    """Judges whether `pcn set` shows and changes what a scheme's marking points set, on a switch's entries."""
     from controller import marking, settings
     from controller.configure import plan
     from controller.marking_contract import SettableTable

@@ -175,7 +175,8 @@ def list_formats(as_json: bool) -> None:
 
 
 def facts(built: Topology) -> dict[str, Any]:
-    """What a topology consists of, for people. Raises TopologyError where a host doesn't reach another one."""
+    """Returns what a topology consists of, as texts and counts by name. Raises TopologyError where a host doesn't reach
+    another one."""
     from softswitch.units import quantity_text
 
     kinds = Counter((link.rate_bps, link.delay_s) for link in built.links)

@@ -132,14 +132,14 @@ class Looks:
         return max(_LEAST_S, self._began + self._every_s - self._clock())
 
     def look(self) -> Snapshot:
-        """The next look, now."""
+        """Returns a new look at the network."""
         self._began = self._clock()
         return self._observer.look()
 
 
 @contextlib.contextmanager
 def _said(text: str) -> Iterator[None]:
-    """While there is nothing else to see; gone afterwards."""
+    """Prints a text on a terminal while the block runs, and removes it afterwards."""
     if not sys.stderr.isatty():
         yield
         return

@@ -79,7 +79,7 @@ def run(command: Sequence[str], scratch: Path) -> None:
 
 
 def missing(command: str, why: str | None) -> BuildError:
-    """To raise where the compiler can't be started."""
+    """Returns the error of a C compiler that can't be started."""
     return BuildError(f"cannot run the C compiler {command!r}: {why}; install gcc or clang, or set CC")
 
 

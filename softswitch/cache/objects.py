@@ -62,7 +62,7 @@ def cache_dir(inner: str = "") -> Path:
 
 @contextmanager
 def writing(path: Path) -> Iterator[None]:
-    """For a block that writes into the cache: BuildError, with the way out, where that can't be done."""
+    """Raises what prevents the block from writing into the cache as BuildError, with the way out."""
     try:
         yield
     except OSError as error:

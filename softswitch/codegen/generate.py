@@ -45,7 +45,7 @@ def largest_part(text: str) -> str:
 
 
 def _title(kind: str, name: str = "", source: Source | None = None) -> str:
-    """For `largest_part`."""
+    """Returns the comment that begins a part of the program; `largest_part` finds parts by it."""
     words = [kind, *([name] if name else []), *([f"at {source}"] if source else [])]
     return f"/* ---- {comment(' '.join(words))} ---- */\n"
 

@@ -291,7 +291,7 @@ class ParserGenerator:
         ]
 
     def _extracted(self, number: int, element: str = "0") -> list[str]:
-        """Where `from` is the header's first byte, and `pos` behind its last one."""
+        """Reports a header's extraction. `from` is the header's first byte; `pos` is behind its last one."""
         return self.trace.step("EXTRACTED", number, element, "from", "(size_t)(data + pos - from)")
 
     def _extract_union(self, stack: int, member: int, varbit: Expression | None) -> list[str]:

@@ -43,7 +43,7 @@ def field_of(program: Program, e: FieldRef | LastField | LastUnionField | Header
 
 
 def field_range(field: FieldType) -> Range:
-    """A signed field may hold up to 2^width - 1: see layout.py."""
+    """Returns the range of a field's values. A signed field may hold up to 2^width - 1: see layout.py."""
     if field.signed:
         return signed_range(field.width)[0], (1 << field.width) - 1
     return unsigned_range(field.width)

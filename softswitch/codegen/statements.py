@@ -254,8 +254,9 @@ class Statements:
         return [f"if ({text}.valid) {{", f"    p->length_register -= {size};", f"    {text}.valid = 0;", "}"]
 
     def assign_header(self, target: HeaderExpression, value: HeaderExpression) -> list[str]:
-        """An invalid source makes the target invalid and leaves its fields, as BMv2 does. Where the target is a member
-        of a union, no other member is valid then, whatever the source (P4_16; BMv2 leaves another one valid)."""
+        """Copies a header. An invalid source makes the target invalid and leaves its fields, as in BMv2. Where the
+        target is a member of a union, no other member is valid then, whatever the source (P4_16; BMv2 leaves another
+        one valid)."""
         return self._copy_header(target, value, self._siblings(target))
 
     def _copy_header(
@@ -324,7 +325,8 @@ class Statements:
     # ---- state ----
 
     def _state(self, operation: RegisterRead | RegisterWrite | Count | MeterExecute) -> list[str]:
-        """An index out of range does nothing, as in BMv2's debug build."""
+        """Accesses a cell of a register, counter or meter. An index out of range does nothing, as in BMv2's debug
+        build."""
         body: list[str]
         match operation:
             case RegisterRead(target, register, index):

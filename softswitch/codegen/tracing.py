@@ -37,11 +37,11 @@ class Tracing:
         return list(lines) if self.enabled else []
 
     def arguments(self, action: int, widths: Sequence[int]) -> list[str]:
-        """An action begins, with the words of its parameters."""
+        """Reports that an action begins, with the words of its parameters."""
         return self.step("ACTION", action, 0, "args", 8 * sum((width + 63) // 64 for width in widths))
 
     def condition(self, pipeline: str, node: int) -> list[str]:
-        """A condition was computed."""
+        """Reports the value of a condition."""
         return self.step("CONDITION", 65536 * _PIPELINES[pipeline] + node, f"taken_{node}")
 
     def pipelines(self) -> str:
@@ -80,7 +80,7 @@ static void egress(struct sw_instance *s, struct sw_packet *p) {
 """
 
     def sent(self) -> list[str]:
-        """The frame is whole: it leaves, unless it is recirculated."""
+        """Reports that the deparser has ended, and the frame that leaves, unless it is recirculated."""
         return self.lines(
             "    TRACE(STAGE, 2, 1, NULL, 0);",
             "    if (p->req.recirculate_list == SW_NONE) {",

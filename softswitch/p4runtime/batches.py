@@ -125,7 +125,8 @@ class Reading:
         yield response
 
     def _all_parts(self, state: Forwarding, queries: Iterable[p4r.Entity]) -> Iterator[Part]:
-        """An empty part stands for a query that failed, so that failures take their share of the time, too."""
+        """Yields the parts of all queries. An empty part stands for a query that failed, so that failures take their
+        share of the time, too."""
         for query in queries:
             try:
                 yield from state.parts(query)

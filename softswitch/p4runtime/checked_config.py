@@ -84,5 +84,6 @@ def device_data(config: bytes) -> bytes:
 
 @lru_cache(maxsize=1)
 def _loaded(text: str) -> Program:
-    """The latest program is kept: a controller that starts anew pushes it again."""
+    """Returns the program of BMv2 JSON. The cache keeps the latest one, as a controller that starts anew pushes it
+    again."""
     return load_program(text)

@@ -58,7 +58,7 @@ class RpcError(Exception):
         super().__init__(self.message)
 
     def status(self) -> p4r.Error:
-        """As one update's outcome."""
+        """Returns the refusal as one update's outcome."""
         return p4r.Error(canonical_code=self.code, message=self.message)
 
 

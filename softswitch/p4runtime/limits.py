@@ -85,7 +85,7 @@ class Limits(grpc.ServerInterceptor):  # type: ignore[misc]  # grpc has no types
         )
 
     def _stream(self, handler: Any, slots: _Slots | None) -> Any:
-        """Of a stream both ways, whose handler itself bounds how long it lasts and what waits on it."""
+        """Returns the wrapped handler of a stream both ways, which itself bounds its duration and its queues."""
 
         def behave(requests: Iterator[bytes], context: grpc.ServicerContext) -> Iterator[Any]:
             with _Refusals(context), slots.held(context) if slots else _FREE:
@@ -95,7 +95,7 @@ class Limits(grpc.ServerInterceptor):  # type: ignore[misc]  # grpc has no types
         return behave
 
     def _parts(self, method: str, handler: Any, slots: _Slots | None) -> Any:
-        """Of an answer in parts."""
+        """Returns the wrapped handler of an answer in parts."""
         most = self._most(method)
 
         def behave(requests: Iterator[bytes], context: grpc.ServicerContext) -> Iterator[Any]:
@@ -112,7 +112,8 @@ class Limits(grpc.ServerInterceptor):  # type: ignore[misc]  # grpc has no types
         return behave
 
     def _reply(self, method: str, handler: Any, slots: _Slots | None) -> Any:
-        """Of an answer in one piece. Where it can be large it counts as at work until the client has taken it."""
+        """Returns the wrapped handler of an answer in one piece. A large answer counts as at work until the client has
+        taken it."""
         most = self._most(method)
 
         def reply(requests: Iterator[bytes], context: grpc.ServicerContext) -> Any:
@@ -209,7 +210,8 @@ class _Patience:
         self._since.pop(context, None)
 
     def latest(self, contexts: Iterable[grpc.ServicerContext]) -> grpc.ServicerContext | None:
-        """Of these, the one that the server has waited for longest; None: for none as long as ROOM_S."""
+        """Returns the client, of these, that the server has waited for longest; None: it has waited for none as long as
+        ROOM_S."""
         all_since = self._since.copy()
         waiting = [(all_since[context], context) for context in contexts if context in all_since]
         since, context = min(waiting, key=lambda item: item[0], default=(math.inf, None))

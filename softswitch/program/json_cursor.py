@@ -34,11 +34,11 @@ class Place:
                     self.source = Source(_clean(file), line, _clean(text) if isinstance(text, str) else "")
 
     def error(self, message: str) -> ProgramError:
-        """To raise where the JSON is malformed; names this place."""
+        """Returns the error of malformed JSON, which names this place."""
         return ProgramError(message, self.path or ROOT, self.source)
 
     def unsupported(self, message: str) -> UnsupportedProgram:
-        """To raise where the program is beyond what the switch runs; names this place."""
+        """Returns the error of a program beyond what the switch runs, which names this place."""
         return UnsupportedProgram(message, self.path or ROOT, self.source)
 
     def is_null(self) -> bool:

@@ -223,7 +223,7 @@ def _calculation(place: Place, names: Names, name: str) -> Calculation:
 
 
 def _profile(place: Place, names: Names, calculations: list[Calculation]) -> ActionProfile:
-    """Its selector becomes one more calculation, which nothing else can name."""
+    """Returns an action profile. Its selector becomes one more calculation, which only the profile refers to."""
     names.profiles.add(place.at("name"))
     name = place.at("name").name()
     selector = place.maybe("selector")

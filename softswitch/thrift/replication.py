@@ -270,5 +270,5 @@ class MirrorCalls(Face):
 
 
 def _numbers(text: str) -> tuple[int, ...]:
-    """Of a string of 0 and 1, from the right: which are 1."""
+    """Returns the places of the ones in a string of 0 and 1, counted from the right."""
     return tuple(number for number, digit in enumerate(reversed(text)) if digit == "1")

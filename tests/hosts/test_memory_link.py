@@ -75,7 +75,7 @@ class LinkedHost(Host):
         ctypes.c_bool.from_address(self.inward.value + offset).value = value
 
     def send(self, packets: int) -> None:
-        """Starts a flow of so many packets at line rate, of 1000 B each."""
+        """Starts a flow of `packets` packets at line rate, of 1000 B each."""
         now = self.clock.now()
         self.nic.advance(now)
         self.sender.start(
@@ -146,7 +146,7 @@ def test_frames_wait_while_the_link_is_down() -> None:
 
 @pytest.mark.parametrize("why", ["watched", "ended"])
 def test_frames_leave_by_the_interface(why: str) -> None:
-    """Where somebody listens at its far end, or where the switch's process has ended. Not before they are due."""
+    """Where a process listens at its far end, or where the switch's process has ended. Not before they are due."""
     with LinkedHost() as host:
         if why == "watched":
             host.set_flag(WATCHED, True)
@@ -166,7 +166,7 @@ def test_frames_leave_by_the_interface(why: str) -> None:
 
 
 def message(index: int, listeners: int, kind: int = 16) -> bytes:
-    """As the kernel says of an interface how many listen."""
+    """The kernel's message of how many listen at an interface."""
     attributes = struct.pack("=HH4sHHI", 8, 3, b"h0\0\0", 8, 30, listeners)
     body = struct.pack("=BxHiII", 0, 1, index, 0, 0) + attributes
     return struct.pack("=IHHII", 16 + len(body), kind, 0, 0, 0) + body

@@ -17,8 +17,8 @@ from topologies.dumbbell import dumbbell
 pytestmark = [pytest.mark.root, pytest.mark.long]
 
 
-def test_agent_that_is_killed_stops_nobody(tmp_path: Path) -> None:
-    """What is for it is lost at its interface, as ever: its switch neither waits for it nor holds up the others."""
+def test_killed_agent_stops_no_other_flow(tmp_path: Path) -> None:
+    """Its frames are lost at its interface: its switch neither waits for it nor holds up the others."""
     topology = dumbbell(pairs=2)
     name = f"a{os.getpid()}-{uuid.uuid4().hex[:8]}"
     with Lab(topology, log_dir=tmp_path, name=name, dilation=1000, scheme="pfc", role="up", processes=False) as lab:
@@ -47,7 +47,7 @@ def test_agent_that_is_killed_stops_nobody(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("processes", [False, True])
 def test_frames_of_links_in_memory_pass_no_interface(processes: bool, tmp_path: Path) -> None:
-    """But while somebody listens at one: see tests of captures."""
+    """Except while a process listens at one: see tests of captures."""
     topology = dumbbell(pairs=1)
     name = f"a{os.getpid()}-{uuid.uuid4().hex[:8]}"
     with Lab(topology, log_dir=tmp_path, name=name, dilation=1000, scheme="pfc", role="up", processes=processes) as lab:

@@ -14,7 +14,7 @@ TAKES = st.floats(0, 3)
 
 
 class Slow:
-    """A clock, and an observer whose looks take so long in turn; the first is when it is made."""
+    """A clock, and an observer whose looks take these times in turn; it looks first when it is made."""
 
     def __init__(self, takes: list[float]) -> None:
         self.now = 100.0

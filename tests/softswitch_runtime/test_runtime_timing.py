@@ -48,7 +48,7 @@ def test_rate_and_delay(make_links: Links) -> None:
 
 def test_frame_that_waits_finds_the_queue_of_its_arrival(make_links: Links) -> None:
     """While the worker is held up, five frames come, each after the one before has left the wire. With room for one in
-    the queue none is lost: each is taken in as of its own time, whenever the worker comes to it."""
+    the queue none is lost: each is taken in at the time of its arrival, whenever the worker comes to it."""
     a, b = make_links(2)
     with Switch(depth=1) as switch:
         two_ports(switch, a, b)

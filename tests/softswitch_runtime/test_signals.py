@@ -24,7 +24,7 @@ from softswitch.cli import End
 end = End()
 begin()
 end.wait()
-sys.exit(7 if end.asked else 1)
+sys.exit(7 if end.requested else 1)
 """,
 }
 _TO_A_THREAD = """

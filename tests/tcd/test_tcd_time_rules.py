@@ -172,8 +172,8 @@ def test_two_lossless_classes_hide_each_other_s_pauses(held: int) -> None:
 
 
 def test_a_resume_is_seen_at_the_first_departure_after_it() -> None:
-    """A frame of a higher class is being sent when the pause ends: by so much later the port isn't undetermined any
-    more, and looks."""
+    """A frame of a higher class is being sent when the pause ends: the port stays undetermined for longer, by the
+    rest of that frame's time."""
     arrivals = [*burst(10, every=10), (20_000, CNP, JUMBO), *burst(60, every=100)]
     resumed_at = START + 20_505
     found = met(port(arrivals, {DATA: [(5, 20_500)]}))

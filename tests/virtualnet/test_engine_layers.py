@@ -1,4 +1,4 @@
-"""Who knows whom among the C files: no circle of files is wider than a folder, neither by #include nor by use.
+"""Which C files use which: no circle of files is wider than a folder, neither by #include nor by use.
 
 A file uses another where one of its functions or tables calls one of that other's, or names it with the engine's
 prefix, once macros are expanded; a call through a table of functions is a use of that table alone.
@@ -146,8 +146,8 @@ def test_files_make_no_circle_wider_than_a_folder(what: str) -> None:
 LAYERS = (("frames", "time"), ("links",), ("switches", "hosts"), ("virtual", "door"))
 
 
-def test_folders_of_the_engine_know_those_below_alone() -> None:
-    """Switches and hosts don't know each other, nor RDMA and Python's door; the order of events knows
+def test_folders_of_the_engine_use_those_below_alone() -> None:
+    """Switches and hosts don't use each other, nor RDMA and Python's door; the order of events uses
     frames alone."""
     level = {folder: height for height, folders in enumerate(LAYERS) for folder in folders}
     folders, units = UNITS["engine"]

@@ -44,7 +44,8 @@ def _elements(node: Node | None) -> tuple[Node, ...]:
 
 
 def _is_host(top: Node, node: Node) -> bool:
-    """By its label, or its kind: the node's, its group's, or the default one."""
+    """Returns whether a node is a host: by its label, or its kind, which are the node's, its group's, or the
+    defaults'."""
     levels = [node] if node.is_mapping else []
     group = levels[0].get("group") if levels else None
     for name, key in (("groups", group.text() if group else None), ("defaults", None)):

@@ -221,7 +221,8 @@ class Draft:
 
 
 def _split(draft: Draft) -> Draft:
-    """Each host with several links becomes as many hosts, without addresses of the file."""
+    """Returns the draft with a host for each link of a host with several links, without the file's addresses. Raises
+    FormatError where no host has several."""
     own: dict[str, int] = {}
     for link in draft.links:
         for one in (link.a, link.b):

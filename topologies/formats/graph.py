@@ -67,7 +67,7 @@ def topology(
 
 
 def _hosts(nodes: Sequence[GraphNode], edges: Sequence[GraphEdge]) -> Callable[[str], bool]:
-    """By their role, or, where no node has one, those with one edge."""
+    """Returns the test that a node's name is a host's: by the nodes' roles, or, where no node has one, by degree 1."""
     roles = {node.name: next((node.attributes[one] for one in _ROLES if one in node.attributes), "") for node in nodes}
     if any(role.lower() in _HOSTS for role in roles.values()):
         return lambda name: roles[name].lower() in _HOSTS
@@ -85,7 +85,8 @@ def _device_id(source: Source, node: GraphNode) -> int | None:
 
 
 def _value(source: Source, edge: GraphEdge, own: str, others: tuple[str, ...]) -> float | None:
-    """Of the attribute in SI units, or of one with a unit in its value; None: there is none."""
+    """Returns the value in SI units of the attribute `own`, or of one of `others`, whose text has a unit; None: the
+    edge has none of them."""
     kind: Kind = "rate" if own == "rate_bps" else "time"
     for name in (own, *others):
         if name in edge.attributes:
@@ -97,7 +98,8 @@ def _value(source: Source, edge: GraphEdge, own: str, others: tuple[str, ...]) -
 
 
 def _end(source: Source, edge: GraphEdge, name: str, node: str) -> End:
-    """With its port, where `a` or `b` is NODE:PORT: an undirected graph's edge may have its ends in either order."""
+    """Returns an edge's end, with its port where `a` or `b` is NODE:PORT: the ends of an undirected edge may be in
+    either order."""
     ends = dict(edge.attributes[one].rpartition(":")[::2] for one in ("a", "b") if one in edge.attributes)
     port = ends.get(node, "")
     if edge.attributes.get(name) and node not in ends:
@@ -108,7 +110,8 @@ def _end(source: Source, edge: GraphEdge, name: str, node: str) -> End:
 
 
 def attributes(written: Topology) -> tuple[list[dict[str, str | int]], list[dict[str, str | float]]]:
-    """Of the nodes, with `id`, and of the edges, with `source` and `target`: what `topology` reads again."""
+    """Returns the attributes of the nodes, with `id`, and of the edges, with `source` and `target`, which `topology`
+    reads again."""
     nodes: list[dict[str, str | int]] = [
         {"id": host.name, "role": "host", "ip": host.ip, "mac": host.mac} for host in written.hosts
     ]

@@ -42,6 +42,6 @@ def time_text(delay_s: float) -> str:
 
 
 def _plain(number: Decimal) -> str:
-    """Without trailing zeros and exponent."""
+    """Returns a number without trailing zeros and exponent."""
     text = f"{number:f}"
     return text.rstrip("0").rstrip(".") if "." in text else text

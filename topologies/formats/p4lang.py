@@ -63,7 +63,7 @@ def _link(draft: Draft, node: Node, words: tuple[Node, ...]) -> None:
 
 
 def _latency(text: str) -> float:
-    """As tc reads it, for which a bare number is in us."""
+    """Returns a latency in s, read as tc does: a bare number is in us."""
     return quantity("time", text if re.search(r"[a-z]", text) else f"{text}us")
 
 

@@ -104,7 +104,7 @@ def _end(text: str) -> End:
 
 
 def _start(text: str) -> float:
-    """A flow may start before time 0."""
+    """Returns the start of a flow in s, which may be below 0."""
     return -quantity("time", text[1:]) if text.startswith("-") else quantity("time", text)
 
 

@@ -287,7 +287,7 @@ def _named(node: Node, field: str, known: Mapping[str, T], table: str) -> T | No
 
 
 def _lossless(node: Node, table: Mapping[str, Node], names: list[str]) -> frozenset[int]:
-    """Of all ports: those of one switch have to agree."""
+    """Returns the lossless classes of a switch. Its ports have to agree."""
     sets: dict[frozenset[int], str] = {}
     for name, at in table.items():
         found = at.get("pfc_enable")
@@ -317,7 +317,7 @@ def _check_map(found: Node | None, what: str, lossless: frozenset[int]) -> None:
 def _one_of(
     node: Node, port: str, by_class: Mapping[int, tuple[EcnThresholds, ...]], lossless: frozenset[int]
 ) -> tuple[EcnThresholds, ...]:
-    """The thresholds are a port's here: those of its lossless classes."""
+    """Returns the thresholds of a port's lossless classes, which have to agree: a port has one set here."""
     found = {one for number, one in by_class.items() if number in lossless}
     if len(found) > 1:
         raise node.fail(f"QUEUE: lossless classes of {port} differ in wred_profile: a port has one here")

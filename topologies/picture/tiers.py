@@ -90,7 +90,8 @@ def _racks(topology: Topology) -> list[Rack]:
 
 
 def _tiers(topology: Topology) -> dict[str, int]:
-    """Of each switch, from 1, in the order of the first host of the lowest, then of the topology."""
+    """Returns the tier of each switch, from 1; in the order of the first host below for tier 1, then of the
+    topology."""
     found: dict[str, int] = {}
     todo: deque[str] = deque()
     for host in topology.hosts:
@@ -111,7 +112,7 @@ def _tiers(topology: Topology) -> dict[str, int]:
 
 
 def _mean_place(topology: Topology, switch: str, places: dict[str, float]) -> float:
-    """Of its neighbours that have a place already."""
+    """Returns the mean place of a switch's neighbours that have a place already; 1 where none has."""
     own = [places[peer] for port in topology.ports(switch) if (peer := topology.peer(switch, port).node) in places]
     return sum(own) / len(own) if own else 1.0
 

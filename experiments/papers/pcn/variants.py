@@ -136,7 +136,7 @@ def timely_with(reaction_point: type[TimelyReactionPoint]) -> Scheme:
 
 
 def one_for_all() -> Scheme:
-    """For one run: what is decided is its own."""
+    """Returns PCN whose receivers share their decisions within a run. Each run needs a new one."""
     decided: dict[int, Mark] = {}
     return dataclasses.replace(find_scheme("pcn"), notification_point=lambda given: OneForAll(given, decided))
 

@@ -46,8 +46,8 @@ def victims_plan(name: str, scheme: str, seed: int, values: Mapping[str, Value])
 
 
 def messages_plan(name: str, scheme: str, seed: int, values: Mapping[str, Value]) -> Plan:
-    """Likewise with messages instead of Hadoop flows, and InfiniBand's credits instead of PFC. `sender_bps` is the rate
-    of S0's and S1's links; their messages stay the same."""
+    """Plans the network of `victims_plan` with messages instead of Hadoop flows, and InfiniBand's credits instead of
+    PFC. `sender_bps` is the rate of S0's and S1's links; it doesn't change their messages."""
     given = numbers(values)
     load, sender_bps = given.pop("bursts_load", 0.3), given.pop("sender_bps", SENDER_BPS)
     network = head_of_line(sender_bps=sender_bps)

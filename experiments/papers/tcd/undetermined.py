@@ -68,8 +68,8 @@ def spans(duration_s: float, rate_bps: float) -> dict[str, tuple[float, float]]:
 
 
 def shares(recording: Recording, flow: int, mark: str, span: tuple[float, float]) -> tuple[Array, Array]:
-    """In bins of BIN_S: their starts in s, and the share of the flow's packets that arrived with this mark. None where
-    the span is too short for one."""
+    """Returns bins of BIN_S over `span`: their starts in s, and the share of the flow's arriving packets that had this
+    mark. Both are empty where the span is shorter than half a bin."""
     if span[1] - span[0] < BIN_S / 2:
         return np.empty(0), np.empty(0)
     series = [recording.series.get(f"flow {flow}", name) for name in (mark, "received_packets")]

@@ -177,7 +177,8 @@ class Innocent(Experiment):
         )
 
     def settled(self, plan: Plan, recording: Recording) -> list[Check]:
-        """The bands are those of a switch that serves inputs in the order of arrival, as live ones do."""
+        """Judges the settled rates. The bands are those of a switch that serves inputs in the order of arrival, as live
+        ones do."""
         f1, f6 = (_gbps(plan, recording, flow) for flow in (1, 6))
         scale = plan.number("rate") / 10e9
         fair = _FAIR * plan.number("rate") / 1e9

@@ -79,7 +79,8 @@ _CALM = (PCN, "qcn")
 def settled_s(
     times: series_math.Array, rates: series_math.Array, capacity: float, window_s: float, end_s: float
 ) -> float | None:
-    """From when on the mean of a step series over `window_s` stays within SETTLED of `capacity`; None if never."""
+    """Returns the time in s from which the mean of a step series over `window_s` stays within SETTLED of `capacity`;
+    None where it never does."""
     starts = np.arange(0.0, end_s - window_s * 0.999, window_s / 10)
     means = np.array([series_math.step_mean(times, rates, start, start + window_s) for start in starts])
     outside = np.flatnonzero(np.abs(means - capacity) > SETTLED * capacity)
@@ -301,5 +302,6 @@ def _low_queue(what: str, queue_kb: float | None) -> Check:
 
 
 def _within(seconds: float | None) -> float:
-    """At most the run's length: when the flows end, rate and queue fall, too, but that isn't the scheme's doing."""
+    """Returns `seconds`, and at most the run's length: when flows end, rate and queue fall as well, which isn't the
+    scheme's effect."""
     return DURATION_S if seconds is None else min(seconds, DURATION_S)

@@ -86,8 +86,8 @@ def h1_of_fair_share(recording: Recording) -> float | None:
 
 
 def slow_share(recording: Recording, group: str) -> float | None:
-    """Of the time that a group's flows take, the share in which they get less than SLOW_BPS each, on average over the
-    flows that are going at the same time."""
+    """Returns the share of the time of a group's flows in which these get less than SLOW_BPS each, on average over the
+    flows of the group that are under way at the same time."""
     edges = np.arange(0.0, DURATION_S, STEP_S)
     going, received = _going(recording, group, edges), _received(recording, group, edges)
     slow = received * 8 / STEP_S < SLOW_BPS * going
