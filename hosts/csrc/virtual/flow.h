@@ -261,13 +261,36 @@ static bool vn_repeat_answered(struct vn_context *, uint32_t flow, const struct 
                                uint64_t *lost);
 static void vn_repeat_timer(struct vn_context *, uint32_t flow);
 
-/* ---- callback.c ---- */
+/* ---- python.c ---- */
 static bool vn_python_init(struct vn_python *);
 static void vn_python_end(struct vn_python *);
-/* The last step of an event: calls the method, and applies the algorithm's decision. */
-static void vn_call_back(struct vn_context *, const struct vn_callback *);
+/* An instance of one of base.py's named tuples; steals the references to its fields. NULL: Python's error is set. */
+static PyObject *vn_new_tuple(PyObject *type, uint32_t n, PyObject *const *fields);
+static bool vn_succeeded(PyObject *result); /* releases a call's result. False: the call raised */
+static bool vn_conversion_failed(double value);
+static bool vn_to_double(PyObject *value, double *to); /* steals the reference to `value`. False: Python's error is set */
+static bool vn_in_ps(double seconds, uint64_t *to); /* false: 64 bits can't hold it */
+static bool vn_to_ps(double seconds, uint64_t *to); /* the same; false: Python's error is set */
 static void *vn_python_hold(struct vn_context *);
 static void vn_python_release(struct vn_context *, void *held, bool raise);
+
+/* ---- notification.c ---- */
+static bool vn_is_of_np(const struct vn_callback *); /* the event is one of an NP's */
+/* Brings the event to an NP in Python, and sends what it decides; or, if an NP in C has decided what isn't possible, sets Python's error.
+ * False: that is set. */
+static bool vn_np_call(struct vn_context *, const struct vn_callback *, PyObject *now);
+/* Brings the event to an NP in C, and sends what it decides. False: that isn't possible; the callback has it. */
+static bool vn_np_decides_in_c(struct vn_context *, struct vn_callback *);
+
+/* ---- reaction.c ---- */
+/* Brings the event to an RP, unless one in C has decided, and applies its decision. False: Python's error is set. */
+static bool vn_rp_call(struct vn_context *, const struct vn_callback *, PyObject *now);
+/* Brings the event to an RP in C, and applies its decision. False: that isn't possible. */
+static bool vn_rp_decides_in_c(struct vn_context *, const struct vn_callback *);
+
+/* ---- callback.c ---- */
+/* The last step of an event: calls the method, and applies the algorithm's decision. */
+static void vn_call_back(struct vn_context *, const struct vn_callback *);
 static void vn_answer(struct vn_context *, const void *callback); /* of an event that had to wait for Python */
 
 #endif

@@ -130,7 +130,7 @@ bool vn_grants_call(struct vn_context *context, const struct vn_callback *callba
     if (callback->method == VN_ON_DEMAND) {
         PyObject *fields[] = {PyLong_FromUnsignedLongLong(callback->bytes), callback->timeout ? &_Py_TrueStruct : &_Py_FalseStruct};
         Py_IncRef(fields[1]);
-        PyObject *demand = new_tuple(python->demand, 2, fields);
+        PyObject *demand = vn_new_tuple(python->demand, 2, fields);
         if (demand == NULL) return false;
         result = PyObject_CallMethodObjArgs(flow->np, python->names[VN_ON_DEMAND], demand, now, NULL);
         Py_DecRef(demand);
@@ -140,9 +140,9 @@ bool vn_grants_call(struct vn_context *context, const struct vn_callback *callba
     }
     uint64_t granted = 0, turn;
     double pace_bytes;
-    if (callback->method == VN_ON_TURN ? !to_u64(result, &granted) : !succeeded(result)) return false;
+    if (callback->method == VN_ON_TURN ? !to_u64(result, &granted) : !vn_succeeded(result)) return false;
     if (!to_u64(PyObject_GetAttr(flow->np, python->names[VN_TURN]), &turn) ||
-        !to_double(PyObject_GetAttr(flow->np, python->names[VN_PACE_BYTES]), &pace_bytes)) {
+        !vn_to_double(PyObject_GetAttr(flow->np, python->names[VN_PACE_BYTES]), &pace_bytes)) {
         return false;
     }
     if (!possible_turn(turn, pace_bytes)) return refuse_turn(turn);
