@@ -1,18 +1,15 @@
 """Whether a scheme's RP and NP keep the rules of `base`: what `pcn scheme check` runs.
 
-Both are driven by events as hosts bring them, many thousands of each kind, drawn from a seed: what breaks a rule is
-named with the event that did it. They have to be functions of their events: no clock, no random numbers, no state that
-flows share."""
+Both are driven by events as hosts bring them (check_events.py): what breaks a rule is named with the event that did
+it. They have to be functions of their events: no clock, no random numbers, no state that flows share."""
 
 from __future__ import annotations
 
-import dataclasses
 import gc
 import math
-import random
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -20,29 +17,13 @@ from typing import Any
 from softswitch.units import KINDS
 from topologies.errors import nearest
 
-from .base import (
-    Ack,
-    Cnm,
-    Cnp,
-    Demand,
-    Grant,
-    Hop,
-    Loss,
-    Mark,
-    NetworkFacts,
-    NotificationPoint,
-    ReactionPoint,
-    Telemetry,
-    Turn,
-    Window,
-    c_file,
-)
+from .base import Cnp, Mark, NetworkFacts, NotificationPoint, ReactionPoint, Turn, Window, c_file
+from .check_events import EVENTS, Event, bring, event_text, np_events, rp_events
 from .discovery import find_scheme
 from .parameters import describe
 from .scheme import Configured, Scheme
 
 LINE_RATES_BPS = (1e9, 10e9, 100e9)
-_EVENTS = 3000
 _FLOWS = 4
 _SLOW = 20.0
 """Calls that take longer than PCN's by this factor make virtual time slow."""
@@ -60,13 +41,6 @@ class Finding:
 
 class _BrokenError(Exception):
     """A rule is broken; the text names the place."""
-
-
-MOST_RATE_BPS = (2**32 - 1) * 1e6
-"""RecRate's largest value on the wire."""
-
-Event = tuple[str, Any, float]
-"""The method's name, its first argument (None: it has none), and the time, seconds."""
 
 
 def check(scheme: Scheme, seed: int = 1) -> list[Finding]:
@@ -147,8 +121,8 @@ def _rates(scheme: Scheme, seed: int) -> str:
         configured = scheme.configure()
         rp = configured.new_rp(line_bps)
         segment, acks = rp.segment_bytes, False
-        for number, event in enumerate(_events(rp, configured.new_np(), seed)):
-            _bring(rp, event)
+        for number, event in enumerate(rp_events(rp, configured.new_np(), seed)):
+            bring(rp, event)
             _check_rp(rp, event, number, line_bps)
             if rp.segment_bytes != segment:
                 raise _BrokenError(f"segment_bytes changed from {segment} to {rp.segment_bytes}: it must not")
@@ -159,11 +133,11 @@ def _rates(scheme: Scheme, seed: int) -> str:
                     "acknowledgement: set segment_bytes, or a window from the start"
                 )
             ways.add(event[0])
-    return f"{len(LINE_RATES_BPS)} line rates, {_EVENTS:,} events each: {', '.join(sorted(ways))}"
+    return f"{len(LINE_RATES_BPS)} line rates, {EVENTS:,} events each: {', '.join(sorted(ways))}"
 
 
 def _check_rp(rp: ReactionPoint, event: Event, number: int, line_bps: float) -> None:
-    where = f"after event {number + 1}, {_said(event)}, on a line of {line_bps / 1e9:g} Gbit/s"
+    where = f"after event {number + 1}, {event_text(event)}, on a line of {line_bps / 1e9:g} Gbit/s"
     if not (math.isfinite(rp.rate_bps) and 0 < rp.rate_bps <= line_bps * (1 + 1e-9)):
         none = isinstance(event[1], Cnp) and not event[1].rec_rate_bps
         way = ": others' CNPs have no rate; with needs_rec_rate = True hosts drop them" if none else ""
@@ -189,7 +163,7 @@ def _notifications(scheme: Scheme, seed: int) -> str:
         return _turns(np, seed)
     if not 0 <= np.phase_spread <= 1:
         raise _BrokenError(f"phase_spread is {np.phase_spread}: it is a part of the period, from 0 to 1")
-    answers = [_answer(np, event, number) for number, event in enumerate(_arrivals(np, seed))]
+    answers = [_answer(np, event, number) for number, event in enumerate(np_events(np, seed))]
     sent = [one for one in answers if one is not None]
     if any(not one.rec_rate_bps for one in sent) and scheme.configure().new_rp(LINE_RATES_BPS[0]).needs_rec_rate:
         raise _BrokenError("it sends CNPs without a rate, and its RP has needs_rec_rate: hosts drop them")
@@ -199,9 +173,9 @@ def _notifications(scheme: Scheme, seed: int) -> str:
 def _turns(np: NotificationPoint, seed: int) -> str:
     """Checks an NP that grants, which sends nothing else."""
     events, most = 0, 0
-    for number, event in enumerate(_arrivals(np, seed)):
-        granted: object = _bring(np, event)
-        where = f"event {number + 1}, {_said(event)}"
+    for number, event in enumerate(np_events(np, seed)):
+        granted: object = bring(np, event)
+        where = f"event {number + 1}, {event_text(event)}"
         if np.turn not in (Turn.NONE, Turn.ACTIVE) and (event[0] == "on_demand" or np.turn is not Turn.IDLE):
             raise _BrokenError(f"{where}: turn is {np.turn!r}: a Turn, after a demand not IDLE")
         if event[0] == "on_turn":
@@ -215,8 +189,8 @@ def _turns(np: NotificationPoint, seed: int) -> str:
 
 
 def _answer(np: NotificationPoint, event: Event, number: int) -> Cnp | None:
-    made: object = _bring(np, event)
-    where = f"event {number + 1}, {_said(event)}"
+    made: object = bring(np, event)
+    where = f"event {number + 1}, {event_text(event)}"
     if made is None:
         return None
     if not isinstance(made, Cnp):
@@ -246,12 +220,12 @@ def _in_c(scheme: Scheme, seed: int) -> str:
     for line_bps in LINE_RATES_BPS:
         configured = scheme.configure()
         python, compiled = configured.new_rp(line_bps), Ends(configured).new_rp(line_bps)
-        for number, event in enumerate(_events(python, configured.new_np(), seed)):
+        for number, event in enumerate(rp_events(python, configured.new_np(), seed)):
             compiled.sent_bytes, compiled.left_bytes = python.sent_bytes, python.left_bytes
-            _bring(python, event)
-            _bring(compiled, event)
+            bring(python, event)
+            bring(compiled, event)
             _same(decided(compiled), decided(python), f"{_after(number, event)} on a line of {line_bps / 1e9:g} Gbit/s")
-    return f"{len(LINE_RATES_BPS)} line rates, {_EVENTS:,} events each"
+    return f"{len(LINE_RATES_BPS)} line rates, {EVENTS:,} events each"
 
 
 def _np_in_c(scheme: Scheme, seed: int) -> str:
@@ -259,15 +233,15 @@ def _np_in_c(scheme: Scheme, seed: int) -> str:
 
     configured = scheme.configure()
     python, compiled = configured.new_np(), Ends(configured).new_np()
-    events = list(_arrivals(python, seed))
+    events = list(np_events(python, seed))
     for number, event in enumerate(events):
-        in_c, expected = ((_bring(np, event), np.marked_from_s, np.turn, np.pace_bytes) for np in (compiled, python))
+        in_c, expected = ((bring(np, event), np.marked_from_s, np.turn, np.pace_bytes) for np in (compiled, python))
         _same(in_c, expected, _after(number, event))
     return f"{len(events):,} events"
 
 
 def _after(number: int, event: Event) -> str:
-    return f"after event {number + 1}, {_said(event)},"
+    return f"after event {number + 1}, {event_text(event)},"
 
 
 def _same(compiled: object, python: object, where: str) -> None:
@@ -285,8 +259,8 @@ def _trace(scheme: Scheme, seed: int) -> Iterator[tuple[object, ...]]:
     """Yields the outputs of RP and NP after each event."""
     configured, line_bps = scheme.configure(), LINE_RATES_BPS[1]
     rp, np = configured.new_rp(line_bps), configured.new_np()
-    for event in _events(rp, np, seed):
-        _bring(rp, event)
+    for event in rp_events(rp, np, seed):
+        bring(rp, event)
         yield tuple(decided(rp).items()), event
 
 
@@ -303,17 +277,17 @@ def _closed(scheme: Scheme, seed: int) -> str:
 
     configured = scheme.configure()
     # Drawn before, as drawing calls for random numbers.
-    events = list(_events(configured.new_rp(LINE_RATES_BPS[1]), configured.new_np(), seed))
-    arrivals = list(_arrivals(configured.new_np(), seed))
+    events = list(rp_events(configured.new_rp(LINE_RATES_BPS[1]), configured.new_np(), seed))
+    arrivals = list(np_events(configured.new_np(), seed))
     collects = gc.isenabled()
     gc.disable()  # a collection calls what others have registered, which isn't the scheme's
     sys.setprofile(watch)
     try:
         rp, np = configured.new_rp(LINE_RATES_BPS[1]), configured.new_np()
         for event in events:
-            _bring(rp, event)
+            bring(rp, event)
         for event in arrivals:
-            _bring(np, event)
+            bring(np, event)
     finally:
         sys.setprofile(None)
         if collects:
@@ -350,129 +324,3 @@ def _per_call_s(configured: Configured) -> float:
             np.on_window(window)
         best = min(best, time.perf_counter() - started)
     return best / len(cnps)
-
-
-# ---- events ----
-
-
-def _events(rp: ReactionPoint, np: NotificationPoint, seed: int) -> Iterator[Event]:
-    """Yields what a host brings to an RP, which decides by its state what can come. CNPs are its own NP's, or any that
-    the wire can carry. Events may be far apart, or at the same time."""
-    rng = random.Random(seed)
-    cnps = [cnp for cnp in (_bring(np, arrival) for arrival in _arrivals(np, seed)) if isinstance(cnp, Cnp)]
-    now_s, granted_bytes = rng.uniform(0, 1e-3), 0
-    yield "on_start", None, now_s
-    for _ in range(_EVENTS - 1):
-        step_s = rng.choice((0.0, 1e-3)) if rng.random() < 0.02 else rng.expovariate(1 / 20e-6)
-        if rp.timer_s is not None and rp.timer_s <= now_s + step_s:
-            now_s = rp.timer_s
-            yield "on_timer", None, now_s
-            continue
-        now_s += step_s
-        rp.sent_bytes += round(rp.rate_bps * step_s / 8)
-        if rp.due_bytes is not None and rp.sent_bytes >= rp.due_bytes:
-            yield "on_bytes_sent", None, now_s
-            continue
-        if np.grants:
-            rp.left_bytes = rng.choice((None, 0, rng.randint(0, 10**4), rng.randint(0, 10**9)))
-        own = ["own cnp"] * 2 * bool(cnps) + ["ack"] * 2 * rp.wants_acks + ["grant"] * 2 * np.grants
-        kind = rng.choice([*own, "cnp", "cnm", "loss"])
-        if kind == "own cnp":
-            yield "on_cnp", _on_the_wire(rng.choice(cnps)), now_s
-        elif kind == "cnp":
-            yield "on_cnp", _any_cnp(rp, rng), now_s
-        elif kind == "grant":
-            granted_bytes += 256 * rng.choice((0, 16, rng.randrange(1 << 16)))
-            yield "on_grant", Grant(granted_bytes), now_s
-        elif kind == "loss":
-            yield "on_loss", Loss(rng.choice((62, 1058, rng.randint(62, 10**9))), rng.random() < 0.3), now_s
-        elif kind == "cnm":
-            yield "on_cnm", Cnm(rng.choice((0, 63, rng.randint(0, 63)))), now_s
-        else:
-            rtt_s = rng.choice((0.0, 1e-12, 5e-6, rng.uniform(5e-6, 2e-3), 0.1, 1e4))
-            acked = rng.choice((0, 62, 1058, rng.randint(62, 10**9)))
-            telemetry = _telemetry(rng, now_s) if rp.wants_telemetry else None
-            yield "on_ack", Ack(rtt_s, rng.choice(list(Mark)), acked, rng.randrange(1 << 24), 0xC001, telemetry), now_s
-
-
-def _telemetry(rng: random.Random, now_s: float) -> Telemetry | None:
-    """Returns telemetry, or None: mostly of one path whose clocks and counters go on, else any that the wire can
-    carry."""
-    if rng.random() < 0.1:
-        return None
-    if rng.random() < 0.8:
-        tick = int(now_s * 1e6)
-        hops = [(rate, tick % 2**24, tick * rng.randrange(100, 2000) // 128 * 128 % 2**27) for rate in (10e9, 100e9)]
-        return Telemetry(7, 1e-6, tuple(Hop(*hop, rng.choice((0, 64 * rng.randrange(2**10)))) for hop in hops))
-    rates = (0.0, 1e8, 1e9, 100e9, 1600e9)
-    any_hops = (
-        Hop(rng.choice(rates), rng.randrange(2**24), rng.randrange(2**20) * 128, rng.randrange(2**16) * 64)
-        for _ in range(rng.randrange(6))
-    )
-    return Telemetry(rng.choice((7, rng.randrange(2**16))), rng.choice((1e-6, 1e-9)), tuple(any_hops))
-
-
-def _any_cnp(rp: ReactionPoint, rng: random.Random) -> Cnp:
-    """Returns a CNP with any mark, and any rate except those that hosts drop."""
-    rate_bps = rng.choice((0.0, 1e6, 1e6 * rng.randrange(1, 2**32), MOST_RATE_BPS))
-    return Cnp(rng.choice(list(Mark)), rate_bps or (1e6 if rp.needs_rec_rate else 0.0))
-
-
-def _on_the_wire(cnp: Cnp) -> Cnp:
-    """Returns the CNP as the RP gets it: its rate in whole Mb/s, at least 1."""
-    if not 0 < cnp.rec_rate_bps < math.inf:
-        return cnp
-    return dataclasses.replace(cnp, rec_rate_bps=max(1, round(cnp.rec_rate_bps / 1e6)) * 1e6)
-
-
-def _arrivals(np: NotificationPoint, seed: int) -> Iterator[Event]:
-    """Yields what a host brings to an NP: windows, empty and full, of packets of all sizes, and marked packets. A
-    window's last packet may come with the next one's first, or a picosecond before."""
-    rng = random.Random(seed)
-    if np.grants:
-        yield from _demands(rng)
-        return
-    period_s = np.period_s or 50e-6
-    for number in range(1, _EVENTS + 1):
-        end_s = number * period_s
-        if np.period_s is None or rng.random() < 0.3:
-            yield "on_marked", None, end_s
-            continue
-        packets = rng.choice((0, 1, 2, rng.randint(3, 400)))
-        ce = rng.choice((0, packets, rng.randint(0, packets)))
-        ue = rng.randint(0, packets - ce)
-        edges = (end_s - period_s, end_s - period_s + 1e-12, end_s)
-        times = sorted(rng.choice((*edges, end_s - period_s * rng.random())) for _ in range(2 if packets > 1 else 1))
-        first_s, last_s = (times[0], times[-1]) if packets else (0.0, 0.0)
-        size = rng.choice((62, 1058, 9216))
-        yield "on_window", Window(packets, ce, ue, packets * size, first_s, last_s), end_s
-
-
-def _demands(rng: random.Random) -> Iterator[Event]:
-    """Yields demands, some of them late, and turns by both lists."""
-    now_s, demanded_bytes = rng.uniform(0, 1e-3), 0
-    for _ in range(_EVENTS):
-        now_s += rng.choice((0.0, rng.expovariate(1 / 1e-6)))
-        if rng.random() < 0.5:
-            yield "on_turn", rng.choice((Turn.ACTIVE, Turn.ACTIVE, Turn.IDLE)), now_s
-            continue
-        demanded_bytes += 256 * rng.choice((0, 4, rng.randrange(1 << 10)))
-        late_bytes = min(256 * rng.choice((0, 0, 4, 100)), demanded_bytes)
-        yield "on_demand", Demand(demanded_bytes - late_bytes, rng.random() < 0.2), now_s
-
-
-def _bring(point: ReactionPoint | NotificationPoint, event: Event) -> Cnp | None:
-    name, what, now_s = event
-    if name == "on_window":
-        return getattr(point, name)(what)  # type: ignore[no-any-return]
-    arguments: Iterable[Any] = (now_s,) if what is None else (what, now_s)
-    return getattr(point, name)(*arguments)  # type: ignore[no-any-return]
-
-
-def _said(event: Event) -> str:
-    name, what, now_s = event
-    if what is None or isinstance(what, Turn):
-        return f"{name}({'' if what is None else f'{what.name}, '}{now_s:.9f})"
-    fields = dataclasses.asdict(what) if dataclasses.is_dataclass(what) else what._asdict()  # type: ignore[arg-type]
-    inside = ", ".join(f"{key}={getattr(value, 'name', value)}" for key, value in fields.items())
-    return f"{name}({type(what).__name__}({inside}))"

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 ENTRY_POINTS = "pcn_lab.schemes"
 
-_MACHINERY = ("base", "check", "discovery", "parameters", "scheme")
+_MACHINERY = ("base", "check", "check_events", "discovery", "parameters", "scheme")
 
 
 def _ours() -> Iterator[Scheme]:
