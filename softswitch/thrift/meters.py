@@ -13,7 +13,7 @@ from softswitch.p4runtime.arrays import checked_meter
 from softswitch.p4runtime.errors import RpcError
 from softswitch.p4runtime.schema import Array, Schema, Table
 from softswitch.p4runtime.service import Service
-from softswitch.p4runtime.tables import Entry
+from softswitch.p4runtime.table_state import Entry
 from softswitch.thrift.face import named
 from softswitch.thrift.tables import TableCalls
 

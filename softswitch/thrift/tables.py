@@ -14,7 +14,7 @@ from softswitch.p4runtime.errors import RpcError
 from softswitch.p4runtime.matches import prefix_mask
 from softswitch.p4runtime.references import Reference
 from softswitch.p4runtime.schema import Action, Match, Table
-from softswitch.p4runtime.tables import Entry
+from softswitch.p4runtime.table_state import Entry
 from softswitch.thrift.face import DELETE, INSERT, MODIFY, Face, named
 
 INDEX: Final = 0xFFFFFF
