@@ -1,4 +1,4 @@
-"""The switch of p4rt_switch.py with programs/bench.p4, its controller, and its clock."""
+"""The switch of p4rt_switch.py with programs/bench.p4, its controller, its clock, and its interface on Thrift."""
 
 from __future__ import annotations
 
@@ -6,10 +6,12 @@ import ctypes
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from p4rt_client import Client, Names
 from p4rt_switch import PROGRAMS, Program, Switch, load, running_switch
+from p4rt_thrift import Bmv2
 
 from softswitch.clock import ManualClock
 from softswitch.codegen.build import build_runtime
@@ -71,3 +73,19 @@ def clock(manual_switch: Switch) -> Iterator[ManualClock]:
 @pytest.fixture
 def names(program: Program) -> Names:
     return program.names
+
+
+@pytest.fixture(scope="module")
+def bmv2() -> Iterator[Bmv2]:
+    """A switch process with programs/bench.p4 and BMv2's runtime interface."""
+    made = Bmv2(str(PROGRAMS / "bench.json"))
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def standard(bmv2: Bmv2) -> Any:
+    """The first service of `bmv2`, with the state of the start."""
+    client = bmv2.standard()
+    client.bm_reset_state()
+    return client

@@ -1,113 +1,32 @@
-"""BMv2's runtime interface over Thrift: calls as its tools make them, one state with P4Runtime, and hostile bytes."""
+"""BMv2's runtime interface over Thrift: calls as its tools make them, and one state with P4Runtime."""
 
 from __future__ import annotations
 
 import json
-import socket
-import struct
-from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
-import thriftpy2.protocol
-import thriftpy2.transport
 from finsy.proto import p4i, p4r
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from p4rt_client import Client
 from p4rt_process import Process
 from p4rt_switch import PROGRAMS, Program
-from thriftpy2.thrift import TApplicationException, TClient
+from p4rt_thrift import DROP, FORWARD, L2, TYPES, Bmv2, add, code, exact, port
 
 from lab.thrift import Bmv2Thrift
 from softswitch.clock import ManualClock
 from softswitch.p4runtime import binding
-from softswitch.p4runtime.tables import Numbers
+from softswitch.p4runtime.table_state import Numbers
 from softswitch.program.load import load_program
-from softswitch.thrift import idl
 from softswitch.thrift.p4info import describe
 
 ROOT = Path(__file__).resolve().parents[2]
-L2, FORWARD, DROP = "BenchIngress.l2", "BenchIngress.forward", "BenchIngress.drop"
-TYPES = idl.load()
 COMPILED = sorted(
     (*(path for path in PROGRAMS.glob("*.json") if "." not in path.stem), *(ROOT / "p4src/compiled").glob("[!m]*.json"))
 )
-LIMIT_S = 60.0
-
-
-class Bmv2:
-    """A client of a switch process that runs a program of its command line."""
-
-    def __init__(self, *arguments: str) -> None:
-        ports = [word for port in (1, 2, 3) for word in ("-i", str(port))]
-        self.process = Process("--clock", "manual", *ports, "--thrift-port", "0", *arguments)
-        (line,) = [line for line in self.process.lines if "runtime interface" in line]
-        self.port = int(line.rpartition(":")[2])
-        self._open: list[Any] = []
-        self._clients: dict[str, Any] = {}
-
-    def connect(self) -> socket.socket:
-        connection = socket.create_connection(("127.0.0.1", self.port))
-        connection.settimeout(LIMIT_S)
-        self._open.append(connection)
-        return connection
-
-    def service(self, name: str, service: Any) -> Any:
-        """A client, which all tests share."""
-        if name not in self._clients:
-            self._clients[name] = self._client(name, service)
-        return self._clients[name]
-
-    def _client(self, name: str, service: Any) -> Any:
-        transport: Any = thriftpy2.transport
-        protocol: Any = thriftpy2.protocol
-        buffered = transport.TBufferedTransport(transport.TSocket(sock=self.connect()))
-        return TClient(service, protocol.TMultiplexedProtocol(protocol.TBinaryProtocol(buffered), name))
-
-    def standard(self) -> Any:
-        return self.service("standard", TYPES.Standard)
-
-    def close(self) -> None:
-        for connection in self._open:
-            connection.close()
-        assert self.process.end() == 0
-
-
-@pytest.fixture(scope="module")
-def bmv2() -> Iterator[Bmv2]:
-    made = Bmv2(str(PROGRAMS / "bench.json"))
-    yield made
-    made.close()
-
-
-@pytest.fixture
-def standard(bmv2: Bmv2) -> Any:
-    """Its first service, with the state of the start."""
-    client = bmv2.standard()
-    client.bm_reset_state()
-    return client
-
-
-def exact(*values: int, size: int = 6) -> list[Any]:
-    kinds = TYPES.MatchKind
-    return [TYPES.Match(kinds.EXACT, exact=TYPES.Exact(value.to_bytes(size, "big"))) for value in values]
-
-
-def port(number: int) -> list[bytes]:
-    return [number.to_bytes(2, "big")]
-
-
-def add(standard: Any, destination: int, out: int = 2) -> int:
-    return int(standard.bm_mt_add_entry(0, L2, exact(destination), FORWARD, port(out), TYPES.Options()))
-
-
-def code(call: Any) -> int:
-    with pytest.raises(TYPES.TableFailure) as raised:
-        call()
-    return int(raised.value.code)
 
 
 def test_entries_are_added_read_changed_and_deleted(standard: Any) -> None:
@@ -461,62 +380,6 @@ def test_every_program_gets_a_p4info_that_fits(path: Path) -> None:
     assert {table.name for table in schema.tables.values()} == {table.name for table in program.tables}
     assert not schema.missing
     assert p4i.P4Info.FromString(info.SerializeToString()) == info
-
-
-# ---- what anyone may send ----
-
-
-@settings(max_examples=30)
-@given(st.binary(max_size=300), st.integers(0, 3))
-def test_any_bytes_end_at_most_their_connection(bmv2: Bmv2, data: bytes, kind: int) -> None:
-    name = b"standard:bm_mt_get_entries"
-    begun = struct.pack(">IiI", 0x80010001, len(name), 0)[:8] + name + struct.pack(">i", 1)
-    with bmv2.connect() as connection:
-        connection.sendall((b"", begun, b"\x80\x01\x00\x01", begun + b"\x0b\x00\x02")[kind] + data)
-        connection.shutdown(socket.SHUT_WR)
-        while connection.recv(65536):
-            pass
-    assert bmv2.standard().bm_mgmt_get_info().device_id == 0
-
-
-def test_message_that_is_too_long_ends_its_connection(bmv2: Bmv2) -> None:
-    with bmv2.connect() as connection:
-        connection.sendall(struct.pack(">Ii", 0x80010001, 2**31 - 1))
-        assert connection.recv(1) == b""
-
-
-def test_unknown_calls_and_services_end_their_connection(bmv2: Bmv2) -> None:
-    for name in (b"standard:__init__", b"nothing:bm_mgmt_get_info", b"standard:bm_mgmt"):
-        with bmv2.connect() as connection:
-            connection.sendall(struct.pack(">Ii", 0x80010001, len(name)) + name + struct.pack(">ib", 1, 0))
-            assert connection.recv(1) == b""
-
-
-def test_missing_arguments_are_an_error_of_the_call(bmv2: Bmv2) -> None:
-    with pytest.raises((TApplicationException, TYPES.TableFailure)):
-        bmv2.standard().bm_mt_get_entries(0, None)
-
-
-def test_connections_are_bounded_and_others_go_on(bmv2: Bmv2) -> None:
-    """Each makes a call, which a connection beyond the limit gets no answer to."""
-    first = bmv2.standard()
-    assert first.bm_mgmt_get_info().device_id == 0
-    many = [bmv2.connect() for _ in range(100)]
-    name = b"standard:bm_mgmt_get_info"
-    call = struct.pack(">Ii", 0x80010001, len(name)) + name + struct.pack(">ib", 1, 0)
-    refused = sum(_is_refused(connection, call) for connection in many)
-    assert 100 - 32 <= refused < 100
-    assert first.bm_mgmt_get_info().device_id == 0
-    for connection in many:
-        connection.close()
-
-
-def _is_refused(connection: socket.socket, call: bytes) -> bool:
-    try:
-        connection.sendall(call)
-        return connection.recv(1) == b""
-    except ConnectionError:
-        return True
 
 
 def test_port_in_use_is_one_line(bmv2: Bmv2) -> None:
