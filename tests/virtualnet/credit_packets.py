@@ -1,0 +1,59 @@
+"""Networks with InfiniBand's credits, and the flow control packets of their captures."""
+
+from __future__ import annotations
+
+import math
+import struct
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from networks import read_pcap
+
+from lab.virtual import VirtualNetwork
+from topologies.model import Endpoint, Topology
+
+BLOCK, COUNTS, AHEAD = 64, 4096, 2048
+BUFFER = 280_000
+FC_TYPE = b"\x88\xb5"
+
+
+def by_credits(topology: Topology, **parameters: float) -> Topology:
+    return replace(topology, flow_control="credits", parameters={**topology.parameters, **parameters})
+
+
+def blocks(frame_bytes: int) -> int:
+    return math.ceil(frame_bytes / BLOCK)
+
+
+def period_s(rate_bps: float) -> float:
+    """65,536 symbol times of a 4X link, which carries 32 bits in each."""
+    return 65536 * 32 / rate_bps
+
+
+def ends(topology: Topology) -> list[Endpoint]:
+    return [end for link in topology.links for end in (link.a, link.b)]
+
+
+def nothing_inside(network: VirtualNetwork) -> bool:
+    held = [network.link_stats(end.node, end.port).held_bytes for end in ends(network.topology)]
+    return not any(held) and network.totals().packets == 0
+
+
+@dataclass(frozen=True)
+class FlowControl:
+    """A flow control packet: when it had left, its lane, and its content."""
+
+    time_s: float
+    lane: int
+    sent: int
+    limit: int
+
+
+def flow_control(path: Path) -> list[FlowControl]:
+    packets = []
+    for time_s, frame in read_pcap(path):
+        if frame[12:14] == FC_TYPE:
+            (word,) = struct.unpack(">I", frame[14:])
+            assert word >> 28 == 0
+            packets.append(FlowControl(time_s, word >> 12 & 15, word >> 16 & 0xFFF, word & 0xFFF))
+    return packets
