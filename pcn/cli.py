@@ -95,16 +95,16 @@ def _version(context: click.Context, _option: click.Parameter, wanted: bool) -> 
     is_eager=True,
     expose_value=False,
     callback=_version,
-    help="Version, in a checkout also the commit and what was changed since; then exit.",
+    help="Version of PCN Lab, in a checkout with the commit and whether files differ from it.",
 )
 def pcn() -> None:
-    """Photonic Congestion Notification, to run: P4 switches, host agents and experiments on Mininet.
+    """Photonic Congestion Notification (PCN) on P4 switches: experiments and networks, on Mininet or in virtual time.
 
     \b
     Examples:
-      pcn doctor                       what is missing on this machine
+      pcn doctor                       software that this machine lacks
       pcn run dumbbell                 an experiment, with a report
-      pcn up dumbbell                  a network that stays up, to play with
+      pcn up dumbbell                  a network that stays up until `pcn down`
       pcn flow start h0 r0 --size 64KB
       pcn watch
       pcn down

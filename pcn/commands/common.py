@@ -108,7 +108,7 @@ def write_file(path: Path, content: bytes) -> None:
 def port_option(function: _F) -> _F:
     return click.option(
         "--port", type=click.IntRange(1, 65535), default=None, callback=lambda _context, _parameter, value: value or 0,
-        help="Port of loopback that serves the page (default: a free one).",
+        help="Port of the page, on loopback (default: a free one).",
     )(function)  # fmt: skip
 
 
@@ -168,7 +168,7 @@ def threads_option(function: _F) -> _F:
         metavar="N|auto",
         expose_value=False,
         callback=_command_threads,
-        help="Threads of a run in virtual time (default: auto, what parallel runs leave of the cores).",
+        help="Threads of a run in virtual time (default: auto, the cores that parallel runs leave free).",
     )(function)
 
 

@@ -14,11 +14,11 @@ from pcn.commands.common import FilePath
 @click.option("--out", type=FilePath(), help="Folder for page, CSV and pictures (default: they aren't written).")
 @click.option("--csv", "as_csv", is_flag=True, help="Print the numbers as CSV instead of tables.")
 def compare(results: tuple[Path, ...], out: Path | None, as_csv: bool) -> None:
-    """Compare RESULTS: folders of runs, of several schemes, or of sweeps.
+    """Compare results.
 
-    Prints which settings differ, then which numbers; runs that differ by their seed alone are taken together, and what
-    differs from the first ones by more than their spread is marked. --out writes comparison.html, numbers.csv, and
-    figures as PNG, SVG and PDF.
+    RESULTS are folders of runs, of runs with several schemes, or of sweeps. Prints which settings differ, then which
+    numbers; runs that differ by their seed alone are taken together, and what differs from the first ones by more than
+    their spread is marked. --out writes comparison.html, numbers.csv, and figures as PNG, SVG and PDF.
 
     \b
     Examples:

@@ -117,7 +117,8 @@ def pause(
 ) -> None:
     """Pause PORT of NODE by real PFC frames.
 
-    As if its neighbour had sent them. PAUSE is sent again while it lasts, RESUME at its end; Ctrl-C ends it early.
+    The port receives them as if its neighbour had sent them: PAUSE again and again, RESUME at the end. Ctrl-C ends the
+    pause early.
     NODE is a switch or a host, which has one port.
 
     \b
@@ -155,9 +156,9 @@ def pause(
 @network_option
 @json_option
 def resume(node: str, port: int | None, traffic_class: int, network: str | None, as_json: bool) -> None:
-    """Let PORT of NODE send again: a PFC RESUME.
+    """Send a PFC RESUME to PORT of NODE.
 
-    As if its neighbour had sent it. It ends a `pcn pause` of the port, too.
+    The port receives it as if its neighbour had sent it, and sends again. It ends a `pcn pause` of the port, too.
 
     \b
     Examples:

@@ -74,7 +74,7 @@ def deploy(
     sample: bool,
     as_json: bool,
 ) -> None:
-    """Load the program of PCN, TCD or QCN into a hardware switch, and program it.
+    """Load PCN, TCD or QCN into a hardware switch, with its entries.
 
     All of FILE is checked before anything is sent. Then the program is packed and loaded, which stops the switch's
     traffic for a moment, entries are written, and counters read. docs/tofino.md has the steps of a lab.

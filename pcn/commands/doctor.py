@@ -12,7 +12,7 @@ from pcn.commands.common import json_option, print_json, print_table
 @click.command()
 @json_option
 def doctor(as_json: bool) -> None:
-    """Report what this machine lacks.
+    """Report software that this machine lacks.
 
     And the command that brings it. Fails if something that is needed is missing: for virtual time; as root,
     with the extra `live`, for live networks too.

@@ -17,9 +17,9 @@ from pcn.complete import complete_node
 @click.argument("command", nargs=-1, type=click.UNPROCESSED)
 @network_option
 def exec_(node: str, command: tuple[str, ...], network: str | None) -> None:
-    """Execute COMMAND in NODE's network namespace; without COMMAND, a shell.
+    """Execute a command in a node's network namespace.
 
-    It changes nothing by itself. The agent has a host's IP address, its kernel has none: ping and iperf don't work
+    Without COMMAND this is a shell. The agent has a host's IP address, its kernel has none: ping and iperf don't work
     there, `pcn flow start` does.
 
     \b

@@ -49,11 +49,12 @@ def figure(
     docs: Path | None,
     redraw: bool,
 ) -> None:
-    """Run the figures NAME... of the paper in virtual time: fig11, fig17, ...; all for all.
+    """Run figures of the papers, in virtual time.
 
-    Each is a list of runs, compared with what the paper claims. Writes figure.json, outcomes.json (numbers and curves
-    of each run) and figure.png and .svg for each figure, and one report.html for all that have been run. A figure that
-    is interrupted goes on from the runs that were over, when the same command is given again.
+    NAME is a figure, as fig11, or all. A figure is a list of runs, compared with what the paper claims. Writes
+    figure.json, outcomes.json (numbers and curves of each run) and figure.png and .svg for each figure, and one
+    report.html for all that have been run. After an interruption the same command continues behind the runs that were
+    over.
 
     \b
     Examples:

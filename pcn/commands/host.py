@@ -51,10 +51,10 @@ def host(
     log: Path | None,
     as_json: bool,
 ) -> None:
-    """Be a host of a lab: the live agent on a NIC, in real time.
+    """Run the agent of a lab's host on a NIC, in real time.
 
-    It receives, sends CNPs with the rate, and sends flows --to others, which end with their --size, --for or Ctrl-C.
-    Then it shows what was sent and received. Rates are those that a raw socket carries: see docs/tofino.md.
+    The agent receives, sends CNPs with the rate, and sends flows --to others, which end with their --size, --for or
+    Ctrl-C. Then it shows what was sent and received. Rates are those that a raw socket carries: see docs/tofino.md.
 
     \b
     Examples:

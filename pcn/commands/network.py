@@ -45,14 +45,19 @@ if TYPE_CHECKING:
 )
 @program_option
 @click.option(
-    "--target", default="softswitch", show_default=True, shell_complete=complete_target, help="softswitch or bmv2."
+    "--target",
+    default="softswitch",
+    show_default=True,
+    shell_complete=complete_target,
+    help="Switches: softswitch or bmv2.",
 )
 @click.option(
     "--dilation",
     "-k",
     type=Quantity("number"),
     metavar="K",
-    help="Factor by which time runs slower than nominal.  [default: what this machine carries when all hosts send]",
+    help="Factor by which the network is slower than the modelled one (default: as this machine needs when all hosts "
+    "send).",
 )
 @click.option(
     "--set",
@@ -60,7 +65,7 @@ if TYPE_CHECKING:
     multiple=True,
     metavar="NAME=VALUE",
     shell_complete=complete_topology_option,
-    help="Option of the topology, e.g. rate_bps=10G.",
+    help="Option of the topology, e.g. rate_bps=10G (default: the topology's).",
 )
 @click.option(
     "--param",
@@ -68,10 +73,10 @@ if TYPE_CHECKING:
     multiple=True,
     metavar="NAME=VALUE",
     shell_complete=complete_scheme_parameter,
-    help="Parameter of the scheme, e.g. w_max=0.5.",
+    help="Parameter of the scheme, e.g. w_max=0.5 (default: the scheme's for this network).",
 )
 @click.option("--seed", type=int, default=1, show_default=True, help="Seed of the random numbers.")
-@click.option("--processes", is_flag=True, help="A process for each switch (default: one for all).")
+@click.option("--processes", is_flag=True, help="Process for each switch (default: one for all).")
 @click.option("--network", "-n", "name", metavar="NAME", help="Name of the network (default: the topology's).")
 @click.option("--logs", type=FilePath(), help="Folder of logs (default: results/up/NAME-TIME).")
 @json_option
@@ -89,9 +94,10 @@ def up(
     logs: Path | None,
     as_json: bool,
 ) -> None:
-    """Bring TOPOLOGY up, to stay: one by name, FILE.py:NAME, or a FILE in a format that is recognised.
+    """Start a network, which stays up until `pcn down`.
 
-    Switches with their program and routes, hosts with their agents: until `pcn down`.
+    TOPOLOGY is a name of `pcn topology list`, FILE.py:NAME, or a FILE of a format in `pcn topology formats`. The
+    network has switches with their program and routes, and hosts with their agents.
 
     \b
     Examples:

@@ -35,7 +35,9 @@ _LIVE, _VIRTUAL = (
 
 @click.group()
 def p4() -> None:
-    """Networks of P4 switches: p4lang/tutorials' exercises as they are, live or in virtual time.
+    """Run networks of P4 switches with any program.
+
+    p4lang/tutorials' exercises run as they are, live or in virtual time.
 
     \b
     Examples:

@@ -42,33 +42,33 @@ class Recording:
 
 
 _OPTIONS = (
-    click.option("--events", is_flag=True, help="Record each PAUSE and RESUME in events.parquet."),
-    click.option("--latency", is_flag=True, help="Measure how long data packets take, by percentile."),
+    click.option("--events", is_flag=True, help="Record of each PAUSE and RESUME, in events.parquet."),
+    click.option("--latency", is_flag=True, help="Latency of data packets, as percentiles."),
     click.option(
         "--queues",
         type=Quantity("time"),
         metavar="EVERY",
-        help="Record the queues of all ports in queues.parquet, e.g. every 10us.",
+        help="Record of all ports' queues in queues.parquet, at this interval, e.g. 10us (default: none).",
     ),
     click.option(
         "--series",
         default="",
         metavar="flows=1,7|all|worst:N",
-        help="Record series of single flows: of these numbers, of all, or of the N of largest slowdown.",
+        help="Series of single flows: of these numbers, of all, or of the N with the largest slowdown (default: none).",
     ),
     click.option(
         "--capture",
         "captures",
         multiple=True,
         metavar="NODE:PORT",
-        help="Capture what passes a port, for Wireshark: NODE-PORT.pcapng.",
+        help="Capture of the frames at a port, for Wireshark, in NODE-PORT.pcapng (default: none).",
     ),
-    click.option("--log-paths", is_flag=True, help="Record each flow's path in paths.csv, which --paths reads."),
+    click.option("--log-paths", is_flag=True, help="Record of each flow's path in paths.csv, which --paths reads."),
     click.option(
         "--export",
         default="",
         metavar="FORMAT",
-        help="Write results for others' scripts: hpcc (fct.txt, pfc.txt, qlen.txt).",
+        help="Results in another project's format as well: hpcc (fct.txt, pfc.txt, qlen.txt) (default: none).",
     ),
 )
 

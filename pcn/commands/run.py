@@ -60,7 +60,7 @@ def _scenarios() -> Iterator[tuple[str, str]]:
     "scheme",
     metavar="NAME[,NAME...]",
     shell_complete=complete_scheme,
-    help="Congestion control, by name or FILE.py:NAME; several are compared (default: SCENARIO's).",
+    help="Congestion control, by name or FILE.py:NAME; one run each of several (default: the scenario's).",
 )
 @program_option
 @click.option(
@@ -68,14 +68,14 @@ def _scenarios() -> Iterator[tuple[str, str]]:
     default="live",
     show_default=True,
     shell_complete=complete_clock,
-    help="live or virtual; live,virtual runs both and draws one over the other.",
+    help="Clock of the run: live, virtual, or live,virtual for a run on each and their comparison.",
 )
 @click.option(
     "--target",
     default="softswitch",
     show_default=True,
     shell_complete=complete_target,
-    help="Live switches: softswitch or bmv2.",
+    help="Switches of a live run: softswitch or bmv2.",
 )
 @click.option("--seed", type=int, default=1, show_default=True, help="Seed of the random numbers.")
 @click.option(
@@ -84,28 +84,35 @@ def _scenarios() -> Iterator[tuple[str, str]]:
     multiple=True,
     metavar="NAME=VALUE",
     shell_complete=complete_parameter,
-    help="Parameter of the scenario, e.g. duration=100ms, or of a scheme, e.g. w_min=0.01 or dcqcn.g=0.1.",
+    help="Parameter of the scenario, e.g. duration=100ms, or of a scheme, e.g. w_min=0.01 or dcqcn.g=0.1 "
+    "(default: as --list prints).",
 )
-@click.option("--list", "listed", is_flag=True, help="List SCENARIO's parameters; run nothing.")
+@click.option("--list", "listed", is_flag=True, help="List of the scenario's parameters, in place of a run.")
 @click.option(
     "--dilation",
     "-k",
     default="auto",
     show_default=True,
     metavar="K|auto",
-    help="Factor by which live time runs slower than nominal.",
+    help="Factor by which a live run is slower than the modelled network; auto: as this machine needs.",
 )
 @click.option(
     "--out",
     type=FilePath(),
-    help="Result folder (default: results/SCENARIO/SCHEME, or results/SCENARIO-virtual/SCHEME).",
+    help="Folder of the results (default: results/SCENARIO/SCHEME, or results/SCENARIO-virtual/SCHEME).",
 )
-@click.option("--check", is_flag=True, help=f"Exit code {UNMET} if a check is not met.")
-@click.option("--quiet", "-q", is_flag=True, help="Print errors only.")
+@click.option("--check", is_flag=True, help=f"Exit code {UNMET} where a check isn't met (default: 0).")
+@click.option(
+    "--quiet", "-q", is_flag=True, help="Errors alone on the terminal (default: progress and tables as well)."
+)
 @click.option("--pictures/--no-pictures", help="The report's charts as PNG and SVG, too, in a second (default: no).")
-@click.option("--web", is_flag=True, help="A page that shows a run in virtual time as it goes on; prints its address.")
+@click.option(
+    "--web", is_flag=True, help="Page in the browser that shows a run in virtual time; the command prints its address."
+)
 @port_option
-@click.option("--top", is_flag=True, help="The run in virtual time on this terminal, as `pcn watch`; q ends the view.")
+@click.option(
+    "--top", is_flag=True, help="View of a run in virtual time on this terminal, as of `pcn watch`; q ends the view."
+)
 @threads_option
 @traffic_options
 @recording_options
@@ -131,11 +138,14 @@ def run(
     recording: Recording,
     as_json: bool,
 ) -> int:
-    """Run SCENARIO, with a report.
+    """Run an experiment, with a report.
 
-    Writes summary.json, series.parquet and report.html; of several runs each in a folder, and comparison.json.
-    What is there already is kept beside it. --json prints summary.json or comparison.json, and progress on stderr.
-    With --web the command serves the page until Ctrl-C; `pcn watch`, in another terminal, shows live runs.
+    SCENARIO is a name of the list below.
+
+    Writes summary.json, series.parquet and report.html; several runs have a folder each, and a comparison.json.
+    An earlier result in the folder is kept beside the new one. --json prints summary.json or comparison.json, and
+    progress on stderr. With --web the command serves the page until Ctrl-C; `pcn watch`, in another terminal, shows
+    live runs.
 
     \b
     Examples:

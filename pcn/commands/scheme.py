@@ -21,9 +21,9 @@ BROKEN = 1
 
 @click.group()
 def scheme() -> None:
-    """Congestion control schemes: which there are; check one of your own.
+    """List congestion control schemes; check your own.
 
-    Everywhere a scheme is named, FILE.py:NAME is one as well, and NAME@PROGRAM one with another program in the
+    Every command takes FILE.py:NAME as a scheme as well, and NAME@PROGRAM for a scheme with another program in the
     switches.
 
     \b

@@ -64,10 +64,11 @@ def sweep(
     fresh: bool,
     out: Path | None,
 ) -> None:
-    """Run EXPERIMENT, a scenario or a figure's runs, in virtual time: every combination of schemes, seeds and settings.
+    """Run an experiment with many seeds and settings.
 
-    Writes runs.parquet (a row a run), means.csv (with standard errors) and sweep.png. What is in the folder already
-    isn't run again: the same command goes on where it was interrupted, and more seeds add to what is there.
+    EXPERIMENT is a scenario, or a figure with its runs. Every combination of schemes, seeds and settings runs in
+    virtual time. Writes runs.parquet (a row a run), means.csv (with standard errors) and sweep.png. Runs that the
+    folder has already aren't repeated: after an interruption the same command continues, and more seeds add runs.
 
     \b
     Examples:

@@ -26,9 +26,9 @@ set_option = click.option(
 
 @click.group()
 def topology() -> None:
-    """Networks: which there are; check, draw and convert one of your own.
+    """List networks; check, draw and convert one.
 
-    Everywhere a topology is named, FILE.py:NAME is one as well, and so is a FILE in a format that is recognised, or
+    Every command takes FILE.py:NAME as a topology as well, a FILE of a format in `pcn topology formats`, and
     FORMAT:FILE.
 
     \b

@@ -72,7 +72,7 @@ def traffic_options(function: Callable[..., Any]) -> Callable[..., Any]:
             default="",
             metavar="NAME|FILE|FILE.py:NAME",
             shell_complete=complete_topology,
-            help="Network of traffic (default: dumbbell).",
+            help="Network of the scenario traffic (default: dumbbell).",
         ),
         click.option(
             "--workload",
@@ -81,48 +81,55 @@ def traffic_options(function: Callable[..., Any]) -> Callable[..., Any]:
             default="",
             metavar="NAME|FILE|COLLECTIVE",
             shell_complete=complete_workload,
-            help="Flow sizes of traffic, a name of `pcn workload list` or a file of lines SIZE SHARE (default: W2); "
-            "or a collective operation, as allreduce:ring,size=1GB,ranks=64.",
+            help="Flow sizes of traffic: a name of `pcn workload list`, a file of lines SIZE SHARE, or a collective "
+            "operation, as allreduce:ring,size=1GB,ranks=64 (default: W2).",
         ),
-        click.option("--load", default="", metavar="SHARE", help="Load of traffic, as --set load=SHARE."),
+        click.option(
+            "--load",
+            default="",
+            metavar="SHARE",
+            help="Load of traffic on each host's link, as --set load=SHARE (default: 0.6).",
+        ),
         click.option(
             "--pattern",
             default="",
             metavar="NAME",
             shell_complete=complete_pattern,
-            help="uniform, incast (1 to 15 senders) or permutation (default: uniform).",
+            help="Pattern of traffic: uniform, incast (1 to 15 senders) or permutation (default: uniform).",
         ),
         click.option(
             "--flows",
             default="",
             metavar="FILE",
-            help="Flows of traffic: CSV, Parquet, flow.txt of HPCC, .cm of htsim, Chakra, pcap (default: drawn).",
+            help="Flows of traffic: CSV, Parquet, HPCC's flow.txt, htsim's .cm, Chakra or pcap (default: drawn).",
         ),
         click.option(
             "--arrivals",
             default="",
             metavar="NAME",
             shell_complete=complete_arrivals,
-            help="poisson, lognormal (--set sigma=2) or onoff (--set on=1ms --set off=1ms) (default: poisson).",
+            help="Arrivals of flows: poisson, lognormal (--set sigma=2) or onoff (--set on=1ms --set off=1ms) "
+            "(default: poisson).",
         ),
         click.option(
             "--incast",
             default="",
             metavar="N",
-            help="In-casts of N senders beside the other flows (default: none); --set incast_size, incast_period.",
+            help="In-casts of N senders beside the other flows; --set incast_size and incast_period are their size and "
+            "interval (default: none).",
         ),
         click.option(
             "--paths",
             default="",
             metavar="FILE",
-            help="Paths of flows in virtual time, lines flow,switch,next as --log-paths writes (default: ECMP's).",
+            help="Paths of flows in virtual time: a file that --log-paths writes (default: ECMP's paths).",
         ),
         click.option(
             "--reliability",
             multiple=True,
             metavar="CLASS=REPEATS",
-            help="What a class's flows repeat in virtual time: go-back-n or selective, as "
-            "0=selective,timeout=1ms,reordering=2us (default: nothing, and PFC lets nothing be lost).",
+            help="Retransmission of a class in virtual time: go-back-n or selective, as "
+            "0=selective,timeout=1ms,reordering=2us (default: none, as PFC keeps the class lossless).",
         ),
     )
     made: Callable[..., Any] = command

@@ -15,9 +15,10 @@ from pcn.commands.common import FilePath, port_option, refuse, write_file
 @port_option
 @click.option("--save", type=FilePath(), metavar="FILE", help="File for the page, which opens without a server.")
 def view(result: Path, port: int, save: Path | None) -> None:
-    """Replay RESULT, the folder of one run, on the live page, until Ctrl-C.
+    """Replay a run on the live page, until Ctrl-C.
 
-    Prints the page's address, for a browser on this machine. All ports have queues if the run had --queues.
+    RESULT is the folder of one run. Prints the page's address, for a browser on this machine. The page has queues of
+    all ports if the run had --queues.
 
     \b
     Examples:

@@ -12,9 +12,9 @@ from pcn.complete import complete_workload
 
 @click.group()
 def workload() -> None:
-    """Flow sizes of traffic: which distributions there are, and what is in one.
+    """List distributions of flow sizes; print one.
 
-    Everywhere a workload is named, a file of lines SIZE SHARE is one as well.
+    Every command takes a file of lines SIZE SHARE as a workload as well.
 
     \b
     Examples:
