@@ -30,9 +30,9 @@ _SHARES = np.linspace(0, 100, 201)
 
 
 def curves(sizes: Array, fct_s: Array, slowdown: Array) -> dict[str, Curve]:
-    """Of flows with NaN where one hasn't arrived: how many, and mean and percentiles of completion time and slowdown,
-    over the largest size of each bin; and the distribution of the completion times. A bin of which a flow hasn't
-    arrived has neither mean nor percentile."""
+    """Returns curves over the largest size of each bin: the number of flows, and mean and percentiles of completion
+    time (ms) and slowdown; and the distribution of completion times. `fct_s` and `slowdown`: NaN where a flow hasn't
+    arrived. A bin with such a flow has neither mean nor percentile."""
     found: dict[str, Curve] = {}
     limits = _limits(sizes)
     which = np.searchsorted(limits, sizes)
@@ -68,7 +68,8 @@ def _rounded(value: float) -> float:
 
 
 def tables(runs: Mapping[str, Measured]) -> list[Table]:
-    """Of one run, or of several side by side, by their names; a terminal of 80 columns shows them whole."""
+    """Returns the tables of one run, or of several side by side, by their names; a terminal of 80 columns shows them
+    whole."""
     whole = [_counts(runs), _spans(runs), *collective.tables(runs), *(_times(runs, unit) for unit in _UNITS)]
     if len(runs) == 1:
         (one,) = runs.values()

@@ -216,8 +216,8 @@ def _of_topology(name: str) -> tuple[Parameter, ...]:
 
 
 def _expected_s(drawn: list[FlowSpec], topology: Topology, busiest_s: float) -> float:
-    """Until all flows have arrived: from the last start on, twice as long as any host's links need for all that it
-    sends or receives."""
+    """Returns the time in s by which all flows should have arrived: the last start, and twice as long as the links of
+    any host need for all that it sends or receives."""
     return _last_s(drawn) + 2 * busiest_s + 10 * topology.max_rtt_s() + 1e-3
 
 

@@ -152,7 +152,7 @@ def _pause_by_tier(recording: Recording) -> dict[str, int]:
 
 
 def tier_of(link: str) -> str:
-    """Of a link's name, `l0->t3` or `l0:2->t3`, the sender's without its number."""
+    """Returns the name of a link's sender without its number: the link is `l0->t3` or `l0:2->t3`."""
     return re.sub(r"\d+(:\d+)?$", "", link.partition("->")[0])
 
 

@@ -87,7 +87,7 @@ def under_way(plan: Plan, recording: Recording) -> Chart:
 
 
 def queues(plan: Plan, recording: Recording) -> Chart:
-    """Of the ports that had the largest ones; where only some were looked at, as live, of these."""
+    """Returns the chart of the ports with the largest queues; of a live run, among the ports that were read."""
     series, (view,) = recording.series, _views(plan, recording)
     metric = "queue_bytes" if recording.recorded.queue_max else "waiting_bytes"
     edges = np.linspace(0.0, view.end / 1e3, _POINTS + 1)
@@ -109,7 +109,7 @@ def queues(plan: Plan, recording: Recording) -> Chart:
 
 
 def pause(plan: Plan, recording: Recording) -> Chart:
-    """By tier: a network may have thousands of links."""
+    """Returns the chart of PAUSE frames by tier, as a network may have thousands of links."""
     lines = []
     bin_s, span_s = recording.duration_s * _BIN_S, (0.0, recording.duration_s)
     times = np.arange(0.0, recording.duration_s + bin_s, bin_s)
@@ -133,7 +133,7 @@ def pause(plan: Plan, recording: Recording) -> Chart:
 
 
 def _views(plan: Plan, recording: Recording) -> tuple[View]:
-    """Until the last flow has arrived, if all have."""
+    """Returns the view that ends when the last flow has arrived, or with the run where one hasn't."""
     found = ended(plan, recording)
     last_s = float((found.start_s + found.fct_s).max())
     end_s = recording.duration_s if math.isnan(last_s) else min(last_s * 1.02, recording.duration_s)

@@ -80,7 +80,7 @@ def _name(flow: FlowRecord) -> str:
 
 
 def _span_s(recording: Recording) -> tuple[float, float]:
-    """From the first start of these flows to the last end."""
+    """Returns the first start of these flows and the last end, in s."""
     found = _recorded(recording)[:_MOST]
     ends = [recording.duration_s if one.fct_s is None else one.start_s + one.fct_s for one in found]
     return min(one.start_s for one in found), max(ends)

@@ -116,8 +116,8 @@ def parse_spec(
     paths: str = "",
     reliability: Sequence[str] = (),
 ) -> TrafficSpec:
-    """Of what a user gives; the rest is as `TrafficSpec` has it; `options`: those of `text_options`. Raises
-    ExperimentError."""
+    """Returns the specification of what a user gives; the rest has `TrafficSpec`'s defaults. `options`: those of
+    `text_options`. Raises ExperimentError."""
     drawn = {"workload": workload, "pattern": pattern, "arrivals": arrivals, "incast": incast}
     if flows and any(drawn.values()):
         others = " and ".join(f"--{name}" for name, value in drawn.items() if value)
@@ -281,7 +281,8 @@ def _incasts(
     more: Mapping[str, Value],
     first_id: int,
 ) -> list[FlowSpec]:
-    """At a period, or as a Poisson process of a load; `lines_bps`: payload that all hosts' links carry."""
+    """Returns the in-casts' flows: at a period, or as a Poisson process of a load. `lines_bps`: payload that all hosts'
+    links carry."""
     senders, size, period_s = int(of.incast), round(more["incast_size"] or 0), more["incast_period"]
     if senders >= len(hosts):
         raise ExperimentError(f"--incast {senders}: {len(hosts)} hosts have at most {len(hosts) - 1} senders to one")
@@ -304,6 +305,7 @@ def _files(of: TrafficSpec) -> list[Path]:
 
 
 def _digest(of: TrafficSpec) -> str:
-    """Of the files' contents; empty where there are no files. A file that has gone has no contents."""
+    """Returns a digest (16 hex digits) of the files' contents; empty where there are no files. A file that has gone has
+    no contents."""
     contents = [path.read_bytes() if path.is_file() else b"" for path in _files(of)]
     return hashlib.sha256(b"\0".join(contents)).hexdigest()[:16] if contents else ""
