@@ -1,11 +1,9 @@
 """Finds words that lint/words.txt lists: in pages, docstrings, texts that the program prints, and names of tests.
 
-    python lint/prose.py [--update] [FILE ...]     without FILE: all of git's
+    python lint/prose.py [FILE ...]     without FILE: all of git's
 
-A docstring of a function that returns something begins with a verb, too; a property's names what it is.
-
-lint/remaining.txt has the files that may still contain some, with their number, which only falls.
-`--update` writes it anew where numbers fell. Code, in backticks or fenced, isn't prose.
+A docstring of a function that returns something begins with a verb, too; a property's names what it is. Code, in
+backticks or fenced, isn't prose.
 """
 
 from __future__ import annotations
@@ -21,7 +19,6 @@ from typing import NamedTuple
 
 LINT = Path(__file__).resolve().parent
 ROOT = LINT.parent
-REMAINING = LINT / "remaining.txt"
 # Compiler output, the licence, the record of what was, and the linter's own test, which has listed words.
 LEFT_OUT = ("p4src/compiled/", "LICENSE", "CHANGELOG.md", "tests/test_prose.py")
 NO_VERB = {
@@ -103,42 +100,15 @@ def findings(name: str, text: str, listed: Sequence[Word]) -> list[Finding]:
     return sorted(found)
 
 
-def judge(counts: dict[str, int], allowed: dict[str, int]) -> list[str]:
-    """Lists a complaint for each file with more findings than it may have, and each with fewer."""
-    complaints = []
-    for name in sorted({*counts, *allowed}):
-        count, limit = counts.get(name, 0), allowed.get(name, 0)
-        if count > limit:
-            complaints.append(f"{name}: {count} listed words; {limit} are allowed")
-        elif count < limit:
-            complaints.append(f"{name}: {count} listed words, fewer than {limit}: run `python lint/prose.py --update`")
-    return complaints
-
-
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Prints findings. 0: none beside those of remaining.txt."""
+    """Prints findings. 0: there are none."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("files", nargs="*", metavar="FILE", help="files whose findings are printed, allowed or not")
-    parser.add_argument("--update", action="store_true", help="lower the numbers of remaining.txt")
-    options = parser.parse_args(arguments)
+    parser.add_argument("files", nargs="*", metavar="FILE", help="files to read (default: all of git's)")
     listed = words()
-    found = [finding for name in options.files or _tracked() for finding in _of_file(name, listed)]
-    if options.files:
-        _show(found)
-        return int(bool(found))
-    counts: dict[str, int] = {}
+    found = [one for name in parser.parse_args(arguments).files or _tracked() for one in _of_file(name, listed)]
     for finding in found:
-        counts[finding.file] = counts.get(finding.file, 0) + 1
-    allowed = _read()
-    if options.update:
-        allowed = {name: min(limit, counts.get(name, 0)) for name, limit in allowed.items()}
-        lines = [f"{limit} {name}" for name, limit in sorted(allowed.items()) if limit]
-        REMAINING.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
-    complaints = judge(counts, allowed)
-    _show(finding for finding in found if counts[finding.file] > allowed.get(finding.file, 0))
-    for complaint in complaints:
-        print(complaint)
-    return int(bool(complaints))
+        print(f"{finding.file}:{finding.line}: {finding.text!r}: {finding.instead}")
+    return int(bool(found))
 
 
 def _tracked() -> list[str]:
@@ -148,16 +118,6 @@ def _tracked() -> list[str]:
 
 def _of_file(name: str, listed: Sequence[Word]) -> list[Finding]:
     return findings(name, (ROOT / name).read_text(encoding="utf-8"), listed)
-
-
-def _read() -> dict[str, int]:
-    lines = REMAINING.read_text(encoding="utf-8").splitlines()
-    return {name: int(count) for count, name in (line.split(" ", 1) for line in lines)}
-
-
-def _show(found: Iterator[Finding] | Sequence[Finding]) -> None:
-    for finding in found:
-        print(f"{finding.file}:{finding.line}: {finding.text!r}: {finding.instead}")
 
 
 if __name__ == "__main__":
