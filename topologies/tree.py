@@ -273,6 +273,8 @@ def read_text(path: Path, most_bytes: int = MOST_BYTES) -> str:
             data = file.read(most_bytes + 1)
     except OSError as error:
         raise FileError(f"{path}: {error.strerror or error}") from None
+    except ValueError as error:  # A file's text names it with a byte 0.
+        raise FileError(f"{path}: {error}") from None
     if len(data) > most_bytes:
         raise FileError(f"{path}: more than {most_bytes // 2**20} MiB")
     try:
