@@ -62,7 +62,7 @@ class Traffic(Experiment):
 
     name = NAME
     title = "Traffic of many flows"
-    source = "a user's own"
+    source = "Network, flows and sizes of your choice"
     about = "Completion times and slowdown by size, PAUSE by tier and class, of traffic on any network."
     schemes = ("pcn",)
     many_flows = True

@@ -105,7 +105,7 @@ def _scenarios() -> Iterator[tuple[str, str]]:
 @click.option(
     "--quiet", "-q", is_flag=True, help="Errors alone on the terminal (default: progress and tables as well)."
 )
-@click.option("--pictures/--no-pictures", help="The report's charts as PNG and SVG, too, in a second (default: no).")
+@click.option("--pictures/--no-pictures", help="PNG and SVG files of the report's charts (default: none).")
 @click.option(
     "--web", is_flag=True, help="Page in the browser that shows a run in virtual time; the command prints its address."
 )
