@@ -95,9 +95,11 @@ def launch_spec(
     seed: int = 1,
     generator: PacketGenerator | None = None,
     place: str | None = None,
+    frame_bytes: int | None = None,
 ) -> LaunchSpec:
     """Returns how the switch `name` is started: ports with real rates and delays, P4Runtime on the Unix socket
-    `address`. Raises NetworkError for what exists in virtual time alone."""
+    `address`. `frame_bytes`: of a data packet, where that isn't the topology's `mtu_bytes`. Raises NetworkError for
+    what exists in virtual time alone."""
     require_live(topology)
     ports = []
     for port in topology.ports(name):
@@ -120,5 +122,5 @@ def launch_spec(
         late_s=pace.tolerance_s(dilation) * dilation,
         place=place,
         generator=generator,
-        nominal_packet_bytes=int(topology.number("mtu_bytes")),
+        nominal_packet_bytes=frame_bytes or int(topology.number("mtu_bytes")),
     )

@@ -232,7 +232,9 @@ class Network:
 
         generator = packet_generator(self.topology, name, self.dilation, self.configured)
         address = self.record.directory / f"{name}.grpc"
-        return launch_spec(self.topology, name, self.dilation, address, self.seed, generator, self._place(name))
+        return launch_spec(
+            self.topology, name, self.dilation, address, self.seed, generator, self._place(name), self._frame_bytes()
+        )
 
     def _place(self, name: str) -> str:
         return f"{self.record.board}:{pace.slot_of(self.record.topology, name)}"

@@ -283,7 +283,7 @@ def _kernel() -> Iterator[Check]:
             "link delay with TARGET=bmv2",
             False,
             "ip link add d0 type veth peer name d1 && tc qdisc add dev d0 root netem delay 1ms",
-            "modprobe sch_netem (package linux-modules-extra on Ubuntu); without it BMv2 runs without link delay",
+            "modprobe sch_netem (package linux-modules-extra on Ubuntu); without it the hosts' agents delay for BMv2",
         ),
     )
     for name, what_for, needed, command, remedy in probes:

@@ -8,9 +8,11 @@ import pytest
 
 from controller.configure import packet_generator
 from controller.constants import GENERATOR_PORT, index
+from hosts import wire
 from hosts.algorithms import find_scheme
 from hosts.loop import transmit_gap_s
 from lab.launch import launch_spec, links, share_process, slack, switch_slack_s
+from lab.network import Network
 from lab.target import LaunchSpec, TargetError, target
 from softswitch.options import Generator, parse
 from softswitch.pace import Place
@@ -57,6 +59,13 @@ def test_embedded_switches_share_a_process_unless_each_is_to_have_one() -> None:
     assert not share_process("bmv2", processes=False)
     assert [links("softswitch", one) for one in (False, True)] == ["together", "processes"]
     assert [links("bmv2", one) for one in (False, True)] == ["kernel", "kernel"]
+
+
+def test_packets_of_bmv2s_rates_have_room_for_telemetry_where_the_scheme_wants_it() -> None:
+    for scheme, longest in (("pcn", wire.data_bytes(1000)), ("hpcc", wire.data_bytes(1000, telemetry=True))):
+        network = Network(star(2), log_dir=Path("logs"), name="rates", dilation=500, scheme=scheme)
+        assert network._frame_bytes() == longest
+        assert launch_spec(star(2), "s0", 500, Path("grpc"), frame_bytes=longest).nominal_packet_bytes == longest
 
 
 def test_bmv2_has_none() -> None:
