@@ -15,7 +15,8 @@ from controller.marking.red_ecn import RedPort
 from controller.marking.rest import RestPort
 from controller.marking.tcd_port import TcdPort
 from controller.tofino import qcn, tcd
-from controller.tofino.model import Class, Pfc, Port, Tcd, TofinoLab, cells
+from controller.tofino.chips import TOFINO
+from controller.tofino.model import Class, Pfc, Port, Tcd, TofinoLab
 
 TWINS = {"pcn_time": "pcn", "tcd_time": "tcd", "qcn": "qcn", "qcn_in": "qcn_in"}
 """By the v1model program with the same rule."""
@@ -60,7 +61,7 @@ def _entries(point: Any, lossless: int) -> Iterator[TableEntry]:
         states = TableAction(
             "set_tcd",
             max_ton_ns=1000 * point.max_ton_us,
-            empty_cells=point.empty_bytes // _frame(point) * cells(_frame(point)),
+            empty_cells=point.empty_bytes // _frame(point) * TOFINO.cells(_frame(point)),
             looks=point.looks,
         )
         yield TableEntry("tcd_config", match=TableMatch(port=point.port), action=states)
@@ -94,7 +95,7 @@ def _curves(plan: SwitchPlan) -> Iterator[TableEntry]:
     """Of RED: one curve, as all ports of a test mark alike."""
     for point in plan.marking:
         if isinstance(point, RedPort):
-            for step in tcd.curve(Tcd(point.k_min_bytes, point.k_max_bytes, point.p_max)):
+            for step in tcd.curve(Tcd(point.k_min_bytes, point.k_max_bytes, point.p_max), TOFINO):
                 yield TableEntry(
                     "red_curves",
                     match=TableMatch(curve=1, queue_cells=f"{step.low}...{step.high}"),

@@ -28,7 +28,8 @@ from controller.errors import SwitchError, grpc_errors, refusal_text
 from controller.tofino import bfrt_messages
 from controller.tofino.bfrt_entities import Entities
 from controller.tofino.bfrt_info import Info
-from controller.tofino.buffers import FIXED, PLACES_TABLE, Setting
+from controller.tofino.buffers import FIXED, PLACES, Setting
+from controller.tofino.chips import CHIPS, Chip
 from controller.tofino.package import PIPELINE, PIPES, Package
 from softswitch import signals
 
@@ -65,6 +66,7 @@ class BfRuntimeSwitch(ControlPlane):
         self._stream: Any = None
         self._program = ""
         self._schema: P4Schema | None = None
+        self._chip: Chip | None = None
         self._info: Info | None = None
         self._entities: Entities | None = None
 
@@ -148,8 +150,15 @@ class BfRuntimeSwitch(ControlPlane):
         return self._schema
 
     def set_pipeline(self, program: Loadable) -> None:
-        """Loads a program of p4src/tna, and binds to it, which keeps other clients from writing to it."""
+        """Loads a program of p4src/tna, and binds to it, which keeps other clients from writing to it. Raises
+        SwitchError for one of another chip."""
         assert isinstance(program, Package)
+        _, chip, _ = self._pipeline()
+        if program.chip is not chip:
+            raise SwitchError(
+                f"{self.name}: the driver's chip is a {chip.title}, not a {program.chip.title}: write "
+                f"`chip: {chip.name}` in ports.yaml, with the ports of that chip"
+            )
         request = self._messages.SetForwardingPipelineConfigRequest(device_id=self._device, client_id=self._client)
         request.action = request.VERIFY_AND_WARM_INIT_BEGIN_AND_END
         config = request.config.add(p4_name=program.name, bfruntime_info=program.bf_rt)
@@ -172,15 +181,26 @@ class BfRuntimeSwitch(ControlPlane):
 
     def _identify(self) -> None:
         """Reads which program runs, and its and the driver's own tables."""
+        programs, chip, own = self._pipeline()
+        if not programs:
+            raise SwitchError(f"{self.name}: no program is loaded")
+        self._program, self._chip = programs[0].p4_name, chip
+        self._info = Info(self.name, [programs[0].bfruntime_info, own])
+        self._schema = Package.compiled(self._program, chip).schema
+        self._entities = Entities(self._messages, self._info, self._schema)
+
+    def _pipeline(self) -> tuple[Sequence[Any], Chip, bytes]:
+        """Returns the programs that run, the chip, by the driver's own tables, and their description."""
         request = self._messages.GetForwardingPipelineConfigRequest(device_id=self._device, client_id=self._client)
         with grpc_errors(self.name, "reading the pipeline"):
             answer = self._call("GetForwardingPipelineConfig", request, CALL_LIMIT_S, "reading the pipeline")
-        if not answer.config:
-            raise SwitchError(f"{self.name}: no program is loaded")
-        self._program = answer.config[0].p4_name
-        self._info = Info(self.name, [answer.config[0].bfruntime_info, answer.non_p4_config.bfruntime_info])
-        self._schema = Package.compiled(self._program).schema
-        self._entities = Entities(self._messages, self._info, self._schema)
+        own = answer.non_p4_config.bfruntime_info
+        tables = Info(self.name, [own]).tables
+        for chip in CHIPS.values():
+            if chip.table(PLACES) in tables:
+                return answer.config, chip, own
+        titles = " nor a ".join(chip.title for chip in CHIPS.values())
+        raise SwitchError(f"{self.name}: the driver's chip is neither a {titles}, by the names of its tables")
 
     def _call(self, method: str, request: Any, limit_s: float, what: str) -> Any:
         """Calls, and reports every few seconds how long it waits. A signal interrupts the wait."""
@@ -338,8 +358,10 @@ class BfRuntimeSwitch(ControlPlane):
 
     def _place(self, port: int, number: int) -> dict[str, int]:
         """Returns where the queue of a port and class is."""
-        place = self._held(Setting(PLACES_TABLE, {"dev_port": port}, {}), {"dev_port": port})
-        with self._understood(f"reading {PLACES_TABLE} of port {port}"):
+        assert self._chip is not None
+        table = self._chip.table(PLACES)
+        place = self._held(Setting(table, {"dev_port": port}, {}), {"dev_port": port})
+        with self._understood(f"reading {table} of port {port}"):
             return {"pg_id": place["pg_id"], "pg_queue": place["egress_qid_queues"][number]}
 
     @contextlib.contextmanager

@@ -13,7 +13,8 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from controller.constants import CLASSES
-from controller.tofino.model import CELL_BYTES, FCS_BYTES, Port, TofinoLab, cells
+from controller.tofino.chips import Chip
+from controller.tofino.model import FCS_BYTES, Port, TofinoLab
 
 Value: TypeAlias = "bool | int | str | list[int]"
 
@@ -25,13 +26,15 @@ _INGRESS_POOL, _EGRESS_POOL, _HEADROOM_POOL = "IG_APP_POOL_1", "EG_APP_POOL_0", 
 _PRIORITY_NAMES = {0: "LOW"}
 """The driver takes "0" as well, but reads it back so."""
 FIXED = ("mode_rx",)
-"""Fields that some releases of the driver only read. Tofino 1 obeys received PFC whatever they hold."""
-PORT_TABLE, PLACES_TABLE = "$PORT", "tf1.tm.port.cfg"
+"""Fields that some releases of the driver only read. Both chips obey received PFC whatever they hold."""
+PORT_TABLE = "$PORT"
+PLACES = "port.cfg"
+"""The traffic manager's table that has the places of a port's queues."""
 
 
 @dataclass(frozen=True)
 class Setting:
-    """Data of one entry. `queue`: a port and a class; the entry is that of their queue, whose place `PLACES_TABLE` has.
+    """Data of one entry. `queue`: a port and a class; the entry is that of their queue, whose place `PLACES` has.
     `action`: which one, where the table's data depends on it. `pipe`: None where the table is of the whole chip."""
 
     table: str
@@ -78,13 +81,13 @@ def _fec(port: Port) -> str:
 def _pools(lab: TofinoLab) -> Iterator[Setting]:
     """Yields separate pools, so that lossless classes don't compete with others."""
     many = len(lab.lossless)
-    size = many * sum(cells(port.pfc.xoff_bytes) for port in lab.ports)
-    headroom = many * sum(cells(port.pfc.headroom_bytes) for port in lab.ports)
-    yield Setting("tf1.tm.pool.cfg", {"pool": _INGRESS_POOL}, {"size_cells": size})
-    yield Setting("tf1.tm.pool.cfg", {"pool": _HEADROOM_POOL}, {"size_cells": headroom})
+    size = many * sum(lab.chip.cells(port.pfc.xoff_bytes) for port in lab.ports)
+    headroom = many * sum(lab.chip.cells(port.pfc.headroom_bytes) for port in lab.ports)
+    yield Setting(lab.chip.table("pool.cfg"), {"pool": _INGRESS_POOL}, {"size_cells": size})
+    yield Setting(lab.chip.table("pool.cfg"), {"pool": _HEADROOM_POOL}, {"size_cells": headroom})
     for one in lab.lossless:
         keys: dict[str, int | str] = {"pool": _INGRESS_POOL, "cos": one.number}
-        yield Setting("tf1.tm.pool.app_pfc", keys, {"pfc_limit_cells": size})
+        yield Setting(lab.chip.table("pool.app_pfc"), keys, {"pfc_limit_cells": size})
 
 
 def _ports(lab: TofinoLab) -> Iterator[Setting]:
@@ -95,9 +98,9 @@ def _ports(lab: TofinoLab) -> Iterator[Setting]:
         maps: dict[str, Value] = {"$TX_PFC_EN_MAP": enabled, "$RX_PFC_EN_MAP": enabled}
         yield Setting(PORT_TABLE, {"$DEV_PORT": port.number}, maps)
         modes: dict[str, Value] = {"mode_tx": "PFC", "mode_rx": "PFC", "cos_to_icos": list(range(CLASSES))}
-        yield Setting("tf1.tm.port.flowcontrol", keys, modes)
-        headroom = len(lab.lossless) * cells(port.pfc.headroom_bytes)
-        yield Setting("tf1.tm.port.buffer", keys, {"skid_limit_cells": headroom})
+        yield Setting(lab.chip.table("port.flowcontrol"), keys, modes)
+        headroom = len(lab.lossless) * lab.chip.cells(port.pfc.headroom_bytes)
+        yield Setting(lab.chip.table("port.buffer"), keys, {"skid_limit_cells": headroom})
 
 
 def _groups(lab: TofinoLab) -> Iterator[Setting]:
@@ -108,17 +111,17 @@ def _groups(lab: TofinoLab) -> Iterator[Setting]:
             data: dict[str, Value] = {
                 "dev_port": port.number,
                 "pfc_enable": True,
-                "pfc_skid_max_cells": cells(port.pfc.headroom_bytes),
+                "pfc_skid_max_cells": lab.chip.cells(port.pfc.headroom_bytes),
                 "guaranteed_cells": 0,
-                "hysteresis_cells": _resume_cells(port.pfc.xoff_bytes - port.pfc.xon_bytes),
+                "hysteresis_cells": _resume_cells(lab.chip, port.pfc.xoff_bytes - port.pfc.xon_bytes),
                 "pool_id": _INGRESS_POOL,
-                "pool_max_cells": cells(port.pfc.xoff_bytes),
+                "pool_max_cells": lab.chip.cells(port.pfc.xoff_bytes),
                 "dynamic_baf": "DISABLE",
                 f"icos_{one.number}": True,
             }
             keys = {"ppg_id": _FIRST_GROUP + there[port.pipe]}
             there[port.pipe] += 1
-            yield Setting("tf1.tm.ppg.cfg", keys, data, action="dev_port", adds=True, pipe=port.pipe)
+            yield Setting(lab.chip.table("ppg.cfg"), keys, data, action="dev_port", adds=True, pipe=port.pipe)
 
 
 def _queues(lab: TofinoLab) -> Iterator[Setting]:
@@ -127,16 +130,18 @@ def _queues(lab: TofinoLab) -> Iterator[Setting]:
         for one in lab.classes:
             place, priority = (port.number, one.number), _PRIORITY_NAMES.get(one.priority, str(one.priority))
             served: dict[str, Value] = {"min_priority": priority, "max_priority": priority}
-            yield Setting("tf1.tm.queue.sched_cfg", {}, served, pipe=port.pipe, queue=place)
+            yield Setting(lab.chip.table("queue.sched_cfg"), {}, served, pipe=port.pipe, queue=place)
             if one.lossless:
-                yield Setting("tf1.tm.queue.cfg", {}, {"pfc_cos": one.number}, pipe=port.pipe, queue=place)
+                yield Setting(lab.chip.table("queue.cfg"), {}, {"pfc_cos": one.number}, pipe=port.pipe, queue=place)
                 # PFC bounds it where it came in; nothing is dropped here.
                 kept: dict[str, Value] = {"tail_drop_enable": False, "pool_id": _EGRESS_POOL}
-                yield Setting("tf1.tm.queue.buffer", {}, kept, action="shared_pool", pipe=port.pipe, queue=place)
+                yield Setting(
+                    lab.chip.table("queue.buffer"), {}, kept, action="shared_pool", pipe=port.pipe, queue=place
+                )
 
 
-def _resume_cells(size: int) -> int:
-    return -(-cells(size) // _HYSTERESIS_CELLS) * _HYSTERESIS_CELLS
+def _resume_cells(chip: Chip, size: int) -> int:
+    return -(-chip.cells(size) // _HYSTERESIS_CELLS) * _HYSTERESIS_CELLS
 
 
 _SCRIPT = """\
@@ -147,7 +152,7 @@ _SCRIPT = """\
 
 # Table, action, whether it adds an entry, pipe, port and class of the queue, keys, data. Cells have {cell} bytes.
 SETTINGS = {settings}
-FIXED = {fixed!r}  # fields that some releases of the driver only read; Tofino 1 obeys received PFC whatever they hold
+FIXED = {fixed!r}  # fields that some releases of the driver only read; the chip obeys received PFC whatever they hold
 
 written = []
 for table, action, adds, pipe, queue, keys, data in SETTINGS:
@@ -160,7 +165,7 @@ for table, action, adds, pipe, queue, keys, data in SETTINGS:
     if pipe is not None:
         key["pipe"] = pipe
     if queue:
-        place = bfrt.tf1.tm.port.cfg.get(dev_port=queue[0], print_ents=False).data
+        place = bfrt.{tables}.tm.{places}.get(dev_port=queue[0], print_ents=False).data
         key["pg_id"], key["pg_queue"] = place[b"pg_id"], place[b"egress_qid_queues"][queue[1]]
     fields = dict(key)
     for name in data:
@@ -192,7 +197,9 @@ def pfc_script(lab: TofinoLab) -> str:
     rows = [(one.table, one.action, one.adds, one.pipe, one.queue, one.keys, one.data) for one in settings(lab)]
     return _SCRIPT.format(
         switch=lab.switch,
-        cell=CELL_BYTES,
+        cell=lab.chip.cell_bytes,
+        tables=lab.chip.tables,
+        places=PLACES,
         settings=pprint.pformat(rows, width=120, compact=True, sort_dicts=False),
         fixed=FIXED,
         lossless=[one.number for one in lab.lossless],

@@ -3,7 +3,7 @@ or over gNMI; P4Runtime doesn't configure ports."""
 
 from __future__ import annotations
 
-from controller.tofino.model import FCS_BYTES, LANES, Port, TofinoLab
+from controller.tofino.model import FCS_BYTES, Port, TofinoLab
 
 _NODE_PLACE = 1  # slot and index of the switch's one chip
 
@@ -13,7 +13,7 @@ def chassis_config(lab: TofinoLab) -> str:
     return "".join(
         (
             f'description: "PCN Lab, {lab.switch}"\n',
-            f'chassis {{\n  platform: PLT_GENERIC_BAREFOOT_TOFINO\n  name: "{lab.switch}"\n}}\n',
+            f'chassis {{\n  platform: {lab.chip.platform}\n  name: "{lab.switch}"\n}}\n',
             f"nodes {{\n  id: {lab.device}\n  slot: {_NODE_PLACE}\n  index: {_NODE_PLACE}\n}}\n",
             *(_port(lab, port) for port in lab.ports),
         )
@@ -22,7 +22,7 @@ def chassis_config(lab: TofinoLab) -> str:
 
 def _port(lab: TofinoLab, port: Port) -> str:
     """Channels count from 1; a port that takes its whole connector has none."""
-    whole = len(port.lanes) == LANES
+    whole = len(port.lanes) == lab.chip.lanes
     return "\n".join(
         (
             "singleton_ports {",

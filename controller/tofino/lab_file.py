@@ -5,19 +5,14 @@ from __future__ import annotations
 import ipaddress
 import re
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 from controller.constants import CLASSES
 from controller.pfc import LOSSLESS_CLASSES
+from controller.tofino.chips import CHIPS, LANES_BY_SPEED, MOST_CELLS, PORTS_A_PIPE, TOFINO, Chip
 from controller.tofino.model import (
-    CELL_BYTES,
     CULPRITS,
-    FRONT_PORTS,
-    LANES,
-    LANES_BY_SPEED,
-    MOST_CELLS,
-    PIPES,
-    PORTS_A_PIPE,
     Class,
     Pfc,
     Port,
@@ -25,7 +20,6 @@ from controller.tofino.model import (
     Qcn,
     Tcd,
     TofinoLab,
-    cells,
     usual_gap_ns,
 )
 from softswitch.units import quantity
@@ -33,7 +27,7 @@ from topologies.tree import Node, needed, optional, read_file
 
 SAMPLE = Path(__file__).resolve().parent / "ports.yaml"
 _LEAST_MTU, _MOST_MTU, _USUAL_MTU = 256, 9216, 1514
-_PANEL = re.compile(r"([1-9]\d{0,2})/([0-3])")
+_PANEL = re.compile(r"([1-9]\d{0,2})/([0-7])")
 _MAC = re.compile(r"([0-9a-fA-F]{2}:){5}[0-9a-fA-F]{2}")
 _NAME = re.compile(r"[a-zA-Z0-9][-\w.]{0,63}")
 _FLAGS = {"yes": True, "true": True, "on": True, "no": False, "false": False, "off": False}
@@ -51,18 +45,21 @@ def read(path: Path) -> TofinoLab:
 
 
 def _lab(node: Node) -> TofinoLab:
+    given = node.get("chip")
+    chip = TOFINO if given is None else given.value(_chip)
     fields = node.fields(
         {
+            "chip": optional(lambda one: one.value(_chip), chip),
             "switch": optional(lambda one: one.value(_name), "tofino"),
             "device": optional(_whole(1, 2**64 - 1), 1),
-            "pipes": optional(lambda one: one.value(_pipes), PIPES[0]),
+            "pipes": optional(lambda one: one.value(partial(_pipes, chip)), chip.pipes[0]),
             "mtu": optional(_bytes(_LEAST_MTU, _MOST_MTU), _USUAL_MTU),
             "classes": optional(_classes, _usual_classes()),
             "pfc": needed(_pfc),
-            "tcd": optional(_tcd, Tcd()),
+            "tcd": optional(partial(_tcd, chip=chip), Tcd()),
             "qcn": optional(_qcn, Qcn()),
-            "ports": needed(lambda one: one.elements(_port)),
-            "routes": needed(lambda one: one.elements(_prefix)),
+            "ports": needed(lambda one: one.elements(partial(_port, chip=chip))),
+            "routes": needed(lambda one: one.elements(partial(_prefix, chip=chip))),
         }
     )
     pfc, ports = fields.pop("pfc"), fields.pop("ports")
@@ -98,7 +95,7 @@ def _pfc(node: Node) -> Pfc:
     return Pfc(fields["xoff"], fields["xon"], fields["headroom"])
 
 
-def _tcd(node: Node) -> Tcd:
+def _tcd(node: Node, chip: Chip) -> Tcd:
     usual = Tcd()
     fields = node.fields(
         {
@@ -112,8 +109,9 @@ def _tcd(node: Node) -> Tcd:
     )
     if fields["k_min"] > fields["k_max"]:
         raise node.fail(f"k_min {fields['k_min']} B is above k_max {fields['k_max']} B")
-    if cells(fields["k_max"]) > MOST_CELLS:
-        raise node.fail(f"k_max {fields['k_max']} B: no queue is longer than {MOST_CELLS * CELL_BYTES / 1e6:.1f} MB")
+    if chip.cells(fields["k_max"]) > MOST_CELLS:
+        longest = MOST_CELLS * chip.cell_bytes
+        raise node.fail(f"k_max {fields['k_max']} B: no queue is longer than {longest / 1e6:.1f} MB")
     return Tcd(*fields.values())
 
 
@@ -129,13 +127,13 @@ def _qcn(node: Node) -> Qcn:
     return Qcn(*fields.values())
 
 
-def _port(node: Node) -> Callable[[Pfc, int], Port]:
+def _port(node: Node, chip: Chip) -> Callable[[Pfc, int], Port]:
     """Returns what makes the port, once PFC and MTU of all are known."""
     fields = node.fields(
         {
-            "port": needed(lambda one: one.value(_device_port)),
+            "port": needed(lambda one: one.value(partial(_device_port, chip))),
             "panel": needed(lambda one: one.value(_panel)),
-            "speed": needed(lambda one: one.value(_speed)),
+            "speed": needed(lambda one: one.value(partial(_speed, chip))),
             "fec": optional(lambda one: one.value(_flag), False),
             "autoneg": optional(lambda one: one.value(_flag), False),
             "pfc": optional(_pfc),
@@ -146,11 +144,11 @@ def _port(node: Node) -> Callable[[Pfc, int], Port]:
     number, speed = fields["port"], fields["speed"]
     lanes = LANES_BY_SPEED[speed]
     if lane % lanes:
-        first = ", ".join(f"{connector}/{one}" for one in range(0, LANES, lanes))
+        first = ", ".join(f"{connector}/{one}" for one in range(0, chip.lanes, lanes))
         raise node.fail(f"a port of {speed / 1e9:g}G takes {lanes} lanes of its connector and starts at {first}")
-    if number % LANES != lane:
+    if number % chip.lanes != lane:
         raise node.fail(
-            f"port {number} is lane {number % LANES} of its connector, panel {connector}/{lane} is lane {lane}: "
+            f"port {number} is lane {number % chip.lanes} of its connector, panel {connector}/{lane} is lane {lane}: "
             "`pm show` in the switch's shell prints both (D_P and PORT)"
         )
     return lambda pfc, mtu: Port(
@@ -166,11 +164,11 @@ def _port(node: Node) -> Callable[[Pfc, int], Port]:
     )
 
 
-def _prefix(node: Node) -> Prefix:
+def _prefix(node: Node, chip: Chip) -> Prefix:
     fields = node.fields(
         {
             "to": needed(lambda one: one.value(_network)),
-            "port": needed(lambda one: one.value(_device_port)),
+            "port": needed(lambda one: one.value(partial(_device_port, chip))),
             "mac": needed(lambda one: one.value(_mac)),
         }
     )
@@ -228,18 +226,25 @@ def _number(text: str, least: int, most: int) -> int:
     return int(text)
 
 
-def _pipes(text: str) -> int:
-    if text not in map(str, PIPES):
-        raise ValueError(f"{text!r}: a Tofino 1 has {' or '.join(map(str, PIPES))}")
+def _chip(text: str) -> Chip:
+    if text not in CHIPS:
+        raise ValueError(f"{text!r}: it is {' or '.join(CHIPS)}")
+    return CHIPS[text]
+
+
+def _pipes(chip: Chip, text: str) -> int:
+    if text not in map(str, chip.pipes):
+        raise ValueError(f"{text!r}: a {chip.title} has {' or '.join(map(str, sorted(chip.pipes)))}")
     return int(text)
 
 
-def _device_port(text: str) -> int:
+def _device_port(chip: Chip, text: str) -> int:
     """Raises ValueError unless it is one of the front's."""
-    number = _number(text, 0, PIPES[-1] * PORTS_A_PIPE - 1)
-    if number % PORTS_A_PIPE >= FRONT_PORTS:
+    number = _number(text, 0, max(chip.pipes) * PORTS_A_PIPE - 1)
+    if not chip.first_port <= number % PORTS_A_PIPE <= chip.last_port:
         raise ValueError(
-            f"{number} is no port at the front: those are 0 to {FRONT_PORTS - 1}, plus {PORTS_A_PIPE} times the pipe"
+            f"{number} is no port at the front: those of {chip.title} are {chip.first_port} to {chip.last_port}, plus "
+            f"{PORTS_A_PIPE} times the pipe"
         )
     return number
 
@@ -251,11 +256,11 @@ def _panel(text: str) -> tuple[int, int]:
     return int(found.group(1)), int(found.group(2))
 
 
-def _speed(text: str) -> int:
+def _speed(chip: Chip, text: str) -> int:
     speed = round(quantity("rate", text))
-    if speed not in LANES_BY_SPEED:
-        there = ", ".join(f"{one / 1e9:g}G" for one in LANES_BY_SPEED)
-        raise ValueError(f"{text!r}: a port of Tofino 1 has one of {there}")
+    if speed not in chip.speeds:
+        there = ", ".join(f"{one / 1e9:g}G" for one in chip.speeds)
+        raise ValueError(f"{text!r}: a port of {chip.title} has one of {there}")
     return speed
 
 

@@ -7,17 +7,8 @@ from collections.abc import Hashable, Iterable, Iterator
 from dataclasses import dataclass
 
 from controller.constants import PFC_BYTES
+from controller.tofino.chips import GROUPS_A_PIPE, LANES_BY_SPEED, PORTS_A_PIPE, RS_LANE_BPS, TOFINO, Chip
 
-# Tofino 1. A device port is 128 times its pipe, and a number in it.
-PIPES = (2, 4)
-PORTS_A_PIPE = 128
-FRONT_PORTS = 64  # of a pipe; the others are the CPU's, for recirculation, and the packet generator's
-LANES = 4  # of a connector at the front
-LANES_BY_SPEED = {10_000_000_000: 1, 25_000_000_000: 1, 40_000_000_000: 4, 50_000_000_000: 2, 100_000_000_000: 4}
-CELL_BYTES = 80  # of the buffer
-MOST_CELLS = 2**19 - 1  # that the length of a queue can say
-FREE_CELLS = 180 * 1024  # of 280 * 1024; the driver's own pools take the rest
-GROUPS_A_PIPE = 128  # of the buffer, each for a port and a lossless class
 CULPRITS = ("arrival", "sojourn")  # of QCN at inputs
 FCS_BYTES = 4
 WIRE_BYTES = FCS_BYTES + 20  # of each frame: FCS, preamble and gap
@@ -33,11 +24,6 @@ class Pfc:
     xoff_bytes: int
     xon_bytes: int
     headroom_bytes: int
-
-    @property
-    def cells(self) -> int:
-        """Of the buffer, that one class of one port takes at most."""
-        return cells(self.xoff_bytes) + cells(self.headroom_bytes)
 
 
 @dataclass(frozen=True)
@@ -125,6 +111,7 @@ class TofinoLab:
     routes: tuple[Prefix, ...]
     tcd: Tcd = Tcd()
     qcn: Qcn = Qcn()
+    chip: Chip = TOFINO
 
     @property
     def lossless(self) -> tuple[Class, ...]:
@@ -147,12 +134,13 @@ class TofinoLab:
             if route.port not in known:
                 there = ", ".join(map(str, known)) or "none"
                 yield route.line, f"route {route.network}: there is no port {route.port}; `ports` has {there}"
-        size = len(self.lossless) * sum(port.pfc.cells for port in self.ports)
-        if size > FREE_CELLS:
+        pfc, chip = [port.pfc for port in self.ports], self.chip
+        size = len(self.lossless) * sum(chip.cells(one.xoff_bytes) + chip.cells(one.headroom_bytes) for one in pfc)
+        if size > chip.free_cells:
             yield (
                 self.ports[0].line,
-                f"xoff and headroom of all ports and lossless classes are {size * CELL_BYTES / 1e6:.1f} MB, the buffer "
-                f"has {FREE_CELLS * CELL_BYTES / 1e6:.1f} free: lower them",
+                f"xoff and headroom of all ports and lossless classes are {size * chip.cell_bytes / 1e6:.1f} MB, the "
+                f"buffer has {chip.free_cells * chip.cell_bytes / 1e6:.1f} free: lower them",
             )
         for pipe in range(self.pipes):
             groups = len(self.lossless) * sum(port.pipe == pipe for port in self.ports)
@@ -174,6 +162,8 @@ class TofinoLab:
                 f"port {port.number}: headroom {port.pfc.headroom_bytes} B: give it two frames at least, "
                 f"{2 * self.mtu} B: one that its neighbour has begun, and one of ours that a PAUSE waits for",
             )
+        if not port.fec and port.speed_bps >= RS_LANE_BPS * len(port.lanes):
+            yield port.line, f"port {port.number}: {port.speed_bps / 1e9:g}G needs `fec: yes`: its lanes have 50 Gb/s"
         for other in self.ports:
             if other is not port and other.connector == port.connector and port.lane <= other.lane < port.lanes.stop:
                 yield other.line, f"panel {other.panel} is a lane of port {port.number}, which starts at {port.panel}"
@@ -183,11 +173,6 @@ def usual_gap_ns(speed_bps: int, mtu: int) -> int:
     """Returns how far apart two frames of the pipeline can leave a port while frames wait: the largest, and a PAUSE and
     a RESUME of the MAC's own that go before the next. Rounded up, as the data plane counts ns."""
     return -(-8 * 1_000_000_000 * (mtu + 2 * PFC_BYTES + 3 * WIRE_BYTES) // speed_bps)
-
-
-def cells(size: int) -> int:
-    """Returns the number of buffer cells for `size` bytes."""
-    return -(-size // CELL_BYTES)
 
 
 def _twice(what: str, found: Iterable[tuple[Hashable, int]]) -> Iterator[Fault]:

@@ -4,7 +4,7 @@ program, in the one field `p4_device_config`.
 The format is Stratum's, of its bfrt target since 2020: a protobuf message. Its fields, by number:
 
     package  1 program's name | 2 BF-RT description (JSON) | 3 pipeline, as often as there are pipelines
-    pipeline 1 name | 2 context (JSON) | 3 binary (tofino.bin) | 4 hardware pipes it runs in, packed
+    pipeline 1 name | 2 context (JSON) | 3 binary (CHIP.bin) | 4 hardware pipes it runs in, packed
 
 That is all of protobuf that is needed, so it is written here by hand: a key, a length, bytes.
 """
@@ -26,18 +26,16 @@ from google.protobuf import text_format
 
 from controller.errors import UnknownNameError
 from controller.programs import COMPILED
+from controller.tofino.chips import TOFINO, Chip
 from topologies.errors import LabError
 
 DRIVER = "driver.zip"
 """What the driver loads of a program, packed: its binary is 1.4 MB, nearly all of it zeros."""
-DRIVER_FILES = ("tofino.bin", "context.json", "bf-rt.json")
 _MOST_BYTES = 64 << 20  # of one of them
-PIPES = (0, 1, 2, 3)  # all that the largest Tofino 1 has; the driver leaves out those that aren't there
+PIPES = (0, 1, 2, 3)  # all that the largest chip has; the driver leaves out those that aren't there
 PIPELINE = "pipe"  # the compiler's name for it where a program has only one
-TARGET = "tofino"
-ARCHITECTURE = "tna"
 _LENGTH_DELIMITED = 2  # protobuf's wire type
-_BINARY_HEADER = ord("H")  # the kind of tofino.bin's first block, which holds a BSON document
+_BINARY_HEADER = ord("H")  # the kind of the binary's first block, which holds a BSON document
 _BSON_STRING = 2
 _REMEDY = "it is committed, and `make p4-tofino` writes it anew"
 
@@ -50,36 +48,48 @@ class Package:
     """A program for Tofino, checked: what the server or the driver would refuse is refused here. `schema` names its
     tables and counters; `data` is what is sent over P4Runtime; `binary`, `context` and `bf_rt` are its parts."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, chip: Chip = TOFINO) -> None:
         """Of a folder with what the compiler and the assembler wrote, named after the program. Raises PackageError."""
-        self.name = folder.name
+        self.name, self.chip = folder.name, chip
         self._p4info = _p4info(folder / "p4info.txtpb")
-        self.binary, self.context, self.bf_rt = driver_files(folder / DRIVER)
-        _check_target(folder, self._p4info, _json(folder / DRIVER / "context.json", self.context), self.binary)
+        self.binary, self.context, self.bf_rt = driver_files(folder / DRIVER, chip)
+        _check_target(folder, chip, self._p4info, _json(folder / DRIVER / "context.json", self.context), self.binary)
         _check_names(folder, self._p4info, _json(folder / DRIVER / "bf-rt.json", self.bf_rt))
         self.data = encode(self.name, self.bf_rt, self.context, self.binary, PIPES)
 
     @classmethod
-    def compiled(cls, name: str) -> Package:
-        """Returns one of p4src/compiled/tofino. Raises UnknownNameError with the names there are."""
-        folders = {path.parent.name: path.parent for path in (COMPILED / TARGET).glob("*/p4info.txtpb")}
+    def compiled(cls, name: str, chip: Chip = TOFINO) -> Package:
+        """Returns one of p4src/compiled, of the chip's folder. Raises UnknownNameError with the names there are, and
+        PackageError where there is none."""
+        folders = {path.parent.name: path.parent for path in (COMPILED / chip.name).glob("*/p4info.txtpb")}
+        if not folders:
+            raise PackageError(
+                f"{COMPILED / chip.name}: there is no program for {chip.title}: compile them with "
+                f'`make p4-tofino ARGS="--chip {chip.name}"`'
+            )
         if name not in folders:
-            raise UnknownNameError("program for Tofino", name, sorted(folders))
-        return cls(folders[name])
+            raise UnknownNameError(f"program for {chip.title}", name, sorted(folders))
+        return cls(folders[name], chip)
 
     @cached_property
     def schema(self) -> P4Schema:
         return P4Schema(self._p4info, self.data)
 
 
-def driver_files(archive: Path) -> tuple[bytes, bytes, bytes]:
-    """Reads DRIVER_FILES from their archive, in this order. Raises PackageError."""
+def file_names(chip: Chip) -> tuple[str, str, str]:
+    """Returns what the archive holds: the chip's configuration, where tables are, and BF-RT's description of them."""
+    return f"{chip.name}.bin", "context.json", "bf-rt.json"
+
+
+def driver_files(archive: Path, chip: Chip = TOFINO) -> tuple[bytes, bytes, bytes]:
+    """Reads `file_names` from their archive, in this order. Raises PackageError."""
+    names = file_names(chip)
     try:
         with zipfile.ZipFile(archive) as packed:
-            large = [name for name in DRIVER_FILES if packed.getinfo(name).file_size > _MOST_BYTES]
+            large = [name for name in names if packed.getinfo(name).file_size > _MOST_BYTES]
             if large:
                 raise PackageError(f"{archive}: {large[0]} is larger than {_MOST_BYTES >> 20} MB: {_REMEDY}")
-            binary, context, bf_rt = map(packed.read, DRIVER_FILES)
+            binary, context, bf_rt = map(packed.read, names)
     except OSError as error:
         raise PackageError(f"{archive}: {error.strerror}: {_REMEDY}") from None
     except KeyError as error:
@@ -112,19 +122,20 @@ def _varint(value: int) -> bytes:
     return bytes(out)
 
 
-def _check_target(folder: Path, info: p4i.P4Info, context: Mapping[str, Any], binary: bytes) -> None:
+def _check_target(folder: Path, chip: Chip, info: p4i.P4Info, context: Mapping[str, Any], binary: bytes) -> None:
     """Architecture and target, and that context and binary are of one compilation."""
-    if info.pkg_info.arch != ARCHITECTURE:
+    if info.pkg_info.arch != chip.architecture:
         raise PackageError(
-            f"{folder}/p4info.txtpb: of architecture {info.pkg_info.arch or 'unknown'}, not {ARCHITECTURE}"
+            f"{folder}/p4info.txtpb: of architecture {info.pkg_info.arch or 'unknown'}, not {chip.architecture}"
         )
-    header = _header(folder / DRIVER / "tofino.bin", binary)
-    for file, found in (("context.json", context.get("target")), ("tofino.bin", header.get("target"))):
-        if found != TARGET:
-            raise PackageError(f"{folder}/{DRIVER}/{file}: for {found or 'no target'}, not for {TARGET}: {_REMEDY}")
+    name = file_names(chip)[0]
+    header = _header(folder / DRIVER / name, binary)
+    for file, found in (("context.json", context.get("target")), (name, header.get("target"))):
+        if found != chip.name:
+            raise PackageError(f"{folder}/{DRIVER}/{file}: for {found or 'no target'}, not for {chip.name}: {_REMEDY}")
     if header.get("run_id") != context.get("run_id"):
         raise PackageError(
-            f"{folder}: context.json and tofino.bin are of two compilations (run_id {context.get('run_id')} and "
+            f"{folder}: context.json and {name} are of two compilations (run_id {context.get('run_id')} and "
             f"{header.get('run_id')}): {_REMEDY}"
         )
 
@@ -143,7 +154,7 @@ def _check_names(folder: Path, info: p4i.P4Info, bf_rt: Mapping[str, Any]) -> No
 
 
 def _header(path: Path, binary: bytes) -> dict[str, str]:
-    """Returns the texts of tofino.bin's first block: a word with its kind in the top byte, then BSON (bsonspec.org)."""
+    """Returns the texts of the binary's first block: a word with its kind in the top byte, then BSON (bsonspec.org)."""
     result: dict[str, str] = {}
     try:
         kind, length = struct.unpack_from("<3xBI", binary)

@@ -4,10 +4,12 @@ sessions of mirror.p4."""
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 from controller.control_plane import CloneSession, TableAction, TableEntry, TableMatch
 from controller.marking.qcn_in_cp import INPUTS_AT_ONE_OUTPUT, Culprit
-from controller.tofino.model import PORTS_A_PIPE, Port, Qcn, TofinoLab
+from controller.tofino.chips import PORTS_A_PIPE, TOFINO, Chip
+from controller.tofino.model import Port, Qcn, TofinoLab
 
 PROGRAMS = ("qcn", "qcn_in")
 """With congestion points at outputs, at inputs."""
@@ -15,8 +17,6 @@ W = 2
 """The weight of the queue's growth; the data plane has no other."""
 STEP_BYTES = 16  # of F_b
 STEPS = 1 << 16
-RECIRCULATION_PORT = 68
-"""Of each pipe; it loops back unless configured otherwise."""
 MOST_FEEDBACK = 63
 _JITTER = 0.3  # from the shortest to the longest sample
 _SIGN = 1 << 11  # the top bit of `most`
@@ -28,24 +28,32 @@ _COPY_BYTES = 62  # what stands in front of a copy, and its headers
 def entries(lab: TofinoLab, program: str) -> list[TableEntry]:
     """Returns the entries of all ports and lossless classes, for one of PROGRAMS."""
     tables = dict(zip(PROGRAMS, (_output, _input), strict=True))[program]
+    qcn = replace(lab.qcn, q_eq_bytes=set_point(lab.qcn.q_eq_bytes, program, lab.chip))
     return [
         *(
             TableEntry(table, match=TableMatch({"port": port.number, "class": one.number}), action=action)
             for port in lab.ports
-            for table, action in tables(lab.qcn, port).items()
+            for table, action in tables(qcn, port).items()
             for one in lab.lossless
         ),
-        *feedback_entries(lab.qcn.q_eq_bytes),
+        *feedback_entries(qcn.q_eq_bytes),
     ]
 
 
+def set_point(q_eq_bytes: int, program: str, chip: Chip) -> int:
+    """Returns the set point as the program counts queues: at outputs a cell is 80 of its bytes, whatever the chip's
+    cells hold. Feedback is the queue's part of the set point, so it is the same."""
+    return q_eq_bytes * TOFINO.cell_bytes // chip.cell_bytes if program == "qcn" else q_eq_bytes
+
+
 def sessions(lab: TofinoLab) -> list[CloneSession]:
-    """Returns the sessions by which copies go to the recirculation port of each pipe, cut behind their headers."""
+    """Returns the sessions by which copies go to each pipe's recirculation port, cut behind their headers. That port
+    loops back unless configured otherwise."""
     return [
         CloneSession(
             _COPY_SESSIONS + pipe,
             packet_length_bytes=_COPY_BYTES,
-            replicas=[pipe * PORTS_A_PIPE + RECIRCULATION_PORT],
+            replicas=[pipe * PORTS_A_PIPE + lab.chip.recirculation_port],
         )
         for pipe in range(lab.pipes)
     ]

@@ -8,7 +8,8 @@ from itertools import pairwise
 
 from controller.control_plane import TableAction, TableEntry, TableMatch
 from controller.marking.tcd_port import max_ton_s
-from controller.tofino.model import CELL_BYTES, MOST_CELLS, Tcd, TofinoLab, cells
+from controller.tofino.chips import MOST_CELLS, Chip
+from controller.tofino.model import Tcd, TofinoLab
 
 STEPS = 16
 """In which the probability rises from K_min to K_max."""
@@ -27,13 +28,13 @@ class Step:
     draws: int
 
 
-def curve(tcd: Tcd, steps: int = STEPS) -> list[Step]:
+def curve(tcd: Tcd, chip: Chip, steps: int = STEPS) -> list[Step]:
     """RED in steps (SIGCOMM'15, eq. 5): each has the line's probability at its middle; above K_max all mark."""
-    first, last = tcd.k_min_bytes // CELL_BYTES + 1, tcd.k_max_bytes // CELL_BYTES
+    first, last = tcd.k_min_bytes // chip.cell_bytes + 1, tcd.k_max_bytes // chip.cell_bytes
     bounds = [first + (last + 1 - first) * step // steps for step in range(steps + 1)]
     made = []
     for low, after in pairwise(bounds):
-        excess = (low + after - 1) / 2 * CELL_BYTES - tcd.k_min_bytes
+        excess = (low + after - 1) / 2 * chip.cell_bytes - tcd.k_min_bytes
         if low < after:
             share = excess / (tcd.k_max_bytes - tcd.k_min_bytes)
             made.append(Step(low, after - 1, round(tcd.p_max * share * _DRAWS)))
@@ -49,12 +50,12 @@ def entries(lab: TofinoLab, tcd: Tcd) -> list[TableEntry]:
         span = port.pfc.xoff_bytes - port.pfc.xon_bytes
         on_s = max_ton_s(port.speed_bps, tcd.delay_s, span, lab.mtu, tcd.epsilon)
         states = TableAction(
-            "set_tcd", max_ton_ns=math.ceil(on_s * 1e9), empty_cells=_FRAMES * cells(lab.mtu), looks=tcd.looks
+            "set_tcd", max_ton_ns=math.ceil(on_s * 1e9), empty_cells=_FRAMES * lab.chip.cells(lab.mtu), looks=tcd.looks
         )
         match = TableMatch(port=port.number)
         made.append(TableEntry("tcd_config", match=match, action=states))
         made.append(TableEntry("red_config", match=match, action=TableAction("set_red", curve=_CURVE)))
-    for step in curve(tcd):
+    for step in curve(tcd, lab.chip):
         match = TableMatch(curve=_CURVE, queue_cells=f"{step.low}...{step.high}")
         action = TableAction("set_probability", last_draw=step.draws - 1)
         made.append(TableEntry("red_curves", match=match, action=action, priority=_PRIORITY))

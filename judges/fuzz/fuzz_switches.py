@@ -184,7 +184,7 @@ def _sonic(path: Path) -> None:
 def _tofino(path: Path) -> None:
     lab = lab_file.read(path)
     for program in ("pcn", "tcd", "qcn_in"):
-        deploy.check(lab, Package.compiled(program))
+        deploy.check(lab, Package.compiled(program, lab.chip))
 
 
 _JUDGED: dict[str, Callable[[Path], None]] = {

@@ -110,7 +110,7 @@ def deploy(
             "--bfrt reaches the driver; Stratum has P4Runtime's addresses and election ids", "address", "election_id"
         )
     lab = read(path)
-    package = Package.compiled(program)
+    package = Package.compiled(program, lab.chip)
     entries = tofino.check(lab, package)
     files = _write(directory, lab, package) if directory else []
     if (address is None and driver is None) or check:

@@ -27,8 +27,8 @@ from testbed import CELLS, FAST_PORTS, LONG_PAUSE, SLOW_PORT, PcnTest, Reason, i
 from controller.configure import SwitchPlan
 from controller.marking.qcn_cp import CNM_CLONE_SESSION, QcnPort
 from controller.pfc import PFC_CLONE_SESSION
-from controller.tofino.model import CELL_BYTES, cells
-from controller.tofino.qcn import RECIRCULATION_PORT, W
+from controller.tofino.chips import TOFINO
+from controller.tofino.qcn import W
 from hosts import wire
 
 
@@ -65,7 +65,7 @@ class QcnTest(PcnTest):
 
     def queue(self, packets: int) -> int:
         """The bytes of a queue of `packets` packets, with the one that is sampled, as the program counts them."""
-        return (packets - 1) * cells(FRAME) * CELL_BYTES if self.twin else packets * FRAME
+        return (packets - 1) * TOFINO.cells(FRAME) * TOFINO.cell_bytes if self.twin else packets * FRAME
 
     def feedback(self, queue: int, old: int) -> int:
         return chip_feedback(queue, old, self.q_eq) if self.twin else feedback(queue, old, self.q_eq, self.w)
@@ -275,7 +275,7 @@ class AnUnknownSourceIsToldNothing(QcnTest):
         self.wait_until_waiting(SLOW_PORT, n)
         self.sampled()
         self.advance(n * 8 * FRAME / self.rates_bps[SLOW_PORT])  # a message is recirculated once, then forwarded
-        cell = index(RECIRCULATION_PORT if self.twin else 1, Reason.NO_ROUTE)
+        cell = index(TOFINO.recirculation_port if self.twin else 1, Reason.NO_ROUTE)
         dropped = {cell: len(self.messages(n))}
         self.wait_for_value(lambda: self.counters("dropped", [*CELLS, cell]), dropped, "messages dropped")
 

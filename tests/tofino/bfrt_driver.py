@@ -22,10 +22,11 @@ from finsy.proto import rpc_status
 from controller.control_plane import Counter
 from controller.tofino.bfrt_info import BYTES, INDEXES, PACKETS, Info, Table
 from controller.tofino.bfrt_messages import SERVICE
+from controller.tofino.chips import TOFINO, Chip
 
 _NOT_FOUND, _ALREADY_EXISTS, _INVALID_ARGUMENT, _EXHAUSTED = 5, 6, 3, 8
 
-# By table: keys, data, and data by action. `!` marks what is only read, `*` lists.
+# By table: keys, data, and data by action. `!` marks what is only read, `*` lists. TM is the chip's traffic manager.
 _FIXED: dict[str, tuple[str, str, dict[str, str]]] = {
     "$PORT": (
         "$DEV_PORT uint32",
@@ -39,27 +40,27 @@ _FIXED: dict[str, tuple[str, str, dict[str, str]]] = {
         "$ingress_cos uint32, $max_pkt_len uint16",
         {"$normal": ""},
     ),
-    "tf1.tm.pool.cfg": ("pool string", "size_cells uint32", {}),
-    "tf1.tm.pool.app_pfc": ("pool string, cos 3", "pfc_limit_cells uint32", {}),
-    "tf1.tm.port.cfg": ("dev_port uint32", "pg_id! uint8, egress_qid_queues!* uint8", {}),
-    "tf1.tm.port.flowcontrol": ("dev_port uint32", "mode_tx string, mode_rx! string, cos_to_icos* uint8", {}),
-    "tf1.tm.port.buffer": ("dev_port uint32", "skid_limit_cells uint32", {}),
-    "tf1.tm.ppg.cfg": (
+    "TM.pool.cfg": ("pool string", "size_cells uint32", {}),
+    "TM.pool.app_pfc": ("pool string, cos 3", "pfc_limit_cells uint32", {}),
+    "TM.port.cfg": ("dev_port uint32", "pg_id! uint8, egress_qid_queues!* uint8", {}),
+    "TM.port.flowcontrol": ("dev_port uint32", "mode_tx string, mode_rx! string, cos_to_icos* uint8", {}),
+    "TM.port.buffer": ("dev_port uint32", "skid_limit_cells uint32", {}),
+    "TM.ppg.cfg": (
         "ppg_id uint8",
         ", ".join(f"icos_{cos} bool" for cos in range(8))
         + ", guaranteed_cells uint32, hysteresis_cells uint32, pool_id string, pool_max_cells uint32, "
         "dynamic_baf string",
         {"dev_port": "dev_port uint32, pfc_enable bool, pfc_skid_max_cells uint32", "mirror_port": ""},
     ),
-    "tf1.tm.queue.cfg": ("pg_id uint8, pg_queue uint8", "pfc_cos uint8", {}),
-    "tf1.tm.queue.buffer": (
+    "TM.queue.cfg": ("pg_id uint8, pg_queue uint8", "pfc_cos uint8", {}),
+    "TM.queue.buffer": (
         "pg_id uint8, pg_queue uint8",
         "tail_drop_enable bool",
         {"shared_pool": "pool_id string", "buffer_only": ""},
     ),
-    "tf1.tm.queue.sched_cfg": ("pg_id uint8, pg_queue uint8", "min_priority string, max_priority string", {}),
+    "TM.queue.sched_cfg": ("pg_id uint8, pg_queue uint8", "min_priority string, max_priority string", {}),
 }
-_ADDED = ("$PORT", "$mirror.cfg", "tf1.tm.ppg.cfg")
+_ADDED = ("$PORT", "$mirror.cfg", "ppg.cfg")
 """Those of the fixed tables whose entries aren't there from the beginning."""
 
 
@@ -80,11 +81,11 @@ def _described(text: str, first: int) -> list[dict[str, Any]]:
     return made
 
 
-def description() -> bytes:
-    """The fixed tables, as the driver describes them."""
+def description(chip: Chip = TOFINO) -> bytes:
+    """The fixed tables, as the chip's driver describes them."""
     tables = [
         {
-            "name": name,
+            "name": name.replace("TM.", chip.table("")),
             "id": 900 + number,
             "table_type": "Fixed",
             "key": _described(keys, 1),
@@ -125,7 +126,9 @@ class Driver:
         counted: Mapping[tuple[str, int], Counter] | None = None,
         registers: Mapping[tuple[str, int], Mapping[str, list[int]]] | None = None,
         loses: str = "",
+        chip: Chip = TOFINO,
     ) -> None:
+        self._own = description(chip)
         self.counted, self.registers, self.loses = dict(counted or {}), dict(registers or {}), loses
         self.loaded: Any = None
         self.held: dict[tuple[str, Any], Any] = {}
@@ -133,7 +136,7 @@ class Driver:
         self.slow: threading.Event | None = None
         self.bound: int | None = None
         self._clients: dict[int, Any] = {}
-        self._info = Info("driver", [description()])
+        self._info = Info("driver", [self._own])
         self._lock = threading.Lock()
 
     # ---- the service ----
@@ -183,7 +186,7 @@ class Driver:
             (profile,) = config.profiles
             if not (profile.binary and profile.context and list(profile.pipe_scope) == [0, 1, 2, 3]):
                 raise RefusalError(_INVALID_ARGUMENT, "Invalid device config sent")
-            info = Info("driver", [config.bfruntime_info, description()])
+            info = Info("driver", [config.bfruntime_info, self._own])
             self.loaded, self._info, self.bound = config, info, None
             self.held = {key: entry for key, entry in self.held.items() if key[0] == "$PORT"}
             for kind in (WARM_INIT_STARTED, WARM_INIT_FINISHED):
@@ -199,7 +202,7 @@ class Driver:
         made = MESSAGES["GetForwardingPipelineConfigResponse"]()
         if self.loaded is not None:
             made.config.add(p4_name=self.loaded.p4_name, bfruntime_info=self.loaded.bfruntime_info)
-        made.non_p4_config.bfruntime_info = description()
+        made.non_p4_config.bfruntime_info = self._own
         return made
 
     def write(self, request: Any) -> tuple[Any, list[RefusalError | None]]:
@@ -255,7 +258,7 @@ class Driver:
                 raw = getattr(match, part, None)
                 if raw is not None and key.width is not None and len(raw) != key.bytes:
                     raise RefusalError(_INVALID_ARGUMENT, f"{table.name}: {key.name} has {key.bytes} bytes")
-        if table.name == "tf1.tm.ppg.cfg" and fields[1].exact.value == b"\0":
+        if table.name.endswith("tm.ppg.cfg") and fields[1].exact.value == b"\0":
             raise RefusalError(_INVALID_ARGUMENT, "ppg_id=0 is not allowed")
         return table.name, (pipe, entry.key.SerializeToString(deterministic=True))
 
@@ -269,7 +272,7 @@ class Driver:
             return
         if kind == "INSERT" and key in self.held:
             raise RefusalError(_ALREADY_EXISTS, f"{table.name}: the entry exists")
-        there = table.name not in _FIXED or table.name in _ADDED
+        there = table.kind != "Fixed" or table.name.endswith(_ADDED)
         if kind == "MODIFY" and key not in self.held and there:
             raise RefusalError(_NOT_FOUND, f"{table.name}: no such entry")
         if table.size and sum(name == table.name for name, _ in self.held) >= table.size and kind == "INSERT":
@@ -314,13 +317,13 @@ class Driver:
         if table.kind in INDEXES:
             indices = [int.from_bytes(query.key.fields[0].exact.value, "big")] if query.HasField("key") else None
             yield from (self._cell(table, index) for index in (indices or range(table.size)))
-        elif table.name == "tf1.tm.port.cfg":
+        elif table.name.endswith("tm.port.cfg"):
             yield self._place(table, query)
         elif query.HasField("key"):
             key = self._key(table, query, pipe)
             if key in self.held:
                 yield self._computed(table, self.held[key])
-            elif table.name in _ADDED or table.name not in _FIXED:
+            elif table.kind != "Fixed" or table.name.endswith(_ADDED):
                 raise RefusalError(_NOT_FOUND, f"{table.name}: no such entry")
         else:
             yield from (entry for (name, _), entry in self.held.items() if name == table.name)
@@ -330,13 +333,13 @@ class Driver:
         """Returns an entry as it is read: a port is in PFC's mode while one of its groups has PFC."""
         made = MESSAGES["TableEntry"]()
         made.CopyFrom(entry)
-        if table.name == "tf1.tm.port.flowcontrol":
-            fields = self._info.table("tf1.tm.ppg.cfg").fields("dev_port")
+        if table.name.endswith("tm.port.flowcontrol"):
+            fields = self._info.table("tm.ppg.cfg").fields("dev_port")
             port, enabled = fields["dev_port"].id, fields["pfc_enable"].id
             groups = [
                 {one.field_id: one for one in group.data.fields}
                 for (name, _), group in self.held.items()
-                if name == "tf1.tm.ppg.cfg"
+                if name.endswith("tm.ppg.cfg")
             ]
             own = [one for one in groups if port in one and one[port].stream == entry.key.fields[0].exact.value]
             if not any(enabled in one and one[enabled].bool_val for one in own):

@@ -11,6 +11,7 @@ import socket
 import sys
 import threading
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +29,7 @@ from controller.tofino.bfrt import BfRuntimeSwitch
 from controller.tofino.bfrt_entities import MOST_PRIORITY, Entities
 from controller.tofino.bfrt_info import Info
 from controller.tofino.buffers import FIXED, port_settings, settings
+from controller.tofino.chips import TOFINO2
 from controller.tofino.deploy import check, sessions
 from controller.tofino.lab_file import SAMPLE, read
 from controller.tofino.package import Package
@@ -90,6 +92,25 @@ def test_deploy_writes_each_program_and_its_entries(
         pipe * 128 + 68 for pipe in range(lab.pipes if program in qcn.PROGRAMS else 0)
     ]
     assert len(held(driver, "$PORT")) == len(held(driver, "ppg.cfg")) == 3
+
+
+def test_deploy_loads_nothing_into_another_chip(sde: Path, sample: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    driver = Driver(TRAFFIC, chip=TOFINO2)
+    with serving(driver) as there:
+        code, _, err = run(capsys, "--bfrt", there, "--ports", sample)
+    assert (code, driver.loaded) == (1, None)
+    assert err == (
+        "pcn: tofino: the driver's chip is a Tofino 2, not a Tofino 1: write `chip: tofino2` in ports.yaml, with the "
+        "ports of that chip\n"
+    )
+
+
+def test_deploy_refuses_an_unknown_chip(sde: Path, sample: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    driver = Driver(TRAFFIC, chip=replace(TOFINO2, tables="tf9"))
+    with serving(driver) as there:
+        code, _, err = run(capsys, "--bfrt", there, "--ports", sample)
+    assert (code, driver.loaded) == (1, None)
+    assert "the driver's chip is neither a Tofino 1 nor a Tofino 2" in err
 
 
 def test_deploy_prints_counters_and_what_was_read_back(

@@ -17,6 +17,7 @@ from stratum import DEVICE, DeviceConfig, Serving
 
 from controller.programs import COMPILED
 from controller.switch import SwitchClient
+from controller.tofino.chips import TOFINO
 from controller.tofino.deploy import check
 from controller.tofino.lab_file import SAMPLE, read
 from controller.tofino.package import DRIVER, Package, driver_files
@@ -83,7 +84,7 @@ def test_tcd_s_program_and_entries_reach_the_switch(
     assert (code, err) == (0, "")
     device = stratum.service.loaded.device
     assert device.pipelines[0].binary == driver_files(COMPILED / "tofino/tcd" / DRIVER)[0]
-    steps = curve(read(sample).tcd)
+    steps = curve(read(sample).tcd, TOFINO)
     written = {"ipv4_lpm": 3, "rest_config": 15, "tcd_config": 3, "red_config": 3, "red_curves": len(steps)}
     assert json.loads(out)["entries"] == written
     found = {

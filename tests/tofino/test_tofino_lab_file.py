@@ -9,6 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from controller.tofino.chips import TOFINO2
 from controller.tofino.lab_file import SAMPLE, read
 from controller.tofino.model import Qcn, Tcd
 from topologies.tree import FileError
@@ -27,6 +28,52 @@ def test_sample_has_the_values_of_its_comments() -> None:
     assert [one.priority for one in lab.classes] == list(range(8))
     assert [str(route.network) for route in lab.routes] == ["10.0.0.1/32", "10.0.0.2/32", "10.0.1.0/24"]
     assert (lab.tcd, lab.qcn) == (Tcd(), Qcn())
+
+
+def test_ports_of_tofino_2_begin_at_8_and_have_8_lanes(sample_of_tofino2: Path) -> None:
+    lab = read(sample_of_tofino2)
+    assert (lab.chip, lab.pipes) == (TOFINO2, 2)
+    assert [(port.number, port.panel, port.lanes) for port in lab.ports] == [
+        (136, "1/0", range(8)),
+        (144, "3/0", range(8)),
+        (152, "5/0", range(8)),
+    ]
+    sample_of_tofino2.write_text(sample_of_tofino2.read_text().replace("pipes: 2 ", "# "))
+    assert read(sample_of_tofino2).pipes == 4
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("port: 136, panel", "port: 128, panel", "those of Tofino 2 are 8 to 71, plus 128 times the pipe"),
+        ("port: 136, panel: 1/0", "port: 200, panel: 1/0", "200 is no port at the front"),
+        (
+            "port: 136, panel: 1/0",
+            "port: 140, panel: 1/4",
+            "a port of 400G takes 8 lanes of its connector",
+        ),
+        (
+            "panel: 1/0, speed: 400G",
+            "panel: 1/4, speed: 100G",
+            "port 136 is lane 0 of its connector, panel 1/4 is lane 4",
+        ),
+        ("panel: 1/0, speed: 400G, fec: yes", "panel: 1/0, speed: 200G", "port 136: 200G needs `fec: yes`"),
+        (
+            "panel: 1/0, speed: 400G",
+            "panel: 1/0, speed: 800G",
+            "a port of Tofino 2 has one of 10G, 25G",
+        ),
+        ("  xoff: 512KB ", "  xoff: 19MB ", "the buffer has 30.8 free: lower them"),
+        ("  k_max: 200KB ", "  k_max: 93MB ", "no queue is longer than 92.3 MB"),
+    ],
+)
+def test_fault_of_tofino_2_is_reported(old: str, new: str, message: str, sample_of_tofino2: Path) -> None:
+    text = sample_of_tofino2.read_text()
+    assert old in text
+    sample_of_tofino2.write_text(text.replace(old, new, 1))
+    with pytest.raises(FileError) as error:
+        read(sample_of_tofino2)
+    assert message in str(error.value)
 
 
 def test_what_may_be_left_out_is_as_the_sample_has_it(tmp_path: Path) -> None:
@@ -52,6 +99,7 @@ PORT = "- {port: 128, panel: 1/0, speed: 100G, fec: yes}"
 FAULTS = [
     # field by field
     ("switch: tofino ", "switch: a b ", "switch: 'a b': letters"),
+    ("chip: tofino ", "chip: tofino3 ", "chip: 'tofino3': it is tofino or tofino2"),
     ("device: 1 ", "device: 0 ", "device: '0': a whole number from 1"),
     ("device: 1 ", "device: ١ ", "device: '١': a whole number from 1"),
     ("pipes: 2 ", "pipes: 3 ", "pipes: '3': a Tofino 1 has 2 or 4"),
@@ -66,7 +114,11 @@ FAULTS = [
     ("  headroom: 100KB  ", "  head: 100KB  ", "pfc.headroom: missing"),
     (PORT, "- {port: 128, panel: 1/0}", "ports[0].speed: missing"),
     (PORT, "- {port: 128, panel: 1-0, speed: 100G}", "ports[0].panel: '1-0': write it as CONNECTOR/LANE"),
-    (PORT, "- {port: 192, panel: 1/0, speed: 100G}", "ports[0].port: 192 is no port at the front: those are 0 to 63"),
+    (
+        PORT,
+        "- {port: 192, panel: 1/0, speed: 100G}",
+        "ports[0].port: 192 is no port at the front: those of Tofino 1 are 0 to 63, plus 128",
+    ),
     (PORT, "- {port: 128, panel: 1/0, speed: 11G}", "ports[0].speed: '11G': a port of Tofino 1 has one of 10G, 25G"),
     (PORT, "- {port: 130, panel: 1/2, speed: 100G}", "ports[0]: a port of 100G takes 4 lanes of its connector"),
     (
@@ -92,8 +144,8 @@ FAULTS = [
     ("  sample: 150KB ", "  sample: 9B ", "qcn.sample: '9B': from 64 to 1000000000 bytes are possible"),
     ("  culprit: sojourn ", "  culprit: random ", "qcn.culprit: 'random': a Tofino chooses by arrival or sojourn"),
     # between fields
-    ("port: 136, panel", "port: 128, panel", "port 128 stands in line 18 already"),
-    ("to: 10.0.0.2", "to: 10.0.0.1", "prefix 10.0.0.1/32 stands in line 28 already"),
+    ("port: 136, panel", "port: 128, panel", "port 128 stands in line 19 already"),
+    ("to: 10.0.0.2", "to: 10.0.0.1", "prefix 10.0.0.1/32 stands in line 29 already"),
     ("port: 136, mac", "port: 140, mac", "route 10.0.0.2/32: there is no port 140; `ports` has 128, 136, 144"),
     ("port: 144\n", "port: 272\n", "port 272 is in pipe 2; with `pipes: 2` there is none"),
     ("  headroom: 100KB  ", "  headroom: 3KB  ", "port 128: headroom 3000 B: give it two frames at least, 3028 B"),
@@ -111,7 +163,7 @@ FAULTS = [
     ),
     # the file's form
     ("pfc:  ", "pcf:  ", "pcf: no such field; did you mean 'pfc'?"),
-    ("device: 1 ", "pipes: 2 ", "pipes: stands in line 4 already"),
+    ("device: 1 ", "pipes: 2 ", "pipes: stands in line 5 already"),
     ("ports:\n", "ports: 3\nrest:\n", "ports: a list is wanted here"),
     ("routes:  ", "routes: []\nrest:  ", "routes: the list is empty"),
     ("mtu: 1514B", "mtu: [1514", "this is no YAML"),

@@ -15,7 +15,8 @@ from stratum import DeviceConfig
 
 from controller.errors import UnknownNameError
 from controller.programs import COMPILED
-from controller.tofino.package import DRIVER, DRIVER_FILES, Package, PackageError, driver_files, encode
+from controller.tofino.chips import TOFINO, TOFINO2
+from controller.tofino.package import DRIVER, Package, PackageError, driver_files, encode, file_names
 
 FOLDER = COMPILED / "tofino" / "pcn"
 
@@ -48,7 +49,7 @@ def packed(change: Callable[[Files], object]) -> Callable[[Path], None]:
     """Changes what is in a folder's archive."""
 
     def repack(folder: Path) -> None:
-        files = dict(zip(DRIVER_FILES, driver_files(folder / DRIVER), strict=True))
+        files = dict(zip(file_names(TOFINO), driver_files(folder / DRIVER), strict=True))
         change(files)
         with zipfile.ZipFile(folder / DRIVER, "w", zipfile.ZIP_DEFLATED) as made:
             for name, content in files.items():
@@ -132,5 +133,25 @@ def test_files_that_do_not_belong_together(change: Callable[[Path], None], messa
 
 
 def test_a_program_that_is_not_there() -> None:
-    with pytest.raises(UnknownNameError, match="no program for Tofino 'pnc'; did you mean 'pcn'"):
+    with pytest.raises(UnknownNameError, match="no program for Tofino 1 'pnc'; did you mean 'pcn'"):
         Package.compiled("pnc")
+
+
+def test_package_of_another_chip_is_refused(tmp_path: Path) -> None:
+    folder = tmp_path / "pcn"
+    shutil.copytree(FOLDER, folder)
+    with pytest.raises(PackageError, match=r"There is no item named 'tofino2\.bin' in the archive"):
+        Package(folder, TOFINO2)
+    packed(lambda files: files.update({"tofino2.bin": files["tofino.bin"]}))(folder)
+    with pytest.raises(PackageError, match="of architecture tna, not t2na"):
+        Package(folder, TOFINO2)
+    info = folder / "p4info.txtpb"
+    info.write_text(info.read_text().replace('arch: "tna"', 'arch: "t2na"'))
+    with pytest.raises(PackageError, match=r"context\.json: for tofino, not for tofino2"):
+        Package(folder, TOFINO2)
+
+
+def test_chip_without_programs_is_named_with_the_way_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("controller.tofino.package.COMPILED", tmp_path)
+    with pytest.raises(PackageError, match=r"no program for Tofino 2: .*make p4-tofino ARGS=\"--chip tofino2\""):
+        Package.compiled("pcn", TOFINO2)

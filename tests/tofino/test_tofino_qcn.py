@@ -14,6 +14,7 @@ from stratum import Stratum, serving
 from controller.control_plane import TableAction, TableEntry
 from controller.marking.qcn_in_cp import Culprit
 from controller.tofino import qcn
+from controller.tofino.chips import TOFINO2
 from controller.tofino.lab_file import SAMPLE, read
 from controller.tofino.model import Qcn
 from hosts.algorithms.qcn import QcnParameters
@@ -49,6 +50,18 @@ def test_a_lossless_class_of_each_port_is_sampled() -> None:
     assert arrivals == {"sample_min_bytes": 133_616, "sample_mask_bytes": 32_767}
     # 16 inputs' 512 KB at 100 Gb/s are 655 us: a dice of 2^20 ns.
     assert departures == {"choice": Culprit.ARRIVAL, "q_eq_bytes": 26_000, "sojourn_mask_ns": (1 << 20) - 1}
+
+
+def test_tofino_2_has_its_recirculation_ports_and_cells() -> None:
+    lab = replace(read(SAMPLE), chip=TOFINO2, pipes=4)
+    assert [list(one.replicas) for one in qcn.sessions(lab)] == [[6], [134], [262], [390]]
+    wanted = {"qcn": 26_000 * 80 // 176, "qcn_in": 26_000}
+    for program, set_point in wanted.items():
+        made = [dict(one.action.args) for one in qcn.entries(lab, program)]
+        assert {one["q_eq_bytes"] for one in made if "q_eq_bytes" in one} == {set_point}
+        assert {one.match["q_eq"] for one in qcn.entries(lab, program) if one.table_id == "feedback_steps"} == {
+            set_point
+        }
 
 
 @given(st.integers(64, 10**9))
@@ -103,3 +116,15 @@ def test_the_defaults_are_the_schemes() -> None:
         *(parameters.q_eq_bytes, parameters.sample_bytes),
         parameters.w,
     )
+
+
+@given(st.integers(1_000, 200_000), st.integers(0, 4_000), st.integers(0, 4_000))
+def test_feedback_of_tofino_2_is_of_its_cells(q_eq: int, cells: int, old: int) -> None:
+    """The program takes 80 B for a cell; the set point is 80 B for each 176 of the lab's, so the value is the same but
+    for the rounding of either: of F_b to 35 B, and of the set point."""
+    ours = qcn.set_point(q_eq, "qcn", TOFINO2)
+    f_b = 80 * (cells - ours / 80 + qcn.W * (cells - old))
+    found = [value for first, last, value in qcn.feedback_steps(ours) if first <= f_b // qcn.STEP_BYTES <= last]
+    exact = 63 * (176 * (cells + qcn.W * (cells - old)) - q_eq) / (5 * q_eq)
+    wanted = min(63.0, max(0.0, exact))
+    assert abs((found[0] if found else 0) - wanted) <= 2 + 63 * 36 / (5 * q_eq) + wanted / 400

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,12 +12,13 @@ from google.protobuf import descriptor_pb2, descriptor_pool, message_factory, te
 
 from controller.tofino.buffers import FIXED, pfc_script, settings
 from controller.tofino.chassis import chassis_config
+from controller.tofino.chips import TOFINO
 from controller.tofino.lab_file import SAMPLE, read
-from controller.tofino.model import CELL_BYTES, Class, Pfc
+from controller.tofino.model import Class, Pfc
 
 # Of Stratum's ChassisConfig, the part that is used: fields by message. The text form has names only.
 _ENUMS = {
-    "Platform": ("PLT_UNKNOWN", "PLT_GENERIC_BAREFOOT_TOFINO"),
+    "Platform": ("PLT_UNKNOWN", "PLT_GENERIC_BAREFOOT_TOFINO", "PLT_GENERIC_BAREFOOT_TOFINO2"),
     "AdminState": ("ADMIN_STATE_UNKNOWN", "ADMIN_STATE_ENABLED"),
     "TriState": ("TRI_STATE_UNKNOWN", "TRI_STATE_TRUE", "TRI_STATE_FALSE"),
     "FecMode": ("FEC_MODE_UNKNOWN", "FEC_MODE_ON", "FEC_MODE_OFF"),
@@ -72,6 +74,19 @@ def test_the_chassis_has_the_ports() -> None:
         assert port.config_params.autoneg == 2
 
 
+def test_chassis_of_tofino_2_has_its_platform_and_lanes(sample_of_tofino2: Path) -> None:
+    """A port of 100 Gb/s is half a connector there."""
+    text = sample_of_tofino2.read_text().replace("port: 152", "port: 156")
+    sample_of_tofino2.write_text(text.replace("panel: 5/0\n    speed: 400G", "panel: 5/4\n    speed: 100G"))
+    made = parse(chassis_config(read(sample_of_tofino2)))
+    assert made.chassis.platform == 2
+    assert [(port.id, port.channel, port.speed_bps) for port in made.singleton_ports] == [
+        (136, 0, 400_000_000_000),
+        (144, 0, 400_000_000_000),
+        (156, 5, 100_000_000_000),
+    ]
+
+
 def test_a_port_of_some_lanes_is_a_channel() -> None:
     lab = read(SAMPLE)
     ports = (
@@ -88,12 +103,12 @@ def test_a_port_of_some_lanes_is_a_channel() -> None:
 _COS = {f"icos_{cos}" for cos in range(8)}
 _FIELDS = {
     "port.port": ({"DEV_PORT"}, {"TX_PFC_EN_MAP", "RX_PFC_EN_MAP"}),
-    "tf1.tm.pool.cfg": ({"pool"}, {"size_cells"}),
-    "tf1.tm.pool.app_pfc": ({"pool", "cos"}, {"pfc_limit_cells"}),
-    "tf1.tm.port.flowcontrol": ({"dev_port"}, {"mode_tx", "mode_rx", "cos_to_icos"}),
-    "tf1.tm.port.buffer": ({"dev_port"}, {"skid_limit_cells"}),
-    "tf1.tm.port.cfg": ({"dev_port"}, set[str]()),
-    "tf1.tm.ppg.cfg": (
+    "TM.pool.cfg": ({"pool"}, {"size_cells"}),
+    "TM.pool.app_pfc": ({"pool", "cos"}, {"pfc_limit_cells"}),
+    "TM.port.flowcontrol": ({"dev_port"}, {"mode_tx", "mode_rx", "cos_to_icos"}),
+    "TM.port.buffer": ({"dev_port"}, {"skid_limit_cells"}),
+    "TM.port.cfg": ({"dev_port"}, set[str]()),
+    "TM.ppg.cfg": (
         {"ppg_id"},
         {
             *("dev_port", "pfc_enable", "pfc_skid_max_cells", "guaranteed_cells", "hysteresis_cells"),
@@ -101,26 +116,28 @@ _FIELDS = {
             *_COS,
         },
     ),
-    "tf1.tm.queue.sched_cfg": ({"pg_id", "pg_queue"}, {"min_priority", "max_priority"}),
-    "tf1.tm.queue.cfg": ({"pg_id", "pg_queue"}, {"pfc_cos"}),
-    "tf1.tm.queue.buffer": ({"pg_id", "pg_queue"}, {"tail_drop_enable", "pool_id"}),
+    "TM.queue.sched_cfg": ({"pg_id", "pg_queue"}, {"min_priority", "max_priority"}),
+    "TM.queue.cfg": ({"pg_id", "pg_queue"}, {"pfc_cos"}),
+    "TM.queue.buffer": ({"pg_id", "pg_queue"}, {"tail_drop_enable", "pool_id"}),
 }
-_ACTIONS = {"tf1.tm.ppg.cfg": "add_with_dev_port", "tf1.tm.queue.buffer": "mod_with_shared_pool"}
+_ACTIONS = {"TM.ppg.cfg": "add_with_dev_port", "TM.queue.buffer": "mod_with_shared_pool"}
 Call = tuple[str, dict[str, Any]]
 
 
 class Driver:
-    """Stands for `bfrt` of the driver's shell: has the names above, refuses what the driver refuses, keeps what is
-    written, and records its calls. `loses`: a field of which it keeps nothing."""
+    """Stands for `bfrt` of the driver's shell: has the names above, TM for `tables`, refuses what the driver refuses,
+    keeps what is written, and records its calls. `loses`: a field of which it keeps nothing."""
 
-    def __init__(self, calls: list[Call], loses: str = "", held: dict[Any, dict[str, Any]] | None = None) -> None:
-        self._calls, self._loses, self._name = calls, loses, ""
+    def __init__(
+        self, calls: list[Call], loses: str = "", tables: str = "tf1.tm", held: dict[Any, dict[str, Any]] | None = None
+    ) -> None:
+        self._calls, self._loses, self._tables, self._name = calls, loses, tables, ""
         self._held: dict[Any, dict[str, Any]] = {} if held is None else held
 
     def __getattr__(self, part: str) -> Driver:
-        made = Driver(self._calls, self._loses, self._held)
+        made = Driver(self._calls, self._loses, self._tables, self._held)
         made._name = f"{self._name}.{part}" if self._name else part
-        tables = {*_FIELDS, "complete_operations"}
+        tables = {*(one.replace("TM", self._tables) for one in _FIELDS), "complete_operations"}
         assert any(f"{made._name}.".startswith(f"{one}.") or one.startswith(f"{made._name}.") for one in tables), part
         return made
 
@@ -128,7 +145,7 @@ class Driver:
         self._calls.append((self._name, dict(fields)))
         if self._name == "complete_operations":
             return None
-        table, verb = self._name.rsplit(".", 1)
+        table, verb = self._name.replace(self._tables, "TM").rsplit(".", 1)
         keys, data = _FIELDS[table]
         entry = (table, fields.pop("pipe", None), *sorted((name, fields.pop(name)) for name in keys))
         if verb == "get":
@@ -144,7 +161,7 @@ class Driver:
         return None
 
     def _get(self, table: str, entry: Any) -> dict[bytes, Any]:
-        if table == "tf1.tm.port.cfg":  # four ports a group, eight queues each
+        if table == "TM.port.cfg":  # four ports a group, eight queues each
             port = dict(entry[2:])["dev_port"]
             queues = [port % 4 * 8 + queue for queue in range(8)]
             return {b"pg_id": port % 128 // 4, b"egress_qid_queues": queues}
@@ -152,10 +169,10 @@ class Driver:
         return {f"{prefix}{name}".encode(): value for name, value in self._held.get(entry, {}).items()}
 
 
-def run(script: str, loses: str = "") -> list[Call]:
+def run(script: str, loses: str = "", tables: str = "tf1.tm") -> list[Call]:
     calls: list[Call] = []
     # As the driver's shell may: names that the script makes aren't global.
-    exec(compile(script, "pfc.py", "exec"), {"bfrt": Driver(calls, loses)}, {})
+    exec(compile(script, "pfc.py", "exec"), {"bfrt": Driver(calls, loses, tables)}, {})
     return calls
 
 
@@ -163,19 +180,23 @@ def written(calls: list[Call], name: str) -> list[dict[str, Any]]:
     return [fields for table, fields in calls if table == name]
 
 
-def test_pfc_script_writes_the_sample_s_ports(capsys: pytest.CaptureFixture[str]) -> None:
-    lab = read(SAMPLE)
-    calls = run(pfc_script(lab))
+@pytest.mark.parametrize("file", ["sample", "sample_of_tofino2"])
+def test_pfc_script_writes_the_sample_s_ports(
+    file: str, request: pytest.FixtureRequest, capsys: pytest.CaptureFixture[str]
+) -> None:
+    lab = read(request.getfixturevalue(file))
+    tables, cell = f"{lab.chip.tables}.tm", lab.chip.cell_bytes
+    calls = run(pfc_script(lab), tables=tables)
     fields = sum(len(one.data) for one in settings(lab))
     assert capsys.readouterr().out == f"PFC of classes [3] at 3 ports: {fields} fields were written and read back\n"
-    assert [one["DEV_PORT"] for one in written(calls, "port.port.mod")] == [128, 136, 144]
+    assert [one["DEV_PORT"] for one in written(calls, "port.port.mod")] == [port.number for port in lab.ports]
     assert {one["TX_PFC_EN_MAP"] for one in written(calls, "port.port.mod")} == {0b1000}
-    for port, group in zip(lab.ports, written(calls, "tf1.tm.ppg.cfg.add_with_dev_port"), strict=True):
+    for port, group in zip(lab.ports, written(calls, f"{tables}.ppg.cfg.add_with_dev_port"), strict=True):
         assert (group["dev_port"], group["pipe"], group["icos_3"], group["pfc_enable"]) == (port.number, 1, True, True)
-        assert group["pool_max_cells"] * CELL_BYTES == port.pfc.xoff_bytes
-        resumes_at = port.pfc.xoff_bytes - group["hysteresis_cells"] * CELL_BYTES
-        assert port.pfc.xon_bytes - 8 * CELL_BYTES < resumes_at <= port.pfc.xon_bytes
-        assert group["pfc_skid_max_cells"] * CELL_BYTES == port.pfc.headroom_bytes
+        assert 0 <= group["pool_max_cells"] * cell - port.pfc.xoff_bytes < cell
+        resumes_at = port.pfc.xoff_bytes - group["hysteresis_cells"] * cell
+        assert port.pfc.xon_bytes - 9 * cell < resumes_at <= port.pfc.xon_bytes
+        assert 0 <= group["pfc_skid_max_cells"] * cell - port.pfc.headroom_bytes < cell
 
 
 def test_pfc_script_reads_back_each_setting() -> None:
@@ -245,4 +266,4 @@ def test_pools_hold_what_the_groups_may_take() -> None:
     limits = written(calls, "tf1.tm.port.buffer.mod")
     assert sum(one["skid_limit_cells"] for one in limits) == sizes["IG_SKID_POOL"]
     # Part of a cell is a cell.
-    assert groups[0]["pool_max_cells"] * CELL_BYTES - 200_001 in range(CELL_BYTES)
+    assert groups[0]["pool_max_cells"] * TOFINO.cell_bytes - 200_001 in range(TOFINO.cell_bytes)

@@ -8,8 +8,9 @@ from itertools import pairwise
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from controller.tofino.chips import CHIPS, MOST_CELLS, TOFINO, TOFINO2, Chip
 from controller.tofino.lab_file import SAMPLE, read
-from controller.tofino.model import CELL_BYTES, MOST_CELLS, Tcd
+from controller.tofino.model import Tcd
 from controller.tofino.tcd import STEPS, curve, entries
 from hosts.algorithms.red import RedParameters
 from hosts.algorithms.tcd import TcdParameters
@@ -28,28 +29,28 @@ def red(tcd: Tcd, queue_bytes: int) -> float:
     return tcd.p_max * (queue_bytes - tcd.k_min_bytes) / (tcd.k_max_bytes - tcd.k_min_bytes)
 
 
-def probability(tcd: Tcd, cells: int) -> float:
+def probability(tcd: Tcd, chip: Chip, cells: int) -> float:
     """The table's probability for a queue of `cells` cells."""
-    found = [step.draws / DRAWS for step in curve(tcd) if step.low <= cells <= step.high]
+    found = [step.draws / DRAWS for step in curve(tcd, chip) if step.low <= cells <= step.high]
     assert len(found) <= 1
     return found[0] if found else 0.0
 
 
 @settings(max_examples=300)
-@given(thresholds, st.floats(0, 1), st.integers(0, MOST_CELLS))
-def test_a_step_is_half_a_step_from_the_line_at_most(k: list[int], p_max: float, anywhere: int) -> None:
+@given(thresholds, st.floats(0, 1), st.integers(0, MOST_CELLS), st.sampled_from(list(CHIPS.values())))
+def test_a_step_is_half_a_step_from_the_line_at_most(k: list[int], p_max: float, anywhere: int, chip: Chip) -> None:
     """Nothing up to K_min, all above K_max, as by the bytes that the cells hold at most."""
     tcd = Tcd(*k, p_max)
     span = tcd.k_max_bytes - tcd.k_min_bytes
-    most = p_max * (span / STEPS + CELL_BYTES) / 2 / span if span else 0.0
-    at = [edge for step in curve(tcd) for edge in (step.low - 1, step.low, step.high)]
+    most = p_max * (span / STEPS + chip.cell_bytes) / 2 / span if span else 0.0
+    at = [edge for step in curve(tcd, chip) for edge in (step.low - 1, step.low, step.high)]
     for cells in (*at, anywhere):
-        assert abs(probability(tcd, cells) - red(tcd, cells * CELL_BYTES)) <= most + 2 / DRAWS, cells
+        assert abs(probability(tcd, chip, cells) - red(tcd, cells * chip.cell_bytes)) <= most + 2 / DRAWS, cells
 
 
 def test_dcqcn_s_curve() -> None:
     """16 steps from 5 KB to 200 KB, of 0.03% to 0.97%, and all above."""
-    steps = curve(Tcd())
+    steps = curve(Tcd(), TOFINO)
     assert len(steps) == STEPS + 1
     assert (steps[0].low, steps[-1].low, steps[-1].high) == (63, 2501, MOST_CELLS)
     assert steps[-1].draws == DRAWS
@@ -58,7 +59,7 @@ def test_dcqcn_s_curve() -> None:
 
 
 def test_a_threshold_alone_takes_one_entry() -> None:
-    assert [(step.low, step.draws) for step in curve(Tcd(8_000, 8_000))] == [(101, DRAWS)]
+    assert [(step.low, step.draws) for step in curve(Tcd(8_000, 8_000), TOFINO)] == [(101, DRAWS)]
 
 
 def test_the_defaults_are_the_schemes() -> None:
@@ -78,3 +79,12 @@ def test_max_ton_is_the_formula_s_for_each_port() -> None:
     states = [dict(one.action.args) for one in made if one.table_id == "tcd_config"]
     assert [one["max_ton_ns"] for one in states] == [136_448, 49_645, 49_645]
     assert {(one["empty_cells"], one["looks"]) for one in states} == {(38, 6)}
+
+
+def test_cells_of_tofino_2_are_larger() -> None:
+    """176 B: a frame of 1514 B takes 9 of them, and 200 KB 1136."""
+    lab = replace(read(SAMPLE), chip=TOFINO2)
+    made = entries(lab, lab.tcd)
+    assert {dict(one.action.args)["empty_cells"] for one in made if one.table_id == "tcd_config"} == {18}
+    steps = curve(lab.tcd, TOFINO2)
+    assert (steps[0].low, steps[-1].low, steps[-1].high) == (29, 1137, MOST_CELLS)
