@@ -1,15 +1,16 @@
 """Compiles p4src/tna for Tofino with p4c's own backend; records what it was made from and what it takes of the chip.
 
     python p4src/build_tofino.py            compile; needs p4c-barefoot and bfas ($P4C_TOFINO, $BFAS, or on the PATH)
-    python p4src/build_tofino.py --check    only check whether p4src/compiled/tofino fits the sources; needs no compiler
-    python p4src/build_tofino.py --chip tofino2 --out DIR    compile for Tofino 2, which isn't committed
+    python p4src/build_tofino.py --check    only check whether p4src/compiled fits the sources; needs no compiler
+    python p4src/build_tofino.py --chip tofino2    for Tofino 2, whose outputs aren't committed
+    python p4src/build_tofino.py --chip tofino2 --out DIR    into another folder
 
 The backend (github.com/p4lang/p4c, built with ENABLE_TOFINO) compiles to assembly and describes the program to
-controllers, its assembler writes what the chip and its driver load. A program becomes a folder with
+controllers, its assembler writes what the chip and its driver load. A program becomes a folder below the chip's with
 
     NAME.bfa         assembly: what is matched, computed and stored in which stage; to read
     driver.zip       what the driver loads:
-      tofino.bin       the chip's configuration
+      CHIP.bin         the chip's configuration
       context.json     where each table is, how its entries are encoded
       bf-rt.json       BF-RT's description of the tables
     p4info.txtpb     P4Runtime's
@@ -32,7 +33,7 @@ import sys
 import tempfile
 import zipfile
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -49,9 +50,8 @@ FLAGS = {
     name: ("--target", name, "--arch", arch, f"-D__TARGET_TOFINO__={number}", "--p4runtime-force-std-externs")
     for name, arch, number in (("tofino", "tna", 1), ("tofino2", "t2na", 2))
 }
-COMMITTED = "tofino"
-COMPILED = f"p4src/compiled/{COMMITTED}"
-MANIFEST = f"{COMPILED}/manifest.json"
+COMPILED = "p4src/compiled"
+COMMITTED = ("tofino",)
 
 _MAIN = re.compile(r"^\s*Switch\s*\(", re.MULTILINE)
 # p4c's own: of a message type that the p4info names but protobuf doesn't know; and of the assembler where ingress and
@@ -73,7 +73,7 @@ class TofinoProgram:
     name: str
     root: Path
     sources: tuple[str, ...]
-    chip: str = COMMITTED
+    chip: str
 
     @property
     def flags(self) -> tuple[str, ...]:
@@ -81,7 +81,7 @@ class TofinoProgram:
 
     @property
     def folder(self) -> str:
-        return f"{COMPILED}/{self.name}"
+        return f"{COMPILED}/{self.chip}/{self.name}"
 
     @property
     def files(self) -> tuple[str, ...]:
@@ -89,16 +89,21 @@ class TofinoProgram:
 
     @property
     def outputs(self) -> tuple[str, ...]:
-        """Of the committed chip."""
         return tuple(f"{self.folder}/{file}" for file in self.files)
 
 
-def find_programs(root: Path = ROOT) -> list[TofinoProgram]:
+def manifest_of(chip: str) -> str:
+    return f"{COMPILED}/{chip}/manifest.json"
+
+
+def find_programs(chip: str, root: Path = ROOT) -> list[TofinoProgram]:
     """Returns every file of p4src/tna that instantiates `main`, by name. Raises P4BuildError."""
     tops = sorted(path for path in (root / "p4src/tna").glob("*.p4") if _MAIN.search(path.read_text()))
     if not tops:
         raise P4BuildError(f"no program with a `main` in {root / 'p4src/tna'}")
-    return [TofinoProgram(top.stem, root, tuple(sources_of(top.relative_to(root).as_posix(), root))) for top in tops]
+    return [
+        TofinoProgram(top.stem, root, tuple(sources_of(top.relative_to(root).as_posix(), root)), chip) for top in tops
+    ]
 
 
 def find_tools() -> tuple[Path, Path]:
@@ -239,11 +244,11 @@ def resources(used: Mapping[str, Any], context: Mapping[str, Any]) -> dict[str, 
     }
 
 
-def build(root: Path = ROOT) -> list[TofinoProgram]:
-    """Compiles all programs of a checkout and writes the manifest; all or nothing."""
-    programs = find_programs(root)
+def build(chip: str, root: Path = ROOT) -> list[TofinoProgram]:
+    """Compiles all programs of a checkout for a chip and writes its manifest; all or nothing."""
+    programs = find_programs(chip, root)
     tools = find_tools()
-    compiled = root / COMPILED
+    compiled = root / COMPILED / chip
     compiled.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=compiled, prefix=".new-") as scratch:
         results = []
@@ -259,7 +264,7 @@ def build(root: Path = ROOT) -> list[TofinoProgram]:
     with zipfile.ZipFile(root / programs[0].folder / DRIVER) as packed:
         version = json.loads(packed.read("context.json"))["compiler_version"]
     manifest = {"schema": MANIFEST_SCHEMA, "compiler": {"name": COMPILER, "version": version}, "programs": entries}
-    (root / MANIFEST).write_text(json.dumps(manifest, indent=2) + "\n")
+    (root / manifest_of(chip)).write_text(json.dumps(manifest, indent=2) + "\n")
     return programs
 
 
@@ -267,7 +272,7 @@ def build_into(folder: Path, chip: str, root: Path = ROOT) -> list[Path]:
     """Compiles all programs of a checkout for a chip, each into a folder of its name; returns these."""
     tools = find_tools()
     made = []
-    for program in [replace(one, chip=chip) for one in find_programs(root)]:
+    for program in find_programs(chip, root):
         into = folder / program.name
         into.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=folder, prefix=".new-") as scratch:
@@ -277,20 +282,21 @@ def build_into(folder: Path, chip: str, root: Path = ROOT) -> list[Path]:
     return made
 
 
-def stale(root: Path = ROOT) -> list[str]:
+def stale(chip: str, root: Path = ROOT) -> list[str]:
     """Returns what doesn't fit, a line each, as build.stale."""
-    return differences(MANIFEST, find_programs(root), root)
+    return differences(manifest_of(chip), find_programs(chip, root), root)
 
 
 def main(arguments: list[str] | None = None) -> int:
     """Runs the command; returns its exit code."""
     parser = argparse.ArgumentParser(description="Compile the P4 programs for Tofino.")
     parser.add_argument("--check", action="store_true", help=f"only check whether {COMPILED} fits the sources")
-    parser.add_argument("--chip", choices=tuple(FLAGS), default=COMMITTED, help="for which, with --out")
+    parser.add_argument("--chip", choices=tuple(FLAGS), help=f"for which (default: {' and '.join(COMMITTED)})")
     parser.add_argument("--out", type=Path, metavar="DIR", help=f"where outputs go, in place of {COMPILED}")
     options = parser.parse_args(arguments)
-    if options.chip != COMMITTED and options.out is None:
-        parser.error(f"name the folder of the outputs for {options.chip}, with --out DIR: {COMPILED} has {COMMITTED}'s")
+    if options.out is not None and options.chip is None:
+        parser.error("name the chip whose outputs go there, with --chip")
+    chips = COMMITTED if options.chip is None else (options.chip,)
     logging.basicConfig(format="%(message)s", level=logging.INFO)
     try:
         if options.out is not None:
@@ -298,10 +304,11 @@ def main(arguments: list[str] | None = None) -> int:
                 print(folder)
             return 0
         if not options.check:
-            for program in build():
-                print(f"{program.sources[0]} -> {program.folder}")
+            for chip in chips:
+                for program in build(chip):
+                    print(f"{program.sources[0]} -> {program.folder}")
             return 0
-        problems = stale()
+        problems = [f"{chip}: {line}" for chip in chips for line in stale(chip)]
     except P4BuildError as error:
         print(f"error: {error}", file=sys.stderr)
         return 1

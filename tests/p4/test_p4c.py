@@ -72,8 +72,8 @@ def test_committed_tofino_output_is_p4cs(
     build_tofino: ModuleType, tofino_tools: tuple[Path, Path], tmp_path: Path
 ) -> None:
     """Byte for byte, where the Tofino backend has the version that the manifest names."""
-    manifest = json.loads((ROOT / build_tofino.MANIFEST).read_text())
-    for program in build_tofino.find_programs():
+    manifest = json.loads((ROOT / build_tofino.manifest_of("tofino")).read_text())
+    for program in build_tofino.find_programs("tofino"):
         outputs = build_tofino.compile_program(program, tofino_tools, tmp_path)
         version = json.loads((tmp_path / "pipe/context.json").read_text())["compiler_version"]
         needs.p4c_version(version, manifest["compiler"]["version"])
@@ -89,7 +89,7 @@ def test_tofino_2_takes_the_same_programs(
     """Without a warning; those by time as in docs/tofino.md. QCN's p4info has other widths: of sessions."""
     assert build_tofino.main(["--chip", "tofino2", "--out", str(tmp_path)]) == 0
     text = " ".join((ROOT / "docs/tofino.md").read_text().split())
-    for program in (one for one in build_tofino.find_programs() if one.name in ("pcn", "tcd")):
+    for program in (one for one in build_tofino.find_programs("tofino") if one.name in ("pcn", "tcd")):
         made, committed = tmp_path / program.name, ROOT / program.folder
         with zipfile.ZipFile(made / DRIVER) as packed:
             assert packed.namelist() == ["tofino2.bin", "context.json", "bf-rt.json"]
@@ -110,7 +110,7 @@ def test_warning_of_the_tofino_backend_is_an_error(
     shutil.copytree(ROOT / "p4src", tmp_path / "p4src", ignore=shutil.ignore_patterns("__pycache__"))
     parser = tmp_path / "p4src/tna/parser.p4"
     parser.write_text(parser.read_text().replace("        meta.watched = 0;\n", ""))
-    program = next(one for one in build_tofino.find_programs(tmp_path) if one.name == "pcn")
+    program = next(one for one in build_tofino.find_programs("tofino", tmp_path) if one.name == "pcn")
     into = tmp_path / "out"
     into.mkdir()
     with pytest.raises(build_tofino.P4BuildError, match=r"(?s)p4c-barefoot refused p4src/tna/pcn\.p4.*uninitialized"):
