@@ -45,6 +45,7 @@ _LOOK_S = 0.2  # as long a signal waits
 _PROGRESS_S = 5.0
 _ALL_PIPES, _BOTH_DIRECTIONS, _ALL_PARSERS = 0xFFFF, 0xFF, 0xFF
 _CLIENT_IDS = 1 << 24
+_NO_PROGRAM = "$SHARED"  # a driver that loaded none has its own tables under this name
 _OPTIONS = [
     ("grpc.max_receive_message_length", -1),
     ("grpc.max_send_message_length", -1),
@@ -198,7 +199,7 @@ class BfRuntimeSwitch(ControlPlane):
         tables = Info(self.name, [own]).tables
         for chip in CHIPS.values():
             if chip.table(PLACES) in tables:
-                return answer.config, chip, own
+                return [one for one in answer.config if one.p4_name != _NO_PROGRAM], chip, own
         titles = " nor a ".join(chip.title for chip in CHIPS.values())
         raise SwitchError(f"{self.name}: the driver's chip is neither a {titles}, by the names of its tables")
 
@@ -336,10 +337,18 @@ class BfRuntimeSwitch(ControlPlane):
 
     def _set(self, one: Setting, keys: dict[str, Any], fixed: Sequence[str]) -> None:
         data = {name: value for name, value in one.data.items() if name not in fixed}
-        kind = "INSERT" if one.adds and not self._held(one, keys) else "MODIFY"
+        there = self._held(one, keys) if one.adds else {}
+        if one.frees and any(there.get(name) != value for name, value in data.items()):
+            for other in map(dict, one.frees):
+                if self._held(one, other):
+                    self._change("DELETE", one, other, {})
+            there = {}
+        self._change("INSERT" if one.adds and not there else "MODIFY", one, keys, data)
+
+    def _change(self, kind: str, one: Setting, keys: dict[str, Any], data: dict[str, Any]) -> None:
         update = self._messages.Update(type=self._messages.Update.Type.Value(kind))
-        self._ready().fill(update.entity.table_entry, one.table, keys, data, one.action)
-        what = f"writing {one.table} {keys}"
+        self._ready().fill(update.entity.table_entry, one.table, keys, data, one.action if data else "")
+        what = f"{'deleting' if kind == 'DELETE' else 'writing'} {one.table} {keys}"
         for reason in self._send_updates([update], what, _pipe(one)).values():
             raise SwitchError(f"{self.name}: {what} failed: {reason}")
 

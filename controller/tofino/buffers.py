@@ -35,7 +35,8 @@ PLACES = "port.cfg"
 @dataclass(frozen=True)
 class Setting:
     """Data of one entry. `queue`: a port and a class; the entry is that of their queue, whose place `PLACES` has.
-    `action`: which one, where the table's data depends on it. `pipe`: None where the table is of the whole chip."""
+    `action`: which one, where the table's data depends on it. `pipe`: None where the table is of the whole chip.
+    `frees`: keys of the table's entries that go first, unless this entry is there already with all its data."""
 
     table: str
     keys: Mapping[str, int | str]
@@ -44,6 +45,7 @@ class Setting:
     adds: bool = False
     pipe: int | None = None
     queue: tuple[int, int] | None = field(default=None)
+    frees: tuple[Mapping[str, int | str], ...] = ()
 
 
 def settings(lab: TofinoLab) -> list[Setting]:
@@ -52,7 +54,8 @@ def settings(lab: TofinoLab) -> list[Setting]:
 
 
 def port_settings(lab: TofinoLab) -> list[Setting]:
-    """Returns the ports themselves, which Stratum's chassis configuration adds, and over BF Runtime its client."""
+    """Returns the ports themselves, which Stratum's chassis configuration adds, and over BF Runtime its client. A lane
+    that is a separate port is in the way of a wider one: on a model the driver begins with such ports."""
     return [
         Setting(
             PORT_TABLE,
@@ -66,6 +69,7 @@ def port_settings(lab: TofinoLab) -> list[Setting]:
                 "$PORT_ENABLE": True,
             },
             adds=True,
+            frees=tuple({"$DEV_PORT": port.number + lane} for lane in range(len(port.lanes))),
         )
         for port in lab.ports
     ]
@@ -95,7 +99,8 @@ def _ports(lab: TofinoLab) -> Iterator[Setting]:
     enabled = sum(1 << one.number for one in lab.lossless)
     for port in lab.ports:
         keys = {"dev_port": port.number}
-        maps: dict[str, Value] = {"$TX_PFC_EN_MAP": enabled, "$RX_PFC_EN_MAP": enabled}
+        obeyed = enabled if lab.chip.obeys_by_class else (1 << CLASSES) - 1
+        maps: dict[str, Value] = {"$TX_PFC_EN_MAP": enabled, "$RX_PFC_EN_MAP": obeyed}
         yield Setting(PORT_TABLE, {"$DEV_PORT": port.number}, maps)
         modes: dict[str, Value] = {"mode_tx": "PFC", "mode_rx": "PFC", "cos_to_icos": list(range(CLASSES))}
         yield Setting(lab.chip.table("port.flowcontrol"), keys, modes)

@@ -60,6 +60,8 @@ _FIXED: dict[str, tuple[str, str, dict[str, str]]] = {
     ),
     "TM.queue.sched_cfg": ("pg_id uint8, pg_queue uint8", "min_priority string, max_priority string", {}),
 }
+_READ_BACK = {"0": "LOW", "BF_FEC_TYP_FIRECODE": "BF_FEC_TYP_FC", "BF_FEC_TYP_RS": "BF_FEC_TYP_REED_SOLOMON"}
+_LANES = {"10G": 1, "25G": 1, "40G": 4, "50G": 2, "100G": 4, "200G": 4, "400G": 8}
 _ADDED = ("$PORT", "$mirror.cfg", "ppg.cfg")
 """Those of the fixed tables whose entries aren't there from the beginning."""
 
@@ -101,11 +103,11 @@ def description(chip: Chip = TOFINO) -> bytes:
 
 
 def _as_read(field: Any) -> Any:
-    """Returns a field as the driver reads it back: of two names for a priority the first."""
+    """Returns a field as the driver reads it back: of two names for a priority, or a FEC, one."""
     made = MESSAGES["DataField"]()
     made.CopyFrom(field)
-    if made.str_val == "0":
-        made.str_val = "LOW"
+    if made.str_val in _READ_BACK:
+        made.str_val = _READ_BACK[made.str_val]
     return made
 
 
@@ -202,6 +204,8 @@ class Driver:
         made = MESSAGES["GetForwardingPipelineConfigResponse"]()
         if self.loaded is not None:
             made.config.add(p4_name=self.loaded.p4_name, bfruntime_info=self.loaded.bfruntime_info)
+        else:
+            made.config.add(p4_name="$SHARED", bfruntime_info=self._own)
         made.non_p4_config.bfruntime_info = self._own
         return made
 
@@ -272,6 +276,8 @@ class Driver:
             return
         if kind == "INSERT" and key in self.held:
             raise RefusalError(_ALREADY_EXISTS, f"{table.name}: the entry exists")
+        if kind == "INSERT" and table.name == "$PORT":
+            self._check_lanes(entry, pipe)
         there = table.kind != "Fixed" or table.name.endswith(_ADDED)
         if kind == "MODIFY" and key not in self.held and there:
             raise RefusalError(_NOT_FOUND, f"{table.name}: no such entry")
@@ -288,6 +294,16 @@ class Driver:
             return
         kept.data.fields.extend(one for number, one in given.items() if names.get(number) != self.loses)
         self.held[key] = kept
+
+    def _check_lanes(self, entry: Any, pipe: int) -> None:
+        """A lane is of one port."""
+        first, speed = int.from_bytes(entry.key.fields[0].exact.value, "big"), entry.data.fields[0].str_val
+        lane = MESSAGES["TableEntry"]()
+        for number in range(first + 1, first + _LANES[speed.removeprefix("BF_SPEED_")]):
+            lane.CopyFrom(entry)
+            lane.key.fields[0].exact.value = number.to_bytes(4, "big")
+            if self._key(self._table(entry.table_id), lane, pipe) in self.held:
+                raise RefusalError(_INVALID_ARGUMENT, f"channel of port {number} is already in use")
 
     def _data(self, table: Table, data: Any) -> Mapping[str, Any]:
         action = next((name for name, (number, _) in table.actions.items() if number == data.action_id), None)

@@ -146,6 +146,22 @@ def test_deploy_can_be_repeated(driver: Driver, address: str, sample: Path, caps
     assert len(held(driver, "ipv4_lpm")) == len(held(driver, "$PORT")) == 3
 
 
+def test_deploy_replaces_ports_of_single_lanes(
+    driver: Driver, address: str, sample: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """With which the driver of a model begins."""
+    text = sample.read_text()
+    lanes = "".join(f"  - {{port: {128 + lane}, panel: 1/{lane}, speed: 10G}}\n" for lane in range(4))
+    sample.write_text(text.replace("  - {port: 128, panel: 1/0, speed: 100G, fec: yes}\n", lanes))
+    assert run(capsys, "--bfrt", address, "--ports", sample)[0] == 0
+    assert len(held(driver, "$PORT")) == 6
+    sample.write_text(text)
+    code, _, err = run(capsys, "--bfrt", address, "--ports", sample)
+    assert (code, err) == (0, "")
+    assert {one.data.fields[0].str_val for one in held(driver, "$PORT")} == {"BF_SPEED_100G"}
+    assert len(held(driver, "$PORT")) == 3
+
+
 @pytest.mark.parametrize("name", sorted({n for one in settings(read(SAMPLE)) for n in one.data} - set(FIXED)))
 def test_deploy_refuses_each_setting_that_the_driver_loses(name: str, sde: Path) -> None:
     lab, driver = read(SAMPLE), Driver(loses=name)
