@@ -76,10 +76,11 @@ def port_settings(lab: TofinoLab) -> list[Setting]:
 
 
 def _fec(port: Port) -> str:
-    """Returns the code of the port's speed: lanes of 10 Gb/s have FireCode, those of 25 Reed-Solomon."""
+    """Returns the code of the port's speed: lanes of 10 Gb/s have FireCode, others Reed-Solomon; of the driver's two
+    names for each the one that it reads back."""
     if not port.fec:
         return "BF_FEC_TYP_NONE"
-    return "BF_FEC_TYP_FIRECODE" if port.speed_bps // len(port.lanes) == _SLOW_LANE_BPS else "BF_FEC_TYP_REED_SOLOMON"
+    return "BF_FEC_TYP_FC" if port.speed_bps // len(port.lanes) == _SLOW_LANE_BPS else "BF_FEC_TYP_REED_SOLOMON"
 
 
 def _pools(lab: TofinoLab) -> Iterator[Setting]:

@@ -151,7 +151,7 @@ def test_deploy_replaces_ports_of_single_lanes(
 ) -> None:
     """With which the driver of a model begins."""
     text = sample.read_text()
-    lanes = "".join(f"  - {{port: {128 + lane}, panel: 1/{lane}, speed: 10G}}\n" for lane in range(4))
+    lanes = "".join(f"  - {{port: {128 + lane}, panel: 1/{lane}, speed: 10G, fec: yes}}\n" for lane in range(4))
     sample.write_text(text.replace("  - {port: 128, panel: 1/0, speed: 100G, fec: yes}\n", lanes))
     assert run(capsys, "--bfrt", address, "--ports", sample)[0] == 0
     assert len(held(driver, "$PORT")) == 6
