@@ -172,6 +172,7 @@ def test_foreign_files_of_page_have_their_licence() -> None:
 
 IMPORTS = """
 import sys, threading, urllib.request
+from pcn.web import server
 from pcn.web.history import History
 from pcn.web.server import serving
 
@@ -179,6 +180,7 @@ def start(thread, begin=threading.Thread.start):
     there.update(sys.modules)
     begin(thread)
 
+server._KEEP_ALIVE_S = 0.01
 there, history = set(), History()
 history.over("the end")
 urllib.request.urlopen("data:,").read()
