@@ -42,14 +42,14 @@ RESULT = "pcn run traffic --clock virtual --topology star --set count=20 --schem
 """What examples compare."""
 SHORTER = {
     r"live.py --seeds 1:\d+": "live.py --seed 21",
-    r"1:\d+": "1:3",
+    r"1:\d+": "1:1",
     r"--updates \d+": "--updates 300 --program bench",
     r"--target \S+": "--target embedded --updates 100",
     r"--each \d+": "--each 0",
-    r"--minutes \d+": "--minutes 0.05",
-    r"fuzz_frames.py all \d+": "fuzz_frames.py pcn 0 1 500",
-    r"fuzz SECONDS ": "fuzz 1 ",
-    r"(fuzz_(?:formats|flows|traces|switches|results)).py SECONDS": r"\1.py 2",
+    r"--minutes \d+": "--minutes 0.01",
+    r"fuzz_frames.py all \d+": "fuzz_frames.py pcn 0 1 100",
+    r"fuzz SECONDS ": "fuzz 0.2 ",
+    r"(fuzz_(?:formats|flows|traces|switches|results)).py SECONDS": r"\1.py 0.3",
     r"--jobs \d+": "--jobs 1",
     "test_virtual_threads.py": "test_virtual_threads.py -k nodes",  # judges/test_sanitizers.py runs all of it
 }
