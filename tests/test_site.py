@@ -80,9 +80,10 @@ def test_site_opens_and_searches_on_a_file_system(built: Path, tmp_path_factory:
 
 def test_site_with_dead_links_and_orphans_is_refused(site: ModuleType, tmp_path: Path) -> None:
     site.stage(tmp_path)
-    for name in ("docs/results.md", "docs/trust.md", "docs/virtualnet.md"):  # long, and none of what is tested
-        (tmp_path / "pages" / name).write_text("# Short\n")
     page = tmp_path / "pages/docs/glossary.md"
+    for other in (tmp_path / "pages").rglob("*.md"):  # to build them all takes seconds
+        if other not in (page, page.with_name("commands.md")):
+            other.write_text("# Short\n")
     page.write_text(page.read_text() + "\n[a page](nosuch.md), [a heading](commands.md#nosuch)\n")
     (tmp_path / "pages/docs/orphan.md").write_text("# Orphan\n")
     done = site.build(tmp_path, "--strict")

@@ -156,9 +156,9 @@ def test_interrupted_run_of_threads_goes_on_as_if_it_had_not_been(number: int) -
         with VirtualNetwork(fat_tree(4), find_scheme("pcn").configure(), threads=number) as network:
             with_flows(network, [FlowSpec(i, f"h{i}", f"h{15 - i}") for i in range(8)])
             network.on_window = on_window
-            while network.now_s < 2e-3:
+            while network.now_s < 0.5e-3:
                 try:
-                    network.run(until_s=2e-3)
+                    network.run(until_s=0.5e-3)
                 except KeyboardInterrupt:
                     interrupts += 1
             assert interrupts == interrupted
