@@ -263,12 +263,12 @@ class Sender:
         try:
             while rp.timer_s is not None and rp.timer_s <= now_s:
                 due_s = rp.timer_s
-                rp.sent_bytes = flow.delivered_bytes
+                rp.sent_bytes = flow.started_bytes
                 rp.on_timer(due_s)
                 check_timer(rp.timer_s, due_s)
                 self._obey(flow, now_s)
             if react is not None:
-                rp.sent_bytes = flow.delivered_bytes if sent_bytes is None else sent_bytes
+                rp.sent_bytes = flow.started_bytes if sent_bytes is None else sent_bytes
                 react(rp)
                 self._obey(flow, now_s)
         except Exception as error:

@@ -219,7 +219,6 @@ class NativeNicFlow(ctypes.Structure):
     started_bytes: int
     progress_ps: int
     delivered: int
-    delivered_bytes: int
     due_bytes: int
     reliable: NativeReliable
     frame: int | None
@@ -231,7 +230,7 @@ class NativeNicFlow(ctypes.Structure):
         *((name, c_uint64) for name in ("interval_ps", "base_ps")),
         *((name, c_int64) for name in ("started", "started_bytes")),
         ("progress_ps", c_uint64),
-        *((name, c_int64) for name in ("delivered", "delivered_bytes", "due_bytes")),
+        *((name, c_int64) for name in ("delivered", "due_bytes")),
         ("reliable", NativeReliable),
         *((name, c_void_p) for name in ("frame", "last_frame")),
     )

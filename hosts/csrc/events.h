@@ -19,7 +19,7 @@ enum event_kind {
     EVENT_PAUSE, /* priority, count: quanta */
     EVENT_RESUME, /* priority */
     EVENT_EXPIRY, /* priority: a PAUSE ran out without RESUME */
-    EVENT_SENT, /* flow, count: `due_bytes` bytes of its frames are delivered; count: its bytes so far. Urgent */
+    EVENT_SENT, /* flow, count: `due_bytes` bytes of its frames have started; count: its bytes so far. Urgent */
     EVENT_FRAME, /* count, frame: a WIRE_NOTIFICATION of up to EVENT_FRAME_BYTES, for Python to parse. Urgent */
     EVENT_UNKNOWN, /* count, frame: the head of a data packet of a flow that Python must add first. Urgent */
     EVENT_WINDOW, /* flow, window: the NP's period has ended. Urgent */

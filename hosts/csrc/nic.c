@@ -118,6 +118,16 @@ static void choose_next(struct nic *nic)
     nic->chosen = true;
 }
 
+/* An RP counts bytes as they start, as in virtual time: how long a frame waits for its link's delay is none of its. */
+static void report_sent(struct nic *nic, struct nic_flow *flow, uint64_t now_ps)
+{
+    if (flow->started_bytes < flow->due_bytes || (flow->started == flow->packets && !repeats(flow))) return;
+    flow->due_bytes = INT64_MAX;
+    struct event *event = events_add(nic->events, EVENT_SENT, true, nic_seconds(now_ps));
+    event->flow = flow;
+    event->count = (uint64_t)flow->started_bytes;
+}
+
 /* Starts the frame at `at_ps`, or so much later that it is overdue by `max_lateness_ps` at most. */
 static void start_frame(struct nic *nic, uint32_t index, uint64_t at_ps, uint64_t now_ps)
 {
@@ -134,6 +144,7 @@ static void start_frame(struct nic *nic, uint32_t index, uint64_t at_ps, uint64_
     flow->started++;
     flow->base_ps = pacing_started(&nic->entries[index], at_ps, flow->interval_ps);
     nic->last = nic->entries[index].number;
+    report_sent(nic, flow, now_ps);
     nic_window_changed(nic, index, at_ps);
     if (flow->started == flow->packets && !repeats(flow)) {
         nic_account_until(nic, at_ps);
@@ -176,13 +187,17 @@ void nic_advance(struct nic *nic, double now_s)
 
 static uint64_t wake_ps(struct nic *nic)
 {
-    if (nic->in_flight.count > 0) return ((const struct nic_item *)ring_at(&nic->in_flight, 0))->due_ps;
     if (!nic->chosen) choose_next(nic);
-    int64_t bits = 0;
     const struct nic_flow *flow = nic->next.action == PACING_START ? nic->flows[nic->next.index] : NULL;
-    if (flow != NULL) bits = bits_of(flow, next_number(flow));
-    else if (nic->next.action == PACING_CONTROL) bits = first_control(nic)->length * 8;
-    else return nic->next.when;
+    int64_t bits = flow != NULL ? bits_of(flow, next_number(flow)) : 0;
+    bool reports = flow != NULL && flow->due_bytes != INT64_MAX; /* by report_sent, at a start's time */
+    if (nic->in_flight.count > 0) {
+        uint64_t due_ps = ((const struct nic_item *)ring_at(&nic->in_flight, 0))->due_ps;
+        return reports && nic->next.when < due_ps ? nic->next.when : due_ps;
+    }
+    if (reports) return nic->next.when;
+    if (nic->next.action == PACING_CONTROL) bits = first_control(nic)->length * 8;
+    else if (flow == NULL) return nic->next.when;
     return nic->next.when + on_line_ps(nic, bits) + nic->delay_ps;
 }
 
@@ -223,13 +238,7 @@ void nic_delivered(struct nic *nic, double now_s)
         event->flow = flow;
         event->count = (uint64_t)item->number;
     }
-    flow->delivered_bytes += bits_of(flow, item->number) / 8;
     flow->delivered++;
-    if (flow->delivered_bytes < flow->due_bytes) return;
-    flow->due_bytes = INT64_MAX;
-    struct event *event = events_add(nic->events, EVENT_SENT, true, now_s);
-    event->flow = flow;
-    event->count = (uint64_t)flow->delivered_bytes;
 }
 
 uint32_t nic_frame(const struct nic_item *item, uint8_t *frame)

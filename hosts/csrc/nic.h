@@ -33,8 +33,7 @@ struct nic_flow {
     uint64_t
         progress_ps; /* of a flow that repeats: when the first packet in flight left, or something new was acknowledged or lost */
     int64_t delivered; /* frames given to the socket */
-    int64_t delivered_bytes; /* their bytes */
-    int64_t due_bytes; /* EVENT_SENT, once, when delivered_bytes reaches this */
+    int64_t due_bytes; /* EVENT_SENT, once, when started_bytes reaches this */
     struct reliable reliable; /* of kind LOSSLESS nothing is repeated, and `flow` is all of it; else GO_BACK_N */
     const uint8_t *frame, *last_frame; /* templates of its packets; the PSN is stamped */
 };

@@ -284,7 +284,7 @@ class _ClockedRp(ReactionPoint):
         self.due_bytes = 2 * 5290 if len(self.counts) == 1 else None
 
 
-def clocked() -> tuple[Bench, list[_ClockedRp]]:
+def clocked(delay_s: float = 0.0) -> tuple[Bench, list[_ClockedRp]]:
     """A sender of that scheme, and the RPs that it makes."""
     made: list[_ClockedRp] = []
 
@@ -293,7 +293,7 @@ def clocked() -> tuple[Bench, list[_ClockedRp]]:
         return made[-1]
 
     scheme = Scheme("clocked", "for this test", "pcn", _NoParameters, make, lambda _: NotificationPoint())
-    return Bench(scheme.configure()), made
+    return Bench(scheme.configure(), delay_s), made
 
 
 def test_rp_timers_and_byte_counters_run() -> None:
@@ -305,6 +305,14 @@ def test_rp_timers_and_byte_counters_run() -> None:
     # After 5 and 10 frames of 1058 B, and at the times that the RP named.
     assert made[0].counts == [5290, 10580]
     assert made[0].timers == pytest.approx([10e-6, 20e-6, 30e-6, 40e-6])
+
+
+def test_rp_counts_bytes_that_wait_for_the_delay_of_their_link() -> None:
+    bench, made = clocked(delay_s=1.0)
+    bench.start()
+    bench.run(0.0, 1e-4)
+    assert (made[0].counts, bench.left) == ([5290, 10580], [])
+    assert made[0].sent_bytes >= 10580
 
 
 def test_rp_timers_run_at_their_time_however_late_the_process_is() -> None:
