@@ -21,7 +21,7 @@ from hosts.algorithms.parameters import Parameters, parameter
 def _few_events(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """A rule that is broken on purpose is broken soon."""
     if request.function is not test_ours_keep_the_rules:
-        monkeypatch.setattr("hosts.algorithms.check._EVENTS", 500)
+        monkeypatch.setattr("hosts.algorithms.check_events.EVENTS", 500)
 
 
 @pytest.mark.parametrize("name", list(schemes))
