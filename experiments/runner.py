@@ -17,7 +17,6 @@ from experiments.define import scheme_parameters
 from experiments.page.write_run import write_run, write_together
 from experiments.papers import find_scenario
 from experiments.results.atomic_folder import left_out, result_directory
-from experiments.results.export import EXPORTS
 from experiments.results.judged_run import Result, judge
 from experiments.run.execute import Live, execute
 from experiments.run.progress import RunProgress, Silent, Watcher
@@ -167,6 +166,8 @@ def _recording(plan: Plan, records: Records, export: str, clocks: Sequence[str])
             "virtual"
         )
     if export:
+        from experiments.results.export import EXPORTS  # only here, and there: it loads formats of topologies
+
         lookup(export, EXPORTS, "format to export")
         records = replace(records, events=True, queues_s=records.queues_s or plan.sampling.counters_s)
     elif records.events or records.queues_s:

@@ -16,7 +16,6 @@ from experiments.define.outcomes import Outcomes
 from experiments.page import plots, report
 from experiments.results import agreement, summary
 from experiments.results.atomic_folder import COMPARISON, PATHS, SERIES, SUMMARY, TOPOLOGY, has_numbers, whole
-from experiments.results.export import EXPORTS
 from experiments.results.judged_run import Result, by_scheme
 from experiments.results.kept_run import drawn_with
 from experiments.results.recorded_tables import recorded_tables
@@ -49,9 +48,8 @@ def write_run(result: Result, directory: Path, pictures: bool = False, export: s
 
         with result.failures.noting(PATHS), whole(directory / PATHS) as file:
             file.write(path_lines(result.plan.topology, paths).encode())
-    for name, write in EXPORTS.get(export, {}).items():
-        with result.failures.noting(name), whole(directory / name) as file:
-            file.writelines(line.encode() for line in write(result))
+    if export:
+        _write_export(result, directory, export)
     if pictures:
         _draw(result.charts, directory, result.failures)
         _draw_together([result], directory, result.failures)
@@ -89,6 +87,14 @@ def _write_numbers(result: Result, target: Path, write: Callable[[IO[bytes]], ob
             result.failures.note("logs", error)
             with whole(target) as file:
                 write(file)
+
+
+def _write_export(result: Result, directory: Path, export: str) -> None:
+    from experiments.results.export import EXPORTS
+
+    for name, write in EXPORTS[export].items():
+        with result.failures.noting(name), whole(directory / name) as file:
+            file.writelines(line.encode() for line in write(result))
 
 
 def _write_captures(result: Result, directory: Path) -> None:
