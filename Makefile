@@ -71,8 +71,8 @@ ptf-trim:
 	$(if $(filter softswitch,$(TARGET)),$(BIN)/python ptf-tests/run.py --trim $(TWICE) trimming)
 
 # The twins on the chip's model, which needs SDE_INSTALL; CLOCK=manual, on a model whose time and queues tests move, has
-# all cases (docs/tofino.md).
-MODEL := $(BIN)/python ptf-tests/run.py --target tofino-model
+# all cases (docs/tofino.md). CHIP=tofino2: the model of Tofino 2.
+MODEL := $(BIN)/python ptf-tests/run.py --target tofino-model $(if $(CHIP),--chip $(CHIP))
 ANYWHERE := forwarding isolation malformed multipath xoff
 
 ptf-model:

@@ -4,12 +4,23 @@ from __future__ import annotations
 
 import struct
 
+import ptf.testutils
+
+from controller.tofino.chips import CHIPS, TOFINO
 from hosts import wire
 
 ROCE_CLASS, CNP_CLASS, OTHER_CLASS = 3, 7, 0
 PAYLOAD = 1000
 FRAME = PAYLOAD + wire.DATA_OVERHEAD
 LARGEST_FRAME = 1514
+CHIP = CHIPS[ptf.testutils.test_params_get({}).get("chip", TOFINO.name)]
+"""Of the twins, as run.py has it."""
+
+
+def device_port(port: int) -> int:
+    """Returns the switch's number of a test's port: those at the chip's front but its first. Tofino 1's, as those of
+    every other switch, have the same number."""
+    return CHIP.first_port + port
 
 
 def host_ip(port: int) -> bytes:
@@ -22,7 +33,7 @@ def host_mac(port: int) -> bytes:
 
 def port_mac(port: int) -> bytes:
     """PORT_MAC_BASE of p4src/shared/constants.p4 and the port."""
-    return bytes.fromhex("0250434e0000")[:5] + bytes((port,))
+    return bytes.fromhex("0250434e0000")[:5] + bytes((device_port(port),))
 
 
 def data(

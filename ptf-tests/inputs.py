@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from cnm import chip_feedback, feedback, messages
 from frames import FRAME, host_ip, host_mac, port_mac
-from testbed import PcnTest, index
+from testbed import NO_STEPS, PcnTest, index
 
 from controller.configure import SwitchPlan
 from controller.marking.qcn_cp import CNM_CLONE_SESSION
@@ -39,7 +39,7 @@ class QcnInTest(PcnTest):
 
     def load_twin(self, address: str, name: str) -> None:
         if self.live:
-            self.skipTest("the model of Tofino 1 pauses no queue")
+            self.skipTest(NO_STEPS)
         if self.point.w != W:
             self.skipTest(f"Tofino's program has {W} as the weight of the queue's growth")
         if self.point.culprit.name.lower() not in CULPRITS:

@@ -40,6 +40,7 @@ from controller.errors import SwitchError
 from controller.marking_contract import PacketGenerator
 from controller.programs import Program
 from controller.switch import SwitchClient
+from controller.tofino.chips import CHIPS, TOFINO, Chip
 from lab.target import TARGETS, LaunchSpec, PortSpec, Target, target
 from p4src.manifest import stale
 from softswitch.trimming import Trimming
@@ -226,8 +227,8 @@ def ptf_command(scratch: Path, clock: str, arguments: list[str], parameters: str
     return [*command, *arguments]
 
 
-def run_model(clock: str, program: str, record: Path | None, arguments: list[str]) -> int:
-    """ptf's exit code, with the model of Tofino in place of a switch. On the manual clock the tests move its time."""
+def run_model(chip: Chip, clock: str, program: str, record: Path | None, arguments: list[str]) -> int:
+    """ptf's exit code, with the model of a chip in place of a switch. On the manual clock the tests move its time."""
     sde, environment = tofino.installed()
     with contextlib.ExitStack() as stack:
         scratch = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix=f"{PREFIX}{os.getpid()}-")))
@@ -237,7 +238,7 @@ def run_model(clock: str, program: str, record: Path | None, arguments: list[str
             control.write_bytes(bytes(steps.BYTES))
             environment[tofino.CONTROL] = str(control)
         interfaces = {port: switch_interface(port) for port in PORT_RATES_BPS}
-        commands = [tofino.model_command(scratch, interfaces), tofino.driver_command(scratch, sde)]
+        commands = [tofino.model_command(scratch, chip, interfaces), tofino.driver_command(scratch, sde, chip)]
         logs = [scratch / "model.log", scratch / "driver.log"]
         children = [
             stack.enter_context(process([*inside, *command], log, environment, scratch))
@@ -245,7 +246,7 @@ def run_model(clock: str, program: str, record: Path | None, arguments: list[str
         ]
         wait_until_driver_answers(inside, children, logs)
         parameters = f"target='tofino-model';address={tofino.ADDRESS!r};program={program!r};rates={PORT_RATES_BPS!r}"
-        parameters += f";clock={clock!r};control={str(control)!r}"
+        parameters += f";clock={clock!r};control={str(control)!r};chip={chip.name!r}"
         if record is not None:
             recorded.touch()
             parameters += f";record={str(recorded)!r}"
@@ -340,6 +341,12 @@ def _check_live() -> None:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--target", choices=sorted([*TARGETS, MODEL_TARGET]), default="softswitch")
+    parser.add_argument(
+        "--chip",
+        choices=sorted(CHIPS),
+        default=TOFINO.name,
+        help=f"of {MODEL_TARGET} (default: {TOFINO.name})",
+    )
     parser.add_argument("--clock", choices=("manual", "live"), help="default: manual, but live for bmv2")
     parser.add_argument("--record", type=Path, metavar="FILE", help="with the manual clock: what happened, when")
     parser.add_argument(
@@ -353,6 +360,8 @@ def main() -> int:
     clock = options.clock or ("manual" if options.target == "softswitch" else "live")
     if options.twice and options.target == MODEL_TARGET:
         parser.error("--twice runs two switches beside each other: run the model again, and compare the records")
+    if options.chip != TOFINO.name and (options.target, clock) != (MODEL_TARGET, "live"):
+        parser.error(f"--chip is for {MODEL_TARGET}; tests move the clock of Tofino 1's model alone")
     if (options.record or options.twice) and clock == "live":
         parser.error("--record and --twice are for the manual clock: on a live one no two runs are the same")
     if "--list" in arguments or "--list-test-names" in arguments:
@@ -372,7 +381,7 @@ def main() -> int:
         Program.find(program)  # what is wrong with it, once
         if options.target == MODEL_TARGET:
             _check_live()
-            return run_model(clock, program, options.record, arguments)
+            return run_model(CHIPS[options.chip], clock, program, options.record, arguments)
         if options.twice:
             return run_twice(target(options.target), program, options.trim, options.record, arguments)
         return run(target(options.target), clock, program, options.trim, options.record, arguments)

@@ -22,7 +22,7 @@ from typing import Any
 
 import ptf
 import ptf.testutils
-from frames import CNP_CLASS, LARGEST_FRAME, ROCE_CLASS, data, forwarded, host_ip, host_mac, pfc
+from frames import CHIP, CNP_CLASS, LARGEST_FRAME, ROCE_CLASS, data, device_port, forwarded, host_ip, host_mac, pfc
 from steps import Control, SteppedWires
 from twin import TWINS, lab, sessions, twin_entries
 from wires import Arrival, ClockWires, LiveWires, Wires
@@ -51,7 +51,7 @@ PORTS = (*FAST_PORTS, SLOW_PORT)
 LIMIT_S = 20.0
 TRIES = 50
 # Cells of these ports, and of those where nothing may ever count.
-CELLS = [port * 8 + second for port in (0, *PORTS, RECIRCULATION_PORT, 511) for second in range(8)]
+CELLS = [port * 8 + second for port in (0, *map(device_port, PORTS), RECIRCULATION_PORT, 511) for second in range(8)]
 # A pause quantum here lasts a millisecond, so that a PAUSE frame can say up to 65 s.
 QUANTUM_US = 1000
 LIVE_LATE_US = (
@@ -61,6 +61,7 @@ LONG_PAUSE = 60_000
 # Counters of packets that only one of two rules marks.
 COMPARING = ("marked_by_", "marked_ue_by_")
 WAITING = "waiting_packets"
+NO_STEPS = "an unmodified model of the chip pauses no queue"
 INSIDE = (
     WAITING,
     "waiting_bytes",
@@ -87,7 +88,7 @@ class Reason(IntEnum):
 
 def index(port: int, second: int = ROCE_CLASS) -> int:
     """Of a register or counter cell: port and class, or port and reason."""
-    return port * 8 + second
+    return device_port(port) * 8 + second
 
 
 @lru_cache
@@ -98,7 +99,7 @@ def _program(name: str) -> Program:
 
 @lru_cache
 def _package(name: str) -> Package:
-    return Package.compiled(name)
+    return Package.compiled(name, CHIP)
 
 
 class PcnTest(unittest.TestCase):
@@ -179,12 +180,13 @@ class PcnTest(unittest.TestCase):
         chip = lab(PORTS, LARGEST_FRAME, self.pfc_defaults.lossless)
         switch.insert([*sessions(TWINS[name], chip), *twin_entries(self.plan(), self.pfc_defaults.lossless)])
         switch.apply(port_settings(chip))
-        ports = [{"$DEV_PORT": port} for port in PORTS]
+        ports = [{"$DEV_PORT": device_port(port)} for port in PORTS]
         up = lambda: [switch.held(PORT_TABLE, port)["$PORT_UP"] for port in ports]  # noqa: E731
         self.wait_in_real_time(up, [True] * len(ports), "ports that are up")
 
     def plan(self) -> SwitchPlan:
-        routes = [Route(wire.format_ip(host_ip(port)), wire.format_mac(host_mac(port)), port) for port in PORTS]
+        hosts = ((wire.format_ip(host_ip(port)), wire.format_mac(host_mac(port)), port) for port in PORTS)
+        routes = [Route(address, mac, device_port(port)) for address, mac, port in hosts]
         pfc = tuple(replace(self.pfc_defaults, port=port) for port in self.pfc_ports)
         return SwitchPlan("ptf", tuple(routes), pfc, marking=self.rests() if self.by_time else ())
 
@@ -349,7 +351,7 @@ class PcnTest(unittest.TestCase):
         if isinstance(self.wires, SteppedWires):
             self.send(port, pfc(port, dict.fromkeys(classes, quanta)))
         elif self.twin:
-            self.skipTest("the model of Tofino 1 pauses no queue")
+            self.skipTest(NO_STEPS)
         return isinstance(self.wires, SteppedWires)
 
     def held(

@@ -1,4 +1,4 @@
-"""Starts Intel's model of Tofino 1 and its driver, both of the lab's own SDE, for the data-plane tests.
+"""Starts Intel's model of a Tofino and its driver, both of the lab's own SDE, for the data-plane tests.
 
 SDE_INSTALL   where the SDE is installed: bin/bf_switchd, lib, share, the messages of BF Runtime
 PATH          has tofino-model, or SDE_INSTALL's bin has it
@@ -13,31 +13,26 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from controller.tofino.bfrt_messages import VARIABLE
+from controller.tofino.chips import TOFINO, TOFINO2, Chip
 from topologies.errors import LabError
 
 MODEL, DRIVER = "tofino-model", "bf_switchd"
-CHIP_TYPE = "2"  # of Tofino 1, as the SDE's run_tofino_model.sh has it
+CHIP_TYPES = {TOFINO.name: 2, TOFINO2.name: 5}
+"""The model's own numbers, by chip."""
 PORT = 50052
 ADDRESS = f"127.0.0.1:{PORT}"
 CONTROL = "TOFINO_MODEL_CONTROL"
 """Names the file by which a model that was changed for it takes time and queues from the tests (docs/tofino.md)."""
-_CHIP = {
-    "chip_list": [
-        {
-            "id": "asic-0",
-            "chip_family": "tofino",
-            "instance": 0,
-            "pcie_sysfs_prefix": "/sys/devices/pci0000:00/0000:00:03.0",
-            "pcie_domain": 0,
-            "pcie_bus": 5,
-            "pcie_fn": 0,
-            "pcie_dev": 0,
-            "pcie_int_mode": 1,
-            "sds_fw_path": "share/tofino_sds_fw/avago/firmware",
-        }
-    ],
+_ASIC = {
+    "id": "asic-0",
     "instance": 0,
-    "p4_devices": [],
+    "pcie_sysfs_prefix": "/sys/devices/pci0000:00/0000:00:03.0",
+    "pcie_domain": 0,
+    "pcie_bus": 5,
+    "pcie_fn": 0,
+    "pcie_dev": 0,
+    "pcie_int_mode": 1,
+    "sds_fw_path": "share/tofino_sds_fw/avago/firmware",
 }
 
 
@@ -56,20 +51,20 @@ def installed(environment: Mapping[str, str] = os.environ) -> tuple[Path, dict[s
     return sde, made
 
 
-def model_command(scratch: Path, interfaces: Mapping[int, str]) -> list[str]:
-    """Returns the model's command. `interfaces`: by device port."""
+def model_command(scratch: Path, chip: Chip, interfaces: Mapping[int, str]) -> list[str]:
+    """Returns the model's command. `interfaces`: by the tests' ports, the chip's at the front but its first."""
     ports = scratch / "ports.json"
-    ports.write_text(
-        json.dumps({"PortToIf": [{"device_port": port, "if": name} for port, name in interfaces.items()]}),
-        encoding="utf-8",
-    )
-    return [MODEL, "--chip-type", CHIP_TYPE, "-d", "1", "-f", str(ports), "--log-dir", str(scratch), "--logs-disable"]
+    places = [{"device_port": chip.first_port + port, "if": name} for port, name in interfaces.items()]
+    ports.write_text(json.dumps({"PortToIf": places}), encoding="utf-8")
+    command = [MODEL, "--chip-type", str(CHIP_TYPES[chip.name]), "-d", "1", "-f", str(ports)]
+    return [*command, "--log-dir", str(scratch), "--logs-disable"]
 
 
-def driver_command(scratch: Path, sde: Path) -> list[str]:
+def driver_command(scratch: Path, sde: Path, chip: Chip) -> list[str]:
     """Returns the driver's command: without a program, which the tests load."""
     conf = scratch / "switchd.json"
-    conf.write_text(json.dumps(_CHIP), encoding="utf-8")
+    made = {"chip_list": [_ASIC | {"chip_family": chip.name}], "instance": 0, "p4_devices": []}
+    conf.write_text(json.dumps(made), encoding="utf-8")
     return [
         *(DRIVER, "--install-dir", str(sde), "--conf-file", str(conf)),
         *("--background", "--skip-p4", "--server-listen-local-only"),

@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
+from frames import CHIP, device_port
+
 from controller.configure import SwitchPlan, entries
 from controller.control_plane import CloneSession, TableAction, TableEntry, TableMatch
 from controller.marking.qcn_cp import QcnPort
@@ -15,14 +17,12 @@ from controller.marking.red_ecn import RedPort
 from controller.marking.rest import RestPort
 from controller.marking.tcd_port import TcdPort
 from controller.tofino import qcn, tcd
-from controller.tofino.chips import TOFINO
 from controller.tofino.model import Class, Pfc, Port, Tcd, TofinoLab
 
 TWINS = {"pcn_time": "pcn", "tcd_time": "tcd", "qcn": "qcn", "qcn_in": "qcn_in"}
 """By the v1model program with the same rule."""
 SPEED_BPS = 10_000_000_000
 MOST_GAP_NS = 2**31 - 1
-_LANES = 4
 
 
 def lab(ports: tuple[int, ...], mtu: int, lossless: int) -> TofinoLab:
@@ -31,11 +31,15 @@ def lab(ports: tuple[int, ...], mtu: int, lossless: int) -> TofinoLab:
     return TofinoLab(
         "ptf",
         device=0,
-        pipes=2,
+        pipes=CHIP.pipes[0],
         mtu=mtu,
         classes=tuple(Class(number, number, bool(lossless >> number & 1)) for number in range(8)),
-        ports=tuple(Port(one, one // _LANES + 1, one % _LANES, SPEED_BPS, False, False, pfc, 1, 0) for one in ports),
+        ports=tuple(
+            Port(device_port(one), one // CHIP.lanes + 1, one % CHIP.lanes, SPEED_BPS, False, False, pfc, 1, 0)
+            for one in ports
+        ),
         routes=(),
+        chip=CHIP,
     )
 
 
@@ -51,9 +55,10 @@ def twin_entries(plan: SwitchPlan, lossless: int) -> list[TableEntry]:
 
 
 def _entries(point: Any, lossless: int) -> Iterator[TableEntry]:
+    port = device_port(point.port)
     if isinstance(point, RestPort):
         for number, action in point.actions.items():
-            match = TableMatch({"port": point.port, "class": number})
+            match = TableMatch({"port": port, "class": number})
             yield TableEntry(
                 "rest_config", match=match, action=TableAction(action, gap_ns=min(1000 * point.gap_us, MOST_GAP_NS))
             )
@@ -61,12 +66,12 @@ def _entries(point: Any, lossless: int) -> Iterator[TableEntry]:
         states = TableAction(
             "set_tcd",
             max_ton_ns=1000 * point.max_ton_us,
-            empty_cells=point.empty_bytes // _frame(point) * TOFINO.cells(_frame(point)),
+            empty_cells=point.empty_bytes // _frame(point) * CHIP.cells(_frame(point)),
             looks=point.looks,
         )
-        yield TableEntry("tcd_config", match=TableMatch(port=point.port), action=states)
+        yield TableEntry("tcd_config", match=TableMatch(port=port), action=states)
     elif isinstance(point, RedPort):
-        yield TableEntry("red_config", match=TableMatch(port=point.port), action=TableAction("set_red", curve=1))
+        yield TableEntry("red_config", match=TableMatch(port=port), action=TableAction("set_red", curve=1))
     elif isinstance(point, QcnInPort):
         longest = qcn.dice_mask(1000 * point.sojourn_us)
         actions = {
@@ -77,13 +82,13 @@ def _entries(point: Any, lossless: int) -> Iterator[TableEntry]:
         }
         for number in range(8):
             if lossless >> number & 1:
-                match = TableMatch({"port": point.port, "class": number})
+                match = TableMatch({"port": port, "class": number})
                 yield from (TableEntry(table, match=match, action=action) for table, action in actions.items())
     elif isinstance(point, QcnPort):
         action = TableAction("set_qcn", q_eq_bytes=point.q_eq_bytes, **qcn.sampling(point.sample_bytes))
         for number in range(8):
             if lossless >> number & 1:
-                yield TableEntry("qcn_config", match=TableMatch({"port": point.port, "class": number}), action=action)
+                yield TableEntry("qcn_config", match=TableMatch({"port": port, "class": number}), action=action)
 
 
 def _frame(point: TcdPort) -> int:
@@ -95,7 +100,7 @@ def _curves(plan: SwitchPlan) -> Iterator[TableEntry]:
     """Of RED: one curve, as all ports of a test mark alike."""
     for point in plan.marking:
         if isinstance(point, RedPort):
-            for step in tcd.curve(Tcd(point.k_min_bytes, point.k_max_bytes, point.p_max), TOFINO):
+            for step in tcd.curve(Tcd(point.k_min_bytes, point.k_max_bytes, point.p_max), CHIP):
                 yield TableEntry(
                     "red_curves",
                     match=TableMatch(curve=1, queue_cells=f"{step.low}...{step.high}"),

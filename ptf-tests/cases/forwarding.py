@@ -1,6 +1,6 @@
 """Forwarding: routes, next hops, TTL, classes and their order."""
 
-from frames import CNP_CLASS, OTHER_CLASS, ROCE_CLASS, cnp, data, forwarded, host_ip, host_mac, patched
+from frames import CNP_CLASS, OTHER_CLASS, ROCE_CLASS, cnp, data, device_port, forwarded, host_ip, host_mac, patched
 from scapy.layers.inet import ICMP, IP, TCP, UDP
 from scapy.layers.l2 import Ether
 from scapy.packet import Raw
@@ -35,7 +35,7 @@ class LongestPrefixWins(PcnTest):
     def runTest(self) -> None:
         via = {"10.9.9.9/32": 3, "10.9.0.0/16": 2, "8.0.0.0/5": 4}
         for prefix, port in via.items():
-            action = TableAction("ipv4_forward", dst_mac=wire.format_mac(host_mac(port)), port=port)
+            action = TableAction("ipv4_forward", dst_mac=wire.format_mac(host_mac(port)), port=device_port(port))
             self.switch.insert([TableEntry("ipv4_lpm", match=TableMatch(dst_addr=prefix), action=action)])
         for address, port in (((10, 9, 9, 9), 3), ((10, 9, 9, 8), 2), ((10, 8, 0, 1), 4)):
             frame = patched(data(1, 2), DESTINATION, bytes(address))
@@ -127,7 +127,7 @@ class CnpOvertakesData(PcnTest):
 
     def runTest(self) -> None:
         if self.twin and self.live:
-            self.skipTest("the model of Tofino 1 has no rates")
+            self.skipTest("an unmodified model of the chip has no rates")
         frames = [data(1, SLOW_PORT, psn=psn) for psn in range(20)]
         notice = cnp(1, SLOW_PORT)
         self.send(1, *frames, notice)

@@ -22,7 +22,7 @@ from frames import (
     patched,
     port_mac,
 )
-from testbed import CELLS, FAST_PORTS, LONG_PAUSE, SLOW_PORT, PcnTest, Reason, index
+from testbed import CELLS, FAST_PORTS, LONG_PAUSE, NO_STEPS, SLOW_PORT, PcnTest, Reason, index
 
 from controller.configure import SwitchPlan
 from controller.marking.qcn_cp import CNM_CLONE_SESSION, QcnPort
@@ -48,7 +48,7 @@ class QcnTest(PcnTest):
         if any(one.adaptive and one.sample_bytes > 1 for one in self.qcn):
             self.skipTest("Tofino's program has fixed intervals")
         if self.live:
-            self.skipTest("the model of Tofino 1 pauses no queue")
+            self.skipTest(NO_STEPS)
         super().load_twin(address, name)
 
     def messages(self, n: int, first: int = 1, old: int = 0) -> dict[int, bytes]:
