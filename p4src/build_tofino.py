@@ -2,7 +2,7 @@
 
     python p4src/build_tofino.py            compile; needs p4c-barefoot and bfas ($P4C_TOFINO, $BFAS, or on the PATH)
     python p4src/build_tofino.py --check    only check whether p4src/compiled fits the sources; needs no compiler
-    python p4src/build_tofino.py --chip tofino2    for Tofino 2, whose outputs aren't committed
+    python p4src/build_tofino.py --chip tofino2    for one chip
     python p4src/build_tofino.py --chip tofino2 --out DIR    into another folder
 
 The backend (github.com/p4lang/p4c, built with ENABLE_TOFINO) compiles to assembly and describes the program to
@@ -51,8 +51,6 @@ FLAGS = {
     for name, arch, number in (("tofino", "tna", 1), ("tofino2", "t2na", 2))
 }
 COMPILED = "p4src/compiled"
-COMMITTED = ("tofino",)
-
 _MAIN = re.compile(r"^\s*Switch\s*\(", re.MULTILINE)
 # p4c's own: of a message type that the p4info names but protobuf doesn't know; and of the assembler where ingress and
 # egress share a hash function of a stage, which then found that they take different bits of it, and went on.
@@ -291,12 +289,12 @@ def main(arguments: list[str] | None = None) -> int:
     """Runs the command; returns its exit code."""
     parser = argparse.ArgumentParser(description="Compile the P4 programs for Tofino.")
     parser.add_argument("--check", action="store_true", help=f"only check whether {COMPILED} fits the sources")
-    parser.add_argument("--chip", choices=tuple(FLAGS), help=f"for which (default: {' and '.join(COMMITTED)})")
+    parser.add_argument("--chip", choices=tuple(FLAGS), help="for which (default: all)")
     parser.add_argument("--out", type=Path, metavar="DIR", help=f"where outputs go, in place of {COMPILED}")
     options = parser.parse_args(arguments)
     if options.out is not None and options.chip is None:
         parser.error("name the chip whose outputs go there, with --chip")
-    chips = COMMITTED if options.chip is None else (options.chip,)
+    chips = tuple(FLAGS) if options.chip is None else (options.chip,)
     logging.basicConfig(format="%(message)s", level=logging.INFO)
     try:
         if options.out is not None:

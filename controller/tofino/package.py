@@ -59,14 +59,8 @@ class Package:
 
     @classmethod
     def compiled(cls, name: str, chip: Chip = TOFINO) -> Package:
-        """Returns one of p4src/compiled, of the chip's folder. Raises UnknownNameError with the names there are, and
-        PackageError where there is none."""
+        """Returns one of p4src/compiled, of the chip's folder. Raises UnknownNameError with the names there are."""
         folders = {path.parent.name: path.parent for path in (COMPILED / chip.name).glob("*/p4info.txtpb")}
-        if not folders:
-            raise PackageError(
-                f"{COMPILED / chip.name}: there is no program for {chip.title}: compile them with "
-                f'`make p4-tofino ARGS="--chip {chip.name}"`'
-            )
         if name not in folders:
             raise UnknownNameError(f"program for {chip.title}", name, sorted(folders))
         return cls(folders[name], chip)

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import json
 import shutil
-import zipfile
 from pathlib import Path
 from types import ModuleType
 
 import needs
 import pytest
 
-from controller.tofino.package import DRIVER
+from controller.tofino.chips import CHIPS
 from softswitch import p4c
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -68,12 +67,13 @@ def tofino_tools(build_tofino: ModuleType) -> tuple[Path, Path]:
     return found
 
 
+@pytest.mark.parametrize("chip", CHIPS)
 def test_committed_tofino_output_is_p4cs(
-    build_tofino: ModuleType, tofino_tools: tuple[Path, Path], tmp_path: Path
+    build_tofino: ModuleType, tofino_tools: tuple[Path, Path], tmp_path: Path, chip: str
 ) -> None:
     """Byte for byte, where the Tofino backend has the version that the manifest names."""
-    manifest = json.loads((ROOT / build_tofino.manifest_of("tofino")).read_text())
-    for program in build_tofino.find_programs("tofino"):
+    manifest = json.loads((ROOT / build_tofino.manifest_of(chip)).read_text())
+    for program in build_tofino.find_programs(chip):
         outputs = build_tofino.compile_program(program, tofino_tools, tmp_path)
         version = json.loads((tmp_path / "pipe/context.json").read_text())["compiler_version"]
         needs.p4c_version(version, manifest["compiler"]["version"])
@@ -81,26 +81,6 @@ def test_committed_tofino_output_is_p4cs(
             assert path.read_bytes() == (ROOT / name).read_bytes(), (
                 f"{name}: run `make p4-tofino` and commit the result"
             )
-
-
-def test_tofino_2_takes_the_same_programs(
-    build_tofino: ModuleType, tofino_tools: tuple[Path, Path], tmp_path: Path
-) -> None:
-    """Without a warning; those by time as in docs/tofino.md. QCN's p4info has other widths: of sessions."""
-    assert build_tofino.main(["--chip", "tofino2", "--out", str(tmp_path)]) == 0
-    text = " ".join((ROOT / "docs/tofino.md").read_text().split())
-    for program in (one for one in build_tofino.find_programs("tofino") if one.name in ("pcn", "tcd")):
-        made, committed = tmp_path / program.name, ROOT / program.folder
-        with zipfile.ZipFile(made / DRIVER) as packed:
-            assert packed.namelist() == ["tofino2.bin", "context.json", "bf-rt.json"]
-        p4info = (made / "p4info.txtpb").read_text()
-        assert p4info.replace('arch: "t2na"', 'arch: "tna"') == (committed / "p4info.txtpb").read_text()
-        used = json.loads((made / "resources.json").read_text())
-        stages, sram, tcam = used["stages"], used["sram"], used["tcam"]
-        assert (
-            f"`{program.name}` takes {stages['ingress']} and {stages['egress']} of {stages['of']} stages, "
-            f"{sram['used']} of {sram['of']} blocks of SRAM, {tcam['used']} of {tcam['of']} of TCAM"
-        ) in text
 
 
 def test_warning_of_the_tofino_backend_is_an_error(

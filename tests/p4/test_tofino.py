@@ -2,55 +2,67 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import re
 import shutil
+from collections.abc import Sequence
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 import pytest
 
+from controller.tofino.chips import CHIPS
 from controller.tofino.package import DRIVER, driver_files
 
 ROOT = Path(__file__).resolve().parents[2]
-COMPILED = ROOT / "p4src/compiled/tofino"
-PROGRAMS = sorted(path.parent.name for path in COMPILED.glob("*/driver.zip"))
+COMPILED = ROOT / "p4src/compiled"
+PROGRAMS = ("pcn", "qcn", "qcn_in", "tcd")
+STAGES = {"tofino": 12, "tofino2": 20}
 
 
-@pytest.fixture(params=PROGRAMS)
+@pytest.fixture(params=itertools.product(CHIPS, PROGRAMS), ids="-".join)
 def twin(request: pytest.FixtureRequest) -> Path:
     """A program's folder."""
-    return COMPILED / str(request.param)
+    return COMPILED.joinpath(*request.param)
 
 
-def resources(program: str) -> dict[str, Any]:
-    document: dict[str, Any] = json.loads((COMPILED / program / "resources.json").read_text())
+def contents(twin: Path) -> tuple[bytes, bytes, bytes]:
+    return driver_files(twin / DRIVER, CHIPS[twin.parent.name])
+
+
+def resources(twin: Path) -> dict[str, Any]:
+    document: dict[str, Any] = json.loads((twin / "resources.json").read_text())
     return document
 
 
-def assembly(program: str) -> str:
-    return (COMPILED / program / f"{program}.bfa").read_text()
+def assembly(twin: Path) -> str:
+    return (twin / f"{twin.name}.bfa").read_text()
 
 
-def test_outputs_fit_sources(build_tofino: ModuleType) -> None:
+@pytest.mark.parametrize("chip", CHIPS)
+def test_outputs_fit_sources(build_tofino: ModuleType, chip: str) -> None:
     """A changed source, or an output edited by hand: `make p4-tofino` and commit."""
-    assert build_tofino.stale("tofino") == []
+    assert build_tofino.stale(chip) == []
+    folders = (path.parent.name for path in (COMPILED / chip).glob("*/driver.zip"))
+    assert sorted(folders) == list(PROGRAMS)
 
 
-def test_drift_is_seen(build_tofino: ModuleType, tmp_path: Path) -> None:
+@pytest.mark.parametrize("chip", CHIPS)
+def test_drift_is_seen(build_tofino: ModuleType, tmp_path: Path, chip: str) -> None:
     shutil.copytree(ROOT / "p4src", tmp_path / "p4src", ignore=shutil.ignore_patterns("__pycache__"))
-    assert build_tofino.stale("tofino", tmp_path) == []
-    (tmp_path / "p4src/compiled/tofino/pcn/driver.zip").write_bytes(b"")
+    assert build_tofino.stale(chip, tmp_path) == []
+    (tmp_path / f"p4src/compiled/{chip}/pcn/driver.zip").write_bytes(b"")
     headers = tmp_path / "p4src/shared/headers.p4"
     headers.write_text(headers.read_text() + "\n")
     (tmp_path / "p4src/tna/forwarding.p4").unlink()
     with pytest.raises(build_tofino.P4BuildError, match=r"tna/forwarding\.p4, which can't be read"):
-        build_tofino.stale("tofino", tmp_path)
+        build_tofino.stale(chip, tmp_path)
     shutil.copy(ROOT / "p4src/tna/forwarding.p4", tmp_path / "p4src/tna")
-    assert set(build_tofino.stale("tofino", tmp_path)) == {
+    assert set(build_tofino.stale(chip, tmp_path)) == {
         *(f"{program}: p4src/shared/headers.p4 changed" for program in PROGRAMS),
-        "pcn: p4src/compiled/tofino/pcn/driver.zip changed",
+        f"pcn: p4src/compiled/{chip}/pcn/driver.zip changed",
     }
 
 
@@ -62,12 +74,12 @@ def test_absent_compiler_is_explained(
     monkeypatch.setenv("P4C_TOFINO", "/bin/true")
     monkeypatch.setenv("BFAS", "/bin/true")
     monkeypatch.setenv(variable, "/nowhere/tool")
-    before = {path: path.read_bytes() for path in COMPILED.glob("*/*")}
+    before = {path: path.read_bytes() for path in COMPILED.glob("tofino*/*/*")}
     assert build_tofino.main([]) == 1
     message = capsys.readouterr().err
     assert message.startswith("error: /nowhere/tool was not found")
     assert variable in message
-    assert {path: path.read_bytes() for path in COMPILED.glob("*/*")} == before
+    assert {path: path.read_bytes() for path in COMPILED.glob("tofino*/*/*")} == before
 
 
 def test_outputs_in_another_folder_are_of_one_chip(
@@ -80,7 +92,7 @@ def test_outputs_in_another_folder_are_of_one_chip(
 
 def test_snapshots_are_in_one_order(build_tofino: ModuleType, twin: Path) -> None:
     """Whichever of the two the compiler writes first."""
-    tables = json.loads(driver_files(twin / DRIVER)[2])["tables"]
+    tables = json.loads(contents(twin)[2])["tables"]
     ingress, egress = (
         [table for table in tables if f".snapshot.{gress}_" in table["name"]] for gress in ("ingress", "egress")
     )
@@ -97,55 +109,67 @@ def test_snapshots_are_in_one_order(build_tofino: ModuleType, twin: Path) -> Non
 
 
 def test_no_machine_path(twin: Path) -> None:
-    contents = [*(path.read_bytes() for path in twin.iterdir()), *driver_files(twin / DRIVER)]
-    assert [re.findall(rb"/(?:home|opt|root|tmp|usr)/", content) for content in contents] == [[]] * len(contents)
+    files = [*(path.read_bytes() for path in twin.iterdir()), *contents(twin)]
+    assert [re.findall(rb"/(?:home|opt|root|tmp|usr)/", content) for content in files] == [[]] * len(files)
 
 
 def test_outputs_are_of_one_compilation(twin: Path) -> None:
     """The driver compares the binary with the context that describes it."""
-    binary, text, _ = driver_files(twin / DRIVER)
+    binary, text, _ = contents(twin)
     context = json.loads(text)
-    assert context["target"] == "tofino"
-    assert f'run_id: "{context["run_id"]}"' in assembly(twin.name)
+    assert context["target"] == twin.parent.name
+    assert f'run_id: "{context["run_id"]}"' in assembly(twin)
     assert context["run_id"].encode() in binary[:256]
 
 
 def test_room_is_left(twin: Path) -> None:
     """For a real forwarding pipeline beside it."""
-    takes = resources(twin.name)
-    assert max(takes["stages"]["ingress"], takes["stages"]["egress"]) <= takes["stages"]["of"] == 12
+    takes = resources(twin)
+    assert (
+        max(takes["stages"]["ingress"], takes["stages"]["egress"]) <= takes["stages"]["of"] == STAGES[twin.parent.name]
+    )
     assert takes["sram"]["used"] < 0.06 * takes["sram"]["of"]
     assert takes["tcam"]["used"] < 0.08 * takes["tcam"]["of"]
 
 
 def test_parser_branches(twin: Path) -> None:
     """It selects by ethertype, by version to protocol, and by UDP port: p4c has lost that once (issue 5752)."""
-    text = assembly(twin.name)
+    text = assembly(twin)
     ingress = text[text.index("parser ingress") : text.index("deparser ingress")]
     assert ingress.count("match: [") == 3
     for value in ("0x0800:", "0o105*0000021:", "0x12b7:"):
         assert value in ingress
 
 
-@pytest.mark.parametrize("programs", [("pcn", "tcd"), ("qcn", "qcn_in")])
-def test_documentation_has_the_figures(programs: tuple[str, ...]) -> None:
+@pytest.mark.parametrize("program", ["pcn", "tcd"])
+def test_p4info_of_both_chips_differs_in_the_architecture_alone(program: str) -> None:
+    """QCN's has other widths: of the mirror's sessions."""
+    ours, theirs = ((COMPILED / chip / program / "p4info.txtpb").read_text() for chip in CHIPS)
+    assert theirs.replace('arch: "t2na"', 'arch: "tna"') == ours
+
+
+@pytest.mark.parametrize(
+    ("chip", "programs"), [("tofino", ("pcn", "tcd")), ("tofino", ("qcn", "qcn_in")), ("tofino2", PROGRAMS)]
+)
+def test_documentation_has_the_figures(chip: str, programs: tuple[str, ...]) -> None:
     """A table has a column for each program, and one for the chip's total."""
     text = (ROOT / "docs/tofino.md").read_text()
-    for name, (*used, of) in rows(programs).items():
+    takes = [resources(COMPILED / chip / program) for program in programs]
+    for name, (*used, of) in rows(takes).items():
         assert f"| {name} | {' | '.join(map(str, used))} | {of} |" in text, name
-    actions = [resources(program)["actions"] for program in programs]
-    counts = " | ".join(f"{one['ingress']}, {one['egress']}" for one in actions)
+    counts = " | ".join(f"{one['actions']['ingress']}, {one['actions']['egress']}" for one in takes)
     assert f"| actions, ingress and egress | {counts} |" in text
 
 
-def rows(programs: tuple[str, ...]) -> dict[str, tuple[int, ...]]:
+def rows(programs: Sequence[dict[str, Any]]) -> dict[str, tuple[int, ...]]:
     made = []
-    for takes in map(resources, programs):
+    for takes in programs:
         found = {f"stages, {gress}": (takes["stages"][gress], takes["stages"]["of"]) for gress in ("ingress", "egress")}
         found |= {f"{name} blocks": tuple(takes[name.lower()].values()) for name in ("SRAM", "TCAM")}
         phv = takes["phv"]
         found |= {f"{width} bit containers": tuple(phv[f"{width} bit"].values()) for width in (8, 16, 32)}
-        tagalong = [unit for name, unit in phv.items() if "tagalong" in name]
-        found["tagalong containers"] = tuple(sum(unit[key] for unit in tagalong) for key in ("used", "of"))
+        for kind in sorted({name.split(" ", 2)[2] for name in phv if name.count(" ") == 2}):
+            units = [unit for name, unit in phv.items() if name.endswith(kind)]
+            found[f"{kind} containers"] = tuple(sum(unit[key] for unit in units) for key in ("used", "of"))
         made.append(found)
     return {name: (*(found[name][0] for found in made), of) for name, (_, of) in made[0].items()}

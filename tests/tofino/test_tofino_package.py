@@ -149,9 +149,3 @@ def test_package_of_another_chip_is_refused(tmp_path: Path) -> None:
     info.write_text(info.read_text().replace('arch: "tna"', 'arch: "t2na"'))
     with pytest.raises(PackageError, match=r"context\.json: for tofino, not for tofino2"):
         Package(folder, TOFINO2)
-
-
-def test_chip_without_programs_is_named_with_the_way_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("controller.tofino.package.COMPILED", tmp_path)
-    with pytest.raises(PackageError, match=r"no program for Tofino 2: .*make p4-tofino ARGS=\"--chip tofino2\""):
-        Package.compiled("pcn", TOFINO2)
