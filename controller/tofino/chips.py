@@ -21,6 +21,7 @@ class Chip:
     """A chip. `name`: the compiler's, `title`: for people. `pipes`: how many there can be, the usual number first.
     `first_port`: of those at the front, in a pipe. `lanes`: of a connector. `speeds`: of ports, bit/s. `free_cells`: of
     the buffer, for lossless classes; the driver's own pools take the rest. `recirculation_port`: of each pipe.
+    `cut_bytes`: a mirror cuts copies at multiples of it.
     `obeys_by_class`: whether a MAC obeys PFC of some classes, or of all or none. `tables`: in front of the names of the
     driver's tables. `platform`: Stratum's name."""
 
@@ -34,6 +35,7 @@ class Chip:
     cell_bytes: int
     free_cells: int
     recirculation_port: int
+    cut_bytes: int
     obeys_by_class: bool
     tables: str
     platform: str
@@ -63,6 +65,7 @@ TOFINO: Final = Chip(
     cell_bytes=80,
     free_cells=180 * 1024,  # of 280 * 1024
     recirculation_port=68,
+    cut_bytes=1,
     obeys_by_class=True,
     tables="tf1",
     platform="PLT_GENERIC_BAREFOOT_TOFINO",
@@ -79,6 +82,7 @@ TOFINO2: Final = Chip(
     # Of 384 * 1024: ingress may hold 250 * 1024 altogether, of which the pool of the other classes has up to 80,579.
     free_cells=171 * 1024,
     recirculation_port=6,
+    cut_bytes=4,
     obeys_by_class=False,
     tables="tf2",
     platform="PLT_GENERIC_BAREFOOT_TOFINO2",

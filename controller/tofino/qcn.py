@@ -47,12 +47,13 @@ def set_point(q_eq_bytes: int, program: str, chip: Chip) -> int:
 
 
 def sessions(lab: TofinoLab) -> list[CloneSession]:
-    """Returns the sessions by which copies go to each pipe's recirculation port, cut behind their headers. That port
-    loops back unless configured otherwise."""
+    """Returns the sessions by which copies go to each pipe's recirculation port, cut behind their headers, or where
+    the chip can next: the rest is padding. That port loops back unless configured otherwise."""
+    cut = -(-_COPY_BYTES // lab.chip.cut_bytes) * lab.chip.cut_bytes
     return [
         CloneSession(
             _COPY_SESSIONS + pipe,
-            packet_length_bytes=_COPY_BYTES,
+            packet_length_bytes=cut,
             replicas=[pipe * PORTS_A_PIPE + lab.chip.recirculation_port],
         )
         for pipe in range(lab.pipes)

@@ -15,7 +15,7 @@
 
 const MirrorType_t MIRROR_COPY = 1;
 // The control plane points these sessions at the recirculation port of each pipe, and cuts at 62 bytes: origin_t,
-// Ethernet, IPv4, UDP and BTH.
+// Ethernet, IPv4, UDP and BTH; on Tofino 2, which cuts in fours, at 64.
 const MirrorId_t COPY_SESSION_0 = 4;
 const MirrorId_t COPY_SESSION_1 = 5;
 const MirrorId_t COPY_SESSION_2 = 6;

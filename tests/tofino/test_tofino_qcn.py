@@ -55,6 +55,7 @@ def test_a_lossless_class_of_each_port_is_sampled() -> None:
 def test_tofino_2_has_its_recirculation_ports_and_cells() -> None:
     lab = replace(read(SAMPLE), chip=TOFINO2, pipes=4)
     assert [list(one.replicas) for one in qcn.sessions(lab)] == [[6], [134], [262], [390]]
+    assert {one.packet_length_bytes for one in qcn.sessions(lab)} == {64}, "62 bytes, in fours"
     wanted = {"qcn": 26_000 * 80 // 176, "qcn_in": 26_000}
     for program, set_point in wanted.items():
         made = [dict(one.action.args) for one in qcn.entries(lab, program)]
