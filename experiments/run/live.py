@@ -68,13 +68,13 @@ def run_live(plan: Plan, target: str, k: float, logs: Path, progress: RunProgres
         run.start()
         run.sample()
         ended_s = run.clock.now()
-        run.drain()
-        left = run.sampler.inside()
+        left = run.drain()
         stats = run.read_agents()
         host_logs = [host.log for host in lab.network.hosts.values()]
         lost = control_frames.lost(lab)
         notes = [*_notes(lab.network.features), *run.late_nodes(), *(f"Lost on the way: {one}." for one in lost)]
         notes += [f"{line}." for one in stats.values() for line in one.refused()]
+        notes += [f"Not back at 0 after the drain: {cell} is {value:,}." for cell, value in left.items()]
     series = run.sampler.series
     read_logs(host_logs, plan.topology.flows, series)
     run.check_switches()
@@ -172,8 +172,9 @@ class _Run:
         whole = sum(flow.complete_s is not None for flow in received)
         self._complete = whole == len(self._plan.topology.flows) or now - self._moved > _STILL_S
 
-    def drain(self) -> None:
-        """Waits until all that was sent has arrived and no packet waits; gives up when nothing changes any more."""
+    def drain(self) -> dict[str, int]:
+        """Waits until all that was sent has arrived and nothing is inside a switch, acknowledgements included, which
+        come after the last packet; gives up when nothing changes any more. Returns what is inside, as the sampler's."""
         self._progress.stage("Drain: waiting for the last packets")
         last: object = None
         quiet_since = time.monotonic()
@@ -182,14 +183,14 @@ class _Run:
             sent = sum(flow.packets for one in stats.values() for flow in one.sent)
             received = sum(flow.packets - flow.duplicates for one in stats.values() for flow in one.received)
             sending = any(flow.state in ("waiting", "sending") for one in stats.values() for flow in one.sent)
-            waiting = self.sampler.waiting()
-            if not sending and received == sent and waiting == 0:
-                return
-            now = (sent, received, waiting)
+            left = self.sampler.inside()
+            if not sending and received == sent and not left:
+                return left
+            now = (sent, received, left)
             if now != last:
                 last, quiet_since = now, time.monotonic()
             elif time.monotonic() - quiet_since > _QUIET_S:
-                return
+                return left
             self.sampler.queues()
             self._wait(self.clock.now() + self._plan.sampling.queues_s)
 

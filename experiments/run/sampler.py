@@ -108,14 +108,6 @@ class Sampler:
                         left[f"{name}:{cell // 8} class {cell % 8} {register}"] = value
         return left
 
-    def waiting(self) -> int:
-        """Returns the packets of the classes that flows have that wait anywhere."""
-        found = 0
-        for name, switch in self._switches.items():
-            cells = [index(port, number) for port in self._cells[name] for number in self._classes]
-            found += sum(switch.read_registers("waiting_packets", cells).values())
-        return found
-
     def _read(self, name: str, counter: str, number: int = ROCE_CLASS) -> dict[int, tuple[float, int, int]]:
         """Returns the readings of a class's counter by port: (time in s, packets, bytes), both counted from the
         sampler's first reading."""

@@ -1,0 +1,60 @@
+"""A live run's drain: it ends when nothing is inside a switch, and returns what stays there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from controller.constants import index
+from experiments.papers import SCENARIOS
+from experiments.run import live
+
+ACKNOWLEDGEMENT = index(4, 7)
+
+
+class Switch:
+    """A switch's client. `waiting`: what the cell of class 7 at port 4 has, at each reading; the last one stays."""
+
+    def __init__(self, *waiting: int) -> None:
+        self._waiting = list(waiting)
+
+    def registers(self) -> list[str]:
+        return ["waiting_bytes", "waiting_packets"]
+
+    def read_register(self, _name: str, _cell: int) -> int:
+        return 0
+
+    def read_registers(self, name: str, cells: Iterable[int] | None = None) -> dict[int, int]:
+        if name != "waiting_packets":
+            return {}
+        now = self._waiting.pop(0) if len(self._waiting) > 1 else self._waiting[0]
+        return {ACKNOWLEDGEMENT: now, index(1): 0}
+
+
+class Quiet:
+    """A watcher of a run that shows nothing."""
+
+    def stage(self, text: str) -> None: ...
+    def advance(self, share: float, text: str) -> None: ...
+    def note(self, text: str) -> None: ...
+
+
+def drained(switch: Switch, monkeypatch: pytest.MonkeyPatch) -> dict[str, int]:
+    monkeypatch.setattr(live, "_QUIET_S", 0.05)
+    scenario = SCENARIOS["dumbbell"]
+    plan = scenario.plan("pcn", 1, {"duration": 1e-3})
+    record = SimpleNamespace(dilation=1.0, enough_k=None, topology={"switches": [], "hosts": []}, board="nowhere")
+    network = SimpleNamespace(hosts={})
+    lab: Any = SimpleNamespace(agents={}, switches={"s0": switch}, network=network, record=record)
+    return live._Run(plan, lab, 1.0, Quiet()).drain()
+
+
+def test_drain_waits_for_acknowledgements_that_are_inside_a_switch(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert drained(Switch(2, 1, 0), monkeypatch) == {}
+
+
+def test_drain_returns_what_stays_inside(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert drained(Switch(2, 1), monkeypatch) == {"s0:4 class 7 waiting_packets": 1}
