@@ -61,7 +61,8 @@ class LaunchSpec:
     priorities: int = PRIORITIES
     cpu_port: int = CPU_PORT  # 0: none
     seed: int = 1
-    nominal_packet_bytes: int = 1058  # what BMv2's packets/s stand for
+    nominal_packet_bytes: int = 1058  # what BMv2's packets/s stand for ...
+    notification_bytes: int = CNP_BYTES  # ... and in the class of notifications
     manual_clock: bool = False  # the embedded switch's time stands (softswitch.clock), and its ports have no interfaces
     reentry_s: float = 0.0  # with that clock: how long what is resubmitted or recirculated is on its way
     slack_s: float = 0.0  # real: how late frames may leave, for fewer wake-ups
@@ -243,7 +244,7 @@ class Bmv2Target:
             for port in spec.ports:
                 thrift.set_queue_depth(port.port, spec.queue_depth)
                 thrift.set_queue_rate(port.port, round(port.rate_bps / (8 * spec.nominal_packet_bytes)))
-                thrift.set_class_rate(port.port, CONTROL_CLASS, round(port.rate_bps / (8 * CNP_BYTES)))
+                thrift.set_class_rate(port.port, CONTROL_CLASS, round(port.rate_bps / (8 * spec.notification_bytes)))
 
     def registers(self, namespace_pid: int) -> RegisterAccess | None:
         from lab.thrift import Bmv2Thrift

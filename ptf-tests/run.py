@@ -169,6 +169,8 @@ def launch_spec(scratch: Path, kind: Target, clock: str, trim: bool) -> LaunchSp
     generator = GENERATOR if kind.name == "softswitch" else None
     manual = clock == "manual"
     spec = LaunchSpec("ptf", DEVICE_ID, ports, address, manual_clock=manual, reentry_s=REENTRY_S, generator=generator)
+    # The tests' frames of class 7 are as long as data.
+    spec = replace(spec, notification_bytes=spec.nominal_packet_bytes)
     return replace(spec, queue_depth=TRIMMED_DEPTH, trimming=TRIMMING) if trim else spec
 
 

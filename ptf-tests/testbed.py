@@ -367,7 +367,10 @@ class PcnTest(unittest.TestCase):
     def outlast(self, port: int) -> None:
         """A pause that a rest is to show lasts longer than any frame does at that port."""
         if self.by_time:
-            self.advance(1.5e-6 * self.gap_us(port))
+            self.advance(self.outlasts_s(port))
+
+    def outlasts_s(self, port: int) -> float:
+        return 1.5e-6 * self.gap_us(port)
 
     def wait_until_waiting(self, port: int, packets: int, number: int = ROCE_CLASS) -> None:
         """Waits until `packets` packets wait at an egress port. At a fast port they wait because of a pause."""
