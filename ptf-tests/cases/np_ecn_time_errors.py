@@ -34,9 +34,10 @@ class ErrorTest(NpEcnTimeTest):
         """Packets of the class that one of the two rules marks alone. The chip's program has only one."""
         return self.counters(name).get(index(SLOW_PORT), 0)
 
-    def check_alone(self, name: str, packets: int) -> None:
+    def check_alone(self, name: str, *packets: int) -> None:
+        """`packets`: the numbers that may be counted."""
         if not self.twin:
-            self.assertEqual(self.alone(name), packets)
+            self.assertIn(self.alone(name), packets)
 
 
 class MarkedTest(ErrorTest):
@@ -184,7 +185,8 @@ class GapThatIsTooSmallIsAPause(UnmarkedTest):
     def runTest(self) -> None:
         self.burst(self.n)
         self.assertEqual(marks(self.receive(SLOW_PORT, self.n)), [False] * self.n)
-        self.check_alone("marked_by_counter", self.n - 2)
+        # On a live target the second may find the first on its way out.
+        self.check_alone("marked_by_counter", self.n - 2, *[self.n - 1] * self.live)
 
 
 @dataclass(frozen=True)
