@@ -77,7 +77,7 @@ ANYWHERE := forwarding isolation malformed multipath xoff
 
 ptf-model:
 ifneq ($(ARGS),)
-	$(MODEL) --program pcn_time $(ARGS)
+	$(MODEL) $(if $(CLOCK),--clock $(CLOCK)) --program pcn_time $(ARGS)
 else ifeq ($(CLOCK),manual)
 	$(MODEL) --clock manual --program pcn_time $(ANYWHERE) np_ecn np_ecn_time np_ecn_time_errors
 	$(MODEL) --clock manual --program tcd_time tcd_time

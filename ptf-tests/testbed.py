@@ -61,7 +61,7 @@ LONG_PAUSE = 60_000
 # Counters of packets that only one of two rules marks.
 COMPARING = ("marked_by_", "marked_ue_by_")
 WAITING = "waiting_packets"
-NO_STEPS = "an unmodified model of the chip pauses no queue"
+NO_STEPS = "the model pauses a queue on the manual clock alone: see docs/tofino.md"
 INSIDE = (
     WAITING,
     "waiting_bytes",

@@ -110,7 +110,7 @@ class BfRuntimeSwitch(ControlPlane):
             )
             self._stream = call(iter(self._outgoing.get, None))
         threading.Thread(target=self._receive, name="bfrt-stream", daemon=True).start()
-        answer = self._next(limit_s, f"no BF Runtime server answers at {address} within {limit_s:g} s")
+        answer = self._next(limit_s, f"no BF Runtime server answers at {address} (is bf_switchd up?)")
         code = answer.subscribe.status.code
         if answer.WhichOneof("update") != "subscribe" or code:
             raise SwitchError(

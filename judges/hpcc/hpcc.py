@@ -94,7 +94,7 @@ def draw_flows(file: Path, out: Path, workload: str, load: float, duration_s: fl
     flows.sort(key=lambda flow: flow.start_s)
     numbers = numbered(topology)
     lines = [
-        f"{numbers[one.src]} {numbers[one.dst]} 3 {INCAST if one.group else NORMAL} {one.size_bytes} "
+        f"{numbers[one.src]} {numbers[one.dst]} 3 {INCAST if one.group == 'incast' else NORMAL} {one.size_bytes} "
         f"{START_S + one.start_s:.9f}"
         for one in flows
     ]

@@ -267,7 +267,9 @@ def test_bf_runtime_refuses_what_it_has_none_of(driver: Driver, address: str) ->
 
 
 def test_a_missing_server_is_one_line(sde: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(SwitchError, match=r"^tofino: no BF Runtime server answers at 127.0.0.1:1 within 10 s: "):
+    with pytest.raises(
+        SwitchError, match=r"^tofino: no BF Runtime server answers at 127.0.0.1:1 \(is bf_switchd up\?\): "
+    ):
         BfRuntimeSwitch.connect("tofino", "127.0.0.1:1")
 
 
@@ -301,7 +303,7 @@ def test_ctrl_c_ends_deploy_while_no_driver_answers(
 def test_stream_that_a_server_closes_is_one_line(sde: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     driver = Driver()
     monkeypatch.setattr(driver, "stream", lambda _requests, _context: iter(()))
-    with serving(driver) as address, pytest.raises(SwitchError, match="within 10 s: the server closed the stream"):
+    with serving(driver) as address, pytest.raises(SwitchError, match=r"up\?\): the server closed the stream"):
         BfRuntimeSwitch.connect("tofino", address)
 
 
