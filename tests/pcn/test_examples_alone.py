@@ -28,7 +28,8 @@ from topologies.compact import compact
 pytestmark = pytest.mark.long
 
 LAB_ONLY = re.compile(  # the switch's own system, and the way to it
-    r"export (CHASSIS_CONFIG|SDE_INSTALL)=|start-stratum-container.sh |bfshell |ssh -f -N -L |\$EDITOR ports.yaml$"
+    r"export (CHASSIS_CONFIG|SDE_INSTALL|LD_LIBRARY_PATH)=|start-stratum-container.sh |bfshell |ssh -f -N -L "
+    r"|\$EDITOR ports.yaml$|echo '\{\"PortToVeth\"|tofino-model --no-cli |bf_switchd --install-dir "
 )
 COMMANDS = (ROOT / "docs" / "commands.md").read_text()
 OTHERS = sorted(
