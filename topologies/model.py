@@ -270,15 +270,16 @@ class Topology:
     def max_rtt_s(self, frame_bytes: float = 0.0) -> float:
         """Returns the largest base RTT in s between any two hosts: PCN's T, unless a scenario sets another.
         `frame_bytes`: of a frame that each link takes its time for."""
-        return self._trails.max_rtt_s(frame_bytes)
+        return self.trails.max_rtt_s(frame_bytes)
 
     def trail(self, src: str, dst: str) -> Trail:
         """Returns the rate and delay of the links of `path`, in order, each with the latency of a switch where it ends.
         Raises TopologyError if there is no way."""
-        return self._trails.between(self.host(src).name, self.host(dst).name)
+        return self.trails.between(self.host(src).name, self.host(dst).name)
 
     @cached_property
-    def _trails(self) -> Trails:
+    def trails(self) -> Trails:
+        """All trails between hosts, whose names it takes as they are."""
         links = {(end.node, end.port): link for end, link in self._at.items()}
         delays = {(end.node, end.port): self._transit_s(end) for end in self._at}
         return Trails(self.name, self._hosts, self._paths, links, delays)

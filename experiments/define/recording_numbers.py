@@ -100,13 +100,13 @@ class EmptyPaths:
     """The paths of a topology in the empty network: equal ones are one object."""
 
     def __init__(self, topology: Topology) -> None:
-        self._topology = topology
+        self._trail = topology.trails.between
         self._found: dict[int, tuple[Trail, EmptyPath]] = {}
         """By the id of the trail, which is kept so that no other object gets it: comparing trails takes longer."""
 
     def between(self, src: str, dst: str) -> EmptyPath:
         """Returns what `EmptyPath.of` does."""
-        trail = self._topology.trail(src, dst)
+        trail = self._trail(src, dst)
         found = self._found.get(id(trail))
         if found is None:
             found = self._found[id(trail)] = trail, EmptyPath.along(trail)
