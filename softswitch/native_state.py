@@ -135,6 +135,12 @@ class NativeState:
         data = raw.raw  # a copy of all, each time
         return (int.from_bytes(data[i : i + size], order) for i in range(0, size * n, size))
 
+    def any_register(self, register: int, width: int, first: int, n: int) -> bool:
+        """Returns whether one of the cells isn't 0."""
+        raw = ctypes.create_string_buffer(cell_bytes(width) * n)
+        self._call("sw_register_read", register, first, n, raw)
+        return raw.raw != bytes(len(raw))
+
     def set_registers(self, register: int, width: int, first: int, values: Sequence[int]) -> None:
         """Writes consecutive cells of a register of `width` bits."""
         size = cell_bytes(width)
