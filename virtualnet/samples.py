@@ -49,7 +49,7 @@ class Samples:
     @property
     def columns(self) -> npt.NDArray[np.float64]:
         """One row a source, each together in memory."""
-        return np.ascontiguousarray(self.values.T if self._kept else self._read()[1].T)
+        return np.array((self._read()[1] if self._kept is None else self._kept[1]).T, order="C")
 
     def keep(self) -> None:
         """Reads for the last time: the network is going."""

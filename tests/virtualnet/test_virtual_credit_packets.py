@@ -95,8 +95,8 @@ def test_programs_follow_the_switch_s_count(tmp_path: Path) -> None:
     assert sent > 4 * COUNTS
     assert len(resumed_s) > 1000
     assert (fctbs, (fccl + AHEAD) % COUNTS) == (sent % COUNTS, limit % COUNTS)
-    heard = max(number for number in first_s if number > 0)  # the last RESUME that a departure followed
-    assert (state, since) == (2, pytest.approx(resumed_s[heard - 1] * 1e6, abs=1))
+    latest = max(number for number in first_s if number > 0)  # the last RESUME that a departure followed
+    assert (state, since) == (2, pytest.approx(resumed_s[latest - 1] * 1e6, abs=1))
 
 
 # ---- losses ----

@@ -182,6 +182,23 @@ def test_classes_are_strict_and_notifications_come_first() -> None:
         assert forward.stats().cnps_received >= forward.stats().cnps_sent - 1 > 15
 
 
+@pytest.mark.parametrize("sources", [1, 2])
+def test_columns_of_samples_are_copies(sources: int) -> None:
+    with VirtualNetwork(chain(1), PFC_ONLY) as network:
+        network.add_flow(FlowSpec(1, "h0", "r0", size_bytes=30_000))
+        seen = network.sample(1e-6, [network.link_bytes("s0", 2), network.flow_received(1)][:sources])
+        network.run(until_s=20e-6)
+        columns = seen.columns
+        before = columns.copy()
+        columns += 1
+        assert (seen.columns == before).all()
+        assert (before == seen.values.T).all()
+        assert before.shape == (sources, seen.times_s.size)
+    after = seen.columns
+    after += 1
+    assert (seen.columns == before).all()
+
+
 def test_samples_are_taken_at_equal_intervals_and_outlive_the_network() -> None:
     with VirtualNetwork(star(2), PFC_ONLY) as network:
         with_flows(network, [FlowSpec(1, "h0", "r0"), FlowSpec(2, "h1", "r0")])
