@@ -126,20 +126,19 @@ class NativeState:
 
     def register_cells(self, register: int, width: int, first: int, n: int) -> Iterator[int]:
         """Yields what `registers` has, as it is now; a cell takes `cell_bytes(width)` until its turn comes."""
-        size = cell_bytes(width)
-        raw = ctypes.create_string_buffer(size * n)
-        self._call("sw_register_read", register, first, n, raw)
-        if size in _CELL_FORMATS:
-            return iter(memoryview(raw).cast("B").cast(_CELL_FORMATS[size])[:n])  # type: ignore[call-overload]
-        order: Any = "little" if size == 16 else "big"
-        data = raw.raw  # a copy of all, each time
-        return (int.from_bytes(data[i : i + size], order) for i in range(0, size * n, size))
+        return _cells(self._register_bytes(register, width, first, n), cell_bytes(width))
 
-    def any_register(self, register: int, width: int, first: int, n: int) -> bool:
-        """Returns whether one of the cells isn't 0."""
+    def nonzero_registers(self, register: int, width: int, n: int) -> dict[int, int]:
+        """Returns those of the first `n` cells that aren't 0, by index. All are compared at once: most have none."""
+        raw = self._register_bytes(register, width, 0, n)
+        if raw.raw == bytes(len(raw)):
+            return {}
+        return {index: value for index, value in enumerate(_cells(raw, cell_bytes(width))) if value}
+
+    def _register_bytes(self, register: int, width: int, first: int, n: int) -> ctypes.Array[ctypes.c_char]:
         raw = ctypes.create_string_buffer(cell_bytes(width) * n)
         self._call("sw_register_read", register, first, n, raw)
-        return raw.raw != bytes(len(raw))
+        return raw
 
     def set_registers(self, register: int, width: int, first: int, values: Sequence[int]) -> None:
         """Writes consecutive cells of a register of `width` bits."""
@@ -175,6 +174,15 @@ def cell_bytes(width: int) -> int:
         if width <= 8 * size:
             return size
     return (width + 7) // 8
+
+
+def _cells(raw: ctypes.Array[ctypes.c_char], size: int) -> Iterator[int]:
+    """Yields the cells of `size` bytes that a register's memory has."""
+    if size in _CELL_FORMATS:
+        return iter(memoryview(raw).cast("B").cast(_CELL_FORMATS[size]))  # type: ignore[call-overload]
+    order: Any = "little" if size == 16 else "big"
+    data = raw.raw  # a copy of all, each time
+    return (int.from_bytes(data[i : i + size], order) for i in range(0, len(data), size))
 
 
 def _meter_config(raw: MeterCell) -> MeterConfig | None:

@@ -11,6 +11,7 @@ from planes import BENCH, KINDS, opened
 from controller.configure import entries, plan, program_switch
 from controller.control_plane import ControlPlane, MeterConfig, TableAction, TableEntry, TableMatch
 from controller.errors import SwitchError, UnknownNameError, WriteError
+from controller.in_process import InProcessSwitch
 from controller.programs import Program
 from controller.routes import route_entry
 from hosts.algorithms import find_scheme
@@ -46,6 +47,20 @@ def test_cells_read_one_by_one_are_those_read_at_once(switch: ControlPlane) -> N
     assert switch.read_counter("marked", 35) == switch.read_counters("marked")[35]
     assert (switch.read_counter("transmitted", 0).bytes, switch.read_counter("pause_received", 0).bytes) == (0, None)
     assert list(switch.read_registers("waiting_bytes")) == list(range(4096))
+
+
+def test_cells_that_are_not_0_are_those_of_all() -> None:
+    with ExitStack() as stack:
+        plane = opened(stack, "in process", BENCH)
+        switch = plane.control
+        assert isinstance(switch, InProcessSwitch)
+        for name in switch.registers():
+            assert switch.nonzero_cells(name) == {}
+            array = switch.register(name)
+            largest = (1 << array.width) - 1
+            plane.native.set_registers(array.index, array.width, array.size - 1, [largest])
+            assert switch.nonzero_cells(name) == {array.size - 1: largest}
+            assert switch.read_register(name, array.size - 1) == largest
 
 
 @pytest.mark.parametrize("indices", [None, [35, 3], []])
