@@ -183,14 +183,15 @@ class _Run:
             sent = sum(flow.packets for one in stats.values() for flow in one.sent)
             received = sum(flow.packets - flow.duplicates for one in stats.values() for flow in one.received)
             sending = any(flow.state in ("waiting", "sending") for one in stats.values() for flow in one.sent)
-            left = self.sampler.inside()
-            if not sending and received == sent and not left:
+            arrived = not sending and received == sent
+            left = self.sampler.inside() if arrived else {}  # all cells: no reading for each poll
+            if arrived and not left:
                 return left
             now = (sent, received, left)
             if now != last:
                 last, quiet_since = now, time.monotonic()
             elif time.monotonic() - quiet_since > _QUIET_S:
-                return left
+                return left if arrived else self.sampler.inside()
             self.sampler.queues()
             self._wait(self.clock.now() + self._plan.sampling.queues_s)
 
