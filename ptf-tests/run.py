@@ -347,7 +347,7 @@ def main() -> int:
         "--chip",
         choices=sorted(CHIPS),
         default=TOFINO.name,
-        help=f"of {MODEL_TARGET} (default: {TOFINO.name})",
+        help=f"chip of {MODEL_TARGET} (default: {TOFINO.name})",
     )
     parser.add_argument("--clock", choices=("manual", "live"), help="default: manual, but live for bmv2")
     parser.add_argument("--record", type=Path, metavar="FILE", help="with the manual clock: what happened, when")

@@ -80,9 +80,8 @@ class FlowSpec:
     """A flow that a scenario starts: to the run's end, for `duration_s`, or of `size_bytes` payload.
 
     It may start before time 0. `rate_bps` limits it beside the scheme. Flows of one `group` are many and alike:
-    results count them together. `traffic_class`: of its data; switches serve a higher one first; CNPs,
-    ACKs and CNMs are of the highest, 7. `colour`: "green", "yellow" or "red", of data of the classes 1 to 4;
-    RED may have other thresholds for each (`Switch.ecn`).
+    results count them together. `traffic_class`: of its data; switches serve a higher one first. `colour`: "green",
+    "yellow" or "red", of data of the classes 1 to 4; RED may have other thresholds for each (`Switch.ecn`).
     `after`: it starts when all flows with these ids have arrived whole, `start_s` later; in virtual time alone. With
     `after_s`, a time for each of these, it starts when that long has passed since each arrival, and not before
     `start_s`.
