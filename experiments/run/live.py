@@ -6,6 +6,7 @@ import os
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from itertools import islice
 from pathlib import Path
 
 import numpy as np
@@ -38,6 +39,8 @@ _QUIET_S = 5.0
 """Real time without any change after which a network won't ever be drained."""
 _STILL_S = 60.0
 """Real time in which nothing arrives: what is under way then stands still."""
+_NAMED = 5
+"""How many of the cells that aren't back at 0 a note names."""
 
 
 def run_live(plan: Plan, target: str, k: float, logs: Path, progress: RunProgress) -> Recording:
@@ -74,7 +77,7 @@ def run_live(plan: Plan, target: str, k: float, logs: Path, progress: RunProgres
         lost = control_frames.lost(lab)
         notes = [*_notes(lab.network.features), *run.late_nodes(), *(f"Lost on the way: {one}." for one in lost)]
         notes += [f"{line}." for one in stats.values() for line in one.refused()]
-        notes += [f"Not back at 0 after the drain: {cell} is {value:,}." for cell, value in left.items()]
+        notes += _left(left)
     series = run.sampler.series
     read_logs(host_logs, plan.topology.flows, series)
     run.check_switches()
@@ -232,6 +235,14 @@ class _Run:
 
     def _wait(self, nominal_s: float) -> None:
         time.sleep(max(0.0, self.clock.real(nominal_s) - time.monotonic()))
+
+
+def _left(left: Mapping[str, int]) -> Iterator[str]:
+    """Yields a note of what is inside switches after the drain, if anything is."""
+    if left:
+        named = ", ".join(f"{cell} is {value:,}" for cell, value in islice(left.items(), _NAMED))
+        more = f", and {len(left) - _NAMED} more" if len(left) > _NAMED else ""
+        yield f"Not back at 0 after the drain: {named}{more}."
 
 
 def check_flows(agent: AgentStats) -> None:

@@ -58,3 +58,12 @@ def test_drain_waits_for_acknowledgements_that_are_inside_a_switch(monkeypatch: 
 
 def test_drain_returns_what_stays_inside(monkeypatch: pytest.MonkeyPatch) -> None:
     assert drained(Switch(2, 1), monkeypatch) == {"s0:4 class 7 waiting_packets": 1}
+
+
+def test_note_names_few_of_the_cells_that_are_not_back_at_0() -> None:
+    assert list(live._left({})) == []
+    assert list(live._left({"s0:4 class 7 held_bytes": 1106})) == [
+        "Not back at 0 after the drain: s0:4 class 7 held_bytes is 1,106."
+    ]
+    (many,) = live._left({f"s{number}:1 class 3 pn": 1 for number in range(1000)})
+    assert many.endswith("s4:1 class 3 pn is 1, and 995 more.")
