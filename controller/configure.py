@@ -8,7 +8,6 @@ quantum, 512 bit times, lasts k times longer.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -19,6 +18,7 @@ from controller.marking_contract import GeneratorTable, PacketGenerator, PortEnt
 from controller.pfc import PFC_CLONE_SESSION, PfcPort
 from controller.programs import Program, ProgramError
 from controller.routes import MultipathRoute, PortGroup, Route, group_entry, host_ways, join, route_entry
+from softswitch.dataclass import dataclass
 from topologies.lossless import PFC
 from topologies.model import Topology, TopologyError
 

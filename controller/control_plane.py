@@ -14,7 +14,6 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
@@ -72,6 +71,7 @@ from finsy.p4schema import P4CounterUnit
 from finsy.proto import p4r
 
 from controller.errors import SwitchError, UnknownNameError, WriteError
+from softswitch.dataclass import dataclass
 
 if TYPE_CHECKING:
     from softswitch.embed.switch import Loadable

@@ -6,14 +6,13 @@ with attach() as lab:
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import grpc
 from finsy.proto import gnmi
 
 from controller.errors import SwitchError
 from controller.switch import CALL_LIMIT_S, SwitchClient
 from softswitch import signals
+from softswitch.dataclass import dataclass
 
 DISCARDS = ("in_discards", "out_discards")  # of PortCounts
 _GET = "/gnmi.gNMI/Get"

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from controller.constants import CLASSES, MAX_QUANTA, PFC_BYTES
 from controller.control_plane import TableAction, TableEntry, TableMatch
 from controller.marking_contract import Setting
+from softswitch.dataclass import dataclass
 from topologies.model import Topology
 
 TABLE = "pfc_config"

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from controller.errors import UnknownNameError
 from softswitch import p4c
+from softswitch.dataclass import dataclass
 from softswitch.p4c import NATIVE, NATIVE_FLAGS
 from topologies.errors import LabError
 

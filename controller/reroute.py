@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from ipaddress import IPv4Address
 from itertools import count
 
 from controller.control_plane import ControlPlane, TableAction, TableActions
 from controller.routes import MultipathRoute, PortGroup, Route, group_entry, host_ways, join, route_entry
+from softswitch.dataclass import dataclass
 from topologies.model import Topology
 from topologies.routing import Routing
 

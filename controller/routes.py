@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from ipaddress import IPv4Address
 from operator import itemgetter
 from typing import NamedTuple
 
 from controller.control_plane import TableAction, TableActions, TableEntry, TableMatch
+from softswitch.dataclass import dataclass
 from topologies import ecmp
 from topologies.model import POLARISED, Topology
 from topologies.routing import Routing

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import ctypes
 import math
-from dataclasses import dataclass, replace
+from dataclasses import replace
+
+from softswitch.dataclass import dataclass
 
 from . import wire
 from .algorithms import Configured, SchemeError

@@ -23,9 +23,10 @@ import re
 import struct
 import zlib
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import NamedTuple
 
+from softswitch.dataclass import dataclass
 from topologies.ecn import COLOURS, GREEN
 
 ETHERTYPE_IPV4 = 0x0800

@@ -23,7 +23,6 @@ import time
 import zlib
 from collections.abc import Callable, Sequence
 from contextlib import closing, suppress
-from dataclasses import dataclass
 from itertools import pairwise
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -32,6 +31,7 @@ from typing import Final, Literal
 from lab import journal
 from lab.pace import rounded_up
 from softswitch import signals
+from softswitch.dataclass import dataclass
 from softswitch.errors import StartError
 from softswitch.pace import Board
 from topologies.model import Topology

@@ -22,7 +22,6 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
@@ -32,6 +31,7 @@ from lab.namespaces import in_namespace, listen_to_all
 from lab.network import DELAY_BY_AGENTS
 from lab.pcapng import PcapngWriter, keep_whole
 from lab.running import Running, endpoint, namespace_pid
+from softswitch.dataclass import dataclass
 from topologies.errors import NO_ROOM, LabError
 from topologies.model import Endpoint
 

@@ -15,11 +15,11 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from controller.constants import ROCE_CLASS, index
 from lab.running import Running
+from softswitch.dataclass import dataclass
 from topologies.errors import LabError
 
 if TYPE_CHECKING:

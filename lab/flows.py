@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from controller.errors import UnknownNameError
 from hosts.wire import data_dscp
+from softswitch.dataclass import dataclass
 from topologies.errors import LabError
 from topologies.lossless import DATA_CLASS
 from topologies.model import Topology

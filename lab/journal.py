@@ -21,11 +21,12 @@ import shutil
 import signal
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, fields
+from dataclasses import field, fields
 from pathlib import Path
 from typing import Any
 
 from softswitch import private
+from softswitch.dataclass import dataclass
 from topologies.errors import NO_ROOM, LabError
 
 DELAY_BY_NOBODY = "none"  # of a network by Mininet's command with BMv2

@@ -17,7 +17,6 @@ import socket
 import struct
 import time
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
 from controller.errors import SwitchError, UnknownNameError
 from lab.host_routes import route_hosts
@@ -25,6 +24,7 @@ from lab.journal import Record
 from lab.namespaces import NamespaceError, in_namespace
 from lab.running import Running
 from lab.target import target
+from softswitch.dataclass import dataclass
 from topologies.errors import LabError
 from topologies.model import Endpoint, Link, Topology, TopologyError
 

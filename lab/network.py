@@ -15,7 +15,6 @@ import os
 import socket
 import subprocess
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING
@@ -32,6 +31,7 @@ from lab.startable import require_startable
 from lab.target import QUEUE_DEPTH_PACKETS, LaunchSpec, SoftswitchTarget, Target, Together
 from lab.target import target as find_target
 from softswitch import signals
+from softswitch.dataclass import dataclass
 from softswitch.python_process import python_command
 from topologies.model import Endpoint, Topology, Value
 from topologies.serialise import to_dict

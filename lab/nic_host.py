@@ -20,7 +20,7 @@ import struct
 import subprocess
 import tempfile
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import field, fields
 from pathlib import Path
 from types import TracebackType
 
@@ -30,6 +30,7 @@ from lab import journal as records
 from lab.network import connects
 from lab.process import end_children
 from softswitch import signals
+from softswitch.dataclass import dataclass
 from softswitch.python_process import python_command
 from topologies.errors import LabError, nearest
 

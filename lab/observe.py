@@ -11,7 +11,6 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 
 from controller import interface_counters
 from controller.constants import index
@@ -21,6 +20,7 @@ from lab import flows
 from lab.links import running_interfaces
 from lab.pace import Overload, Pacing
 from lab.running import Running
+from softswitch.dataclass import dataclass
 from topologies.errors import LabError
 from topologies.model import Endpoint
 

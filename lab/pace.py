@@ -10,11 +10,11 @@ import math
 import time
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from lab.journal import Record
+from softswitch.dataclass import dataclass
 from softswitch.errors import StartError
 from softswitch.pace import MILLION, Board, Pace
 

@@ -16,12 +16,12 @@ import select
 import socket
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from controller.constants import MAX_QUANTA, ROCE_CLASS
 from hosts import wire
 from lab.namespaces import in_namespace, listen_to_all
 from lab.running import Running, endpoint, namespace_pid
+from softswitch.dataclass import dataclass
 from topologies.errors import LabError
 from topologies.model import Endpoint
 

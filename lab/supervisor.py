@@ -9,12 +9,13 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, field
 from pathlib import Path
 
 from lab import journal as records
 from lab.log_folder import LogFolder
 from softswitch import signals
+from softswitch.dataclass import dataclass
 from softswitch.python_process import python_command
 from topologies.errors import LabError
 from topologies.found import find_topology

@@ -10,13 +10,14 @@ import os
 import shlex
 import shutil
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from controller.constants import RECIRCULATION_PORT
 from hosts.wire import CNP_BYTES
 from softswitch import private
+from softswitch.dataclass import dataclass
 from softswitch.python_process import python_command
 from softswitch.trimming import Trimming
 from topologies import extras

@@ -4,11 +4,12 @@ them, links."""
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from controller.programs import Program
 from p4net.errors import P4NetError
 from p4net.steps import Entries
+from softswitch.dataclass import dataclass
 from topologies.errors import nearest
 from topologies.model import Link, Topology
 

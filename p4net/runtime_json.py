@@ -11,7 +11,6 @@ Paths in it are relative to the folder in which the exercise is run.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -25,6 +24,7 @@ from controller.control_plane import TableAction, TableEntry, TableMatch
 from p4net import values
 from p4net.errors import P4NetError
 from p4net.steps import Place, Write
+from softswitch.dataclass import dataclass
 from topologies.tree import FileError, Node, optional, read_file
 from topologies.tree import needed as required
 

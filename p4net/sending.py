@@ -10,7 +10,6 @@ h1,pcap=ping.pcap,from=1ms                         frames of a capture, at their
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +19,7 @@ from p4net.errors import P4NetError
 from p4net.packets import NO_MAC, UDP_BYTES, udp
 from p4net.ping import FRAME_BYTES, ping
 from p4net.virtual import VirtualP4
+from softswitch.dataclass import dataclass
 from softswitch.units import Kind, quantity
 from topologies.errors import nearest
 

@@ -8,7 +8,6 @@ lacks.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, Protocol, TypeAlias
 
@@ -18,6 +17,7 @@ from finsy.proto import p4r
 from controller.control_plane import ControlPlane
 from controller.errors import SwitchError
 from p4net.errors import P4NetError
+from softswitch.dataclass import dataclass
 
 
 @dataclass(frozen=True)

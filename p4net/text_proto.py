@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 from finsy import P4Schema
@@ -14,6 +13,7 @@ from google.protobuf import text_format
 
 from p4net.errors import P4NetError
 from p4net.steps import Place, Write
+from softswitch.dataclass import dataclass
 from topologies.tree import FileError, read_text
 
 _TOKEN = re.compile(r"#[^\n]*|\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])*'|[{}<>]|\w+|\n|.", re.DOTALL)

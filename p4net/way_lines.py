@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from ipaddress import IPv4Address
 from pathlib import Path
 from typing import Any
@@ -13,6 +12,7 @@ from typing import Any
 from p4net.errors import P4NetError
 from p4net.network import P4Network
 from p4net.ways import Departure, Hop
+from softswitch.dataclass import dataclass
 from softswitch.trace.decoder import Step
 from softswitch.trace.lines import Lines
 from topologies.errors import nearest

@@ -13,7 +13,6 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
 
@@ -21,6 +20,7 @@ from p4src import manifest
 from p4src.manifest import FOLDER, ROOT
 from pcn import names
 from softswitch.cache.objects import BuildError, cache_dir, compiler, uses_shipped, writing
+from softswitch.dataclass import dataclass
 from topologies import extras
 
 

@@ -10,7 +10,6 @@ import resource
 from collections.abc import Callable, Mapping, Sequence, Set
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, suppress
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -18,6 +17,7 @@ from typing import TYPE_CHECKING
 from softswitch import gnmi
 from softswitch.cache.compiler_process import end_compilers
 from softswitch.codegen.build import BuildError, build_program, build_runtime
+from softswitch.dataclass import dataclass
 from softswitch.errors import StartError
 from softswitch.gnmi import Gnmi
 from softswitch.namespace import in_namespace

@@ -13,12 +13,13 @@ from __future__ import annotations
 import inspect
 import math
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import cached_property, lru_cache, partial
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
 from typing import TYPE_CHECKING, Any, get_type_hints
 
+from softswitch.dataclass import dataclass
 from softswitch.units import Kind, kind_of, quantity
 from topologies import ecmp, formats, lossless, lossy, python_file
 from topologies.catalog import TOPOLOGIES

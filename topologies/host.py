@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+from softswitch.dataclass import dataclass
 from topologies.errors import TopologyError
 
 

@@ -11,10 +11,11 @@ import math
 import re
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import cached_property
 from types import MappingProxyType
 
+from softswitch.dataclass import dataclass
 from topologies import lossless, naming
 from topologies.buffers import OutputBuffer as OutputBuffer
 from topologies.ecn import GREEN

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import groupby, pairwise
 from operator import itemgetter
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
+
+from softswitch.dataclass import dataclass
 
 if TYPE_CHECKING:
     from topologies.model import Endpoint, Host

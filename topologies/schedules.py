@@ -5,8 +5,7 @@ Python's standard library only: Mininet's own command loads topologies with the 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from softswitch.dataclass import dataclass
 from topologies.errors import TopologyError
 from topologies.lossless import CLASSES
 

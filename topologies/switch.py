@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
+from softswitch.dataclass import dataclass
 from topologies.buffers import OutputBuffer, SharedBuffer
 from topologies.ecn import EcnThresholds
 from topologies.errors import TopologyError

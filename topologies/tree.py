@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Any, TypeVar
 
+from softswitch.dataclass import dataclass
 from topologies.errors import LabError, nearest
 
 T = TypeVar("T")

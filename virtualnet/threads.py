@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Final
 
+from softswitch.dataclass import dataclass
 from topologies.model import Topology
 from virtualnet.errors import VirtualError
 from virtualnet.native import MOST_THREADS

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import Any
 
 from controller.control_plane import TableAction, TableEntry, TableMatch
+from softswitch.dataclass import dataclass
 from topologies.lossless import CREDITS
 from topologies.model import Topology
 

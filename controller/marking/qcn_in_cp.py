@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from enum import IntEnum
 from typing import Any
 
@@ -12,6 +11,7 @@ from controller.control_plane import TableAction, TableEntry, TableMatch
 from controller.marking import qcn_cp
 from controller.marking.qcn_cp import CNM_CLONE_SESSION, QcnPort
 from controller.marking_contract import PacketGenerator, Setting
+from softswitch.dataclass import dataclass
 from topologies.model import Topology
 
 INPUTS_AT_ONE_OUTPUT = 16

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from controller.control_plane import TableAction, TableEntry, TableMatch
 from controller.marking import qcn_cp
 from controller.marking.qcn_cp import CNM_CLONE_SESSION, QcnPort
 from controller.marking_contract import Setting
+from softswitch.dataclass import dataclass
 from topologies.model import Topology
 
 TABLE = "qcn_out_config"

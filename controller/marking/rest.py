@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import Any
 
 from controller.constants import CLASSES, PFC_BYTES
 from controller.control_plane import TableAction, TableEntry, TableMatch
 from controller.pfc import LOSSLESS_CLASSES, lossless
+from softswitch.dataclass import dataclass
 from topologies.model import Topology
 
 TABLE = "rest_config"

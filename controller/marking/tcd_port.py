@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from controller.control_plane import TableAction, TableEntry, TableMatch
 from controller.marking_contract import Setting
+from softswitch.dataclass import dataclass
 from topologies.lossless import CREDITS
 from topologies.model import Topology
 

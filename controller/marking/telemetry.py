@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
 from typing import Any
 
 from controller.constants import TELEMETRY_RATES_BPS
 from controller.control_plane import TableAction, TableEntry, TableMatch
+from softswitch.dataclass import dataclass
 from topologies.model import Topology
 
 TABLE = "telemetry_config"

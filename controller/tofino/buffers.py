@@ -9,12 +9,13 @@ from __future__ import annotations
 import pprint
 from collections import Counter as Counts
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TypeAlias
 
 from controller.constants import CLASSES
 from controller.tofino.chips import Chip
 from controller.tofino.model import FCS_BYTES, Port, TofinoLab
+from softswitch.dataclass import dataclass
 
 Value: TypeAlias = "bool | int | str | list[int]"
 

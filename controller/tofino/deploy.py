@@ -7,7 +7,7 @@ import contextlib
 import time
 from collections import Counter as Counts
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from controller.configure import SwitchPlan, entries
 from controller.constants import CLASSES, index
@@ -22,6 +22,7 @@ from controller.tofino.counters import of_frames
 from controller.tofino.model import TofinoLab
 from controller.tofino.package import Package
 from controller.tofino.read_back import compare
+from softswitch.dataclass import dataclass
 
 CONNECT_LIMIT_S = 10.0
 # Errors come back one an entry, in metadata that gRPC limits to 8 KB.

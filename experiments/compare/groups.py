@@ -7,7 +7,7 @@ import math
 import statistics
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +19,7 @@ from experiments.define.outcomes import Curve
 from experiments.papers import SCENARIOS
 from experiments.sweep.parameter_sweep import Mean
 from hosts.algorithms import schemes
+from softswitch.dataclass import dataclass
 from softswitch.units import Kind, kind_of
 
 _T = (

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl
@@ -13,6 +12,7 @@ from urllib.parse import parse_qsl
 from experiments.data.errors import ExperimentError
 from experiments.define.outcomes import Curve
 from experiments.results.atomic_folder import COMPARISON, SUMMARY
+from softswitch.dataclass import dataclass
 
 STORE = "done.jsonl"
 """Of a sweep."""

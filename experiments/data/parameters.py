@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import TypeVar
 
 from experiments.data.errors import ExperimentError
+from softswitch.dataclass import dataclass
 from softswitch.units import Kind, quantity, quantity_text
 from topologies.errors import nearest
 

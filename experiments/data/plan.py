@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from experiments.data.parameters import Value
 from experiments.data.records import Records
 from hosts.algorithms import find_scheme
 from hosts.reliability import Reliability
+from softswitch.dataclass import dataclass
 from topologies.model import Endpoint, Link, Topology
 
 PAYLOAD_BYTES, HEADER_BYTES = 1000, 58

@@ -10,11 +10,12 @@ themselves (`Records.flows`).
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import field, fields
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from experiments.data.records import Recorded
 from experiments.data.series import Series
+from softswitch.dataclass import dataclass
 
 if TYPE_CHECKING:
     from virtualnet import Deadlock

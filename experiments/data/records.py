@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -13,6 +13,7 @@ import numpy.typing as npt
 from experiments.data.capture import Capture
 from experiments.data.errors import ExperimentError
 from experiments.data.series_math import Array
+from softswitch.dataclass import dataclass
 from topologies.model import Endpoint, Topology, TopologyError
 
 if TYPE_CHECKING:

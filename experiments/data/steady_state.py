@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from experiments.data import series_math
 from experiments.data.recording import Recording
 from experiments.data.series_math import Array
+from softswitch.dataclass import dataclass
 from topologies.model import Endpoint, Topology
 
 SEVERAL_PACKETS = 5

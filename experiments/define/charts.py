@@ -7,7 +7,7 @@ Time is nominal, in ms; colours are names of `experiments.draw.palette`: `flow0`
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Literal
 
 import numpy as np
@@ -15,6 +15,7 @@ import numpy as np
 from experiments.data import series_math
 from experiments.data.recording import Recording
 from experiments.data.series_math import Array
+from softswitch.dataclass import dataclass
 
 Shape = Literal["line", "steps"]
 Stroke = Literal["solid", "dashed", "dotted"]

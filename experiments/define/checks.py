@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Literal, get_args
 
 from experiments.data.recording import Recording
+from softswitch.dataclass import dataclass
 
 Verdict = Literal["met", "trend", "not met", "not comparable"]
 """met: within the band. trend: not within it, yet better than the next scheme in the paper, or of the theory's

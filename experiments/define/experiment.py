@@ -7,7 +7,7 @@ made of recordings and outcomes is made by pure functions: the same verdicts com
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from experiments.data.parameters import Parameter, Value
@@ -19,6 +19,7 @@ from experiments.define.checks import Check
 from experiments.define.outcomes import Key, Outcome, Outcomes
 from experiments.define.tables import Measured, Table
 from hosts.algorithms import Scheme
+from softswitch.dataclass import dataclass
 
 DRAWN_FLOWS = "sizes, starts and ends of the flows"
 """What many plans draw."""

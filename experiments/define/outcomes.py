@@ -5,11 +5,12 @@ from __future__ import annotations
 import math
 import statistics
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from experiments.define.charts import Line, curve
 from experiments.define.checks import Check
+from softswitch.dataclass import dataclass
 
 Key = str | float | int
 Curve = tuple[list[float], list[float]]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +13,7 @@ from experiments.data.plan import HEADER_BYTES, Plan
 from experiments.data.recording import FlowRecord, Recording
 from experiments.data.series_math import Array
 from experiments.define.outcomes import Curve
+from softswitch.dataclass import dataclass
 from topologies.model import Topology
 from topologies.trails import Trail
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from experiments.define.outcomes import Curve
+from softswitch.dataclass import dataclass
 
 
 @dataclass(frozen=True)

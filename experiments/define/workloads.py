@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from itertools import pairwise
 from pathlib import Path
@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from experiments.data.series_math import Array
 from experiments.define.arrivals import Arrivals, arrivals_at
+from softswitch.dataclass import dataclass
 from softswitch.units import quantity
 from topologies.model import FlowSpec
 

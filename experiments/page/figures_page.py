@@ -7,7 +7,6 @@ import json
 import textwrap
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +21,7 @@ from experiments.papers import FIGURES, PAPERS
 from experiments.results.atomic_folder import replacing
 from experiments.results.documents import anchor, html
 from experiments.sweep.figures import PICTURE, read
+from softswitch.dataclass import dataclass
 
 _WHAT = (
     "What the paper's figures come to here: the compiled P4 program of each scheme and its host algorithms in virtual "

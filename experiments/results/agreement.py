@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -12,6 +11,7 @@ from experiments.define import recording_numbers
 from experiments.define.charts import Chart, overlay
 from experiments.define.checks import Check, Verdict, near
 from experiments.results.judged_run import Result
+from softswitch.dataclass import dataclass
 
 TOLERANCE = 0.1
 _FRAMES = 5

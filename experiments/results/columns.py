@@ -4,10 +4,11 @@ derived from the declarations."""
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from operator import attrgetter
 from types import NoneType
 from typing import Any, get_args
+
+from softswitch.dataclass import dataclass
 
 _WORDS = {int: "integer", float: "number", str: "text", dict: "object", NoneType: "null"}
 

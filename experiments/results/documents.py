@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from softswitch.dataclass import dataclass
 
 if TYPE_CHECKING:
     from markdown_it.token import Token

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import groupby
 
 from experiments.data.failures import Failures
@@ -17,6 +17,7 @@ from experiments.define.draws import draws
 from experiments.define.experiment import Experiment, Run
 from experiments.define.looks import label
 from experiments.define.outcomes import Outcome
+from softswitch.dataclass import dataclass
 
 
 @dataclass(frozen=True)

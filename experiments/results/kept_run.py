@@ -7,7 +7,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +18,7 @@ from experiments.data.frames import Frame, Frames, edges, interval
 from experiments.data.series import Series
 from experiments.results.atomic_folder import SERIES, SUMMARY, TOPOLOGY
 from experiments.results.judged_run import Result
+from softswitch.dataclass import dataclass
 from topologies import extras
 from topologies.errors import LabError
 from topologies.found import find_topology

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cached_property, partial
 from operator import attrgetter
 from typing import Any
@@ -21,6 +20,7 @@ from experiments.define.checks import Check
 from experiments.results.columns import Column, Columns
 from experiments.results.judged_run import Result
 from experiments.results.over_time import over_time
+from softswitch.dataclass import dataclass
 from topologies import lossless
 from topologies.model import Topology
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from experiments.data.plan import Plan
@@ -12,6 +12,7 @@ from experiments.define import recording_numbers
 from experiments.define.experiment import Variant
 from experiments.run.pace import TooFastError
 from experiments.run.progress import RunProgress, Watcher
+from softswitch.dataclass import dataclass
 
 _ATTEMPTS = 3
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 import contextlib
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from experiments.data.errors import ExperimentError
 from experiments.run.progress import RunProgress
 from experiments.sweep import cluster, pool
 from experiments.sweep.store import Store
 from experiments.sweep.task import Done, Ends, Task, execute
+from softswitch.dataclass import dataclass
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, field
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +19,7 @@ from experiments.run.progress import RunProgress, Silent
 from experiments.run.versions import provenance
 from experiments.sweep.run_task import Execution, run_all, with_seeds
 from experiments.sweep.store import Store
+from softswitch.dataclass import dataclass
 
 OUTCOMES, PICTURE = "outcomes.json", "figure.png"
 

@@ -16,7 +16,7 @@ import json
 import math
 import statistics
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from experiments.data.errors import ExperimentError
@@ -32,6 +32,7 @@ from experiments.sweep.figures import runs_of
 from experiments.sweep.run_task import outcome
 from experiments.sweep.store import Store
 from experiments.sweep.task import Done, Task
+from softswitch.dataclass import dataclass
 from topologies.errors import LabError
 
 RUNS, MEANS, PICTURE = "runs.parquet", "means.csv", "sweep.png"

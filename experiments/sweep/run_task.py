@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, field, replace
 from typing import Any
 
 from experiments.data.errors import ExperimentError
@@ -21,6 +21,7 @@ from experiments.sweep.executor import Means, sweep
 from experiments.sweep.store import Store
 from experiments.sweep.task import Done, Task
 from hosts.algorithms import find_scheme
+from softswitch.dataclass import dataclass
 
 _NAMED = 3
 """Failed runs that an error names."""

@@ -10,10 +10,11 @@ import socket
 import time
 import traceback
 from collections.abc import Generator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 from typing import Any
 
+from softswitch.dataclass import dataclass
 from topologies.errors import LabError
 
 

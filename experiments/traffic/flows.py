@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -18,6 +17,7 @@ from experiments.define import recording_numbers
 from experiments.traffic import collective
 from experiments.traffic.sizes import SIZES, size_group
 from experiments.traffic.spec import INCAST
+from softswitch.dataclass import dataclass
 from topologies.model import FlowSpec
 
 ALL = "all"

@@ -11,7 +11,7 @@ from __future__ import annotations
 import hashlib
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
 from urllib.parse import parse_qsl, urlencode
@@ -39,6 +39,7 @@ from experiments.traffic.flow_files import MOST_FLOWS, files_of, read_flows
 from experiments.traffic.mistaken import other_kind
 from experiments.traffic.sizes import size_group
 from hosts.reliability import Reliability
+from softswitch.dataclass import dataclass
 from topologies.found import find_topology
 from topologies.model import FlowSpec, Topology, TopologyError
 

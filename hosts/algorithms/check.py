@@ -10,10 +10,10 @@ import math
 import sys
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
+from softswitch.dataclass import dataclass
 from softswitch.units import KINDS
 from topologies.errors import nearest
 

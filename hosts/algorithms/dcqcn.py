@@ -15,7 +15,8 @@ Where the paper leaves a choice:
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+
+from softswitch.dataclass import dataclass
 
 from .base import CE, Cnp, NotificationPoint, ReactionPoint
 from .parameters import parameter

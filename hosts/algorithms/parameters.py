@@ -12,9 +12,9 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from dataclasses import dataclass
 from typing import Any
 
+from softswitch.dataclass import dataclass
 from softswitch.units import Kind
 
 _KEY = "parameter"

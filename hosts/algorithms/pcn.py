@@ -19,7 +19,8 @@ Where the paper leaves a choice:
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+
+from softswitch.dataclass import dataclass
 
 from .base import CE, NONE, Cnp, NetworkFacts, NotificationPoint, ReactionPoint, Window
 from .parameters import Parameters, parameter

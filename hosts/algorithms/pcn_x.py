@@ -24,7 +24,8 @@ CP, CNP and the increase are PCN's.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+
+from softswitch.dataclass import dataclass
 
 from .base import CE, NONE, Cnp, NotificationPoint, Window
 from .parameters import parameter

@@ -17,7 +17,8 @@ Virtual time alone has it."""
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+
+from softswitch.dataclass import dataclass
 
 from .base import Ack, Demand, Grant, Loss, NetworkFacts, NotificationPoint, ReactionPoint, Turn
 from .parameters import parameter

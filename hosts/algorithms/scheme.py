@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
+from softswitch.dataclass import dataclass
 from softswitch.units import quantity
 from topologies.errors import error_text, nearest
 

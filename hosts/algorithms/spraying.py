@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from hosts.paths import Paths
 from hosts.reliability import Reliability, Repeats
+from softswitch.dataclass import dataclass
 
 from .base import ReactionPoint
 from .parameters import Parameters, parameter

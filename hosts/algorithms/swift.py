@@ -13,7 +13,8 @@ Where the paper leaves a choice:
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+
+from softswitch.dataclass import dataclass
 
 from .base import Ack, Loss, NetworkFacts, ReactionPoint
 from .parameters import Parameters, parameter

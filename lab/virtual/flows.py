@@ -5,7 +5,6 @@ from __future__ import annotations
 import ctypes
 import math
 from collections.abc import Hashable
-from dataclasses import dataclass
 from functools import partial
 from typing import NamedTuple
 
@@ -17,6 +16,7 @@ from hosts.paths import BY_FLOW, Paths
 from hosts.reliability import LOSSLESS, Reliability, Repeats
 from lab.virtual import native
 from lab.virtual.nics import Nic
+from softswitch.dataclass import dataclass
 from topologies.errors import error_text
 from topologies.lossless import CONTROL_CLASS
 from topologies.model import FlowSpec

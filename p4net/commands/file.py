@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
@@ -12,6 +11,7 @@ from p4net.commands import arrays, profiles, replication, tables
 from p4net.commands.session import Command, Session
 from p4net.errors import P4NetError
 from p4net.steps import Place, Step
+from softswitch.dataclass import dataclass
 from topologies.errors import nearest
 from topologies.tree import FileError, read_text
 

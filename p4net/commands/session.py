@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Generic, TypeVar
 
 from finsy import P4Schema
@@ -11,6 +11,7 @@ from finsy.proto import p4r
 
 from controller.control_plane import TableEntry
 from p4net.steps import Place, Step, Write
+from softswitch.dataclass import dataclass
 
 T = TypeVar("T")
 _VERSION_BITS = 24

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final
+
+from softswitch.dataclass import dataclass
 
 INITIAL_SEGMENTS: Final = 10  # RFC 6928
 LEAST_SEGMENTS: Final = 2

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from pcn.commands.common import Quantity
+from softswitch.dataclass import dataclass
 
 if TYPE_CHECKING:
     from experiments.data.records import Records

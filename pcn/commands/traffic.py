@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, fields
 from typing import Any
 
 import click
 
 from pcn.commands.common import assignments
 from pcn.complete import complete_arrivals, complete_pattern, complete_topology, complete_workload
+from softswitch.dataclass import dataclass
 
 
 @dataclass(frozen=True)

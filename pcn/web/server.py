@@ -9,7 +9,6 @@ import json
 import socket
 import threading
 from collections.abc import AsyncIterator, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 import uvicorn
@@ -21,6 +20,7 @@ from starlette.routing import Route
 from pcn.web import commands
 from pcn.web.guard import Guard, new_token
 from pcn.web.history import History
+from softswitch.dataclass import dataclass
 from topologies.errors import LabError
 from topologies.picture.svg import STYLE
 

@@ -7,8 +7,8 @@ side they would be a cache miss each; here the arrays of one size are one array 
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import dataclass
 
+from softswitch.dataclass import dataclass
 from softswitch.program.model import ActionNode, Program, TableNode
 from softswitch.program.statements import Count, RegisterRead, RegisterWrite
 

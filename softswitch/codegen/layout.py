@@ -11,10 +11,9 @@ Field::export_bytes), and comparisons see them.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from softswitch.codegen.names import comment, identifier
 from softswitch.codegen.usage import analyse
+from softswitch.dataclass import dataclass
 from softswitch.program.expressions import FieldRef
 from softswitch.program.load_headers import STD_FIELDS
 from softswitch.program.model import FieldType, Program

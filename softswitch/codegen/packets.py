@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from softswitch.codegen.layout import Layout, storage_of
+from softswitch.dataclass import dataclass
 from softswitch.program.model import FieldType, Program
 
 

@@ -12,12 +12,13 @@ import dataclasses
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from softswitch.dataclass import dataclass
 from softswitch.program.expressions import FieldRef, HeaderRef
 from softswitch.program.model import ActionNode, ConditionNode, Control, Program, TableNode
 from softswitch.program.statements import Hash
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclass(frozen=True)
 class Usage:
     """`local`: fields of struct locals. `in_phv`: metadata fields of the PHV. `whole`: metadata headers that are used
     as a whole, so that all their fields are stored."""

@@ -7,6 +7,14 @@ MODULES = (
     "thrift.idl",  # BMv2's runtime interface
     "cache.objects",  # C sources to shared objects
     "trimming",  # of a queue, as the live switch has it
-    *("errors", "namespace", "private", "python_process", "signals", "units"),  # what every program of the project uses
+    *(
+        "dataclass",
+        "errors",
+        "namespace",
+        "private",
+        "python_process",
+        "signals",
+        "units",
+    ),  # what every program of the project uses
 )
 HEADERS = ("cache_lines.h", "generator.h", "internal.h", "pipeline.h", "rules.h", "trim.h")

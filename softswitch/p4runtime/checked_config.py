@@ -7,7 +7,6 @@ p4lang/tutorials sends it.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -18,6 +17,7 @@ from google.protobuf.message import DecodeError
 from google.protobuf.unknown_fields import UnknownFieldSet
 
 from softswitch.codegen.build import BuildError, build_program
+from softswitch.dataclass import dataclass
 from softswitch.native import NativeSwitch
 from softswitch.p4runtime import binding
 from softswitch.p4runtime.entities import Forwarding

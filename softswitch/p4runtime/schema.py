@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TypeVar
 
 from finsy.proto import p4i
 
+from softswitch.dataclass import dataclass
 from softswitch.p4runtime.errors import NOT_FOUND, RpcError
 from softswitch.p4runtime.p4data import Scalar, Type
 from softswitch.p4runtime.translation import Strings

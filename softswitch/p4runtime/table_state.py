@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import heapq
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import NamedTuple
 
+from softswitch.dataclass import dataclass
 from softswitch.native_state import Counter, MeterConfig
 from softswitch.p4runtime.actions import Call
 from softswitch.p4runtime.matches import Key

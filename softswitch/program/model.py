@@ -6,9 +6,10 @@ is immutable. Expressions and statements have their own modules.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import Enum
 
+from softswitch.dataclass import dataclass
 from softswitch.program.errors import Source
 from softswitch.program.expressions import Expression, FieldRef, Valid
 from softswitch.program.statements import Statement

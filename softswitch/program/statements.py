@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from softswitch.dataclass import dataclass
 from softswitch.program.errors import Source
 from softswitch.program.expressions import Expression, FieldRef, HeaderExpression, LValue, UnionExpression
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import NamedTuple
 
+from softswitch.dataclass import dataclass
 from topologies import naming
 from topologies.errors import nearest
 from topologies.formats.source import FormatError, Source

@@ -16,10 +16,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TypeVar
 
+from softswitch.dataclass import dataclass
 from topologies.buffers import Share, SharedBuffer
 from topologies.ecn import COLOURS, GREEN, EcnThresholds
 from topologies.errors import TopologyError

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
+from softswitch.dataclass import dataclass
 from topologies.model import Topology, TopologyError
 from topologies.tree import (
     MOST_BYTES,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
@@ -19,6 +19,7 @@ from experiments.define.looks import label
 from experiments.define.outcomes import Outcome, Outcomes
 from experiments.papers.hpcc.claims import DCQCN, FAIR, HPCC, MICE, REACTS, RECOVERS
 from hosts.wire import ack_bytes
+from softswitch.dataclass import dataclass
 from topologies.model import Endpoint, FlowSpec
 from topologies.star import star
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 
 from experiments.traffic.flow_files.ends import Ends
+from softswitch.dataclass import dataclass
 from topologies import lossless
 from topologies.ecn import GREEN
 from topologies.formats.source import FormatError, Source

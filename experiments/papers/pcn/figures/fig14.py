@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import statistics
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
 from experiments.data.parameters import Value
 from experiments.data.plan import Plan, known_fields
@@ -18,6 +17,7 @@ from experiments.define.outcomes import Key, Outcome, Outcomes
 from experiments.papers.pcn.claims import PCN, SHOWN, WORKLOAD_1, WORKLOAD_1_QCN, WORKLOAD_2
 from experiments.papers.pcn.figures.fig12 import factor_row
 from experiments.papers.pcn.figures.realistic import WORKLOADS, numbers, realistic_plan
+from softswitch.dataclass import dataclass
 
 SEEDS = {"W1": range(1, 11), "W2": range(1, 3)}
 """W2's agree within a percent. W1's 50,000 flows come within 11 ms: which racks two in-casts share decides."""

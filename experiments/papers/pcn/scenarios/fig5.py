@@ -21,6 +21,7 @@ from experiments.define.checks import Check, Verdict, at_least, at_most, clean, 
 from experiments.define.experiment import Experiment, Headline, Run, RunPage
 from experiments.define.outcomes import Outcome
 from experiments.papers.pcn.claims import PFC, SHARE
+from softswitch.dataclass import dataclass
 from topologies.compact import LONG_SENDERS, P0_S0, P2_S1, compact
 from topologies.model import FlowSpec, TopologyError
 
@@ -50,7 +51,7 @@ _PARAMETERS = (
 )
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclass(frozen=True)
 class Point:
     """One step, at its end. Rates in bit/s of frames; PAUSE frames a second."""
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -14,6 +13,7 @@ from experiments.data.recording import Recording
 from experiments.data.series_math import Array
 from experiments.define.recording_numbers import completion_times_s, mean
 from experiments.papers.pcn.scenarios.victim_setting import BURSTS, burst_s, fair_bps, ideal_bps
+from softswitch.dataclass import dataclass
 from topologies.compact import P0_S0
 
 TRUNK = "s1->s0"

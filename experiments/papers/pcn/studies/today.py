@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
@@ -28,6 +28,7 @@ from experiments.traffic import by_size, flows
 from experiments.traffic.spec import INCAST, TrafficSpec, draw
 from hosts.algorithms import find_scheme
 from hosts.recommended import recommended
+from softswitch.dataclass import dataclass
 from topologies.model import Endpoint, Topology
 
 _DCQCN, _DCQCN_FAST = "dcqcn", "dcqcn-ns3"
