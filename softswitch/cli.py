@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import io
 import logging
 import os
@@ -42,7 +43,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         from softswitch.serve import serve  # late: --help and bad arguments don't wait for it
 
         end.at_once = end_compilers
-        serve(switches, say, end.wait)
+        serve(switches, say, lambda: _run(end))
     except StartError as error:
         if end.requested:
             return 0  # the C compiler was ended as well, whose failure is not news then
@@ -50,6 +51,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 1
     logging.shutdown()
     os._exit(0)  # what a thread still does, such as loading a program, is of no use any more, and nobody waits for it
+
+
+def _run(end: End) -> None:
+    gc.freeze()
+    gc.enable()  # see __main__.py
+    end.wait()
 
 
 class End:

@@ -64,6 +64,12 @@ class _Ignore(argparse.Action):
         namespace.ignored = [*(namespace.ignored or []), option]
 
 
+class _Help(argparse.RawDescriptionHelpFormatter):
+    def __init__(self, prog: str) -> None:
+        # Each argument's check makes one; the terminal's width, which is slow to find, is help's alone.
+        super().__init__(prog, width=None if {"-h", "--help"} & {*sys.argv} else 80)
+
+
 class _Version(argparse.Action):
     def __call__(self, parser: Any, *_: Any) -> NoReturn:
         from importlib.metadata import version  # late: it takes half as long to load as all else here
@@ -80,7 +86,7 @@ def new_parser() -> argparse.ArgumentParser:
         description="A v1model switch on Linux interfaces, controlled over P4Runtime. "
         "Takes simple_switch_grpc's options, and options for a rate, a delay and a queue depth.",
         epilog=EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        formatter_class=_Help,
         allow_abbrev=False,
     )
     made.add_argument(

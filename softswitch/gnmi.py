@@ -27,6 +27,7 @@ SERVICE = "gnmi.gNMI"
 VERSION = "0.10.0"
 MAX_LEAVES = 20_000  # of an answer: four times those of 512 ports
 MODEL = ("openconfig-interfaces", "OpenConfig working group", "3.0.0")
+LOADING = threading.Lock()  # of gNMI's messages: a lazy module that two threads load is half there for one of them
 _ROOT = ("interfaces", "interface", "state")
 
 # By path below state: of a port's number, interface and counts.
@@ -50,7 +51,6 @@ class Gnmi:
     def __init__(self, native: NativeSwitch, ports: Sequence[tuple[int, str]]) -> None:
         self._native = native
         self._ports = ports
-        self._loading = threading.Lock()
 
     def handler(self) -> grpc.GenericRpcHandler:
         methods = {"Get": (self._get, "GetRequest"), "Capabilities": (self._capabilities, "CapabilityRequest")}
@@ -66,8 +66,8 @@ class Gnmi:
 
     def _reader(self, message: str) -> Any:
         def read(data: bytes) -> Any:
-            # The modules are loaded with the first request: a switch that nobody asks starts without them (cli.py).
-            with self._loading:
+            # The modules are loaded with the first request: a switch that nobody asks starts without them (unused.py).
+            with LOADING:
                 _ = gnmi_ext.DESCRIPTOR  # which the other one refers to
                 return getattr(gnmi, message).FromString(data)
 

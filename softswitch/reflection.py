@@ -6,12 +6,13 @@ The library is loaded with the first request, as gNMI's messages are: a switch w
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Iterator, Sequence
 from typing import Any
 
 import grpc
 from finsy.proto import gnmi, gnmi_ext, p4r
+
+from softswitch.gnmi import LOADING
 
 SERVICE = "grpc.reflection.v1alpha.ServerReflection"
 
@@ -21,7 +22,6 @@ class Reflection:
 
     def __init__(self, services: Sequence[str]) -> None:
         self._services = [*services, SERVICE]
-        self._loading = threading.Lock()
         self._servicer: Any = None
 
     def handler(self) -> grpc.GenericRpcHandler:
@@ -36,7 +36,7 @@ class Reflection:
         return reflection_pb2.ServerReflectionRequest.FromString(data)
 
     def _answers(self, requests: Iterator[Any], context: grpc.ServicerContext) -> Iterator[Any]:
-        with self._loading:
+        with LOADING:
             if self._servicer is None:
                 from grpc_reflection.v1alpha import reflection
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ctypes
-import importlib
 import logging
 import os
 import resource
@@ -91,7 +90,6 @@ def _serve(switches: Sequence[Options], say: Callable[[str], None], wait: Callab
             say(ready)
             if one.log_file is not None:
                 _log(one).info("%s", ready)
-        importlib.import_module("softswitch.p4runtime.checked_config")  # for the first pipeline: no client waits now
         wait()
         end_compilers()
         for one, server in zip(switches, servers, strict=True):

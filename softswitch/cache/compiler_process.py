@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import resource
-import shutil
 import signal
 import subprocess
 from collections.abc import Sequence
@@ -48,6 +47,8 @@ def end_compilers() -> None:
 
 def run(command: Sequence[str], scratch: Path) -> None:
     """Runs a compiler that writes its own temporary files into `scratch`. Raises BuildError; LimitError at a limit."""
+    import shutil  # late: it is slow to load, and few starts compile
+
     if shutil.which(command[0]) is None:
         raise missing(command[0], "not found")
     limits = [str(_limit(resource.RLIMIT_CPU, SECONDS)), str(_limit(resource.RLIMIT_AS, MEMORY_BYTES) // 1024)]
