@@ -7,8 +7,11 @@ generating its C, which take longer than all else of a switch's start, are then 
 from __future__ import annotations
 
 import hashlib
+import pickle
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from softswitch.cache.compiler_process import BuildError, LimitError
 from softswitch.cache.objects import (
@@ -20,8 +23,13 @@ from softswitch.cache.objects import (
     digest,
     entry,
     found,
+    intact,
+    keep,
     link,
 )
+
+if TYPE_CHECKING:
+    from softswitch.program.model import Program
 
 __all__ = [
     "CSRC",
@@ -31,6 +39,7 @@ __all__ = [
     "build_source",
     "cache_dir",
     "compiler",
+    "read_program",
 ]
 
 CODEGEN = Path(__file__).resolve().parent
@@ -84,6 +93,22 @@ def build_program(
     if _generator() == _FOUND:  # else the text may be that of older sources, or of newer ones
         link(entry(*key), built)
     return built
+
+
+def read_program(json_text: str) -> Program:
+    """Returns the program of BMv2's JSON. It is kept beside its shared object: to read it anew takes eight times as
+    long, for each switch of a network. Raises ProgramError."""
+    place = cache_dir() / f"program-{hashlib.sha256(f'{_FOUND} {json_text}'.encode()).hexdigest()[:32]}.pickle"
+    if intact(place):
+        program: Program = pickle.loads(place.read_bytes())  # no other user writes there, as with objects
+        return program
+    from softswitch.program.load import load_program  # late, as above
+
+    program = load_program(json_text)
+    if _generator() == _FOUND:
+        with suppress(RecursionError):  # of expressions that are deep
+            keep(place, pickle.dumps(program))
+    return program
 
 
 def build_source(text: str, extra_flags: Sequence[str] = ()) -> Path:

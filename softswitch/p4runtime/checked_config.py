@@ -16,7 +16,7 @@ from google.protobuf.empty_pb2 import Empty
 from google.protobuf.message import DecodeError
 from google.protobuf.unknown_fields import UnknownFieldSet
 
-from softswitch.codegen.build import BuildError, build_program
+from softswitch.codegen.build import BuildError, build_program, read_program
 from softswitch.dataclass import dataclass
 from softswitch.native import NativeSwitch
 from softswitch.p4runtime import binding
@@ -24,7 +24,6 @@ from softswitch.p4runtime.entities import Forwarding
 from softswitch.p4runtime.errors import INTERNAL, INVALID_ARGUMENT, RpcError
 from softswitch.p4runtime.schema import Schema
 from softswitch.program.errors import ProgramError
-from softswitch.program.load import load_program
 from softswitch.program.model import Program
 
 LENGTH_DELIMITED = 2  # protobuf's wire type of bytes and messages
@@ -86,4 +85,4 @@ def device_data(config: bytes) -> bytes:
 def _loaded(text: str) -> Program:
     """Returns the program of BMv2 JSON. The cache keeps the latest one, as a controller that starts anew pushes it
     again."""
-    return load_program(text)
+    return read_program(text)
