@@ -5,6 +5,10 @@ import sys
 
 gc.disable()  # until the switch is ready: collections would look through modules, a tenth of a start
 
+from softswitch import unused  # noqa: E402
+
+unused.leave_out()
+
 from softswitch.cli import main  # noqa: E402
 
 if __name__ == "__main__":

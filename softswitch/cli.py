@@ -16,7 +16,6 @@ from softswitch.errors import StartError
 from softswitch.log_file import Format, LogFile, say, stderr
 from softswitch.options import OptionError, Options
 from softswitch.together import parse_all
-from softswitch.unused import leave_out
 from softswitch.values import LOG_LEVELS
 
 log = logging.getLogger("softswitch")
@@ -37,8 +36,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
             own = log if len(switches) == 1 else logging.getLogger(f"{log.name}.{options.device_id}")
             _set_up_logging(options, own)
         os.environ.setdefault("GRPC_VERBOSITY", "NONE")  # gRPC's own messages would double ours
-        if not os.environ.get("SOFTSWITCH_ALL_MODULES"):
-            leave_out()
         from softswitch.cache.compiler_process import end_compilers
         from softswitch.serve import serve  # late: --help and bad arguments don't wait for it
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 _RUN = (
-    "import sys; sys.path[:] = [*filter(None, sys.path), {root!r}]; "
+    "import gc, sys; gc.set_threshold(50_000, 20, 50); sys.path[:] = [*filter(None, sys.path), {root!r}]; "
     "import runpy; runpy.run_module({module!r}, run_name='__main__', alter_sys=True)"
 )
 

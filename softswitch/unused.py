@@ -6,11 +6,14 @@ The variable SOFTSWITCH_ALL_MODULES, not empty, makes all imports as usual: to e
 
 from __future__ import annotations
 
+import importlib
 import importlib.util
+import os
 import sys
 from collections.abc import Sequence
 from importlib.machinery import ModuleSpec, PathFinder
 from types import ModuleType
+from typing import Any
 
 LAZY = frozenset(
     {"asyncio", "grpc.aio", "google.protobuf.internal.python_message"}
@@ -29,13 +32,32 @@ class _Lazy:
         return spec
 
 
+def _shorten(name: str, **part: object) -> None:
+    """Puts a part of a module in its place, until somebody needs more of it. `LazyLoader` loads at a second import."""
+
+    def whole(attribute: str) -> Any:
+        if attribute.startswith("__"):
+            raise AttributeError(attribute)
+        if sys.modules.get(name) is short:
+            del sys.modules[name]
+        return getattr(importlib.import_module(name), attribute)
+
+    short = ModuleType(name)
+    vars(short).update(part, __getattr__=whole)
+    sys.modules.setdefault(name, short)
+
+
 def leave_out() -> None:
-    """Before gRPC and finsy are imported."""
+    """Before any of the switch's modules is imported."""
+    if os.environ.get("SOFTSWITCH_ALL_MODULES"):
+        return
     sys.meta_path.insert(0, _Lazy())
     # Of finsy the switch needs the protobuf modules, not the client that the package begins with.
     spec = importlib.util.find_spec("finsy") if "finsy" not in sys.modules else None
     if spec is not None:
         sys.modules["finsy"] = importlib.util.module_from_spec(spec)
+    _shorten("inspect")
+    _shorten("typing_extensions", override=lambda method: method)  # all that gRPC's server needs of it
     # OpenSSL, for hashlib, which goes on without; gRPC has its own TLS. Some systems have no other SHA-256.
     if any(importlib.util.find_spec(name) for name in ("_sha256", "_sha2")):
         sys.modules.setdefault("_hashlib", None)  # type: ignore[arg-type]

@@ -55,7 +55,8 @@ def _generator() -> str:
     """Returns what decides about a program's C text and its compilation besides its JSON: loader, generator,
     headers."""
     folders = (PROGRAM, CODEGEN, CSRC)
-    return digest(sorted(path for folder in folders for kind in ("*.py", "*.h") for path in folder.glob(kind)))
+    files = sorted(path for folder in folders for kind in ("*.py", "*.h") for path in folder.glob(kind))
+    return digest([CODEGEN.parent / "dataclass.py", *files])
 
 
 # Of the sources as this process found them: those that it will import, unless somebody changes them just then.

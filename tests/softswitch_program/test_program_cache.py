@@ -17,7 +17,7 @@ from program_json import Builder, assign, field, primitive, value
 
 import softswitch
 from softswitch.cache.objects import BuildError, build_folder, cache_dir, intact
-from softswitch.codegen.build import build_program
+from softswitch.codegen.build import build_program, read_program
 from softswitch.program.errors import ProgramError, UnsupportedProgram
 
 SOFTSWITCH = Path(softswitch.__file__).parent
@@ -173,12 +173,12 @@ print("\\n".join(str(path.relative_to(root)) for path in sources if root in path
 
 
 def test_what_decides_about_the_c_text() -> None:
-    """Are files of these folders, all of which are in the key."""
+    """Are files of these folders, and one beside them, all of which are in the key."""
     said = subprocess.run([sys.executable, "-c", READ, str(PCN)], check=True, capture_output=True, text=True).stdout
     read = {Path(line) for line in said.splitlines()}
     assert {Path("codegen/support.h"), Path("program/load.py")} < read
     others = {path for path in read if path.parent.name not in FOLDERS or path.suffix not in (".py", ".h")}
-    assert others == {Path("__init__.py")}, "which is empty"
+    assert others == {Path("__init__.py"), Path("dataclass.py")}, "of which the first is empty"
     assert not (SOFTSWITCH / "__init__.py").read_text()
 
 
@@ -199,6 +199,32 @@ def test_a_damaged_program(damage: Callable[[Path], object], cache: Path) -> Non
     assert intact(built)
     ctypes.CDLL(str(built))
     assert len(list(cache.iterdir())) == 2  # the object, and its name by the JSON
+
+
+READ_PROGRAM = """
+import sys, zlib
+from softswitch.codegen.build import read_program
+print(zlib.crc32(repr(read_program(sys.argv[1])).encode()), "softswitch.program.load" in sys.modules)
+"""
+
+
+def test_a_kept_program_is_read_without_the_loader(cache: Path) -> None:
+    words = [sys.executable, "-c", READ_PROGRAM]
+    said = [
+        subprocess.run([*words, program(n)], check=True, capture_output=True, text=True).stdout.split()
+        for n in (1, 1, 2)
+    ]
+    assert [loads for _, loads in said] == ["True", "False", "True"]
+    assert said[0][0] == said[1][0] != said[2][0]
+
+
+@pytest.mark.parametrize("damage", DAMAGE.values(), ids=DAMAGE)
+def test_a_damaged_kept_program_is_read_anew(damage: Callable[[Path], object], cache: Path) -> None:
+    first = read_program(program())
+    (kept,) = cache.iterdir()
+    damage(kept)
+    assert read_program(program()) == first
+    assert intact(kept)
 
 
 @pytest.mark.parametrize("damage", DAMAGE.values(), ids=DAMAGE)
