@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,6 +14,7 @@ from topologies.errors import LabError
 
 if TYPE_CHECKING:
     from finsy import P4Schema
+    from finsy.proto.p4.config.v1.p4info_pb2 import P4Info
 
 _P4SRC = Path(__file__).resolve().parent.parent / "p4src"
 COMPILED = _P4SRC / "compiled"
@@ -25,6 +26,15 @@ _RANDOM = "modify_field_rng_uniform"
 
 class ProgramError(LabError):
     """A user's program lacks the form that a target needs, or can't be compiled."""
+
+
+@lru_cache(maxsize=16)
+def _p4info(text: str) -> P4Info:
+    """Parses a p4info, which takes longer than all else that a run does before its switches are there."""
+    from finsy.proto import p4i
+    from google.protobuf import text_format
+
+    return text_format.Parse(text, p4i.P4Info())
 
 
 @dataclass(frozen=True)
@@ -82,11 +92,10 @@ class Program:
     def schema(self) -> P4Schema:
         """What its p4info describes. Raises ProgramError where that is none, or describes what can't be."""
         from finsy import P4Schema  # slow to load; who looks for a program may not need it
-        from finsy.proto import p4i
         from google.protobuf import text_format
 
         try:
-            info = text_format.Parse(self.p4info.read_text(encoding="utf-8"), p4i.P4Info())
+            info = _p4info(self.p4info.read_text(encoding="utf-8"))
         except (text_format.ParseError, ValueError, RecursionError) as error:  # a number too large, no UTF-8
             raise ProgramError(f"{self.p4info}: no p4info: {error}") from None
         except OSError as error:

@@ -18,7 +18,6 @@ from softswitch import signals
 from softswitch.dataclass import dataclass
 from softswitch.python_process import python_command
 from topologies.errors import LabError
-from topologies.found import find_topology
 from topologies.model import Value
 
 # Without any progress: the embedded switch may have to compile a program first
@@ -135,6 +134,7 @@ def hold(spec: Spec, progress: Callable[[str], None]) -> None:
     from hosts.recommended import recommended  # slow to load; `pcn up` and `pcn down` do without
     from lab.lab import Lab
     from lab.network import configured
+    from topologies.found import find_topology
 
     topology = find_topology(spec.topology).build(spec.options)
     scheme = configured(spec.scheme, spec.scheme_parameters).scheme

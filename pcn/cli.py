@@ -146,10 +146,7 @@ def _import_text(error: ImportError) -> str:
 
 def run(arguments: list[str]) -> int:
     """Runs a command line; its exit code."""
-    from hosts.client import AgentError
-    from softswitch.cache.objects import BuildError
     from softswitch.signals import Terminated, heed_interrupts, raising
-    from topologies.errors import NO_ROOM, LabError
 
     heed_interrupts()
     try:
@@ -161,21 +158,32 @@ def run(arguments: list[str]) -> int:
         return error.exit_code
     except click.ClickException as error:
         return _fail(_one_line(error), error.exit_code)
-    except (LabError, AgentError, BuildError) as error:
-        return _fail(str(error), 1)
     except (KeyboardInterrupt, click.Abort):
         return _fail("interrupted", 128 + signal.SIGINT)
     except Terminated as error:
         return _fail(f"ended by {error}", 128 + error.number)
     except MemoryError:
         return _fail("out of memory: is it limited (ulimit -v)?", 1)
+    except _known_errors() as error:
+        return _fail(str(error), 1)
     except OSError as error:
+        from topologies.errors import NO_ROOM
+
         if error.errno not in (*NO_ROOM, errno.ENAMETOOLONG):
             raise
         with contextlib.suppress(OSError):  # what waits for stdout has no room, either: it isn't tried again
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return _fail(f"can't write {error.filename or 'the output'}: {os.strerror(error.errno)}", 1)
     return code or 0
+
+
+def _known_errors() -> tuple[type[Exception], ...]:
+    """Returns what one line reports. Where there is an error: these modules take a fifth of a command's start."""
+    from hosts.client import AgentError
+    from softswitch.cache.objects import BuildError
+    from topologies.errors import LabError
+
+    return LabError, AgentError, BuildError
 
 
 def _one_line(error: click.ClickException) -> str:

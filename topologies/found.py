@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, get_type_hints
 
 from softswitch.dataclass import dataclass
 from softswitch.units import Kind, kind_of, quantity
-from topologies import ecmp, formats, lossless, lossy, python_file
+from topologies import ecmp, lossless, lossy, python_file
 from topologies.catalog import TOPOLOGIES
 from topologies.errors import error_text, nearest
 from topologies.model import Topology, TopologyError, Value
@@ -126,6 +126,8 @@ def find_topology(reference: str) -> Blueprint:
         return _from_python(Path(path).absolute(), name)
     if reference.endswith(".py"):
         raise TopologyError(f"{reference!r}: write the file and the function in it, as in star.py:star")
+    from topologies import formats  # late, as below: they take most of this module's time to load
+
     place = formats.split(reference)
     if place and (place[0] or place[1].exists()):
         return _from_file(*place)
@@ -188,6 +190,8 @@ def _from_python(path: Path, name: str) -> Blueprint:
 
 
 def _from_file(name: str, path: Path) -> Blueprint:
+    from topologies import formats
+
     source = formats.Source.of(path.absolute())
     chosen = formats.format_of(source, name)
     reference = f"{name}:{source.path}" if name else str(source.path)
