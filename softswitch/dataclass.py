@@ -104,7 +104,7 @@ def _delattr(self: Any, name: str) -> None:
 
 
 def _refuse(one: Any, name: str, verb: str) -> None:
-    """A class that inherits, and isn't a dataclass itself, may have attributes of its own."""
+    """A class that inherits, and isn't a dataclass itself, may have further attributes."""
     if "__dataclass_fields__" in vars(type(one)) or name in one.__dataclass_fields__:
         raise dataclasses.FrozenInstanceError(f"cannot {verb} field {name!r}")
 

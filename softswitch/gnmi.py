@@ -12,7 +12,6 @@ ports: ifindex, Subscribe) do without, as they do where there is no gNMI.
 
 from __future__ import annotations
 
-import json
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -127,5 +126,7 @@ def _leaves_of(port: int, interface: str, native: NativeSwitch) -> Iterator[tupl
 
 def _value(value: int | str, encoding: int) -> Any:
     if encoding == gnmi.Encoding.JSON:
+        import json  # late, as the messages
+
         return gnmi.TypedValue(json_val=json.dumps(value).encode())
     return gnmi.TypedValue(uint_val=value) if isinstance(value, int) else gnmi.TypedValue(string_val=value)

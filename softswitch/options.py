@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Final, NamedTuple, TypeVar
 from softswitch import tls_files
 from softswitch.command_line import new_parser
 from softswitch.errors import OptionError as OptionError
-from softswitch.pace import Place
 from softswitch.trimming import Trimming
 from softswitch.values import MAX_PORT, parse_delay
 
 if TYPE_CHECKING:
     from softswitch.p4runtime.server import Tls
+    from softswitch.pace import Place
 
 MAX_PACKET_ID: Final = 2**16 - 1
 LEAST_PERIOD_NS: Final = 1000

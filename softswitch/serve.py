@@ -25,11 +25,11 @@ from softswitch.options import OptionError, Options
 from softswitch.p4runtime.pipeline import Pipeline
 from softswitch.p4runtime.server import Server, ServerError, is_local
 from softswitch.p4runtime.service import Service
-from softswitch.pace import Board, Place
 from softswitch.program.errors import ProgramError
 from softswitch.reflection import Reflection
 
 if TYPE_CHECKING:
+    from softswitch.pace import Place
     from softswitch.trace.tracer import Tracer
 
 # Of all ports' rings together, some 12 MB at an MTU of 1,044: a switch of many ports takes in no more than one of few.
@@ -296,6 +296,8 @@ def _capture(native: NativeSwitch, options: Options, folder: Path) -> None:
 
 
 def _report_pace(native: NativeSwitch, tolerance_ns: int, place: Place, stack: ExitStack) -> None:
+    from softswitch.pace import Board  # late: the options brought it
+
     board = Board.open(place.board)
     board.begin(place.slot, tolerance_ns)
     stack.callback(board.end, place.slot)

@@ -33,7 +33,7 @@ class _Lazy:
 
 
 def _shorten(name: str, **part: object) -> None:
-    """Puts a part of a module in its place, until somebody needs more of it. `LazyLoader` loads at a second import."""
+    """Puts a part of a module in its place, until more of it is needed. `LazyLoader` would load at a second import."""
 
     def whole(attribute: str) -> Any:
         if attribute.startswith("__"):

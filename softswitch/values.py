@@ -6,10 +6,11 @@ import argparse
 import logging
 import re
 from collections.abc import Callable
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from softswitch.pace import Place
-from softswitch.units import Kind, quantity
+if TYPE_CHECKING:  # loaded where an option has such a value
+    from softswitch.pace import Place
+    from softswitch.units import Kind
 
 MAX_PORT: Final = 511
 MAX_QUEUE: Final = 7
@@ -53,6 +54,8 @@ def parse_delay(text: str) -> int:
 
 
 def _quantity(kind: Kind, text: str) -> float:
+    from softswitch.units import quantity
+
     try:
         return quantity(kind, text)
     except ValueError as error:
@@ -112,6 +115,8 @@ def parse_process_link(text: str) -> tuple[int, tuple[int, int, int]]:
 
 def parse_pace(text: str) -> tuple[int, Place]:
     """TIME@FILE:SLOT: how late frames may be, in ns, and where to report."""
+    from softswitch.pace import Place
+
     tolerance, _, place = text.partition("@")
     try:
         return parse_delay(tolerance), Place.parse(place)

@@ -7,7 +7,6 @@ generating its C, which take longer than all else of a switch's start, are then 
 from __future__ import annotations
 
 import hashlib
-import pickle
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -99,6 +98,8 @@ def build_program(
 def read_program(json_text: str) -> Program:
     """Returns the program of BMv2's JSON. It is kept beside its shared object: to read it anew takes eight times as
     long, for each switch of a network. Raises ProgramError."""
+    import pickle  # late: a switch that compiles at its start needs none
+
     place = cache_dir() / f"program-{hashlib.sha256(f'{_FOUND} {json_text}'.encode()).hexdigest()[:32]}.pickle"
     if intact(place):
         program: Program = pickle.loads(place.read_bytes())  # no other user writes there, as with objects
