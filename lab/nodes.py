@@ -10,19 +10,46 @@ from __future__ import annotations
 import select
 import socket
 import subprocess
-from collections.abc import Sequence
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from functools import partial
+from types import ModuleType
 from typing import Any
-
-from mininet.link import Link as MininetLink
-from mininet.log import setLogLevel
-from mininet.net import Mininet
-from mininet.node import Node
 
 from lab.process import end_children
 from topologies.errors import LabError
 from topologies.mininet_topo import mininet_topo
 from topologies.model import Topology
+
+
+@contextmanager
+def _without_setuptools() -> Iterator[None]:
+    """Mininet compares a version of Open vSwitch by distutils. That is setuptools' today, which would take as long to
+    load as all else that holds a network."""
+    name = "distutils.version"
+    if name not in sys.modules:
+        sys.modules[name] = ModuleType(name)
+        vars(sys.modules[name])["StrictVersion"] = _strict_version
+        try:
+            yield
+        finally:
+            del sys.modules[name]
+    else:
+        yield
+
+
+def _strict_version(text: str) -> Any:
+    from distutils.version import StrictVersion
+
+    return StrictVersion(text)
+
+
+with _without_setuptools():
+    from mininet.link import Link as MininetLink
+    from mininet.log import setLogLevel
+    from mininet.net import Mininet
+    from mininet.node import Node
 
 TX_QUEUE_LENGTH = 10_000
 # Whatever makes the kernel merge, split, strip or leave unfinished what our programs see.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -51,6 +52,7 @@ def anchor(heading: str) -> str:
     return "".join(kept).replace(" ", "-")
 
 
+@lru_cache(maxsize=64)
 def html(text: str) -> str:
     """Markdown as HTML, for a page that opens offline anywhere: links within the page stay, of links to other pages of
     docs/ their names, of pictures nothing."""
