@@ -35,7 +35,7 @@ from softswitch.cache.objects import BuildError
 from softswitch.errors import StartError
 from softswitch.pace import Place
 
-from .algorithms import SchemeError, find_scheme, schemes
+from .algorithms import SchemeError, find_scheme
 from .control import CommandError, ControlError
 from .host import Agent, AgentSettings, NicSettings
 from .packet_socket import PortError
@@ -58,7 +58,7 @@ def parser() -> argparse.ArgumentParser:
         "--delay", default=[], action="append", type=_not_negative, metavar="S", help="delay of the link, nominal (0)"
     )
     result.add_argument("--seed", default=1, type=int, metavar="N", help="decides the phases of NP windows")
-    result.add_argument("--scheme", default="pcn", help=f"one of {', '.join(sorted(schemes))}, or FILE.py:NAME")
+    result.add_argument("--scheme", default="pcn", help="a name of `pcn scheme list`, or FILE.py:NAME")
     result.add_argument("--param", action="append", default=[], metavar="NAME=VALUE", help="setting of the scheme")
     result.add_argument("--control", required=True, type=Path, metavar="PATH", help="the control socket")
     result.add_argument("--log", type=Path, metavar="PATH", help="JSON lines, see hosts/log.py")

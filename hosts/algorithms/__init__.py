@@ -3,6 +3,9 @@ docs/schemes.md describes how to add one in a user's file."""
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
+from . import discovery
 from .base import (
     Ack,
     Cnm,
@@ -20,8 +23,19 @@ from .base import (
     Window,
     window_phase,
 )
-from .discovery import find_scheme, names, schemes
+from .discovery import find_scheme, names
 from .scheme import Configured, Scheme, SchemeError
+
+if TYPE_CHECKING:
+    from .discovery import schemes
+
+
+def __getattr__(name: str) -> Any:
+    """Loads `schemes`, all of them, when it is first used."""
+    if name == "schemes":
+        return discovery.schemes
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
 
 __all__ = [
     "Ack",

@@ -15,6 +15,7 @@ import dataclasses
 import importlib
 import sys
 from collections.abc import Iterable, Iterator
+from functools import cache
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING
@@ -28,28 +29,46 @@ from .scheme import Scheme, SchemeError
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
 
+    schemes: dict[str, Scheme]
+    """Ours, and those from outside that were found so far."""
+
 ENTRY_POINTS = "pcn_lab.schemes"
 
 _MACHINERY = ("base", "check", "check_events", "discovery", "parameters", "scheme")
 
 
-def _ours() -> Iterator[Scheme]:
-    """Yields the project's schemes: the `Scheme` objects of every file of this folder, except _MACHINERY."""
-    folder = Path(__file__).parent
-    for name in sorted(path.stem for path in folder.glob("[a-z]*.py")):
-        if name not in _MACHINERY:
-            module = importlib.import_module(f".{name}", __package__)
-            yield from (value for value in vars(module).values() if isinstance(value, Scheme))
+def __getattr__(name: str) -> dict[str, Scheme]:
+    """`schemes`: it loads them all, where an agent needs one."""
+    if name == "schemes":
+        return _schemes()
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
-schemes: dict[str, Scheme] = {scheme.name: scheme for scheme in _ours()}
-"""Ours, and those from outside that were found so far."""
+@cache
+def _schemes() -> dict[str, Scheme]:
+    return {scheme.name: scheme for name in _files() for scheme in _in_file(name)}
+
+
+@cache
+def _files() -> list[str]:
+    """Returns the files of this folder that have schemes: all except _MACHINERY."""
+    found = (path.stem for path in Path(__file__).parent.glob("[a-z]*.py"))
+    return sorted(name for name in found if name not in _MACHINERY)
+
+
+def _in_file(name: str) -> Iterator[Scheme]:
+    module = importlib.import_module(f".{name}", __package__)
+    yield from (value for value in vars(module).values() if isinstance(value, Scheme))
 
 
 def find_scheme(text: str) -> Scheme:
     """Finds a scheme by name or file, or with another program. Raises SchemeError, which lists the existing schemes."""
-    if text in schemes:
-        return schemes[text]
+    if (own := text.replace("-", "_")) in _files():
+        for scheme in _in_file(own):
+            if scheme.name == text:
+                return scheme
+    if text in _schemes():
+        return _schemes()[text]
     base, at, program = text.partition("@")
     if at:
         return _register(_with_program(find_scheme(base), program))
@@ -71,7 +90,8 @@ def find_scheme(text: str) -> Scheme:
 
 def names() -> list[str]:
     """Returns the names of all schemes: the project's, those found so far, and those of installed packages."""
-    return [*schemes, *(point.name for point in _installed() if point.name not in schemes)]
+    known = _schemes()
+    return [*known, *(point.name for point in _installed() if point.name not in known)]
 
 
 def _installed() -> Iterable[EntryPoint]:
@@ -81,7 +101,7 @@ def _installed() -> Iterable[EntryPoint]:
 
 
 def _register(scheme: Scheme) -> Scheme:
-    known = schemes.setdefault(scheme.name, scheme)
+    known = _schemes().setdefault(scheme.name, scheme)
     if known.reference != scheme.reference:
         raise SchemeError(
             f"{scheme.reference} is called {scheme.name!r}, as {known.reference} is already: give it another name"
@@ -106,7 +126,7 @@ def _with_program(scheme: Scheme, program: str) -> Scheme:
 
 def _from_file(path: Path, name: str) -> Scheme:
     reference = f"{path}:{name}"
-    for scheme in schemes.values():
+    for scheme in _schemes().values():
         if scheme.reference == reference:
             return scheme
     known = {key: value for key, value in vars(_module(path)).items() if isinstance(value, Scheme)}
