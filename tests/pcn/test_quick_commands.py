@@ -57,3 +57,25 @@ def test_module_of_status_and_flow_list_loads_no_grpc(module: str) -> None:
     code = f"import sys, {module}; print([one for one in ('grpc', 'finsy', 'rich', 'numpy') if one in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=LIMIT_S)
     assert done.stdout == "[]\n"
+
+
+@pytest.mark.parametrize(
+    ("code", "without"),
+    [
+        ("import hosts.agent; hosts.agent.find_scheme('pcn-w')", "hosts.algorithms.swift"),
+        ("import lab.nodes", "setuptools"),
+        ("import pcn.cli; pcn.cli.run(['--help'])", "hosts.client"),
+    ],
+)
+def test_process_of_a_network_loads_what_it_uses(code: str, without: str) -> None:
+    words = [sys.executable, "-c", f"import sys; {code}; print({without!r} in sys.modules)"]
+    done = subprocess.run(words, capture_output=True, text=True, check=True, timeout=LIMIT_S)
+    assert done.stdout.splitlines()[-1] == "False"
+
+
+def test_mininet_without_setuptools_compares_versions() -> None:
+    from mininet.node import StrictVersion
+
+    import lab.nodes  # noqa: F401
+
+    assert StrictVersion("1.9") < StrictVersion("1.10")

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import browser
 import needs
 import pytest
 from browser import Browser
+from jinja2 import Environment
 
 from experiments.define.looks import label
 from experiments.define.outcomes import Outcomes
 from experiments.page.figures_page import page, sections
-from experiments.page.report import _span, render, scheme_title
+from experiments.page.report import _span, environment, render, scheme_title
 from experiments.papers import FIGURES, SCENARIOS
 from experiments.results.judged_run import judge
 from experiments.results.utilisation import utilisation
@@ -232,3 +234,27 @@ def test_span_names_hosts_so_that_from_and_to_are_clear() -> None:
 @pytest.mark.parametrize("scheme", ["pcn", "dcqcn-tcd", "ibcc", "aimd"])
 def test_title_calls_a_scheme_as_the_rest_of_the_page_does(scheme: str) -> None:
     assert scheme_title(scheme).partition(":")[0] == label(scheme)
+
+
+def test_template_is_compiled_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """And again where the cache has it no longer, has a damaged one, or isn't there."""
+    compiled: list[str] = []
+
+    def compiles(cache: Path) -> int:
+        monkeypatch.setenv("XDG_CACHE_HOME", str(cache))
+        before = len(compiled)
+        assert environment.__wrapped__().get_template("comparison.html.j2").name == "comparison.html.j2"
+        return len(compiled) - before
+
+    generate = Environment._generate
+
+    def noted(self: Environment, *rest: Any, **more: Any) -> str:
+        compiled.append(generate(self, *rest, **more))
+        return compiled[-1]
+
+    monkeypatch.setattr(Environment, "_generate", noted)
+    assert [compiles(tmp_path), compiles(tmp_path)] == [1, 0]
+    (kept,) = (tmp_path / "pcn-lab").iterdir()
+    kept.write_bytes(kept.read_bytes()[:-9])
+    assert [compiles(tmp_path), compiles(tmp_path)] == [1, 0]
+    assert compiles(kept / "no folder") == 1
