@@ -237,7 +237,7 @@ def test_title_calls_a_scheme_as_the_rest_of_the_page_does(scheme: str) -> None:
 
 
 def test_template_is_compiled_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """And again where the cache has it no longer, has a damaged one, or isn't there."""
+    """And again where the cache has a damaged one, or can't be written."""
     compiled: list[str] = []
 
     def compiles(cache: Path) -> int:
