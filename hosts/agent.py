@@ -23,6 +23,11 @@ Commands of the control socket (JSON lines, see `hosts.control`; `hosts.client` 
 
 from __future__ import annotations
 
+if __name__ == "__main__":
+    from softswitch.unused import leave_out
+
+    leave_out()
+
 import argparse
 import os
 import re

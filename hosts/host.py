@@ -155,7 +155,6 @@ class Agent:
     def run(self) -> None:
         """Until the shutdown command, SIGTERM or SIGINT. Raises PortError if the interface goes."""
         ctypes.CDLL(None).prctl(_PR_SET_TIMERSLACK, 1, 0, 0, 0)
-        gc.collect()
         gc.freeze()
         gc.set_threshold(100_000)
         self._realtime.acquire()

@@ -1,7 +1,8 @@
 """What libraries import at their start and a switch never uses: 11 MB of its process, and a third of its start.
 
-For a process that runs switches alone. Each such module is imported at its first use, except OpenSSL, which never is.
-The variable SOFTSWITCH_ALL_MODULES, not empty, makes all imports as usual: to exclude this module as a cause.
+For a process that runs switches alone, or a host's agent. Each such module is imported at its first use, except
+OpenSSL, which never is. The variable SOFTSWITCH_ALL_MODULES, not empty, makes all imports as usual: to exclude this
+module as a cause.
 """
 
 from __future__ import annotations
@@ -48,7 +49,7 @@ def _shorten(name: str, **part: object) -> None:
 
 
 def leave_out() -> None:
-    """Before any of the switch's modules is imported."""
+    """Before any other of the process's modules is imported."""
     if os.environ.get("SOFTSWITCH_ALL_MODULES"):
         return
     sys.meta_path.insert(0, _Lazy())
