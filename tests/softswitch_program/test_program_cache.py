@@ -208,14 +208,19 @@ print(zlib.crc32(repr(read_program(sys.argv[1])).encode()), "softswitch.program.
 """
 
 
-def test_a_kept_program_is_read_without_the_loader(cache: Path) -> None:
-    words = [sys.executable, "-c", READ_PROGRAM]
-    said = [
-        subprocess.run([*words, program(n)], check=True, capture_output=True, text=True).stdout.split()
-        for n in (1, 1, 2)
-    ]
-    assert [loads for _, loads in said] == ["True", "False", "True"]
-    assert said[0][0] == said[1][0] != said[2][0]
+def test_a_kept_program_is_read_without_the_loader(checkout: Path) -> None:
+    """Until the sources change."""
+
+    def read(number: int) -> list[str]:
+        words = [sys.executable, "-c", READ_PROGRAM, program(number)]
+        return subprocess.run(words, cwd=checkout.parent, check=True, capture_output=True, text=True).stdout.split()
+
+    said = [read(1), read(1), read(2)]
+    with (checkout / "program" / "limits.py").open("a") as file:
+        file.write("# changed\n")
+    said.append(read(2))
+    assert [loads for _, loads in said] == ["True", "False", "True", "True"]
+    assert said[0][0] == said[1][0] != said[2][0] == said[3][0]
 
 
 @pytest.mark.parametrize("damage", DAMAGE.values(), ids=DAMAGE)
