@@ -100,16 +100,17 @@ def read_program(json_text: str) -> Program:
     long, for each switch of a network. Raises ProgramError."""
     import pickle  # late: a switch that compiles at its start needs none
 
-    place = cache_dir() / f"program-{hashlib.sha256(f'{_FOUND} {json_text}'.encode()).hexdigest()[:32]}.pickle"
-    if intact(place):
-        program: Program = pickle.loads(place.read_bytes())  # no other user writes there, as with objects
-        return program
+    name = f"program-{hashlib.sha256(f'{_FOUND} {json_text}'.encode()).hexdigest()[:32]}.pickle"
+    with suppress(BuildError):  # as an installation with compiled objects needs no cache
+        if intact(place := cache_dir() / name):
+            program: Program = pickle.loads(place.read_bytes())  # no other user writes there, as with objects
+            return program
     from softswitch.program.load import load_program  # late, as above
 
     program = load_program(json_text)
     if _generator() == _FOUND:
-        with suppress(RecursionError):  # of expressions that are deep
-            keep(place, pickle.dumps(program))
+        with suppress(BuildError, RecursionError):  # the latter of expressions that are deep
+            keep(cache_dir() / name, pickle.dumps(program))
     return program
 
 

@@ -232,6 +232,13 @@ def test_a_damaged_kept_program_is_read_anew(damage: Callable[[Path], object], c
     assert intact(kept)
 
 
+def test_a_program_is_read_without_a_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    first = read_program(program())
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
+    assert read_program(program()) == first
+
+
 @pytest.mark.parametrize("damage", DAMAGE.values(), ids=DAMAGE)
 def test_a_damaged_name(damage: Callable[[Path], object], cache: Path) -> None:
     built = build_program(program())
