@@ -1,8 +1,8 @@
 """`@dataclass(frozen=True)` that takes a tenth of the time to declare: a command has some 300 of them.
 
 `dataclasses` compiles six methods a class. Here they are closures, and `__init__` is compiled when the class has its
-first instance. `fields`, `replace`, `asdict` and inheritance are those of `dataclasses`; there is no InitVar. The variable
-SOFTSWITCH_ALL_MODULES, not empty, puts `dataclasses`' own in its place: to exclude this module as a cause.
+first instance. `fields`, `replace`, `asdict` and inheritance are those of `dataclasses`; there is no InitVar. The
+variable SOFTSWITCH_ALL_MODULES, not empty, puts `dataclasses`' own in its place: to exclude this module as a cause.
 """
 
 from __future__ import annotations
