@@ -7,6 +7,7 @@ import json
 import subprocess
 import sys
 from collections.abc import Iterator
+from functools import cache
 from importlib import metadata
 from pathlib import Path
 
@@ -48,6 +49,7 @@ print(json.dumps(failed))
 """
 
 
+@cache
 def brought() -> dict[str, set[str]]:
     """By extra, the modules of the distributions that it requires; the base's by the empty text."""
     owned: dict[str, set[str]] = {}

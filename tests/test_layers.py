@@ -6,6 +6,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -60,13 +61,16 @@ def sources() -> list[Path]:
     return [path for package in rows() for path in (ROOT / package).rglob("*.*") if path.suffix in (".py", ".c", ".h")]
 
 
-def names(text: str) -> Iterator[str]:
+@cache
+def names(text: str) -> frozenset[str]:
     """All that a module imports, anywhere in it: modules, and names of modules that may be modules."""
+    found = set[str]()
     for node in ast.walk(ast.parse(text)):
         if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
+            found |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and node.level == 0 and node.module:
-            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+            found |= {f"{node.module}.{alias.name}" for alias in node.names}
+    return frozenset(found)
 
 
 def tops(text: str) -> Iterator[str]:
