@@ -22,6 +22,7 @@ from p4rt_client import WAIT_S, Client, RefusedError
 from p4rt_process import COMMAND, Process
 from p4rt_switch import PROGRAMS, Program, running_switch
 
+from softswitch.codegen.build import build_program, build_runtime
 from softswitch.p4runtime import service
 
 
@@ -125,22 +126,50 @@ def test_it_ends_in_the_middle_of_a_write(processes: Callable[..., Process], tmp
     assert len(switch.lines) == 1, "no word beyond the ready line"
 
 
-# Compiles all but programs: for those it says who it is, and never ends.
+# Has what this user's cache has of the runtime, and of all other objects PROGRAM.
 COMPILER = """#!/bin/sh
+[ "$1" = --version ] && exec cc --version
+{}
+for word; do case $word in
+*/libsoftswitch-*) exec cp "$RUNTIME" "$word" ;;
+*/program-*.so) exec cp "$PROGRAM" "$word" ;;
+esac; done
+"""
+# Of a program it writes its process id, and never ends.
+HANGS = """
 for word; do case $word in *program.c) echo $$ > "$HANGS.new"; mv "$HANGS.new" "$HANGS"; exec sleep 3600 ;; esac; done
-exec cc "$@"
+"""
+# Ends once a second compiler is at work as well. Alone it waits for as long as its switch lives: on a busy machine
+# the second one, of a text that has to be generated first, may come minutes later.
+MEETS = """
+touch "$MET/$$"
+while [ "$(ls "$MET" | wc -l)" -lt 2 ]; do
+    sleep 0.1
+done
 """
 
 
+@pytest.fixture
+def compile_by(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, program: Program) -> Callable[..., None]:
+    """Makes COMPILER that of the processes, with these lines and variables, and their cache an empty one."""
+
+    def compile_by(lines: str, **variables: Path) -> None:
+        variables |= {"RUNTIME": build_runtime(), "PROGRAM": build_program(program.json.decode())}
+        compiler = tmp_path / "cc"
+        compiler.write_text(COMPILER.format(lines))
+        compiler.chmod(0o755)
+        for name, value in {**variables, "CC": compiler, "XDG_CACHE_HOME": tmp_path / "cache"}.items():
+            monkeypatch.setenv(name, str(value))
+
+    return compile_by
+
+
 def test_switch_ends_in_the_middle_of_a_compilation(
-    processes: Callable[..., Process], program: Program, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    processes: Callable[..., Process], program: Program, compile_by: Callable[..., None], tmp_path: Path
 ) -> None:
     """SIGTERM waits for no compiler."""
-    compiler, hangs = tmp_path / "cc", tmp_path / "pid"
-    compiler.write_text(COMPILER)
-    compiler.chmod(0o755)
-    for name, value in (("CC", compiler), ("HANGS", hangs), ("XDG_CACHE_HOME", tmp_path / "cache")):
-        monkeypatch.setenv(name, str(value))
+    hangs = tmp_path / "pid"
+    compile_by(HANGS, HANGS=hangs)
     switch = processes("--no-p4")
     with Client(switch.port) as client:
         client.arbitrate()
@@ -162,28 +191,13 @@ def test_switch_ends_in_the_middle_of_a_compilation(
             os.close(compiling)
 
 
-# Compiles once a second compiler is at work as well. Alone it waits for as long as its switch lives: on a busy machine
-# the second one, of a text that has to be generated first, may come minutes later.
-MEETING = """#!/bin/sh
-[ "$1" = --version ] && exec cc --version
-touch "$MET/$$"
-while [ "$(ls "$MET" | wc -l)" -lt 2 ]; do
-    sleep 0.1
-done
-exec cc "$@"
-"""
-
-
 def test_switch_compiles_runtime_and_program_side_by_side(
-    processes: Callable[..., Process], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    processes: Callable[..., Process], compile_by: Callable[..., None], tmp_path: Path
 ) -> None:
     """A start with an empty cache takes as long as the longer of the two."""
-    compiler, met = tmp_path / "cc", tmp_path / "met"
-    compiler.write_text(MEETING)
-    compiler.chmod(0o755)
+    met = tmp_path / "met"
     met.mkdir()
-    for name, value in (("CC", compiler), ("MET", met), ("XDG_CACHE_HOME", tmp_path / "cache")):
-        monkeypatch.setenv(name, str(value))
+    compile_by(MEETS, MET=met)
     assert processes(str(PROGRAMS / "bench.json")).end() == 0
     assert len(list(met.iterdir())) == 2
 

@@ -16,7 +16,7 @@ from program_json import Builder, assign, field, op, value
 
 from softswitch.cache import compiler_process
 from softswitch.cache.objects import SCRATCH, build
-from softswitch.codegen.build import BuildError, build_program
+from softswitch.codegen.build import BuildError, build_program, build_runtime
 from softswitch.program.errors import UnsupportedProgram
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -25,6 +25,12 @@ HANG_S = 120  # only a hang takes so long
 
 def program() -> str:
     return json.dumps(Builder().header("h", [["a", 8]]).run([assign(field("h", "a"), value(1))]).json())
+
+
+@pytest.fixture(scope="module")
+def runtime() -> Path:
+    """In this user's cache."""
+    return build_runtime()
 
 
 @pytest.fixture(autouse=True)
@@ -96,18 +102,12 @@ def test_build_keeps_what_another_build_works_in(endless: Path, cache: Path) -> 
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_switch_that_compiles_ends_at_a_signal(number: signal.Signals, endless: Path, tmp_path: Path) -> None:
+def test_switch_that_compiles_ends_at_a_signal(
+    number: signal.Signals, runtime: Path, endless: Path, tmp_path: Path
+) -> None:
     """In order, with status 0 and without a word of the compiler, whose end is no news then."""
     (tmp_path / "program.json").write_text(program())
-    os.environ["CC"] = "cc"
-    subprocess.run(
-        [sys.executable, "-c", "from softswitch.codegen.build import build_runtime; build_runtime()"],
-        cwd=ROOT,
-        check=True,
-    )
-    os.environ["CC"] = str(tmp_path / "endless")
-    built = tmp_path / "pcn-lab"
-    words = [sys.executable, "-c", SWITCH, str(next(built.glob("libsoftswitch-*"))), str(tmp_path / "program.json")]
+    words = [sys.executable, "-c", SWITCH, str(runtime), str(tmp_path / "program.json")]
     switch = subprocess.Popen(words, cwd=ROOT, stderr=subprocess.PIPE, text=True)
     try:
         assert wait(endless.exists)

@@ -19,6 +19,7 @@ import softswitch
 from softswitch.cache.objects import BuildError, build_folder, cache_dir, intact
 from softswitch.codegen.build import build_program, read_program
 from softswitch.program.errors import ProgramError, UnsupportedProgram
+from virtualnet.native import engine
 
 SOFTSWITCH = Path(softswitch.__file__).parent
 PCN = SOFTSWITCH.parent / "p4src" / "compiled" / "pcn.json"
@@ -53,10 +54,8 @@ for word in sys.argv[1:]:
 
 @pytest.fixture
 def checkout(tmp_path: Path) -> Path:
-    """A copy of the sources, to be changed."""
-    copy = tmp_path / "checkout" / "softswitch"
-    shutil.copytree(SOFTSWITCH, copy, ignore=shutil.ignore_patterns("__pycache__"))
-    return copy
+    """A copy of the sources, to be changed; with their bytecode, which a changed file's time or size makes void."""
+    return Path(shutil.copytree(SOFTSWITCH, tmp_path / "checkout" / "softswitch"))
 
 
 def build(checkout: Path, *words: str, **environment: str) -> list[tuple[str, str]]:
@@ -98,17 +97,16 @@ def test_changed_sources(checkout: Path) -> None:
         assert build(checkout, program())[0][0] == "found", name
 
 
-def test_another_installation_finds_the_same_objects(checkout: Path, tmp_path: Path) -> None:
-    other = shutil.copytree(checkout.parent, tmp_path / "other") / "softswitch"
+def test_another_installation_finds_the_same_objects(checkout: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In this user's cache, where the engine of these sources is."""
+    for name in ("virtualnet", "topologies"):
+        shutil.copytree(SOFTSWITCH.parent / name, checkout.parent / name)
     script = "from virtualnet.native import engine; print(engine()._name)"
-    found = []
-    for folder in (checkout.parent, other.parent):
-        for name in ("virtualnet", "topologies"):
-            shutil.copytree(SOFTSWITCH.parent / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
-        environment = {**os.environ, "PYTHONPATH": str(folder), "PYTHONDONTWRITEBYTECODE": "1"}
-        command = [sys.executable, "-c", script]
-        found.append(subprocess.run(command, env=environment, cwd=folder, check=True, capture_output=True).stdout)
-    assert found[0] == found[1]
+    monkeypatch.undo()
+    environment = {**os.environ, "PYTHONPATH": str(checkout.parent), "PYTHONDONTWRITEBYTECODE": "1"}
+    command = [sys.executable, "-c", script]
+    found = subprocess.run(command, env=environment, cwd=checkout, check=True, capture_output=True, text=True).stdout
+    assert found == f"{engine()._name}\n"
 
 
 def test_changed_compiler(checkout: Path) -> None:
