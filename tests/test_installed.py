@@ -1,7 +1,7 @@
 """The wheel: what is in it, and that it runs without the checkout.
 
 In separate environments, which have this one's dependencies by links and are fresh otherwise: all of them, or the
-base and some extras. There `pcn` compiles the wheel's C sources into a separate cache.
+base and some extras. What `pcn` compiles there is in this user's cache, if the wheel's C sources are the checkout's.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from distributions import closure
 
 from lab import supervisor
 from pcn import names
+from softswitch.cache.objects import cache_dir
 from topologies import extras
 
 pytestmark = pytest.mark.long
@@ -45,14 +46,14 @@ def tracked() -> list[str]:
 
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """From a copy: a build leaves its own folders."""
+    """From a copy, as a build leaves its own folders; by what pip calls for one."""
     folder = tmp_path_factory.mktemp("wheel")
     for name in tracked():
         copy = folder / "clone" / name
         copy.parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(CHECKOUT / name, copy)
-    build = [sys.executable, "-m", "pip", "-q", "--disable-pip-version-check", "wheel", "--no-deps", "--no-index"]
-    subprocess.run([*build, "--no-build-isolation", "-w", str(folder), str(folder / "clone")], check=True)
+    command = ["-c", "import sys; from setuptools import build_meta; build_meta.build_wheel(sys.argv[1])", str(folder)]
+    subprocess.run([sys.executable, *command], cwd=folder / "clone", stdout=subprocess.DEVNULL, check=True)
     (found,) = folder.glob("*.whl")
     return found
 
@@ -84,10 +85,11 @@ class Environment:
         return done.stdout
 
     def _done(self, program: str, *arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
-        own = ("PYTHONPATH", "XDG_CACHE_HOME", "VIRTUAL_ENV")
+        own = ("PYTHONPATH", "VIRTUAL_ENV")
         environment = {key: value for key, value in os.environ.items() if key not in own}
         # matplotlib's list of the machine's fonts, which takes seconds to make, is none of ours.
         environment |= {"HOME": str(self.home), "MPLCONFIGDIR": matplotlib.get_cachedir()}
+        environment["XDG_CACHE_HOME"] = str(cache_dir().parent)
         command = [str(self.folder / "bin" / program), *arguments]
         return subprocess.run(command, cwd=cwd, env=environment, capture_output=True, text=True, check=False)
 
@@ -97,8 +99,8 @@ Make = Callable[..., Environment]
 
 @pytest.fixture(scope="module")
 def made(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Make:
-    """Makes an environment with the base and these extras. They share a cache of what is compiled, and pip installs the
-    wheel once: the others have the first one's files by links, as they have the dependencies."""
+    """Makes an environment with the base and these extras. pip installs the wheel once: the others have the first one's
+    files by links, as they have the dependencies."""
     home = tmp_path_factory.mktemp("home")
 
     def fresh(distributions: Iterable[str]) -> Environment:
@@ -114,7 +116,7 @@ def made(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Make:
     first = fresh(closure(tuple(extras.MODULES)))
     theirs = set(first.site_packages.iterdir())
     pip = [sys.executable, "-m", "pip", "-q", "--disable-pip-version-check", "--python", f"{first.folder}/bin/python"]
-    subprocess.run([*pip, "install", "--no-deps", "--no-index", str(wheel)], check=True)
+    subprocess.run([*pip, "install", "--no-deps", "--no-index", "--no-compile", str(wheel)], check=True)
 
     @cache
     def make(*chosen: str) -> Environment:
@@ -171,7 +173,6 @@ def test_a_run_and_its_report(installed: Environment) -> None:
     assert json.loads((result / "summary.json").read_text())["provenance"]["commit"] == "unknown"
     page = (result / "report.html").read_text()
     assert "Appendix A notifies all flows at once" in page  # docs/choices.md
-    assert (installed.home / ".cache/pcn-lab").is_dir()
 
 
 def doctor(installed: Environment) -> dict[str, dict[str, object]]:
@@ -233,9 +234,8 @@ def test_base_runs_and_reports(made: Make) -> None:
     assert "results have no PNG and SVG and no Parquet files here: pip install 'pcn-lab[figures,parquet]' adds" in out
     assert files(base, "run") == {"summary.json", "topology.json", "report.html"}
     assert "series.parquet" not in (base.here / "run/report.html").read_text()
-    base.pcn("sweep", "dumbbell", "--seeds", "1:2", "--set", "duration=1ms", "--out", "sweep")
+    base.pcn("sweep", "dumbbell", "--seeds", "1:2", "--jobs", "1", "--set", "duration=1ms", "--out", "sweep")
     assert files(base, "sweep") == {"done.jsonl", "means.csv"}
-    assert base.python("-c", "import pcn; print(pcn.__name__)") == "pcn\n"
 
 
 SERVED = """
@@ -273,7 +273,7 @@ def test_base_serves_p4runtime_and_reflection(made: Make) -> None:
 )
 def test_command_names_the_extra_that_it_lacks(made: Make, extra: str, line: tuple[str, ...]) -> None:
     base = made()
-    (base.here / "ports.yaml").write_text(base.pcn("deploy", "--sample"))
+    (base.here / "ports.yaml").touch()
     said = base.refusal(*line)
     assert said == f"pcn: {extras.MODULES[extra]} is missing: pip install 'pcn-lab[{extra}]' installs it"
     assert not (base.here / "no").exists()
