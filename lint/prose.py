@@ -60,27 +60,22 @@ def words() -> list[Word]:
     return found
 
 
-def prose(name: str, text: str) -> Iterator[tuple[int, str]]:
-    """Yields the prose of a file: its first line's number, and the text with code blanked."""
-    if name.endswith(".md"):
-        yield 1, _without_code(text)
-    elif name.endswith(".py"):
-        for node in ast.walk(ast.parse(text)):
-            if isinstance(node, ast.Constant) and isinstance(node.value, str) and " " in node.value:
-                yield node.lineno, _without_code(node.value)
-            elif isinstance(node, ast.FunctionDef) and node.name.startswith("test_"):
-                yield node.lineno, node.name.replace("_", " ")
+def prose(nodes: Sequence[ast.AST]) -> Iterator[tuple[int, str]]:
+    """Yields the prose of a module: its first line's number, and the text with code blanked."""
+    for node in nodes:
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and " " in node.value:
+            yield node.lineno, _without_code(node.value)
+        elif isinstance(node, ast.FunctionDef) and node.name.startswith("test_"):
+            yield node.lineno, node.name.replace("_", " ")
 
 
 def _without_code(text: str) -> str:
     return _CODE.sub(lambda code: re.sub(r"[^\n]", " ", code[0]), text)
 
 
-def verbless(name: str, text: str) -> Iterator[Finding]:
-    """Yields the docstrings without a verb in front, of functions that return something."""
-    if not (name.endswith(".py") and name.startswith(WITH_VERBS)):
-        return
-    for node in ast.walk(ast.parse(text)):
+def verbless(name: str, nodes: Sequence[ast.AST]) -> Iterator[Finding]:
+    """Yields a module's docstrings without a verb in front, of functions that return something."""
+    for node in nodes if name.startswith(WITH_VERBS) else ():
         if not isinstance(node, ast.FunctionDef) or node.returns is None or ast.unparse(node.returns) == "None":
             continue
         if any(ast.unparse(one).rpartition(".")[2] in ("property", "cached_property") for one in node.decorator_list):
@@ -92,8 +87,9 @@ def verbless(name: str, text: str) -> Iterator[Finding]:
 
 def findings(name: str, text: str, listed: Sequence[Word]) -> list[Finding]:
     """Lists a file's findings in the order of its lines."""
-    found = [*verbless(name, text)]
-    for first, part in prose(name, text):
+    nodes = [*ast.walk(ast.parse(text))] if name.endswith(".py") else []
+    found = [*verbless(name, nodes)]
+    for first, part in prose(nodes) if nodes else [(1, _without_code(text))]:
         for word in listed:
             for match in word.pattern.finditer(part):
                 found.append(Finding(name, first + part.count("\n", 0, match.start()), match[0], word.instead))
