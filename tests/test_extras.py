@@ -71,7 +71,8 @@ def imports(node: ast.AST) -> Iterator[str]:
     elif isinstance(node, ast.ImportFrom) and node.level == 0 and node.module:
         yield node.module.partition(".")[0]
     for inner in ast.iter_child_nodes(node):
-        yield from imports(inner)
+        if not isinstance(inner, ast.expr):
+            yield from imports(inner)
 
 
 def test_every_import_is_of_the_base_or_of_an_extra() -> None:
