@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import shlex
 import shutil
 import subprocess
 import sys
@@ -13,11 +12,14 @@ import zipfile
 from pathlib import Path
 
 import pytest
-from sanitizers import LESS_OPTIMISED
+import warm_compiler
 from test_installed import CHECKOUT, STAYS_HERE, tracked
 
 from hosts.algorithms import find_scheme
+from hosts.native import library
+from lab.virtual.native import engine
 from release.dist import built
+from softswitch.codegen.build import build_runtime
 
 pytestmark = pytest.mark.long
 SCHEMES = ("pcn", "timely")
@@ -25,15 +27,18 @@ SCHEMES = ("pcn", "timely")
 PROGRAMS = {"manifest", *(find_scheme(name).program + end for name in SCHEMES for end in ("", "_native"))}
 
 
+LEFT_OUT = tuple(f"{one}/" for one in ({*STAYS_HERE} - {"docs", "release"}) | {"docs/figures", "p4src/tna"})
+
+
 @pytest.fixture(scope="module")
 def commit(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A repository with this checkout's files as they are, committed. It lacks folders that no wheel has, figures, and
-    programs that runs here don't load: each takes a second to compile."""
+    """A repository with this checkout's files as they are, committed. It lacks what runs here don't need: LEFT_OUT, and
+    programs, each of which takes a second to compile."""
     folder = tmp_path_factory.mktemp("commit")
     for name in tracked():
         if name.startswith("p4src/compiled/") and Path(name).name.partition(".")[0] not in PROGRAMS:
             continue
-        if name.endswith(".png") or name.startswith(tuple(f"{one}/" for one in {*STAYS_HERE} - {"docs", "release"})):
+        if name.startswith(LEFT_OUT):
             continue
         copy = folder / name
         copy.parent.mkdir(parents=True, exist_ok=True)
@@ -60,8 +65,11 @@ def dist(commit: Path, out: Path, compiler: str = "", mask: int = 0o022, **envir
 
 @pytest.fixture(scope="module")
 def release(commit: Path, tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
-    """With objects that the machine's compiler made, with less work than for a release."""
-    return dist(commit, tmp_path_factory.mktemp("release"), shlex.join([*LESS_OPTIMISED, "cc"]))
+    """With programs, RPs and NPs that the machine's compiler made, with less work than for a release, and this user's
+    libraries, which take longest: that a wheel's sources compile is `test_installed`'s."""
+    libraries = {"libsoftswitch": build_runtime(), "libvirtualnet": engine()._name, "libhosts": library()._name}
+    compiler = warm_compiler.write(tmp_path_factory.mktemp("compiler") / "cc", libraries, 'exec cc "$@" -Og')
+    return dist(commit, tmp_path_factory.mktemp("release"), str(compiler))
 
 
 @pytest.fixture(scope="module")

@@ -17,6 +17,7 @@ from pathlib import Path
 import grpc
 import pytest
 import waiting
+import warm_compiler
 from finsy.proto import p4r, rpc_code
 from p4rt_client import WAIT_S, Client, RefusedError
 from p4rt_process import COMMAND, Process
@@ -126,16 +127,7 @@ def test_it_ends_in_the_middle_of_a_write(processes: Callable[..., Process], tmp
     assert len(switch.lines) == 1, "no word beyond the ready line"
 
 
-# Has what this user's cache has of the runtime, and of all other objects PROGRAM.
-COMPILER = """#!/bin/sh
-[ "$1" = --version ] && exec cc --version
-{}
-for word; do case $word in
-*/libsoftswitch-*) exec cp "$RUNTIME" "$word" ;;
-*/program-*.so) exec cp "$PROGRAM" "$word" ;;
-esac; done
-"""
-# Of a program it writes its process id, and never ends.
+# Lines of a compiler: of a program it writes its process id, and never ends.
 HANGS = """
 for word; do case $word in *program.c) echo $$ > "$HANGS.new"; mv "$HANGS.new" "$HANGS"; exec sleep 3600 ;; esac; done
 """
@@ -151,13 +143,11 @@ done
 
 @pytest.fixture
 def compile_by(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, program: Program) -> Callable[..., None]:
-    """Makes COMPILER that of the processes, with these lines and variables, and their cache an empty one."""
+    """Gives processes a compiler with these lines, which copies what it makes, these variables, and an empty cache."""
 
     def compile_by(lines: str, **variables: Path) -> None:
-        variables |= {"RUNTIME": build_runtime(), "PROGRAM": build_program(program.json.decode())}
-        compiler = tmp_path / "cc"
-        compiler.write_text(COMPILER.format(lines))
-        compiler.chmod(0o755)
+        objects = {"libsoftswitch": build_runtime(), "program": build_program(program.json.decode())}
+        compiler = warm_compiler.write(tmp_path / "cc", objects, first=lines)
         for name, value in {**variables, "CC": compiler, "XDG_CACHE_HOME": tmp_path / "cache"}.items():
             monkeypatch.setenv(name, str(value))
 
