@@ -35,7 +35,7 @@ class Series:
     _columns: dict[tuple[str, str], _Column] = field(default_factory=dict)
 
     def add(self, time_s: float, entity: str, metric: str, value: float) -> None:
-        column = self._column(entity, metric)
+        column = self._columns.get((entity, metric)) or self._column(entity, metric)
         column.times.append(time_s)
         column.values.append(value)
 

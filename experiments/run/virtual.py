@@ -353,12 +353,12 @@ class _Run:
     def _rate(self, flow: VirtualFlow, now_s: float) -> None:
         if flow.spec.id not in self._single:
             return
-        entity, time_s = flow_entity(flow.spec.id), now_s + self._plan.start_s
-        self.series.add(time_s, entity, "rate_bps", flow.rp.rate_bps)
-        if flow.rp.window_bytes < math.inf:
-            self.series.add(time_s, entity, "window_bytes", flow.rp.window_bytes)
-        for name, value in flow.rp.state().items():
-            self.series.add(time_s, entity, name, value)
+        entity, time_s, rp, add = flow_entity(flow.spec.id), now_s + self._plan.start_s, flow.rp, self.series.add
+        add(time_s, entity, "rate_bps", rp.rate_bps)
+        if (window_bytes := rp.window_bytes) < math.inf:
+            add(time_s, entity, "window_bytes", window_bytes)
+        for name, value in rp.state().items():
+            add(time_s, entity, name, value)
 
     def _window(self, flow: VirtualFlow, now_s: float, window: Window, cnp: Cnp | None) -> None:
         if cnp is None or flow.spec.id not in self._single:

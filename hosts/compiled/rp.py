@@ -6,6 +6,7 @@ import ctypes
 import math
 from collections.abc import Iterator
 from ctypes import c_bool, c_char_p, c_double, c_size_t, c_uint8, c_uint16, c_uint32, c_uint64, c_void_p
+from itertools import takewhile
 from typing import Any
 
 from ..algorithms.base import Ack, Cnm, Cnp, Grant, Loss, ReactionPoint, Telemetry
@@ -102,7 +103,7 @@ class CompiledReactionPoint(ReactionPoint):
     """A flow's RP that runs in C. `specification` is its Python text's RP, which has what never changes. `address` is
     that of its struct reaction_point, which lives as long as this object."""
 
-    __slots__ = ("_chunk", "_code", "_specification", "address")
+    __slots__ = ("_chunk", "_code", "_logged", "_specification", "_view", "address")
 
     segment_bytes = specified("segment_bytes")
     exact_marks = specified("exact_marks")
@@ -115,6 +116,8 @@ class CompiledReactionPoint(ReactionPoint):
         """`held`: one of the `structs`."""
         self._code, self._specification = code, specification
         self._chunk, self.address = held
+        self._view: _Raw | None = None
+        self._logged: list[tuple[str, c_double]] | None = None
 
     @staticmethod
     def structs(code: Code, line_rate_bps: float) -> Iterator[Held]:
@@ -123,15 +126,19 @@ class CompiledReactionPoint(ReactionPoint):
 
     @property
     def _raw(self) -> _Raw:
-        return _Raw.from_address(self.address)
+        if self._view is None:
+            self._view = _Raw.from_address(self.address)
+        return self._view
 
     @property
     def rate_bps(self) -> float:  # type: ignore[override]
-        return float(self._raw.rate_bps)
+        rate_bps: float = self._raw.rate_bps
+        return rate_bps
 
     @property
     def window_bytes(self) -> float:  # type: ignore[override]
-        return float(self._raw.window_bytes)
+        window_bytes: float = self._raw.window_bytes
+        return window_bytes
 
     @property
     def timer_s(self) -> float | None:  # type: ignore[override]
@@ -195,12 +202,10 @@ class CompiledReactionPoint(ReactionPoint):
         self._call("on_bytes_sent", now_s)
 
     def state(self) -> dict[str, float]:
-        found = {}
-        for one in self._code.events.logged:
-            if one.name is None:
-                break
-            found[one.name.decode()] = c_double.from_address(self.address + one.offset).value
-        return found
+        if self._logged is None:
+            named = takewhile(lambda one: one.name is not None, self._code.events.logged)
+            self._logged = [(one.name.decode(), c_double.from_address(self.address + one.offset)) for one in named]
+        return {name: number.value for name, number in self._logged}
 
     def _call(self, event: str, *arguments: Any) -> None:
         function = self._code.functions.get(event)
