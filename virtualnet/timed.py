@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType, TracebackType
 from typing import Literal, TypeVar
+from weakref import WeakSet
 
 from softswitch.cache.objects import BuildError
 from softswitch.embed.switch import NativeSwitch
@@ -101,7 +102,7 @@ class TimedNetwork(LinkSources, Frames, SharedBuffers, Ports):
         self._links: dict[Endpoint, int] = {}
         self._rates: dict[int, tuple[float, bool]] = {}
         self._calls: list[tuple[Callable[[], None], str]] = []
-        self._samples: list[Samples] = []
+        self._samples: WeakSet[Samples] = WeakSet()
         try:
             self._library = native.engine(parts)
         except BuildError as error:
@@ -130,7 +131,7 @@ class TimedNetwork(LinkSources, Frames, SharedBuffers, Ports):
         self.close()
 
     def close(self) -> None:
-        """Frees the engine. Samples stay readable."""
+        """Frees the engine. Samples that are referred to stay readable."""
         handle, self._handle = self._handle, None
         if handle is not None:
             for samples in self._samples:
@@ -253,7 +254,7 @@ class TimedNetwork(LinkSources, Frames, SharedBuffers, Ports):
             self._library.vn_add_sampler(self._changing(), first, picoseconds(every_s), specs, len(sources))
         )
         samples = Samples(self._library, self._alive(), sampler, sources)
-        self._samples.append(samples)
+        self._samples.add(samples)
         return samples
 
     # ---- running and reading ----

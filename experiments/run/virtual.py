@@ -178,6 +178,7 @@ class _Run:
                 self.series.add(ended_s + self._plan.start_s, flow_entity(number), "rate_bps", 0.0)
         self._show(self.end_s - self._plan.start_s, last=True)
         self._add_samples(self.series)
+        self._samplers.clear()  # or the network copies them, too, when it is closed
         self.recorded = self._recorder.finish(self.series)
 
     def _add_samples(self, series: Series) -> None:
