@@ -20,7 +20,6 @@ from experiments.data.errors import ExperimentError
 from experiments.sweep.task import Done, Ends, Task, execute
 from softswitch import signals
 from softswitch.python_process import python_command
-from virtualnet.threads import shared
 
 _LOOK_S = 0.1  # how often signals and the workers' memory are looked at
 _TRIES = 2  # of a task whose worker ends: runs are deterministic, machines aren't
@@ -98,6 +97,8 @@ class _Worker:
 
     def __init__(self, jobs: int) -> None:
         """`jobs`: the number of processes that share the machine."""
+        from virtualnet.threads import shared  # with all of virtual time, which a worker's tasks may do without
+
         self.task: Task | None = None
         self.pipe, theirs = Pipe()
         self._above_bytes = 0
