@@ -13,15 +13,15 @@ from test_timed_network import FRAME, line, loaded, relabelling, switching
 
 from softswitch.native import NativeSwitch
 from topologies.model import Endpoint, Link, Switch, Topology, make_hosts
-from virtualnet import TimedNetwork
+from virtualnet import TimedNetwork, native
 from virtualnet.native import Part
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "virtualnet.md"
 
 
 @pytest.fixture(scope="module")
-def parts(tmp_path_factory: pytest.TempPathFactory) -> list[Part]:
-    """The page's files, registered as on the page."""
+def parts(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[Part]]:
+    """The page's files, registered as on the page; the engine with them isn't optimised, which compiles sooner."""
     folder = tmp_path_factory.mktemp("kinds")
     section = PAGE.read_text().split("## Kinds of one's own")[1].split("\n## ")[0]
     files = re.findall(r"```c\n(/\* (\w+\.c) \*/\n.*?)```", section, re.DOTALL)
@@ -40,7 +40,9 @@ def parts(tmp_path_factory: pytest.TempPathFactory) -> list[Part]:
         }
         made.append(part._replace(source=folder / part.source, signatures=signatures))
     assert [part.source.name for part in made] == [name for _, name in files]
-    return made
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(native, "FLAGS", (*native.FLAGS, "-O0"))
+        yield made
 
 
 @pytest.fixture

@@ -77,9 +77,10 @@ def test_random_faults_take_each_packet_with_their_probability(p_lose: float) ->
 
 
 def test_random_faults_depend_on_seed_and_link_alone() -> None:
-    assert lost_at_random(0.01) == lost_at_random(0.01)
-    assert lost_at_random(0.01) != lost_at_random(0.01, seed=2)
-    assert lost_at_random(0.01, port=2) != [len(lost_at_random(0.01))]
+    lost = lost_at_random(0.01, packets=4000)
+    assert lost == lost_at_random(0.01, packets=4000)
+    assert lost != lost_at_random(0.01, packets=4000, seed=2)
+    assert lost_at_random(0.01, packets=4000, port=2) != [len(lost)]
 
 
 def test_random_faults_of_probability_0_and_1_take_nothing_and_everything() -> None:

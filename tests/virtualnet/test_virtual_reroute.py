@@ -123,7 +123,7 @@ def test_packets_for_a_link_that_is_down_stop_no_other_flow() -> None:
             assert (network.flows[2].stats().received_packets - before > 1000) == moves
 
 
-@settings(max_examples=12)
+@settings(max_examples=6)
 @given(st.lists(st.tuples(st.integers(0, 200), st.booleans()), min_size=1, max_size=8), st.booleans())
 def test_switches_have_the_routes_of_all_links_that_are_up(changes: list[tuple[int, bool]], dual_homed: bool) -> None:
     """After each failure and repair, in the switches' own tables; hosts that can't be reached have none."""
@@ -200,6 +200,7 @@ def test_reroute_refuses_what_it_cannot_have() -> None:
             network.call("vn_discard", network.link("h0", 0), True)
 
 
+@settings(max_examples=12)
 @given(st.data())
 def test_switch_has_the_routes_that_were_written(data: st.DataObject) -> None:
     """As they are read, after failures and repairs at random: those of a switch that is programmed anew."""

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from networks import parameters, star
 
@@ -61,6 +61,7 @@ def near(links_s: float) -> Topology:
     )
 
 
+@settings(max_examples=20)
 @given(waiting(), st.sampled_from([1e-9, 2e-6]), st.sampled_from(["pcn", "dcqcn", "timely"]))
 def test_flow_starts_at_the_last_arrival_in_every_order_of_events(
     flows: list[FlowSpec], links_s: float, scheme: str
