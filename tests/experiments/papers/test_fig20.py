@@ -15,7 +15,7 @@ from experiments.run.virtual import run_virtual
 
 pytestmark = pytest.mark.long
 
-COUNT = 1_500
+COUNT = 700
 
 
 @cache

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import functools
+
 import pytest
 
+from experiments.data.plan import Plan
+from experiments.data.recording import Recording
 from experiments.define.outcomes import Outcome, Outcomes
 from experiments.papers.pcn.claims import PCN, PFC
 from experiments.papers.pcn.figures.fig21 import DCQCN, READINGS, TIMELY, Fig21
@@ -14,12 +18,18 @@ from experiments.sweep.figures import judge
 pytestmark = pytest.mark.long
 
 
+@functools.cache
+def pod() -> tuple[Plan, Recording]:
+    """Without two pairs of links, under load, with PFC alone."""
+    plan = Fig21().plan(PFC, 1, {"strands": 1, "load": 0.5, "duration": 50e-3})
+    return plan, run_virtual(plan, Silent())
+
+
 def test_a_pod_without_two_pairs_of_links_has_a_cycle_under_load() -> None:
     """PFC alone stands still within a tenth of the paper's time; the circle goes by both leaves and T1, T2."""
-    plan = Fig21().plan(PFC, 1, {"strands": 1, "load": 0.5, "duration": 50e-3})
+    plan, recording = pod()
     assert {switch.name for switch in plan.topology.switches} == {"t0", "t1", "t2", "t3", "l0", "l1"}
     assert plan.topology.flows == Fig21().plan(TIMELY, 1, {"strands": 1, "load": 0.5, "duration": 50e-3}).topology.flows
-    recording = run_virtual(plan, Silent())
     found = recording.deadlock
     assert found is not None
     assert 0 < found.since_s < 50e-3
@@ -33,10 +43,9 @@ def test_a_pod_without_two_pairs_of_links_has_a_cycle_under_load() -> None:
 
 def test_what_is_on_its_way_when_flows_stop_may_end_in_a_deadlock_too() -> None:
     """The same flows, stopped shortly before they would have closed the circle: what they had sent closes it."""
-    arguments = {"strands": 1, "load": 0.5}
-    found = run_virtual(Fig21().plan(PFC, 1, {**arguments, "duration": 50e-3}), Silent()).deadlock
+    found = pod()[1].deadlock
     assert found is not None
-    plan = Fig21().plan(PFC, 1, {**arguments, "duration": found.since_s - 100e-6})
+    plan = Fig21().plan(PFC, 1, {"strands": 1, "load": 0.5, "duration": found.since_s - 100e-6})
     recording = run_virtual(plan, Silent())
     assert recording.deadlock is not None
     assert recording.deadlock.since_s > plan.duration_s

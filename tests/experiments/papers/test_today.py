@@ -21,7 +21,7 @@ from hosts.algorithms import find_scheme
 
 pytestmark = pytest.mark.long
 
-_FEW = 120
+_FEW = 40
 
 
 def plan(setting: str, scheme: str, count: int = _FEW) -> Plan:
@@ -88,7 +88,10 @@ def test_page_has_a_table_of_each_setting_with_the_runs_numbers(
 
 def test_rows_compare_pcn_with_dcqcn_and_with_the_best_window() -> None:
     names = ("pcn", "dctcp", "hpcc", "dcqcn-ns3")
-    outcomes = Outcomes([outcome("WebSearch", scheme) for scheme in names])
+    one = outcome("WebSearch", "pcn")
+    outcomes = Outcomes(
+        Outcome({**one.keys, "scheme": name}, {"mean_ms all": 1.0 / number}) for number, name in enumerate(names, 1)
+    )
     number = {name: outcomes.mean("mean_ms all", scheme=name) or 0.0 for name in names}
     rows = {check.what: check.measured for check in Today().checks(outcomes)}
     text = "WebSearch: mean completion time (ms), PCN's over {} (met: at most 1)"

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import functools
+import math
 
 import pytest
+from short_plans import until
 
 from experiments.define.experiment import Experiment
 from experiments.define.outcomes import Key, Outcome, Outcomes
@@ -26,9 +28,9 @@ pytestmark = pytest.mark.long
 
 
 @functools.cache
-def outcome(kind: type[Experiment], **keys: Key) -> Outcome:
-    """Of the figure's run with these keys."""
-    figure = kind()
+def outcome(kind: type[Experiment], ends_s: float = math.inf, **keys: Key) -> Outcome:
+    """Of the figure's run with these keys, until it ends or `ends_s`."""
+    figure = until(kind(), ends_s)
     (run,) = (
         run for run in figure.runs(figure.schemes) if all(run.keys.get(name) == value for name, value in keys.items())
     )
@@ -43,7 +45,7 @@ def number(of: Outcome, name: str) -> float:
 
 
 def test_dctcp_queue_of_two_flows_stays_at_k() -> None:
-    of = outcome(Fig13)
+    of = outcome(Fig13, 0.2)
     rows = Fig13().checks(Outcomes([of]))
     assert [row.verdict for row in rows] == ["met"] * 3
     assert 14 < number(of, "p5_packets") < number(of, "p50_packets") < number(of, "p95_packets") <= 23
@@ -57,7 +59,7 @@ def test_dctcp_loses_throughput_below_a_seventh_of_a_bandwidth_delay_product_alo
 
 def test_dctcp_shares_two_bottlenecks_as_the_paper_orders_them() -> None:
     """S1 passes both, and has the least."""
-    of = outcome(Fig17)
+    of = outcome(Fig17, 0.75)
     first, second, third = (number(of, f"{group}_mbps") for group in GROUPS)
     assert first < 50 < third
     assert first + third == pytest.approx(100, rel=0.01)
@@ -98,7 +100,7 @@ def test_hpcc_recovers_and_reacts_sooner_than_dcqcn() -> None:
 
 
 def test_hpcc_mice_meet_no_queue_and_flows_are_fair() -> None:
-    hpcc, dcqcn = (outcome(Fig9, load=MOUSE, scheme=one) for one in (HPCC, DCQCN))
+    hpcc, dcqcn = (outcome(Fig9, 35e-3, load=MOUSE, scheme=one) for one in (HPCC, DCQCN))
     assert number(hpcc, "p95_us") < 6.4
     assert number(dcqcn, "p50_us") > 17
     assert number(hpcc, "queue_p50_kb") == 0
@@ -115,7 +117,7 @@ def test_hpcc_without_reference_loses_throughput_or_keeps_the_queue() -> None:
 
 
 def test_hpcc_queue_grows_with_w_ai() -> None:
-    few, many = (outcome(ByWAi, w_ai=w_ai) for w_ai in (25.0, 300.0))
+    few, many = (outcome(ByWAi, 3e-3, w_ai=w_ai) for w_ai in (25.0, 300.0))
     assert number(few, "p95_kb") < 5 < number(many, "p95_kb")
     assert number(few, "jain") < number(many, "jain")
 
@@ -134,10 +136,10 @@ def test_hpcc_testbed_has_two_nics_a_server_and_loads_its_uplinks() -> None:
 
 
 def test_hpcc_shortens_small_flows_on_the_testbed() -> None:
-    """With 600 of the figure's flows."""
+    """With 300 of the figure's flows."""
     figure, found = Fig10(), {}
     for run in list(figure.runs((HPCC, DCQCN)))[-2:]:
-        plan = figure.plan(run.scheme, 1, {**run.arguments, "count": 600})
+        plan = figure.plan(run.scheme, 1, {**run.arguments, "count": 300})
         found[run.scheme] = figure.measure(run, plan, run_virtual(plan, Silent()))
     assert number(found[HPCC], "unfinished") == 0
     assert number(found[HPCC], "p95 small") < number(found[DCQCN], "p95 small")
@@ -160,7 +162,7 @@ def test_hpcc_keeps_a_fat_tree_free_of_pause_and_a_window_helps_dcqcn() -> None:
 
 
 def test_swift_holds_the_round_trip_at_its_target() -> None:
-    of = outcome(Target, ai=1.0, flows=16)
+    of = outcome(Target, 6.5e-3, ai=1.0, flows=16)
     assert number(of, "distance") < 0.02
     assert number(of, "rtt_us") > 2 * EMPTY_S * 1e6
     assert target_s(100) < target_s(10) < target_s(0.1) == pytest.approx(75e-6)

@@ -9,6 +9,7 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 import results_format
+from short_plans import shortened
 
 from experiments.data.plan import Plan
 from experiments.data.records import FlowChoice, Records
@@ -46,7 +47,7 @@ def plans() -> Iterator[Plan]:
     for name, scenario in SCENARIOS.items():
         for scheme in FIXED.get(name, sorted(schemes) if name == "dumbbell" else ("pcn", "swift")):
             plan = scenario.plan(scheme, 1, SHORT[name])
-            yield replace(plan, duration_s=min(plan.duration_s, LONGEST_S))
+            yield shortened(plan, min(plan.duration_s, LONGEST_S))
     window = find_scheme(f"{ROOT}/examples/aimd_window/aimd_window.py:AIMD_WINDOW").name
     yield SCENARIOS["dumbbell"].plan(window, 1, SHORT["dumbbell"])
     yield from figure(Fig7())
@@ -54,7 +55,7 @@ def plans() -> Iterator[Plan]:
 
 def figure(experiment: Experiment) -> Iterator[Plan]:
     for run in {run.scheme: run for run in experiment.runs(experiment.schemes) if run.seed == 1}.values():
-        yield replace(experiment.plan(run.scheme, run.seed, run.arguments), duration_s=0.2e-3)
+        yield shortened(experiment.plan(run.scheme, run.seed, run.arguments), 0.2e-3)
 
 
 def test_series_are_those_of_the_page() -> None:
