@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
+from click.shell_completion import ShellComplete
 from summary_shape import mismatches
 
 from experiments import runner
@@ -17,6 +18,7 @@ from experiments.data.errors import ExperimentError
 from experiments.define.checks import Check
 from experiments.papers import FIGURES, SCENARIOS
 from hosts.algorithms import schemes
+from pcn import cli
 from pcn.cli import run as pcn
 from topologies import extras
 
@@ -155,10 +157,14 @@ def completed(*words: str) -> list[str]:
 
 
 def test_completion_offers_parameters_and_figures() -> None:
+    def offered(*words: str) -> list[str]:
+        shell = ShellComplete(cli.pcn, {}, "pcn", "_PCN_COMPLETE")
+        return [one.value for one in shell.get_completions(list(words[:-1]), words[-1])]
+
     assert completed("run", "dumbbell", "--set", "w_m") == ["w_min=", "w_max="]
-    assert completed("run", "dumbbell", "--scheme", "dcqcn", "--set", "w_m") == []
-    assert completed("run", "--set", "bur") == []
-    assert completed("figure", "fig1") == ["fig10", "fig11", "fig12", "fig13", "fig14", "fig17", "fig18", "fig19"]
+    assert offered("run", "dumbbell", "--scheme", "dcqcn", "--set", "w_m") == []
+    assert offered("run", "--set", "bur") == []
+    assert offered("figure", "fig1") == ["fig10", "fig11", "fig12", "fig13", "fig14", "fig17", "fig18", "fig19"]
 
 
 def test_help_names_scenarios_and_figures(capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,4 +1,4 @@
-"""A disk that is full, for real: a small tmpfs in a separate mount namespace. Files that had room are kept; one line
+"""A disk that is full, for real: a small tmpfs in the tests' mount namespace. Files that had room are kept; one line
 names the others."""
 
 from __future__ import annotations
@@ -7,133 +7,110 @@ import json
 import re
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from fluid import fluid
 from summary_shape import mismatches
 
 from experiments.data.series import Series
+from experiments.page.write_run import write_run
+from experiments.papers import SCENARIOS
+from experiments.results.judged_run import judge
+from pcn.cli import run as pcn
 from softswitch.cache.objects import cache_dir
 
 pytestmark = [pytest.mark.root, pytest.mark.long]
 LIMIT_S = 300.0
 SHORT = ("--clock", "virtual", "--set", "duration=20ms")
 PCN = (sys.executable, "-c", "from pcn.cli import main; main()")
-SCRIPT = """
-mount -t tmpfs -o "size=$1" tmpfs "$2" || exit 99
-disk=$2 kept=$3
-shift 3
-"$@"
-status=$?
-cp -a "$disk/." "$kept"
-exit $status
-"""
 
 
-def on_a_disk(tmp_path: Path, size: str, *command: str) -> tuple[int, str, str, Path]:
-    """A command with {disk} for the folder of a new file system of this size. Exit code, stdout
-    and stderr, and a copy of that disk's content at the end."""
-    disk, kept = tmp_path / "disk", tmp_path / "kept"
-    disk.mkdir()
-    kept.mkdir()
-    script = [
-        "sh",
-        "-c",
-        SCRIPT,
-        "sh",
-        size,
-        str(disk),
-        str(kept),
-        *(word.replace("{disk}", str(disk)) for word in command),
-    ]
-    done = subprocess.run(
-        ["unshare", "-m", "--propagation", "private", *script],
-        capture_output=True,
-        text=True,
-        timeout=LIMIT_S,
-        check=False,
-    )
-    return done.returncode, done.stdout, done.stderr.replace(str(disk), "DISK"), kept
+@contextmanager
+def disk(tmp_path: Path, size: str) -> Iterator[Path]:
+    """A new file system of this size."""
+    place = tmp_path / "disk"
+    place.mkdir()
+    subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={size}", "tmpfs", place], check=True)
+    try:
+        yield place
+    finally:
+        subprocess.run(["umount", "--lazy", place], check=True)
 
 
-def test_numbers_are_kept_where_pictures_have_no_room(tmp_path: Path) -> None:
-    code, output, errors, kept = on_a_disk(
-        tmp_path, "80k", *PCN, "run", "dumbbell", *SHORT, "--pictures", "--out", "{disk}/mine"
-    )
-    assert code == 1
-    assert re.fullmatch(
-        r"pcn: DISK/mine is incomplete: without .*\bqueue.png, .*report.html: No space left on device. "
-        r"The rest is there\n",
-        errors,
-    )
-    assert "packets lost" in output
-    assert "Report:" not in output
-    assert [path.name for path in kept.iterdir()] == ["mine"]
-    mine = kept / "mine"
-    assert {path.name for path in mine.iterdir()} >= {"summary.json", "series.parquet"}
-    assert mismatches(json.loads((mine / "summary.json").read_text())) == []
-    assert Series.read(mine / "series.parquet").get("s0:4", "waiting_bytes")[0].size > 10
-    for picture in mine.glob("*.png"):
-        assert picture.read_bytes().endswith(b"IEND\xaeB`\x82")  # whole
+def test_numbers_are_kept_where_pictures_have_no_room(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with disk(tmp_path, "80k") as full:
+        mine = full / "mine"
+        assert pcn(["run", "dumbbell", *SHORT, "--pictures", "--out", str(mine)]) == 1
+        said = capsys.readouterr()
+        assert re.fullmatch(
+            rf"pcn: {mine} is incomplete: without .*\bqueue.png, .*report.html: No space left on device. "
+            r"The rest is there\n",
+            said.err,
+        )
+        assert "packets lost" in said.out
+        assert "Report:" not in said.out
+        assert [path.name for path in full.iterdir()] == ["mine"]
+        assert {path.name for path in mine.iterdir()} >= {"summary.json", "series.parquet"}
+        assert mismatches(json.loads((mine / "summary.json").read_text())) == []
+        assert Series.read(mine / "series.parquet").get("s0:4", "waiting_bytes")[0].size > 10
+        for picture in mine.glob("*.png"):
+            assert picture.read_bytes().endswith(b"IEND\xaeB`\x82")  # whole
 
 
-def test_where_nothing_has_room_nothing_is_left(tmp_path: Path) -> None:
-    code, _, errors, kept = on_a_disk(tmp_path, "4k", *PCN, "run", "dumbbell", *SHORT, "--out", "{disk}/mine")
-    assert code == 1
-    assert errors.startswith("pcn: nothing could be written into DISK/mine: summary.json, series.parquet")
-    assert len(errors.splitlines()) == 1
-    assert list(kept.iterdir()) == []
+def test_where_nothing_has_room_nothing_is_left(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with disk(tmp_path, "4k") as full:
+        assert pcn(["run", "dumbbell", *SHORT, "--out", str(full / "mine")]) == 1
+        errors = capsys.readouterr().err
+        assert errors.startswith(f"pcn: nothing could be written into {full}/mine: summary.json, series.parquet")
+        assert len(errors.splitlines()) == 1
+        assert list(full.iterdir()) == []
 
 
-def test_a_figure_without_room_for_its_picture_keeps_its_numbers(tmp_path: Path) -> None:
-    code, output, errors, kept = on_a_disk(tmp_path, "28k", *PCN, "figure", "fig10", "--out", "{disk}/figures")
-    assert code == 1
-    assert errors == (
-        "pcn: DISK/figures is incomplete: without fig10/figure.png, fig10/figure.svg: No space left on device. "
-        "The rest is there\n"
-    )
-    assert {path.name for path in (kept / "figures" / "fig10").iterdir()} == {"figure.json", "outcomes.json"}
-    assert json.loads((kept / "figures" / "fig10" / "figure.json").read_text())["checks"]
-    assert "Report:" in output
-    assert "Its picture is missing." in (kept / "figures" / "report.html").read_text()
+def test_a_figure_without_room_for_its_picture_keeps_its_numbers(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with disk(tmp_path, "28k") as full:
+        place = full / "figures"
+        assert pcn(["figure", "fig10", "--out", str(place)]) == 1
+        said = capsys.readouterr()
+        assert said.err == (
+            f"pcn: {place} is incomplete: without fig10/figure.png, fig10/figure.svg: No space left on device. "
+            "The rest is there\n"
+        )
+        assert {path.name for path in (place / "fig10").iterdir()} == {"figure.json", "outcomes.json"}
+        assert json.loads((place / "fig10" / "figure.json").read_text())["checks"]
+        assert "Report:" in said.out
+        assert "Its picture is missing." in (place / "report.html").read_text()
 
 
 def test_logs_give_way_to_numbers(tmp_path: Path) -> None:
-    script = """
-import sys
-from pathlib import Path
-from fluid import fluid
-from experiments.page.write_run import write_run
-from experiments.results.judged_run import judge
-from experiments.papers import SCENARIOS
-made, place = SCENARIOS["dumbbell"], Path("{disk}/run")
-(place / "logs").mkdir(parents=True)
-try:
-    (place / "logs" / "h0.jsonl").write_bytes(bytes(1 << 20))
-except OSError:
-    pass
-plan = made.plan("pcn", 1, {"duration": 30e-3})
-result = judge(made, plan, fluid(plan), "live", "softswitch")
-assert write_run(result, place)
-print(*result.failures.lines(), sep="\\n")
-"""
-    here = f"import sys; sys.path.insert(0, {str(Path(__file__).parents[1])!r})"
-    code, output, errors, kept = on_a_disk(tmp_path, "64k", sys.executable, "-c", here + script)
-    assert code == 0, errors
-    assert output.startswith("logs, ")
-    assert output.endswith("report.html: No space left on device\n")
-    assert {path.name for path in (kept / "run").iterdir()} >= {"summary.json", "series.parquet"}
-    assert not (kept / "run" / "logs").exists()
+    with disk(tmp_path, "64k") as full:
+        made, place = SCENARIOS["dumbbell"], full / "run"
+        (place / "logs").mkdir(parents=True)
+        with pytest.raises(OSError, match="No space left"):
+            (place / "logs" / "h0.jsonl").write_bytes(bytes(1 << 20))
+        plan = made.plan("pcn", 1, {"duration": 30e-3})
+        result = judge(made, plan, fluid(plan), "live", "softswitch")
+        assert write_run(result, place)
+        lines = result.failures.lines()
+        assert lines[0].startswith("logs, ")
+        assert lines[-1].endswith("report.html: No space left on device")
+        assert {path.name for path in place.iterdir()} >= {"summary.json", "series.parquet"}
+        assert not (place / "logs").exists()
 
 
 def test_live_run_without_room_for_logs_ends_with_the_reason(tmp_path: Path) -> None:
     # Six logs of a page each don't fit into three; a short run bears a k at which a busy machine keeps pace.
-    arguments = ("--set", "duration=4ms", "-k", "2000", "--out", "{disk}/mine")
-    code, _, errors, kept = on_a_disk(tmp_path, "12k", *PCN, "run", "dumbbell", *arguments)
-    assert code == 1
-    pattern = r"pcn: can't write DISK/mine/logs/\w+.jsonl: No space left on device. Choose another --out\n"
-    assert re.fullmatch(pattern, errors), errors
-    assert list(kept.iterdir()) == []
+    with disk(tmp_path, "12k") as full:
+        command = [*PCN, "run", "dumbbell", "--set", "duration=4ms", "-k", "2000", "--out", f"{full}/mine"]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=LIMIT_S, check=False)
+        assert done.returncode == 1
+        pattern = rf"pcn: can't write {full}/mine/logs/\w+.jsonl: No space left on device. Choose another --out\n"
+        assert re.fullmatch(pattern, done.stderr), done.stderr
+        assert list(full.iterdir()) == []
 
 
 READ_ONLY = """

@@ -181,7 +181,10 @@ def test_an_overlay_is_a_picture_beside_the_page_of_both(both: tuple[Result, Res
     assert not failures
     figures = {f"{chart.name}.{kind}" for chart in both[0].charts for kind in ("png", "svg")}
     assert {path.name for path in (tmp_path / "with").iterdir()} == {"comparison.json", "report.html", *figures}
-    assert (tmp_path / "with" / "queue.png").read_bytes().startswith(b"\x89PNG")
+    for chart in ("rates", "queue", "pause", "marked"):
+        data = (tmp_path / "with" / f"{chart}.png").read_bytes()
+        assert data.startswith(b"\x89PNG"), chart
+        assert len(data) > 8000, chart
     (tmp_path / "without").mkdir()
     write_together(both, tmp_path / "without", failures)
     assert {path.name for path in (tmp_path / "without").iterdir()} == {"comparison.json", "report.html"}

@@ -20,7 +20,6 @@ from summary_shape import mismatches
 from controller.texts import marks_text
 from experiments.data.errors import ExperimentError
 from experiments.data.series import Series
-from experiments.draw.pictures import pictures
 from experiments.draw.topology_drawing import topology_svg
 from experiments.page.report import number, render
 from experiments.page.terminal import show
@@ -96,14 +95,6 @@ def test_the_schema_names_what_is_wrong() -> None:
     problems = " | ".join(mismatches(made))
     for part in ("extra is unknown", "packets.lost", "flows[1].fct_s is missing", "steady.jain is nan"):
         assert part in problems
-
-
-def test_charts_become_pictures() -> None:
-    assert [chart.name for chart in RESULT.charts] == ["rates", "queue", "pause", "marked"]
-    for chart in RESULT.charts:
-        data = pictures([chart])["png"]
-        assert data.startswith(b"\x89PNG"), chart.name
-        assert len(data) > 8000, chart.name
 
 
 class Page(HTMLParser):

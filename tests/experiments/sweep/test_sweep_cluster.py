@@ -46,7 +46,7 @@ class Dask:
     """The page's scheduler on this machine, its workers, and its sweep. `tls` False: the same without TLS."""
 
     def __init__(self, folder: Path, tls: bool) -> None:
-        self._folder = folder
+        self.folder = folder
         with socket.create_server(("127.0.0.1", 0)) as free:
             port = free.getsockname()[1]
         self.address = f"{'tls' if tls else 'tcp'}://127.0.0.1:{port}"
@@ -68,8 +68,10 @@ class Dask:
         self.processes: list[subprocess.Popen[bytes]] = []
         self._start(scheduler)
 
-    def add_worker(self) -> None:
-        self._start(self._worker)
+    def need_worker(self) -> None:
+        """Starts it where there is none."""
+        if len(self.processes) == 1:
+            self._start(self._worker)
 
     def kill_scheduler(self) -> None:
         self.processes[0].kill()
@@ -90,15 +92,15 @@ class Dask:
     def _start(self, line: str) -> None:
         paths = os.pathsep.join([str(ROOT), str(TESTS)])
         programs = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
-        own = {"PYTHONPATH": paths, "PATH": programs, "DASK_TEMPORARY_DIRECTORY": str(self._folder)}
-        with (self._folder / "log").open("ab") as log:
+        own = {"PYTHONPATH": paths, "PATH": programs, "DASK_TEMPORARY_DIRECTORY": str(self.folder)}
+        with (self.folder / "log").open("ab") as log:
             self.processes.append(
                 subprocess.Popen(
                     ["sh", "-c", f"{self._options}; exec {line}"],
                     stdout=log,
                     stderr=log,
                     env={**os.environ, **own},
-                    cwd=self._folder,
+                    cwd=self.folder,
                 )
             )
 
@@ -109,18 +111,28 @@ def patient(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cluster, "_WORKERS_S", LIMIT_S)
 
 
-@pytest.fixture
-def dask(tmp_path: Path) -> Iterator[Dask]:
-    with contextlib.closing(Dask(tmp_path, tls=False)) as made:
+@pytest.fixture(scope="module")
+def dask(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Dask]:
+    """Without workers at first; the last test kills it."""
+    with contextlib.closing(Dask(tmp_path_factory.mktemp("dask"), tls=False)) as made:
         yield made
 
 
-@pytest.fixture
-def secure(tmp_path: Path) -> Iterator[Dask]:
+@pytest.fixture(scope="module")
+def secure(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Dask]:
     needs.program("openssl", needs.OPENSSL)
-    with contextlib.closing(Dask(tmp_path, tls=True)) as made:
-        made.add_worker()
+    with contextlib.closing(Dask(tmp_path_factory.mktemp("secure"), tls=True)) as made:
+        made.need_worker()
         yield made
+
+
+@pytest.fixture(scope="module")
+def other(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with another's key and certificate."""
+    folder = tmp_path_factory.mktemp("other")
+    new = "openssl req -x509 -newkey rsa:2048 -nodes -days 30 -subj /CN=sweeps -keyout key.pem -out cert.pem"
+    subprocess.run(new.split(), cwd=folder, check=True, capture_output=True)
+    return folder
 
 
 def said_to(door: Door, files: Tls | None, encrypted: bool) -> bytes:
@@ -142,17 +154,15 @@ def said_to(door: Door, files: Tls | None, encrypted: bool) -> bytes:
 
 
 def test_cluster_with_tls_as_printed_answers_its_own_alone(
-    secure: Dask, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    secure: Dask, other: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.chdir(tmp_path)
+    monkeypatch.chdir(secure.folder)
     assert pcn([*secure.sweep.split()[1:], "--out", "out"]) == 0, capsys.readouterr().err
     rows = pq.read_table("out/runs.parquet").to_pylist()
     assert [(row["seed"], row["error"]) for row in rows] == [(1, ""), (2, "")]
-    other = tmp_path / "other"
-    other.mkdir()
-    new = "openssl req -x509 -newkey rsa:2048 -nodes -days 30 -subj /CN=sweeps -keyout key.pem -out cert.pem"
-    subprocess.run(new.split(), cwd=other, check=True, capture_output=True)
-    mine, theirs = (Tls(folder / "cert.pem", folder / "cert.pem", folder / "key.pem") for folder in (tmp_path, other))
+    mine, theirs = (
+        Tls(folder / "cert.pem", folder / "cert.pem", folder / "key.pem") for folder in (secure.folder, other)
+    )
     found = doors(secure.family())
     web = [door for door in found if said_to(door, None, encrypted=False).startswith(b"HTTP/")]
     assert len(found) - len(web) >= 3, "the scheduler, a worker and its nanny"
@@ -166,14 +176,11 @@ def test_cluster_with_tls_as_printed_answers_its_own_alone(
 
 
 def test_client_refuses_a_scheduler_that_another_signed(
-    secure: Dask, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    secure: Dask, other: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(cluster, "_ANSWER_S", 1.0)
-    other = tmp_path / "other"
-    other.mkdir()
-    new = "openssl req -x509 -newkey rsa:2048 -nodes -days 30 -subj /CN=sweeps -keyout key.pem -out cert.pem"
-    subprocess.run(new.split(), cwd=other, check=True, capture_output=True)
-    means = Means(scheduler=secure.address, tls=Tls(other / "cert.pem", tmp_path / "cert.pem", tmp_path / "key.pem"))
+    files = Tls(other / "cert.pem", secure.folder / "cert.pem", secure.folder / "key.pem")
+    means = Means(scheduler=secure.address, tls=files)
     with pytest.raises(ExperimentError, match="no Dask scheduler answers there"):
         sweep([task_for("square", number=1)], Store(tmp_path / "sweep"), means, Silent())
 
@@ -214,7 +221,7 @@ def test_a_scheduler_s_workers(dask: Dask, tmp_path: Path, monkeypatch: pytest.M
         patched.setattr(cluster, "_WORKERS_S", 1.0)
         with pytest.raises(ExperimentError, match=f"it has no workers. Start some: dask worker {dask.address}"):
             sweep([task], Store(tmp_path / "none"), means, Silent())
-    dask.add_worker()
+    dask.need_worker()
     (done,) = sweep([task], Store(tmp_path / "one"), means, Silent())
     assert done.digest == execute(task).digest
     with monkeypatch.context() as patched:
@@ -232,7 +239,7 @@ def test_what_dask_gives_up_is_computed_again(dask: Dask, tmp_path: Path) -> Non
             client.cancel([distributed.Future(key, client) for key in first & set(client.futures)])
             given_up.touch()
 
-    dask.add_worker()
+    dask.need_worker()
     given_up = tmp_path / "given up"
     tasks = [task_for("square", number=0), *(task_for("once", file=str(given_up), number=one) for one in range(1, 6))]
     first = {f"task-{task.identity}" for task in tasks}
@@ -251,7 +258,7 @@ def test_a_scheduler_that_is_gone(dask: Dask, tmp_path: Path) -> None:
             wait_until(lambda: any(place.iterdir()), "the second run")
             dask.kill_scheduler()
 
-    dask.add_worker()
+    dask.need_worker()
     with pytest.raises(ExperimentError, match="the connection to Dask's scheduler was lost"):
         sweep(tasks, store, Means(scheduler=dask.address), Killing())
     assert list(store.done) == [tasks[0].identity]

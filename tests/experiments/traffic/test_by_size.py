@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -107,7 +108,11 @@ def test_tables_fit_a_terminal_of_80_columns(tmp_path: Path) -> None:
         assert all(label(name) in printed for name in names)
 
 
-def test_run_draws_slowdown_by_size_of_one_scheme_or_of_several(tmp_path: Path) -> None:
+def test_run_draws_slowdown_by_size_of_one_scheme_or_of_several(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    charts = tuple(chart for chart in Traffic.page.charts if "slowdown" in chart.__name__)
+    monkeypatch.setattr(Traffic, "page", replace(Traffic.page, charts=charts))
     command = ["run", "traffic", "--clock", "virtual", "--topology", "star", "--workload", "W1", "--set", "count=60"]
     assert pcn([*command, "--scheme", "pcn,pfc", "-q", "--pictures", "--out", str(tmp_path / "out")]) == 0
     for folder in ("", "pcn", "pfc"):

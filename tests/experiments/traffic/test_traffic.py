@@ -337,9 +337,9 @@ def test_its_parameters_are_the_topologys_too() -> None:
 def test_k_of_a_fat_tree_is_a_parameter_and_no_dilation(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     command = ["run", "traffic", "--clock", "virtual", "--topology", "fat-tree", "--workload", "W1"]
     out = ["--json", "--out", str(tmp_path / "out")]
-    assert pcn([*command, "--set", "k=6", "--set", "count=1", *out]) == 0
+    assert pcn([*command, "--set", "k=2", "--set", "count=1", *out]) == 0
     summary = json.loads(capsys.readouterr().out)
-    assert (summary["parameters"]["k"], summary["k"]) == (6, 1)
+    assert (summary["parameters"]["k"], summary["k"]) == (2, 1)
     assert pcn([*command, "--dilation", "6", *out]) == 1
     assert "--dilation 6: virtual time isn't stretched" in capsys.readouterr().err
 
