@@ -10,6 +10,7 @@ import re
 import subprocess
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -45,14 +46,14 @@ def included(folders: Sequence[Path]) -> Arrows:
 
 
 def tokens(unit: Sequence[str]) -> Iterator[tuple[str, Path]]:
-    """Of a preprocessed unit, with the file that each stands in."""
+    """Of a preprocessed unit, with the file that each stands in, without those of the system's headers."""
     command = [*compiler(), "-std=gnu11", "-E", *(f"-I{one}" for one in INCLUDED_FROM), *unit]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
-    at = Path()
+    at, system = Path(), False
     for line in done.stdout.splitlines():
-        if marker := re.match(r'# \d+ "([^"]+)"', line):
-            at = Path(marker[1]).resolve()
-        else:
+        if marker := re.match(r'# \d+ "([^"]+)"(?: [124])*( 3)?', line):
+            at, system = Path(marker[1]).resolve(), bool(marker[2])
+        elif not system:
             yield from ((token, at) for token in TOKEN.findall(line))
 
 
@@ -135,10 +136,15 @@ def joined(*all_arrows: Arrows) -> Arrows:
     return arrows
 
 
+@cache
+def arrows_of(what: str) -> Arrows:
+    folders, units = UNITS[what]
+    return joined(included(folders), used(folders, units))
+
+
 @pytest.mark.parametrize("what", UNITS)
 def test_files_make_no_circle_wider_than_a_folder(what: str) -> None:
-    folders, units = UNITS[what]
-    arrows = joined(included(folders), used(folders, units))
+    arrows = arrows_of(what)
     assert len(arrows) > 20
     assert wider_than_a_folder(arrows) == []
 
@@ -150,10 +156,9 @@ def test_folders_of_the_engine_use_those_below_alone() -> None:
     """Switches and hosts don't use each other, nor RDMA and Python's door; the order of events uses
     frames alone."""
     level = {folder: height for height, folders in enumerate(LAYERS) for folder in folders}
-    folders, units = UNITS["engine"]
     assert level.keys() == {RDMA.name, *(path.name for path in CSRC.iterdir() if path.is_dir())}
     up = []
-    for path, others in joined(included(folders), used(folders, units)).items():
+    for path, others in arrows_of("engine").items():
         for other in others:
             pair = path.parent.name, other.parent.name
             if pair[0] != pair[1] and level.keys() >= set(pair):

@@ -112,6 +112,12 @@ def outcome(scheme: Scheme, watched: bool, **more: Any) -> tuple[object, ...]:
         return totals, [flow.stats() for flow in made.flows.values()], seen
 
 
+@pytest.fixture(autouse=True)
+def fewer_events(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of those of `check`, each of which comes hundreds of times all the same."""
+    monkeypatch.setattr("hosts.algorithms.check_events.EVENTS", 1000)
+
+
 def test_np_in_c_and_its_python_text_decide_the_same_at_each_event(both: Scheme) -> None:
     found = check(both)
     assert [one for one in found if not one.kept] == []

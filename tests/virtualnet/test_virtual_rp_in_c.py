@@ -184,6 +184,12 @@ def other(scheme: Scheme, file: str) -> Any:
     return type("Other", (scheme.reaction_point,), {"in_c": file})  # type: ignore[arg-type]
 
 
+@pytest.fixture(autouse=True)
+def fewer_events(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of those of `check`, each of which comes hundreds of times all the same."""
+    monkeypatch.setattr("hosts.algorithms.check_events.EVENTS", 1000)
+
+
 def test_rp_in_c_and_its_python_text_decide_the_same_at_each_event(every_event: Scheme) -> None:
     found = check(every_event)
     assert [one for one in found if not one.kept] == []
