@@ -24,6 +24,7 @@ pytestmark = pytest.mark.long
 _FEW = 40
 
 
+@functools.cache
 def plan(setting: str, scheme: str, count: int = _FEW) -> Plan:
     return Today().plan(scheme, 1, {"setting": list(SETTINGS).index(setting), "count": count})
 
