@@ -31,8 +31,8 @@ fig5: root $(VENV)/.ready ## how fast a congested flow may send without PAUSE (F
 figures: $(VENV)/.ready ## the paper's figures in virtual time, all schemes; tables and pictures into docs/results.md
 	$(BIN)/pcn figure all --docs docs $(ARGS)
 
-# PTF beside the unit tests, and what it prints in one piece each. Of the larger program once: `make ptf` runs both twice,
-# and compares.
+# PTF beside the unit tests, and what it prints in one piece each. pcn_time alone twice: `make ptf` runs all twice, and
+# compares.
 test: root lint ## everything that CI checks (needs root; some eleven minutes once installed)
 	@$(MAKE) --no-print-directory -j 3 --output-sync=target ONCE=1 ptf-counter ptf-time ptf-trim unit-as-it-goes
 
@@ -68,7 +68,7 @@ ptf-time:
 
 # With short queues that trim, which BMv2 has none of.
 ptf-trim:
-	$(if $(filter softswitch,$(TARGET)),$(BIN)/python ptf-tests/run.py --trim $(TWICE) trimming)
+	$(if $(filter softswitch,$(TARGET)),$(BIN)/python ptf-tests/run.py --trim $(if $(ONCE),,$(TWICE)) trimming)
 
 # The twins on the chip's model, which needs SDE_INSTALL; CLOCK=manual, on a model whose time and queues tests move, has
 # all cases (docs/tofino.md). CHIP=tofino2: the model of Tofino 2.

@@ -210,8 +210,11 @@ class PcnTest(unittest.TestCase):
 
     def inside(self) -> dict[str, dict[int, int]]:
         """Cells that aren't zero, by register; of those that are zero in an idle switch."""
-        names = INSIDE[: 0 if self.live else 1] if self.twin else INSIDE
-        return {name: cells for name in names if (cells := self.registers(name))}
+        if self.twin:
+            return {name: cells for name in INSIDE[: 0 if self.live else 1] if (cells := self.registers(name))}
+        _, held = self.switch.read_cells((), INSIDE, CELLS)
+        found = {name: {cell: value for cell, value in cells.items() if value} for name, cells in held.items()}
+        return {name: cells for name, cells in found.items() if cells}
 
     def drained(self) -> None:
         """Lets everything leave that may."""
@@ -390,7 +393,8 @@ class PcnTest(unittest.TestCase):
         """The next n packets of the RoCE class out of the slow port."""
         arrivals: list[Arrival] = []
         while len(arrivals) < n:
-            arrivals += [arrival for arrival in self.receive(SLOW_PORT) if arrival.data.dscp == wire.DSCP_DATA]
+            some = self.receive(SLOW_PORT, n - len(arrivals))
+            arrivals += [arrival for arrival in some if arrival.data.dscp == wire.DSCP_DATA]
         return arrivals
 
     def check_marks(self, marks: Sequence[bool]) -> None:

@@ -14,7 +14,7 @@ class PfcFloodHarmsItsOwnPort(PcnTest):
 
     def runTest(self) -> None:
         flood = [pfc(3, dict.fromkeys(range(8), quanta)) for quanta in (0xFFFF, 0, 60_000, 1)]
-        n = 200
+        n = 50
         for psn in range(n):
             self.send(3, *flood)
             self.send(1, data(1, 2, psn=psn))

@@ -34,7 +34,7 @@ class RedDepthTest(PcnTest):
         self.send(1, *(data(1, SLOW_PORT, psn=psn, dscp=dscp) for psn in range(n)))
         arrivals: list[Arrival] = []
         while len(arrivals) < n:
-            arrivals += [one for one in self.receive(SLOW_PORT) if one.data.dscp == dscp]
+            arrivals += [one for one in self.receive(SLOW_PORT, n - len(arrivals)) if one.data.dscp == dscp]
         return marks(arrivals)
 
 
