@@ -24,15 +24,18 @@ from topologies.star import star
 from topologies.two_pods import two_pods
 
 pytestmark = pytest.mark.long
-SEEDS = range(100, 200)  # of 0 to 99, 22 alone takes half as long as these: it waits in a circle behind output buffers
+# Of 100 to 310 the quickest that have, between them, each of these twice: scheme, program, payload, kind of fault, flow
+# control, output buffers, number of threads, variant, deadlock, overrun, loss.
+SEEDS = (
+    108, 109, 112, 115, 116, 117, 124, 128, 129, 134, 139, 140, 141, 146, 152, 155, 158, 162, 163, 166, 167,
+    168, 169, 171, 182, 183, 184, 186, 187, 188, 190, 195, 196, 205, 206, 207, 209, 212, 219, 225, 234, 235,
+    237, 239, 248, 251, 263, 266, 273, 278, 279, 282, 284, 295, 298, 301, 305, 307,
+)  # fmt: skip
 DEADLOCKED = 5277
 
 
-@pytest.mark.parametrize("block", range(0, len(SEEDS), 25))
-def test_a_hundred_scenarios(block: int) -> None:
-    seeds = SEEDS[block : block + 25]
-    found = [(seed, wrong) for seed in seeds if (wrong := swarm.judged(draw(seed))[0])]
-    assert not found
+def test_scenarios_have_no_violation() -> None:
+    assert not [(seed, wrong) for seed in SEEDS if (wrong := swarm.judged(draw(seed))[0])]
 
 
 def test_a_scenario_is_its_seed_s() -> None:
@@ -123,8 +126,8 @@ def test_an_overrun_without_a_late_pause_is_noticed(monkeypatch: pytest.MonkeyPa
 
 
 def test_a_deadlock_where_none_can_be_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert swarm.judged(draw(DEADLOCKED)) == ((), swarm.judged(draw(DEADLOCKED))[1])
-    assert swarm.judged(draw(DEADLOCKED))[1]["deadlock"]
+    wrong, facts = swarm.judged(draw(DEADLOCKED))
+    assert (wrong, facts["deadlock"]) == ((), True)
     monkeypatch.setattr(play, "buffers_can_wait_in_a_circle", lambda topology: False)
     assert "But no buffers can wait for each other" in only(draw(DEADLOCKED))
 
