@@ -12,7 +12,7 @@ pytestmark = [pytest.mark.root, pytest.mark.long]
 
 @pytest.mark.parametrize("scheme", ["pcn", "qcn", "timely", "ibcc"])
 def test_agent_outlives_hostile_frames(scheme: str) -> None:
-    assert fuzz_frames.attack(scheme, 0, 1, frames=1000).startswith(f"{scheme}: 1 cycles, 5000 frames, ")
+    assert fuzz_frames.attack(scheme, 0, 1, frames=200).startswith(f"{scheme}: 1 cycles, 1000 frames, ")
 
 
 def test_attack_reports_memory_beyond_its_bound(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -21,7 +21,7 @@ pytestmark = pytest.mark.long
 
 def test_mutated_document_has_each_node_once() -> None:
     """Else places that stand in one another multiply, and one mutant changes the next."""
-    for seed in range(200):
+    for seed in range(50):
         document = json.loads(json_mutants.bases()[0])
         with contextlib.suppress(RecursionError):
             json_mutants.mutate(document, random.Random(seed))
@@ -36,9 +36,9 @@ def test_mutated_document_has_each_node_once() -> None:
 
 def test_mutant_is_refused_by_a_line_or_becomes_c() -> None:
     results = Counter(
-        fuzz_json.check(json_mutants.mutant(seed), random.Random(seed), run=False) for seed in range(1, 121)
+        fuzz_json.check(json_mutants.mutant(seed), random.Random(seed), run=False) for seed in range(1, 41)
     )
-    assert min(results["refused"], results["generated"]) > 20, results
+    assert min(results["refused"], results["generated"]) > 6, results
 
 
 def test_mutant_that_is_not_refused_runs() -> None:
