@@ -327,9 +327,9 @@ def test_it_ends_with_an_error_when_its_interface_goes(pair: Pair) -> None:
         assert f"interface {interface} went down or was removed" in error
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
+def test_a_wrong_start_is_one_clear_line(bare_pair: Pair) -> None:
+    """Each in turn of one process: what they import is the same."""
+    wrong = (
         (["--iface", "ha-eth9", "--line-rate", "1e9"], "there is no interface 'ha-eth9' here; there are: lo, ha"),
         (["--scheme", "pnc"], "there is no scheme 'pnc'"),
         (["--param", "w_mni=1"], "pcn has no parameter 'w_mni'; did you mean 'w_min'?"),
@@ -339,13 +339,14 @@ def test_it_ends_with_an_error_when_its_interface_goes(pair: Pair) -> None:
         (["--ip", "10.0.0"], "'10.0.0' is not an IPv4 address"),
         (["--control", "/nowhere/a.sock"], "control socket /nowhere/a.sock: No such file"),
         (["--log", "/nowhere/a.jsonl"], "No such file or directory: '/nowhere/a.jsonl'"),
-    ],
-)
-def test_a_wrong_start_is_one_clear_line(bare_pair: Pair, options: list[str], message: str) -> None:
-    result = subprocess.run(bare_pair.command(0, *options), capture_output=True, text=True, timeout=LIMIT_S)
-    assert result.returncode == 1
-    assert message in result.stderr
-    assert result.stderr.count("\n") == 1
+    )
+    program = "import json, sys; from hosts.agent import main; print([main(one) for one in json.loads(sys.argv[1])])"
+    inside, words = bare_pair.command(0)[:5], bare_pair.command(0)[7:]
+    lines = json.dumps([[*words, *options] for options, _ in wrong])
+    result = subprocess.run([*inside, "-c", program, lines], capture_output=True, text=True, timeout=LIMIT_S)
+    assert result.stdout == f"{[1] * len(wrong)}\n", result.stderr
+    for (_, message), line in zip(wrong, result.stderr.splitlines(), strict=True):
+        assert message in line
     assert not list(bare_pair.folder.glob("*.sock"))
 
 

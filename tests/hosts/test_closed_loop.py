@@ -12,8 +12,6 @@ from collections import deque
 from collections.abc import Callable
 from typing import Any
 
-import pytest
-
 from hosts import wire
 from hosts.algorithms import Cnp, Mark, find_scheme
 from hosts.clock import DilatedClock
@@ -160,10 +158,9 @@ def marked(frame: bytes) -> bytes:
     return bytes(copy)
 
 
-@pytest.mark.parametrize("seed", [1, 2])
-def test_the_dumbbell_of_section_7_1(seed: int) -> None:
+def test_the_dumbbell_of_section_7_1() -> None:
     duration = 60e-3
-    network = Dumbbell(w_min=0.1 / 4, seed=seed)
+    network = Dumbbell(w_min=0.1 / 4, seed=1)
     for host, flow in ((0, 1), (0, 2), (1, 3), (2, 4)):
         network.start(host, flow, 0.0)
     network.sample(50e-6)

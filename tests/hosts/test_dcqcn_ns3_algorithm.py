@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import example, given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from hosts.algorithms import Cnp, Mark, find_scheme
@@ -73,6 +73,7 @@ def agrees(cnps_ns: list[int], alpha_ns: int, cut_ns: int, timer_ns: int, f: int
         assert rp.target_bps == pytest.approx(reference.target, rel=1e-9), now
 
 
+@settings(settings.get_profile("few"))
 @given(
     first=st.integers(0, 50),
     gaps=st.lists(st.integers(1, 400), max_size=25),

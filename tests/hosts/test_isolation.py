@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from test_loop import PEER
 from whole_host import BAD_BPS, LINE, Fragile, NoParameters, WholeHost, fragile, fragile_np
@@ -70,6 +70,7 @@ STEPS_S = st.sampled_from([0.0, 1e-9, 1e-6, 1e-4, 3e-3])
 
 
 @pytest.mark.parametrize("name", [name for name in schemes if not find_scheme(name).configure().new_np().grants])
+@settings(settings.get_profile("few"))
 @given(messages=st.lists(st.tuples(MESSAGES, STEPS_S), max_size=40))
 def test_nothing_that_the_wire_carries_ends_a_flow(name: str, messages: list[Any]) -> None:
     host = WholeHost(find_scheme(name).configure({"paths": 1} if name == "nscc" else {}))  # live hosts have one path

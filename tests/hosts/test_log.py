@@ -9,7 +9,7 @@ import tempfile
 from pathlib import Path
 
 from disk import Steps, play_steps
-from hypothesis import given
+from hypothesis import given, settings
 from others import in_child
 
 from hosts.clock import DilatedClock
@@ -37,6 +37,7 @@ def test_log_that_can_t_be_written_counts_its_lines() -> None:
     log.close()
 
 
+@settings(settings.get_profile("few"))
 @given(Steps)
 def test_log_counts_every_line_it_loses(steps: list[int | str | None]) -> None:
     """The disk gets full and free again at any byte; the file has whole lines in order, which state
