@@ -39,7 +39,7 @@ def outputs() -> Program:
     return Program("qcn", OUTPUT, POINT, OUTPUT)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(settings.get_profile("few"))
 @given(
     happens=st.lists(arrivals | departures | copies, max_size=40),
     start=st.sampled_from([0, 20_000, (1 << 32) - 30_000]),
@@ -105,7 +105,7 @@ def test_the_dice_takes_a_packet_by_its_wait(queued_ns: int, waited: int) -> Non
         program.clear()
 
 
-@settings(max_examples=60, deadline=None)
+@settings(settings.get_profile("few"))
 @given(happens=st.lists(st.tuples(lengths, draws, st.integers(0, (1 << 19) - 1) | st.integers(0, 500)), max_size=40))
 def test_outputs(outputs: Program, happens: list[tuple[int, int, int]]) -> None:
     outputs.clear()

@@ -64,7 +64,7 @@ steps = st.lists(
 )
 
 
-@settings(max_examples=60, suppress_health_check=list(HealthCheck))
+@settings(settings.get_profile("few"), suppress_health_check=list(HealthCheck))
 @given(steps=steps, left=st.integers(0, 60))
 def test_resume_is_detected_when_a_lane_has_credits_for_a_frame_again(
     driver: Driver, steps: list[tuple[str, int]], left: int

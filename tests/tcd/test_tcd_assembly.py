@@ -73,7 +73,7 @@ def expected(state: State, left: int, draw: int, before: int) -> int:
     return wire.ECN_CE
 
 
-@settings(max_examples=80)
+@settings(settings.get_profile("few"))
 @given(
     start=st.sampled_from([0, GAP, BEGIN, WRAP - 50, WRAP - 5, 5 * WRAP - 20]),
     steps=st.lists(

@@ -70,14 +70,12 @@ def after(found: Sequence[Met], at: int, until: int) -> frozenset[int]:
 # ---- the bound ----
 
 
-@settings(max_examples=150)
 @given(packets)
 def test_without_pauses_no_port_is_undetermined(arrivals: list[tuple[int, int, int]]) -> None:
     """And all that is marked is RED's."""
     assert not any(one.differ or one.by_time is State.UNDETERMINED for one in met(port(arrivals, {})))
 
 
-@settings(max_examples=250)
 @given(packets, pauses, pauses)
 def test_with_pauses_they_differ_within_the_bound(
     arrivals: list[tuple[int, int, int]], stops: list[tuple[int, int]], other_stops: list[tuple[int, int]]
@@ -96,7 +94,6 @@ def test_with_pauses_they_differ_within_the_bound(
             event(f"{bool(told)}: all are detected when they come")
 
 
-@settings(max_examples=250)
 @given(packets, pauses)
 def test_they_are_the_same_again_once_the_queue_is_gone(
     arrivals: list[tuple[int, int, int]], stops: list[tuple[int, int]]
@@ -204,7 +201,7 @@ times = st.one_of(st.integers(0, 50), st.sampled_from([MAX_TON, MAX_TON + 1, 3 *
 queues = st.one_of(st.sampled_from([0, EMPTY, EMPTY + 1, 5000, 5000, 5001]), st.integers(0, 9000))
 
 
-@settings(max_examples=400)
+@settings(max_examples=100)
 @given(
     start=st.sampled_from([MAX_TON + 1, 10**6, WRAP - 3 * MAX_TON, WRAP - 5, 5 * WRAP - 20]),
     looks=st.integers(1, 4),

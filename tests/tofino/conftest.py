@@ -3,12 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import lru_cache
 from pathlib import Path
 
 import pytest
 from stratum import TRAFFIC, Serving, Stratum, serving
 
 from controller.tofino.lab_file import SAMPLE
+from controller.tofino.package import Package
+
+
+@pytest.fixture(scope="package", autouse=True)
+def _packages_are_read_once() -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Package, "compiled", lru_cache(Package.compiled))
+        yield
 
 
 @pytest.fixture
