@@ -7,6 +7,8 @@ import re
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
+from functools import lru_cache
 from pathlib import Path
 from types import ModuleType
 
@@ -20,6 +22,7 @@ COMPILED = ROOT / "p4src/compiled"
 PORTS, PORTS_BY_COLOUR, PORTS_BY_CLASS = 512, 1024, 4096
 
 
+@lru_cache
 def read_p4info(name: str) -> p4i.P4Info:
     return text_format.Parse((COMPILED / f"{name}.p4info.txtpb").read_text(), p4i.P4Info())
 
@@ -131,9 +134,12 @@ def test_no_machine_path(program: str) -> None:
     assert all((ROOT / name).is_file() for name in names if name), names
 
 
-def walk(node: object) -> list[object]:
-    below = list(node.values()) if isinstance(node, dict) else node if isinstance(node, list) else []
-    return [node, *(item for child in below for item in walk(child))]
+def walk(node: object) -> Iterator[object]:
+    todo = [node]
+    while todo:
+        yield (one := todo.pop())
+        if isinstance(one, dict | list):
+            todo += one.values() if isinstance(one, dict) else one
 
 
 # What a scheme makes packets of its own with, whoever pauses the queues.

@@ -82,12 +82,12 @@ def test_run_and_its_page_report_stale_programs(
 
 
 def test_result_records_its_provenance(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    arguments = ["run", "dumbbell", "--clock", "virtual", "--out", str(tmp_path / "my run")]
+    arguments = ["run", "dumbbell", "--clock", "virtual", "--set", "duration=2ms", "--out", str(tmp_path / "my run")]
     monkeypatch.setattr("sys.argv", ["/usr/bin/pcn", *arguments])
     assert pcn(arguments) == 0
     provenance = json.loads((tmp_path / "my run" / "summary.json").read_text())["provenance"]
     assert set(provenance) == {"commit", "tree", "compiler", "command"}
-    assert provenance["command"] == f"pcn run dumbbell --clock virtual --out '{tmp_path}/my run'"
+    assert provenance["command"] == f"pcn run dumbbell --clock virtual --set duration=2ms --out '{tmp_path}/my run'"
     assert provenance["compiler"]
     assert provenance["command"].replace("'", "&#39;") in (tmp_path / "my run" / "report.html").read_text()
 
@@ -105,6 +105,7 @@ def test_pcn_up_reports_stale_programs(sources: Path, tmp_path: Path, capsys: py
 
 @pytest.mark.root
 def test_ptf_reports_stale_programs(sources: Path) -> None:
+    """Before it is refused: BMv2 has no manual clock."""
     edit(sources / "np_ecn.p4")
     script = (
         "import runpy, sys; from pathlib import Path; from p4src import manifest\n"
@@ -114,7 +115,7 @@ def test_ptf_reports_stale_programs(sources: Path) -> None:
     )
     runner = str(CHECKOUT / "ptf-tests/run.py")
     done = subprocess.run(
-        [sys.executable, "-c", script, str(manifest.ROOT), runner, "no_such_case"],
+        [sys.executable, "-c", script, str(manifest.ROOT), runner, "--target", "bmv2", "--clock", "manual"],
         cwd=CHECKOUT,
         capture_output=True,
         text=True,

@@ -71,10 +71,9 @@ def test_bmv2_options_before_and_after_the_dashes() -> None:
     ]
 
 
-@pytest.mark.parametrize("level", ["warn", "off"])
 @pytest.mark.parametrize(
-    ("words", "instead"),
-    [(["--log-console"], "with -L debug or -L trace"), (["--debugger"], "no meaning here")],
+    ("words", "instead", "level"),
+    [(["--log-console"], "with -L debug or -L trace", "warn"), (["--debugger"], "no meaning here", "off")],
 )
 def test_terminal_shows_that_an_option_does_nothing(words: list[str], instead: str, level: str, tmp_path: Path) -> None:
     """Whatever the log's level and place."""

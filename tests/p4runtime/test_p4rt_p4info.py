@@ -194,7 +194,7 @@ def bound(library: ctypes.CDLL, request: pytest.FixtureRequest) -> Iterator[Boun
 
 
 @given(st.integers(0, 2**64), st.integers(1, 6))
-@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(settings.get_profile("few"), suppress_health_check=list(HealthCheck))
 def test_any_p4info_is_bound_or_refused(bound: Bound, seed: int, changes: int) -> None:
     """Structure-aware: fields that exist, with values at edges, and ids that the p4info has."""
     rng, mutator = random.Random(seed), fuzz_messages.Mutator(bound.info)

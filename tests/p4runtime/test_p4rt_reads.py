@@ -174,7 +174,7 @@ def test_untaken_reads_delay_no_other_client(
     monkeypatch.setattr(limits, "ROOM_S", 3600)
     monkeypatch.setattr(limits, "PEER_S", 3600)
     with ExitStack() as stack:
-        strangers = [stack.enter_context(Client(switch.port)) for _ in range(4 * limits.READS_AT_ONCE)]
+        strangers = [stack.enter_context(Client(switch.port)) for _ in range(limits.READS_AT_ONCE)]
         calls = [untaken(stranger, program) for stranger in strangers]
         waiting.wait_until(lambda: read_code(client) is grpc.StatusCode.RESOURCE_EXHAUSTED, "the reads to be at work")
         client.insert(table_entry=names.entry("l2", {"dst_addr": 1}, names.action("forward", port=1)))

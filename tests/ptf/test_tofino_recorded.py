@@ -19,6 +19,7 @@ RECORDED = ROOT / "ptf-tests/recorded"
 SECTION = (ROOT / "docs/tofino.md").read_text(encoding="utf-8").split("### Recorded runs", 1)[1].split("\n## ", 1)[0]
 QCN = ("qcn", "qcn_in")
 MOST_APART = 4  # of 63
+Cases = dict[str, Any]
 OTHER_TIMES = set(re.findall(r"^\| `(\w+\.\w+)` \|", SECTION, re.MULTILINE))
 
 
@@ -31,21 +32,26 @@ def records() -> ModuleType:
     return module
 
 
-def again(program: str, records: ModuleType, folder: Path) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Returns the cases as the embedded switch has them, and as the model had."""
-    theirs = records.load((RECORDED / f"{program}.json").read_text(encoding="utf-8"))
-    record = folder / "record"
-    words = [sys.executable, str(ROOT / "ptf-tests/run.py"), "--program", program, "--record", str(record), *theirs]
+@pytest.fixture(scope="module")
+def both(records: ModuleType, tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[Cases, Cases]]:
+    """By program: the cases as the embedded switch has them, all in one run, and as the model had. Those that leave
+    their program open are pcn_time's."""
+    theirs = {path.stem: records.load(path.read_text(encoding="utf-8")) for path in sorted(RECORDED.glob("*.json"))}
+    record = tmp_path_factory.mktemp("recorded") / "record"
+    names = [name for cases in theirs.values() for name in cases]
+    words = [sys.executable, str(ROOT / "ptf-tests/run.py"), "--program", "pcn_time", "--record", str(record), *names]
     done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     ours = records.read(record.read_text(encoding="utf-8"))
-    assert set(ours) == set(theirs)
-    return ours, theirs
+    assert sorted(ours) == sorted(names)
+    return {program: ({name: ours[name] for name in cases}, cases) for program, cases in theirs.items()}
 
 
 @pytest.mark.parametrize("program", sorted({path.stem for path in RECORDED.glob("*.json")} - set(QCN)))
-def test_softswitch_does_as_the_recorded_model(program: str, records: ModuleType, tmp_path: Path) -> None:
-    ours, theirs = again(program, records, tmp_path)
+def test_softswitch_does_as_the_recorded_model(
+    program: str, records: ModuleType, both: dict[str, tuple[Cases, Cases]]
+) -> None:
+    ours, theirs = both[program]
     found = {name: list(records.differences(ours[name], theirs[name])) for name in theirs}
     other_times = OTHER_TIMES & set(theirs)
     assert {name for name, lines in found.items() if lines} == other_times, found
@@ -57,11 +63,11 @@ def test_softswitch_does_as_the_recorded_model(program: str, records: ModuleType
 
 @pytest.mark.parametrize("program", QCN)
 def test_recorded_messages_are_the_softswitchs_except_the_queue(
-    program: str, records: ModuleType, tmp_path: Path
+    program: str, both: dict[str, tuple[Cases, Cases]]
 ) -> None:
     """Data is the same, byte by byte, and more of it where a case resumes the chip's port to be sampled. Feedback is
     at most a few of 63 from that of v1model's program, which counts bytes, with the packet that is sampled."""
-    ours, theirs = again(program, records, tmp_path)
+    ours, theirs = both[program]
     for name, case in theirs.items():
         assert not data(ours[name].frames) - data(case.frames), name
         here, there = reported(ours[name].frames), reported(case.frames)

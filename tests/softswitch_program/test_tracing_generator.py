@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from softswitch.codegen.build import CSRC, build_program, build_runtime
@@ -24,21 +24,24 @@ PROGRAMS = (ROOT / "examples/router/router.json", ROOT / "p4src/compiled/pcn.jso
 
 
 @contextmanager
-def switch(path: Path, found: list[Step] | None = None, most_bytes: int | None = None) -> Iterator[NativeSwitch]:
-    """A switch that runs the program, traced if `found` takes its steps."""
+def switch(
+    path: Path, found: list[Step] | None = None, most_bytes: int | None = None
+) -> Iterator[tuple[NativeSwitch, Callable[[], object]]]:
+    """A switch that runs the program, traced if `found` takes its steps, and what reads those there are."""
     text = path.read_text()
     with NativeSwitch(load_library(build_runtime()), manual=True) as native:
         for port in (1, 2, 3):
             native.port_add(port, None)
+        read: Callable[[], object] = lambda: None  # noqa: E731
         if found is not None and most_bytes is None:
             reader = tracer.Tracer(native, [found.append], inside=True)
             reader.loading(text)
+            read = reader.read
         elif most_bytes is not None:
             native.trace(most_bytes)
         native.load(build_program(text, traced=found is not None))
-        yield native
-        if found is not None and most_bytes is None:
-            reader.read()
+        yield native, read
+        read()
 
 
 def test_decoder_names_every_kind_of_step() -> None:
@@ -69,16 +72,18 @@ _HEADERS = st.sampled_from(
 
 @pytest.mark.parametrize("path", PROGRAMS, ids=lambda path: path.stem)
 def test_traced_program_does_what_the_untraced_does(path: Path) -> None:
-    @settings(max_examples=30)  # each loads two switches
+    found: list[Step] = []
+
     @given(frames=st.lists(st.builds(bytes.__add__, _HEADERS, st.binary(max_size=120)), min_size=1, max_size=4))
     def same(frames: list[bytes]) -> None:
-        left, found = [], list[Step]()
-        for steps in (None, found):
-            with switch(path, steps) as native:
-                for one in frames:
-                    native.inject(1, one)
-                native.advance(10**9)
-                left.append(native.departed())
+        found.clear()
+        left = []
+        for native in (untraced, traced):
+            for one in frames:
+                native.inject(1, one)
+            native.advance(10**9)
+            left.append(native.departed())
+        read()
         assert left[0] == left[1]
         assert next(step for step in found if step.kind == "received").fields["frame"] == frames[0].hex()
         lines = Lines(trace=True)
@@ -86,12 +91,13 @@ def test_traced_program_does_what_the_untraced_does(path: Path) -> None:
         begun = [step.fields["begins"] for step in found if step.kind == "stage"]
         assert begun == [True, False] * (len(begun) // 2), "each stage ends before the next one begins"
 
-    same()
+    with switch(path) as (untraced, _), switch(path, found) as (traced, read):
+        same()
 
 
 def test_steps_without_room_are_lost_and_counted() -> None:
     found: list[Step] = []
-    with switch(PROGRAMS[0], found, most_bytes=300) as native:
+    with switch(PROGRAMS[0], found, most_bytes=300) as (native, _):
         native.inject(1, bytes(60))
         data, lost = native.take_trace(0)
         assert 0 < len(data) <= 300
@@ -103,7 +109,7 @@ def test_steps_are_all_there_where_the_mover_reads(monkeypatch: pytest.MonkeyPat
     """More than the buffer takes at once."""
     monkeypatch.setattr(tracer, "MOST_BYTES", 1 << 17)
     found: list[Step] = []
-    with switch(PROGRAMS[0], found) as native:
+    with switch(PROGRAMS[0], found) as (native, _):
         for number in range(2000):
             native.inject(1, number.to_bytes(60, "big"))
     assert [step.packet for step in found if step.kind == "received"] == list(range(1, 2001))

@@ -10,7 +10,7 @@ from ctypes import byref, c_char_p, c_int32, c_int64, c_uint32, c_uint64
 
 from runtime import build, library
 
-EXAMPLES = int(os.environ.get("SW_EXAMPLES", "40"))  # fewer under the sanitizers, where all is slow
+EXAMPLES = int(os.environ.get("SW_EXAMPLES", "15"))  # fewer under the sanitizers, where all is slow
 EXACT, LPM, LPM_AFTER_EXACT, TERNARY, RANGE, OPTIONAL, LPM6, SMALL, KEYLESS, *NARROW = range(13)
 EXACT1, EXACT2, EXACT3, EXACT4 = NARROW
 EXACT6, TERNARY18, TERNARY46, RANGE51, EXACT20, *CONST = range(13, 22)

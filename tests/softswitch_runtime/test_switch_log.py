@@ -9,7 +9,7 @@ import tempfile
 from pathlib import Path
 
 from disk import Steps, play_steps
-from hypothesis import given
+from hypothesis import given, settings
 from others import in_child
 
 from softswitch.log_file import LogFile
@@ -17,6 +17,7 @@ from softswitch.log_file import LogFile
 _NOTE = re.compile(r"lines lost here: (\d+): \[Errno 27\] File too large")
 
 
+@settings(settings.get_profile("few"))
 @given(Steps)
 def test_switch_log_counts_every_line_it_loses(steps: list[int | str | None]) -> None:
     """All lines in the log are whole, and between them the log states how many are missing."""

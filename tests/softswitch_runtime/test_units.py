@@ -10,7 +10,7 @@ from functools import lru_cache
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from runtime import library
 
@@ -72,7 +72,6 @@ def test_hash_check_values(name: str, value: int) -> None:
     assert hashed(name, b"123456789") == value
 
 
-@settings(max_examples=200)
 @given(st.binary(max_size=100))
 def test_hashes_against_plain_definitions(data: bytes) -> None:
     words = [int.from_bytes(data[i : i + 2].ljust(2, b"\0"), "big") for i in range(0, len(data), 2)]

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from file_networks import connected_topologies
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from topologies.formats import FORMATS, FormatError, Source, pcn, pcn_switch
@@ -99,7 +99,6 @@ FORM = re.compile(r"no such field|missing|is wanted|is no \w+|has no unit|write 
 
 
 @given(allowed(SCHEMA))
-@settings(max_examples=200)
 def test_reader_takes_the_form_that_the_schema_allows(document: Any) -> None:
     """It refuses unknown nodes, and names that stand there twice."""
     assert fits(SCHEMA, document)
