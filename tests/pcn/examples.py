@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from pathlib import Path
 
 import click
@@ -107,3 +108,15 @@ LIFE = re.compile(r"pcn (up|down|run|figure|sweep|compare|topology|view|workload
 """They need no network that is up."""
 LAB = re.compile(r"pcn (deploy|host)\b")
 """They need a lab's switch or NIC."""
+
+
+def each_once(wanted: Callable[[str], object]) -> dict[str, list[str]]:
+    """Returns the wanted lines of LINES, each where it is first shown: commands take a second, and many are shown
+    twice."""
+    seen: set[str] = set()
+    found = {}
+    for name, lines in LINES:
+        if new := [line for line in dict.fromkeys(lines) if wanted(line) and line not in seen]:
+            found[name] = new
+            seen.update(new)
+    return found

@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import planted_modules
-from waiting import LIMIT_S
+from forks import Forked, Forks, forks
 
 from examples import ROOT
 
@@ -25,12 +25,19 @@ ENDLESS = re.compile(
 )
 
 
-class Machine:
-    """A shell's view: a directory, a home, `pcn` on the PATH, and namespaces; `enter` begins a command in these."""
+PLAIN = re.compile(r"[\w ./:,=%@+-]+")
+"""A line in which the shell has nothing to do but to find its words."""
 
-    def __init__(self, directory: Path, namespace_pid: int) -> None:
+
+class Machine:
+    """A shell's view: a directory, a home, `pcn` on the PATH, and namespaces; `enter` begins a command in these. The
+    first of a command's plain lines is a new process of bash and Python, the others are forks of one in `forks.py`."""
+
+    def __init__(self, directory: Path) -> None:
         self.directory = directory
-        self.enter = ["nsenter", "-t", str(namespace_pid), "-m", "-n"]
+        self.enter: list[str] = []
+        self.forks: Forks
+        self._begun: set[str] = set()
         binaries = directory / "bin"
         binaries.mkdir()
         command = binaries / "pcn"
@@ -44,13 +51,13 @@ class Machine:
         cache = os.environ.get("XDG_CACHE_HOME", str(Path.home() / ".cache"))  # what is compiled already
         home = {"HOME": str(directory), "XDG_CACHE_HOME": cache}
         planted_modules.plant(directory)
-        self._env = {**os.environ, "PATH": path, **home, "PYTHONPATH": str(ROOT), "COLUMNS": "80"}
+        self.environment = {**os.environ, "PATH": path, **home, "PYTHONPATH": str(ROOT), "COLUMNS": "80"}
 
     def start(self, line: str) -> subprocess.Popen[str]:
         inside = [*self.enter, "bash", "-c", f'cd "$0" && {line}', str(self.directory)]
         return subprocess.Popen(
             inside,
-            env=self._env,
+            env=self.environment,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
@@ -59,23 +66,33 @@ class Machine:
             start_new_session=True,
         )
 
-    def run(self, line: str) -> str:
-        """Runs a command to its end, or interrupts one without end after its first output; returns its output."""
-        with self.start(line) as process:
-            assert process.stdout is not None
-            said, codes = "", {0}
-            try:
-                if ENDLESS.match(line) and "--help" not in line and "--list" not in line:
-                    said = process.stdout.readline()
-                    os.killpg(process.pid, signal.SIGINT)
-                    codes = {0, 128 + signal.SIGINT}
-                said += process.communicate(timeout=LIMIT_S)[0]
-            finally:
-                if process.poll() is None:
-                    os.killpg(process.pid, signal.SIGKILL)
-            assert process.returncode in codes, f"{line}: status {process.returncode}: {said}"
-            assert "Traceback" not in said
-            return said
+    def run(self, line: str, *, to_its_end: bool = False) -> str:
+        """Runs a command to its end, or interrupts one that takes long after its first output; returns its output."""
+        words = line.split()
+        again = PLAIN.fullmatch(line) and words[0] == "pcn" and words[1] in self._begun
+        self._begun.update(words[1:2] if words[0] == "pcn" else ())
+        with self.forks.begin(words, self.directory) if again else self.start(line) as process:
+            takes_long = ENDLESS.match(line) and not to_its_end and "--help" not in line and "--list" not in line
+            return finish(process, line, interrupt=bool(takes_long))
+
+
+def finish(process: Forked | subprocess.Popen[str], line: str, *, interrupt: bool = False, wanted: int = 0) -> str:
+    """Waits for the command's end, or interrupts it after its first output; returns its output."""
+    said, code, codes = "", None, {wanted}
+    assert process.stdout is not None
+    try:
+        if interrupt:
+            said = process.stdout.readline()
+            os.killpg(process.pid, signal.SIGINT)
+            codes = {0, 128 + signal.SIGINT}
+        said += process.stdout.read()
+        code = process.wait()
+    finally:
+        if code is None:
+            os.killpg(process.pid, signal.SIGKILL)
+    assert code in codes, f"{line}: status {code}: {said}"
+    assert "Traceback" not in said
+    return said
 
 
 @contextmanager
@@ -86,22 +103,14 @@ def machine(directory: Path, *unshared: str, prepare: tuple[str, ...] = ()) -> I
         "mkdir -p /run/pcn-lab",
         "mount -t tmpfs -o mode=700 tmpfs /run/pcn-lab",
         *prepare,
-        "echo ready",
-        "exec cat",
+        'exec "$0" "$@"',
     )
-    command = ["unshare", "-m", *unshared, "--propagation", "private", "sh", "-c", " && ".join(lines)]
-    # Ctrl-C isn't for the holder, as what is up in its namespace has to go down first; it ends with its stdin, too.
-    with subprocess.Popen(
-        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, start_new_session=True
-    ) as holder:
+    made = Machine(directory)
+    holder = ("unshare", "-m", *unshared, "--propagation", "private", "sh", "-c", " && ".join(lines))
+    with forks(directory, made.environment, *holder) as made.forks:
+        made.enter = ["nsenter", "-t", str(made.forks.pid), "-m", "-n"]
         try:
-            assert holder.stdout is not None
-            assert holder.stdout.readline() == "ready\n"
-            made = Machine(directory, holder.pid)
-            try:
-                yield made
-                planted_modules.check(directory)
-            finally:
-                made.run("pcn down --all")
+            yield made
+            planted_modules.check(directory)
         finally:
-            holder.terminate()
+            made.run("pcn down --all")

@@ -3,26 +3,24 @@ of all kinds; and what running text names. test_examples_alone.py and test_lab_e
 
 from __future__ import annotations
 
-import os
 import re
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import click
+import forks
 import pytest
-from machine import Machine, machine
+from machine import Machine, finish, machine
 
 import examples
-from examples import HELPS, LAB, LIFE, LINES, OURS, ROOT
+from examples import HELPS, LAB, LIFE, OURS, ROOT
 from pcn import cli
 
 # Few packets a second: here it matters that commands work, on any machine.
 pytestmark = pytest.mark.long
 
 NETWORK = "pcn up compact --set senders=4 --set rate_bps=5G --dilation 250 --network lab"
-FLOWS = "pcn flow start h0 r0 --rate 200M --count 2"
+FLOWS = "pcn flow start h0 r0 --rate 50M --count 2"
 
 
 @pytest.fixture(scope="module")
@@ -38,19 +36,11 @@ def on_a_network(line: str) -> bool:
     return not (LIFE.match(line) or LAB.match(line))
 
 
-def network_lines() -> dict[str, list[str]]:
-    """What needs a network, each line where it is first shown: commands take a second, and many are shown twice."""
-    seen: set[str] = set()
-    found = {}
-    for name, lines in LINES:
-        if new := [line for line in lines if on_a_network(line) and line not in seen]:
-            found[name] = new
-            seen.update(new)
-    return found
+NETWORK_LINES = examples.each_once(on_a_network)
 
 
 @pytest.mark.root
-@pytest.mark.parametrize("lines", network_lines().values(), ids=network_lines())
+@pytest.mark.parametrize("lines", NETWORK_LINES.values(), ids=NETWORK_LINES)
 def test_examples_on_a_network_that_is_up(network: Machine, lines: list[str]) -> None:
     for line in lines:
         network.run(line)
@@ -119,7 +109,8 @@ ALONE = {name: block for name, block in HERE.items() if name not in LIVE}
 def test_python_with_a_network_that_is_up(network: Machine, tmp_path: Path, name: str) -> None:
     save(name, tmp_path)
     network.run("pcn flow start h0 r1 --size 10KB")
-    said = network.run(f"cd {tmp_path} && {sys.executable} example.py")
+    with network.forks.begin(["example.py"], tmp_path) as process:
+        said = finish(process, name)
     assert said
     if "P4TableEntry" in LIVE[name]:
         assert "port=0x1 set_pfc(xoff_bytes=" in said
@@ -128,11 +119,7 @@ def test_python_with_a_network_that_is_up(network: Machine, tmp_path: Path, name
 
 @pytest.mark.parametrize("name", ALONE)
 def test_python_in_virtual_time(tmp_path: Path, name: str) -> None:
-    """As any user."""
     save(name, tmp_path)
-    command = [sys.executable, "example.py"]
-    done = subprocess.run(
-        command, cwd=tmp_path, env={**os.environ, "PYTHONPATH": str(ROOT)}, capture_output=True, text=True, check=False
-    )
+    done = forks.run("example.py", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert done.stdout or name.startswith(("topologies.md-1", "schemes.md", "virtualnet.md-5"))

@@ -13,11 +13,12 @@ from pathlib import Path
 import pytest
 from machine import Machine, machine
 
-from examples import LAB, LINES, ROOT
+from examples import LAB, ROOT, each_once
 
 pytestmark = pytest.mark.root
 SWITCH = "192.0.2.10"
 TOFINO = ROOT / "tests/tofino"
+LAB_LINES = each_once(LAB.match)
 PREPARE = (
     "ip link set lo up",
     f"ip addr add {SWITCH}/32 dev lo",
@@ -57,11 +58,10 @@ def serving(made: Machine, server: str, address: str) -> Iterator[None]:
         yield
 
 
-@pytest.mark.parametrize("where", [name for name, lines in LINES if any(map(LAB.match, lines))])
-def test_examples_of_a_lab(lab: Machine, where: str) -> None:
-    for line in dict(LINES)[where]:
-        if LAB.match(line):
-            lab.run(line)
+@pytest.mark.parametrize("lines", LAB_LINES.values(), ids=LAB_LINES)
+def test_examples_of_a_lab(lab: Machine, lines: list[str]) -> None:
+    for line in lines:
+        lab.run(line)
 
 
 def test_the_sample_names_what_the_hosts_have(lab: Machine) -> None:

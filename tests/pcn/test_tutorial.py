@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import os
 import re
-import subprocess
-import sys
 from pathlib import Path
 
+import forks
 import pytest
 
 import examples
@@ -32,14 +30,7 @@ def test_program_of_lesson_prints_what_its_page_shows(name: str, tmp_path: Path)
         (tmp_path / file).write_text(text)
     (tmp_path / "example.py").write_text(PROGRAMS[name])
     (tmp_path / "examples").symlink_to(ROOT / "examples")
-    done = subprocess.run(
-        [sys.executable, "example.py"],
-        cwd=tmp_path,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    done = forks.run("example.py", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert done.stdout or PROGRAMS[name].startswith("# ")
     if (printed := shown(name)) is not None:
