@@ -6,14 +6,13 @@ import contextlib
 import logging
 import os
 import subprocess
-import sys
 import uuid
 from collections.abc import Iterator
 from pathlib import Path
 
+import forks
 import needs
 import pytest
-from waiting import LIMIT_S
 
 from controller import settings
 from controller.errors import PrimaryError
@@ -50,8 +49,7 @@ def other(lab: Lab, election_id: int) -> Iterator[SwitchClient]:
 
 
 def pcn(lab: Lab, *words: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-c", "from pcn.cli import main; main()", *words, "-n", lab.record.name]
-    return subprocess.run(command, capture_output=True, text=True, timeout=LIMIT_S, check=False)
+    return forks.run("pcn", *words, "-n", lab.record.name)
 
 
 def xoff(lab: Lab) -> set[float]:

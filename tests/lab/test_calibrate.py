@@ -11,6 +11,7 @@ from contextlib import closing
 from functools import cache
 from pathlib import Path
 
+import forks
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -151,15 +152,13 @@ def test_choice_for_mininet_is_printed() -> None:
 @pytest.mark.root
 def test_network_without_k_takes_the_machine_s(tmp_path_factory: pytest.TempPathFactory) -> None:
     name = f"a{os.getpid()}-chosen"
-    pcn = [sys.executable, "-c", "from pcn.cli import main; main()"]
     logs = tmp_path_factory.mktemp("logs")
     try:
-        command = [*pcn, "up", "dumbbell", "--set", "pairs=1", "-n", name, "--logs", str(logs), "--json"]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=240)
+        done = forks.run("pcn", "up", "dumbbell", "--set", "pairs=1", "-n", name, "--logs", str(logs), "--json")
         assert done.returncode == 0, done.stderr
         network = json.loads(done.stdout)
         assert network["dilation"] >= calibrate.LEAST_K
         assert network["features"]["k"] in done.stderr
         assert "its 2 hosts at line rate" in network["features"]["k"]
     finally:
-        subprocess.run([*pcn, "down", name], capture_output=True, timeout=120)
+        forks.run("pcn", "down", name)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 
+import forks
 import pytest
 from waiting import LIMIT_S, wait_until
 
@@ -39,10 +39,7 @@ def down(lab: Lab) -> list[str]:
 
 
 def pcn(lab: Lab, *words: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-c", "from pcn.cli import main; main()", *words, "-n", lab.network.name]
-    if words[0] == "status":
-        command = command[:-2]
-    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=LIMIT_S)
+    return forks.run("pcn", *words, *(() if words[0] == "status" else ("-n", lab.network.name)))
 
 
 def test_a_link_goes_down_and_up_again(dcqcn_lab: Lab, start_flow: StartFlow) -> None:

@@ -6,13 +6,13 @@ import json
 import os
 import re
 import subprocess
-import sys
 import threading
 import uuid
 from collections.abc import Iterator
 
+import forks
 import pytest
-from waiting import LIMIT_S, wait_until
+from waiting import wait_until
 
 from controller.constants import index
 from lab import control_frames, flows
@@ -33,10 +33,7 @@ def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
 
 
 def stats(lab: Lab, *options: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-c", "from pcn.cli import main; main()", "flow", "stats", *options]
-    done = subprocess.run(
-        [*command, "-n", lab.network.name], capture_output=True, text=True, check=False, timeout=LIMIT_S
-    )
+    done = forks.run("pcn", "flow", "stats", *options, "-n", lab.network.name)
     assert done.returncode == 0, done.stderr
     return done
 

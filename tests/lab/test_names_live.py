@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
 import uuid
 from dataclasses import replace
 from pathlib import Path
 
+import forks
 import needs
 import pytest
 from waiting import wait_until
@@ -49,11 +48,10 @@ def test_live_network_takes_names_as_people_write_them(target: str, tmp_path: Pa
         (number,) = flows.start(lab.topology, lab.agents, "0", "GPU-1_b", size_bytes=10_000)
         wait_until(lambda: any(flow.flow == number for flow in lab.agents["GPU-1_b"].stats().received), "the flow")
         wait_until(lambda: lab.agents["0"].flows()[0].state == "done", "the flow's end")
-        command = [sys.executable, "-c", "from pcn.cli import main; main()", "exec", "-n", lab.record.name]
-        net = "".join(
-            subprocess.run([*command, node, "ip", "-br", "link"], capture_output=True, text=True, check=True).stdout
-            for node in lab.record.nodes
+        commands = (
+            forks.run("pcn", "exec", "-n", lab.record.name, node, "ip", "-br", "link") for node in lab.record.nodes
         )
+        net = "".join(done.stdout for done in commands)
         interfaces = {end.interface for link in topology.links for end in (link.a, link.b)}
         assert all(len(name) <= 15 and name in net for name in interfaces)
         assert {one for node in lab.record.nodes.values() for one in node.interfaces} == interfaces

@@ -5,13 +5,12 @@ from __future__ import annotations
 import os
 import random
 import signal
-import subprocess
-import sys
 import time
 import uuid
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import forks
 import pytest
 from waiting import LIMIT_S, wait_until
 
@@ -19,12 +18,14 @@ from lab import journal as records
 
 pytestmark = [pytest.mark.root, pytest.mark.long]
 SCRIPT = """
+import os
 import sys
 from pathlib import Path
 from softswitch import signals
 from topologies.dumbbell import dumbbell
 from lab.network import Network
 print("started", flush=True)
+os.environ["PCN_TEST_MARK"] = sys.argv[2]
 try:
     with Network(dumbbell(pairs=1), log_dir=Path(sys.argv[1]), name=sys.argv[2]):
         print("up", flush=True)
@@ -32,7 +33,7 @@ try:
 except (KeyboardInterrupt, signals.Terminated):
     sys.exit(7)
 """
-LIFE_S = 1.5  # until the network is up, about, and some more
+LIFE_S = 1.0  # until the network is up, about, and some more
 
 
 @pytest.fixture
@@ -43,34 +44,29 @@ def name() -> Iterator[str]:
     assert not (records.RUN_DIR / f"{name}.lock").exists()
 
 
-Start = Callable[[], subprocess.Popen[str]]
+Start = Callable[[], forks.Forked]
 
 
 @pytest.fixture
 def start(name: str, tmp_path: Path) -> Iterator[Start]:
     """Starts SCRIPT. What a failed test leaves of it ends with the test."""
-    started: list[subprocess.Popen[str]] = []
+    started: list[forks.Forked] = []
+    script = tmp_path / "script.py"
+    script.write_text(SCRIPT)
 
-    def run() -> subprocess.Popen[str]:
-        process = subprocess.Popen(
-            [sys.executable, "-c", SCRIPT, str(tmp_path), name],
-            env={**os.environ, "PCN_TEST_MARK": name},
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-            start_new_session=True,
-        )
+    def run() -> forks.Forked:
+        process = forks.begin(str(script), str(tmp_path), name)
         started.append(process)
         # What a signal does to Python's own start and to imports isn't ours: some of them swallow it.
-        assert process.stdout is not None
         assert process.stdout.readline() == "started\n"
         return process
 
     yield run
     for process in started:
-        if process.poll() is None:
-            process.terminate()
-            process.communicate(timeout=LIMIT_S)
+        with process:
+            if process.returncode is None:
+                os.kill(process.pid, signal.SIGTERM)
+                process.wait()
 
 
 def left_processes(name: str) -> list[str]:
@@ -84,27 +80,24 @@ def left_processes(name: str) -> list[str]:
     return found
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-@pytest.mark.parametrize("part", range(4))
+@pytest.mark.parametrize(("part", "number"), [*enumerate([signal.SIGINT, signal.SIGTERM] * 2)])
 def test_killed_at_a_random_moment(name: str, start: Start, number: signal.Signals, part: int) -> None:
     """A moment in each quarter of the start. The whole group gets it, as Ctrl-C at a terminal does."""
     moment = random.Random().uniform(part, part + 1) / 4 * LIFE_S
     process = start()
     time.sleep(moment)
     os.killpg(process.pid, number)
-    process.communicate(timeout=LIMIT_S)
-    assert process.returncode != 0, f"{number.name} after {moment:.3f} s"
+    assert process.wait() != 0, f"{number.name} after {moment:.3f} s"
     wait_until(lambda: not left_processes(name), f"the end of all, after {number.name} at {moment:.3f} s")
 
 
 def test_sigkill_leaves_only_a_record_that_down_removes(name: str, start: Start) -> None:
     process = start()
-    assert process.stdout is not None
     assert process.stdout.readline() == "up\n"
     record = records.load(name)
     assert record is not None
-    process.kill()
-    process.communicate(timeout=LIMIT_S)
+    os.kill(process.pid, signal.SIGKILL)
+    process.wait()
     records.wait_gone(record.processes(), LIMIT_S)  # the kernel ends them with their parent
     wait_until(lambda: not left_processes(name), "the end of all")
     assert not records.is_held(name)
@@ -116,8 +109,7 @@ def test_sigkill_leaves_only_a_record_that_down_removes(name: str, start: Start)
 def test_a_new_network_takes_over_a_dead_one_s_name(name: str, start: Start) -> None:
     for number in (signal.SIGKILL, signal.SIGTERM):
         process = start()
-        assert process.stdout is not None
         assert process.stdout.readline() == "up\n"
-        process.send_signal(number)
-        process.communicate(timeout=LIMIT_S)
+        os.kill(process.pid, number)
+        process.wait()
     wait_until(lambda: not left_processes(name), "the end of all")

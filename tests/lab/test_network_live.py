@@ -12,8 +12,9 @@ import uuid
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import forks
 import pytest
-from waiting import LIMIT_S, wait_until
+from waiting import wait_until
 
 from lab import journal as records
 from lab.lab import Lab
@@ -84,8 +85,7 @@ def test_exec_reports_a_node_s_ended_shell(name: str, tmp_path: Path) -> None:
         record.save()
         os.kill(record.nodes["s1"].shell.pid, signal.SIGKILL)
         wait_until(lambda: not record.nodes["s1"].shell.alive())
-        command = [sys.executable, "-c", "from pcn.cli import main; main()", "exec", "-n", name, "s1", "true"]
-        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=LIMIT_S)
+        done = forks.run("pcn", "exec", "-n", name, "s1", "true")
         assert (done.returncode, done.stdout) == (1, "")
         assert done.stderr.startswith("pcn: the process that holds s1's namespace has ended")
 

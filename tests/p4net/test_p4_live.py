@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
+import forks
 import needs
 import pytest
 from exercise import EXAMPLE, IPS, write_exercise
@@ -82,11 +83,7 @@ def test_record_serves_other_commands(live: P4Live) -> None:
     record = records.load(NAME)
     assert record is not None
     assert (record.state, record.program, record.nodes["h1"].interfaces) == ("up", "router", ["eth0"])
-    command = [sys.executable, "-m", "pcn.cli"]
-    environment = {**os.environ, "PYTHONPATH": str(EXAMPLE.parents[1])}
-    line = "import sys; from pcn.cli import run; sys.exit(run(sys.argv[1:]))"
-    command = [sys.executable, "-c", line, "p4", "exec", "-n", NAME, "h1", "ip", "-br", "link", "show", "eth0"]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=LIMIT_S, check=False)
+    done = forks.run("pcn", "p4", "exec", "-n", NAME, "h1", "ip", "-br", "link", "show", "eth0")
     assert (done.returncode, done.stdout.split()[0].partition("@")[0]) == (0, "eth0"), done.stderr
 
 
@@ -102,6 +99,7 @@ def test_commands_of_links_and_captures_find_a_hosts_interface(live: P4Live, tmp
         end = time.monotonic() + LIMIT_S
         while capturing.poll() is None and time.monotonic() < end:
             inside(live, "h1", "ping", "-c", "1", IPS["h3"])
+            time.sleep(0.05)
         assert capturing.wait(LIMIT_S) == 0
 
 
@@ -111,9 +109,7 @@ def test_command_holds_the_network_until_it_is_interrupted(tmp_path: Path, live:
     line = "import sys; from pcn.cli import run; sys.exit(run(sys.argv[1:]))"
     command = [sys.executable, "-c", line, "p4", "run", str(EXAMPLE), "--logs", str(tmp_path / "logs")]
     for name, said in ((NAME, NAME), (f"{NAME}-3", "127.0.0.1:50051: Address already in use: end the network")):
-        done = subprocess.run(
-            [*command, "-n", name], env=environment, capture_output=True, text=True, timeout=LIMIT_S, check=False
-        )
+        done = forks.run("pcn", "p4", "run", str(EXAMPLE), "--logs", str(tmp_path / "logs"), "-n", name)
         assert done.returncode == 1
         assert said in done.stderr
     assert "1 received" in inside(live, "h1", "ping", "-c", "1", IPS["h3"])

@@ -11,6 +11,7 @@ import uuid
 from collections.abc import Iterator
 from pathlib import Path
 
+import forks
 import pytest
 from waiting import LIMIT_S, wait_until
 
@@ -21,8 +22,7 @@ pytestmark = pytest.mark.root
 
 
 def pcn(*arguments: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-c", "from pcn.cli import main; main()", *arguments]
-    return subprocess.run(command, capture_output=True, text=True, timeout=LIMIT_S, check=False)
+    return forks.run("pcn", *arguments)
 
 
 @pytest.fixture(scope="module")

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 import threading
 import time
 from collections.abc import Callable
 
+import forks
 import pytest
 from held import held
 from waiting import LIMIT_S, wait_until
@@ -162,10 +161,7 @@ def test_pfc_frames_are_counted_without_bytes(dcqcn_lab: Lab) -> None:
     for name in ("pause_received", "pause_sent"):
         assert client.read_counter(name, cell).bytes is None
     assert client.read_counter("transmitted", cell).bytes is not None
-    command = [sys.executable, "-c", "from pcn.cli import main; main()", "counters", "s0", "--all", "--json"]
-    said = subprocess.run(
-        [*command, "-n", dcqcn_lab.record.name], capture_output=True, text=True, check=True, timeout=LIMIT_S
-    )
+    said = forks.run("pcn", "counters", "s0", "--all", "--json", "-n", dcqcn_lab.record.name)
     rows = {row["counter"]: row["bytes"] for row in json.loads(said.stdout) if (row["port"], row["class"]) == (2, 3)}
     assert (rows["pause_received"], rows["pause_sent"]) == (None, None)
     assert rows["transmitted"] >= 0

@@ -17,9 +17,11 @@ from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
+import forks
 import needs
 import pytest
 from held import held
+from small_lab import TOGETHER
 from waiting import LIMIT_S, wait_until
 
 from controller.constants import index
@@ -32,6 +34,8 @@ from lab.observe import Observer
 from lab.pause import SOURCE_MAC, pause
 
 pytestmark = pytest.mark.root
+by_command = pytest.mark.parametrize("dcqcn_lab", [*needs.TARGETS[1:], TOGETHER], indirect=True)
+"""A command reads from switches and agents by their addresses, whether a process has one or several."""
 StartFlow = Callable[[float], int]
 RATE_BPS = 2e9
 
@@ -221,6 +225,7 @@ def test_logs_of_all_and_of_one(dcqcn_lab: Lab, flow: int) -> None:
     assert line.fields["flow"] == number
 
 
+@by_command
 @pytest.mark.parametrize("key", [b"q", b"\x03"], ids=["q", "Ctrl-C"])
 def test_watch_on_a_terminal_ends_as_it_came(dcqcn_lab: Lab, flow: int, key: bytes) -> None:
     ours, theirs = pty.openpty()
@@ -256,6 +261,7 @@ def test_log_without_periodic_events_keeps_the_rare_ones(dcqcn_lab: Lab, flow: i
     assert line.fields["flow"] == flow
 
 
+@by_command
 def test_watch_on_a_terminal_shows_the_chosen_flow(dcqcn_lab: Lab, flow: int) -> None:
     ours, theirs = pty.openpty()
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 40, 100, 0, 0))
@@ -282,6 +288,7 @@ def test_watch_on_a_terminal_shows_the_chosen_flow(dcqcn_lab: Lab, flow: int) ->
     os.close(theirs)
 
 
+@by_command
 @pytest.mark.parametrize(
     ("words", "offered"),
     [
@@ -308,6 +315,7 @@ def test_completion_offers_existing_names(dcqcn_lab: Lab, words: list[str], offe
     assert complete(typed) == offered
 
 
+@by_command
 def test_completion_offers_flows_and_networks(dcqcn_lab: Lab, flow: int) -> None:
     name = dcqcn_lab.network.name
     assert str(flow) in complete(["pcn", "flow", "stop", "-n", name, ""])
@@ -317,9 +325,7 @@ def test_completion_offers_flows_and_networks(dcqcn_lab: Lab, flow: int) -> None
 
 def complete(words: list[str]) -> list[str]:
     """As bash calls it."""
-    environment = {**os.environ, "_PCN_COMPLETE": "bash_complete", "COMP_WORDS": " ".join(words)}
-    environment["COMP_CWORD"] = str(len(words) - 1)
-    command = [sys.executable, "-c", "from pcn.cli import main; main()"]
-    said = subprocess.run(command, env=environment, capture_output=True, text=True, check=True, timeout=LIMIT_S)
-    assert said.stderr == ""
+    environment = {"_PCN_COMPLETE": "bash_complete", "COMP_WORDS": " ".join(words), "COMP_CWORD": str(len(words) - 1)}
+    said = forks.run("pcn", environment=environment)
+    assert (said.returncode, said.stderr) == (0, "")
     return [line.partition(",")[2] for line in said.stdout.split()]

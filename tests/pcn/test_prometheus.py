@@ -15,11 +15,13 @@ from dataclasses import asdict, fields
 from pathlib import Path
 from typing import Any
 
+import forks
+import needs
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 from prometheus_client.parser import text_string_to_metric_families
-from small_lab import StartFlow
+from small_lab import TOGETHER, StartFlow
 
 from lab.lab import Lab
 from lab.observe import FlowState, PortState, Snapshot
@@ -151,12 +153,12 @@ def test_taken_port_is_refused_in_one_line(served: str) -> None:
 
 @pytest.mark.parametrize("value", ["70000", "a:b", "1:-1", "", "٣"])
 def test_bad_address_is_refused_with_an_example(value: str) -> None:
-    command = [sys.executable, "-m", "pcn", "watch", "--prometheus", value]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    done = forks.run("pcn", "watch", "--prometheus", value)
     assert done.returncode == 2
     assert "as in 9500 or 192.0.2.1:9500" in done.stderr
 
 
+@pytest.mark.parametrize("dcqcn_lab", [*needs.TARGETS[1:], TOGETHER], indirect=True)
 @pytest.mark.root
 def test_metrics_of_network_are_what_json_prints(dcqcn_lab: Lab, start_flow: StartFlow) -> None:
     start_flow(1e9)

@@ -8,6 +8,7 @@ import pty
 import subprocess
 from pathlib import Path
 
+import forks
 import pytest
 from rich.console import Console
 from waiting import LIMIT_S
@@ -87,9 +88,7 @@ def test_command_shows_a_run_until_q_and_then_its_report(tmp_path: Path) -> None
     words = ["run", "victim", "--scheme", "pfc", "--clock", "virtual"]
     for setting in SETTINGS:
         words += ["--set", setting]
-    alone = subprocess.run(
-        python_command("pcn", *words, "--json", "--out", "alone"), cwd=tmp_path, capture_output=True, check=True
-    )
+    alone = forks.run("pcn", *words, "--json", "--out", "alone", cwd=tmp_path)
     ours, theirs = pty.openpty()
     environment = {**os.environ, "TERM": "xterm", "COLUMNS": "150", "LINES": "50"}
     command = python_command("pcn", *words, "--top", "--out", "shown")
@@ -132,6 +131,6 @@ def test_command_shows_a_run_until_q_and_then_its_report(tmp_path: Path) -> None
     ],
 )
 def test_top_is_refused_where_nothing_could_be_seen(words: tuple[str, ...], refused: str, tmp_path: Path) -> None:
-    done = subprocess.run(python_command("pcn", *words), capture_output=True, text=True, check=False, cwd=tmp_path)
+    done = forks.run("pcn", *words, cwd=tmp_path)
     assert (done.returncode, done.stdout) == (2, "")
     assert refused in done.stderr

@@ -12,9 +12,9 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+import forks
 import pytest
 from others import as_nobody, refused, shared_folder
-from waiting import LIMIT_S
 
 from lab import journal as records
 
@@ -22,21 +22,15 @@ pytestmark = pytest.mark.root
 ROOT = Path(__file__).resolve().parents[2]
 
 
-def pcn(*arguments: str, cwd: Path = ROOT, umask: int = 0o022) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-c", "from pcn.cli import main; main()", *arguments],
-        cwd=cwd,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-        umask=umask,
-        capture_output=True,
-        text=True,
-        timeout=LIMIT_S,
-        check=False,
-    )
+def pcn(*arguments: str, cwd: Path = ROOT, umask: int | None = None) -> subprocess.CompletedProcess[str]:
+    if umask is None:
+        return forks.run("pcn", *arguments, cwd=cwd)
+    command = [sys.executable, "-c", "from pcn.cli import main; main()", *arguments]
+    return subprocess.run(command, cwd=cwd, umask=umask, capture_output=True, text=True, check=False)
 
 
 @contextlib.contextmanager
-def up(*arguments: str, cwd: Path = ROOT, umask: int = 0o022) -> Iterator[records.Record]:
+def up(*arguments: str, cwd: Path = ROOT, umask: int | None = None) -> Iterator[records.Record]:
     name = f"p{os.getpid()}"
     try:
         done = pcn("up", "dumbbell", "--set", "pairs=1", "-n", name, *arguments, cwd=cwd, umask=umask)

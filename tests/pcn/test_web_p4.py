@@ -10,6 +10,7 @@ import urllib.request
 from pathlib import Path
 from typing import Any
 
+import forks
 import pytest
 
 from p4net.report import whole
@@ -113,7 +114,6 @@ def test_command_serves_the_page_and_prints_the_table(tmp_path: Path) -> None:
     ],
 )
 def test_page_is_refused_where_it_would_show_nothing(words: tuple[str, ...], refused: str) -> None:
-    command = [sys.executable, "-m", "pcn", "p4", "run", str(ROUTER), *words]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    done = forks.run("pcn", "p4", "run", str(ROUTER), *words)
     assert done.returncode == 2
     assert refused in done.stderr

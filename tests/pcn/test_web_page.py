@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-import subprocess
+import os
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 
+import forks
+import needs
 import pytest
 from browser import Browser
 from held import held
 from pages import COUNT, command, drawn, go, load, rows
-from waiting import LIMIT_S, wait_until
+from small_lab import TOGETHER
+from waiting import wait_until
 
 from controller.constants import index
 from experiments.data.frames import Frame
@@ -22,7 +26,6 @@ from lab.lab import Lab
 from pcn.web.history import History
 from pcn.web.recorded import described, one_file
 from pcn.web.server import serving
-from softswitch.python_process import python_command
 from topologies.found import find_topology
 
 UNNAMED = """
@@ -90,9 +93,7 @@ def test_page_shows_values_of_every_frame(chromium: Browser, recorded: tuple[str
 def test_saved_page_shows_the_run_without_a_server(chromium: Browser, recorded_place: Path, tmp_path: Path) -> None:
     """Names in it are texts, whatever they are."""
     place, page = recorded_place, tmp_path / "page.html"
-    done = subprocess.run(
-        [*python_command("pcn"), "view", str(place), "--save", str(page)], capture_output=True, text=True, check=False
-    )
+    done = forks.run("pcn", "view", str(place), "--save", str(page))
     assert (done.returncode, done.stderr) == (0, "")
     kept = read_run(place)
     frames = list(kept.frames())
@@ -121,8 +122,7 @@ def test_saved_page_shows_the_run_without_a_server(chromium: Browser, recorded_p
 def test_command_names_the_file_that_it_cannot_write(
     recorded_place: Path, tmp_path: Path, words: tuple[str, ...]
 ) -> None:
-    command = [*python_command("pcn"), *(word.format(run=recorded_place) for word in words), "no/x.json"]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    done = forks.run("pcn", *(word.format(run=recorded_place) for word in words), "no/x.json", cwd=tmp_path)
     assert (done.returncode, done.stderr) == (1, "pcn: no/x.json: No such file or directory\n")
 
 
@@ -183,13 +183,13 @@ def test_page_draws_forty_switches_in_tiers(chromium: Browser) -> None:
         assert chromium.complaints == []
 
 
+@pytest.mark.parametrize("dcqcn_lab", [*needs.TARGETS[1:], TOGETHER], indirect=True)
 @pytest.mark.root
 def test_page_of_network_shows_registers_and_runs_commands(chromium: Browser, dcqcn_lab: Lab) -> None:
     """While a PAUSE holds s1:1, its queue stands still: page and register agree to the byte."""
     switch, cell, name = dcqcn_lab.switches["s1"], index(1), dcqcn_lab.network.name
     words = ["watch", "--web", "--control", "--every", "0.1s", "-n", name]
-    with subprocess.Popen(python_command("pcn", *words), stdout=subprocess.PIPE, text=True) as watch:
-        assert watch.stdout
+    with forks.begin("pcn", *words) as watch:
         chromium.open(watch.stdout.readline().strip(), 1400)
         try:
             with held(dcqcn_lab, "s1", 1):
@@ -212,8 +212,8 @@ def test_page_of_network_shows_registers_and_runs_commands(chromium: Browser, dc
             assert complaints == []
             flows.stop(dcqcn_lab.agents, [number])
         finally:
-            watch.send_signal(2)
-            assert watch.wait(LIMIT_S) == 0
+            os.kill(watch.pid, signal.SIGINT)
+            assert watch.wait() == 0
     wait_until(
         lambda: "disconnected" in chromium.ask("document.getElementById('state').textContent"), "the page notices"
     )
@@ -226,7 +226,7 @@ def test_watching_needs_virtual_time_or_a_network(tmp_path: Path) -> None:
         (["watch", "--control"], "add --web"),
         (["watch", "--web", "--once"], "--once: not beside --web"),
     ):
-        done = subprocess.run(python_command("pcn", *words), capture_output=True, text=True, check=False, cwd=tmp_path)
+        done = forks.run("pcn", *words, cwd=tmp_path)
         assert (done.returncode, done.stdout) == (2, "")
         assert text in done.stderr
         assert len(done.stderr.splitlines()) == 1
