@@ -44,9 +44,9 @@ def test_its_agents_run_its_switches_mark_and_its_settings_change(tmp_path: Path
 
 
 @pytest.mark.root
-@pytest.mark.parametrize("packets", [2, 8])
-def test_live_flow_sends_no_more_than_a_window_a_round_trip(packets: int, tmp_path: Path) -> None:
+def test_live_flow_sends_no_more_than_a_window_a_round_trip(tmp_path: Path) -> None:
     """40 packets take 40 / W round trips of the empty network at least: a busy machine makes them longer."""
+    packets = 2
     name, topology, window = f"o{os.getpid()}-{uuid.uuid4().hex[:8]}", dumbbell(pairs=1, rtt_s=500e-6), packets * 1058
     parameters = {"window_bytes": window}
     with Lab(
