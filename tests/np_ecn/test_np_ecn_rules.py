@@ -60,7 +60,6 @@ def across_a_wrap(trace: Trace) -> frozenset[int]:
     )
 
 
-@settings(max_examples=150)
 @given(STARTS, packets)
 def test_without_pauses_they_are_equal(start: int, arrivals: list[tuple[int, int, int]]) -> None:
     """Whatever else keeps a packet waiting: its own queue, higher classes, a lower one's jumbo frame that has begun."""
@@ -70,7 +69,7 @@ def test_without_pauses_they_are_equal(start: int, arrivals: list[tuple[int, int
     assert found.counter_alone <= across_a_wrap(trace)
 
 
-@settings(max_examples=250)
+@settings(max_examples=100)
 @given(STARTS, packets, pauses, pauses)
 @example(10**6, [(0, DATA, FRAME)] * 3, [(10, 20_000)], [])
 def test_with_pauses_they_differ_within_the_bound(
@@ -87,7 +86,6 @@ def test_with_pauses_they_differ_within_the_bound(
     event(f"time alone {bool(found.time_alone)}, counter alone {bool(found.counter_alone)}")
 
 
-@settings(max_examples=150)
 @given(st.integers(0, 999), packets, pauses)
 def test_in_whole_microseconds(offset: int, arrivals: list[tuple[int, int, int]], stops: list[tuple[int, int]]) -> None:
     """A coarse clock changes no more than which packets count as come between RESUME and the first departure."""
@@ -99,7 +97,6 @@ def test_in_whole_microseconds(offset: int, arrivals: list[tuple[int, int, int]]
     assert found.counter_alone <= bound.counter_alone
 
 
-@settings(max_examples=150)
 @given(st.integers(0, 40_000), packets, pauses)
 def test_in_whole_microseconds_without_pauses(
     offset: int, arrivals: list[tuple[int, int, int]], stops: list[tuple[int, int]]
@@ -308,7 +305,7 @@ def tofino(gap: int = JUMBO + INGRESS) -> TofinoRule:
     return TofinoRule(gap, MARKED, BEFORE, INGRESS)
 
 
-@settings(max_examples=250)
+@settings(max_examples=100)
 @given(STARTS, packets, pauses)
 def test_tofino_differs_within_the_same_bound(
     start: int, arrivals: list[tuple[int, int, int]], stops: list[tuple[int, int]]

@@ -6,7 +6,7 @@ import itertools
 from dataclasses import replace
 
 import pytest
-from hypothesis import example, given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from rich.console import Console
 from test_view import RECORD, snapshot
@@ -95,6 +95,7 @@ def test_chosen_flow_that_ends_gives_way_to_the_next_one() -> None:
     assert one.chosen == ("port", now.ports[-1].port)
 
 
+@settings(settings.get_profile("few"))
 @given(
     st.lists(st.one_of(st.sampled_from(KEYS), st.sampled_from([0, 3, 60])), max_size=12),
     st.integers(1, 200),
