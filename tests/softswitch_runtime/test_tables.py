@@ -248,7 +248,7 @@ WIDTHS = [
 @pytest.mark.parametrize(("number", "width"), WIDTHS)
 def test_many_entries_in_and_out(number: int, width: int) -> None:
     """Growth, shrinkage and reuse of handles at size; each entry is found while it is there and not afterwards."""
-    n = 125 * EXAMPLES
+    n = 124 * EXAMPLES
     step = (1 << min(60, 8 * width - 2)) // n
     keys = [(i * step).to_bytes(width, "big") for i in range(n)]
     if number == TERNARY:  # its second field has four bits, its third stays open
