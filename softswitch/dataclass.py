@@ -1,8 +1,9 @@
 """`@dataclass(frozen=True)` that takes a tenth of the time to declare: a command has some 300 of them.
 
 `dataclasses` compiles six methods a class. Here they are closures, and `__init__` is compiled when the class has its
-first instance. `fields`, `replace`, `asdict` and inheritance are those of `dataclasses`; there is no InitVar. The
-variable SOFTSWITCH_ALL_MODULES, not empty, puts `dataclasses`' own in its place: to exclude this module as a cause.
+first instance. `fields`, `replace`, `asdict` and inheritance are those of `dataclasses`; `InitVar` and
+`field(init=False)` are refused. A value equals itself, as before Python 3.13: NaN, too. The variable
+SOFTSWITCH_ALL_MODULES, not empty, puts `dataclasses`' own in its place: to exclude this module as a cause.
 """
 
 from __future__ import annotations
@@ -31,6 +32,8 @@ def _make(cls: _Class) -> _Class:
     params = cls.__dataclass_params__  # type: ignore[attr-defined]
     params.init = params.repr = params.eq = params.frozen = True
     fields = dataclasses.fields(cls)
+    if cls.__match_args__ != tuple(one.name for one in fields if not one.kw_only):  # type: ignore[attr-defined]
+        raise TypeError(f"{cls.__qualname__} has an InitVar or a field(init=False): use dataclasses.dataclass")
     methods |= {"__repr__": _repr, "__setattr__": _setattr, "__delattr__": _delattr}
     compared = _values([one.name for one in fields if one.compare])
     hashed = _values([one.name for one in fields if (one.compare if one.hash is None else one.hash)])
