@@ -26,7 +26,7 @@ from __future__ import annotations
 if __name__ == "__main__":
     from softswitch.unused import leave_out
 
-    leave_out()
+    leave_out(switch=False)
 
 import argparse
 import os

@@ -7,7 +7,7 @@ gc.disable()  # until the switch is ready: collections would look through module
 
 from softswitch import unused  # noqa: E402
 
-unused.leave_out()
+unused.leave_out(switch=True)
 
 from softswitch.cli import main  # noqa: E402
 

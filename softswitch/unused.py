@@ -7,12 +7,12 @@ module as a cause.
 
 from __future__ import annotations
 
-import importlib
 import importlib.util
 import os
 import sys
 from collections.abc import Sequence
 from importlib.machinery import ModuleSpec, PathFinder
+from threading import RLock
 from types import ModuleType
 from typing import Any
 
@@ -35,30 +35,40 @@ class _Lazy:
 
 def _shorten(name: str, **part: object) -> None:
     """Puts a part of a module in its place, until more of it is needed. `LazyLoader` would load at a second import."""
+    spec = importlib.util.find_spec(name) if name not in sys.modules else None
+    if spec is None or spec.loader is None:
+        return
+    loader, loading, begun = spec.loader, RLock(), list[bool]()
 
     def whole(attribute: str) -> Any:
-        if attribute.startswith("__"):
+        if attribute.startswith("__") and attribute != "__all__":  # which Python asks of each module
             raise AttributeError(attribute)
-        if sys.modules.get(name) is short:
-            del sys.modules[name]
-        return getattr(importlib.import_module(name), attribute)
+        with loading:  # another thread waits for all of it; what the module itself lacks meanwhile, it lacks
+            if not begun:
+                begun.append(True)
+                loader.exec_module(short)
+        if attribute in vars(short):
+            return vars(short)[attribute]
+        raise AttributeError(f"module {name!r} has no attribute {attribute!r}")
 
-    short = ModuleType(name)
+    short = importlib.util.module_from_spec(spec)
     vars(short).update(part, __getattr__=whole)
-    sys.modules.setdefault(name, short)
+    sys.modules[name] = short
 
 
-def leave_out() -> None:
-    """Before any other of the process's modules is imported."""
+def leave_out(*, switch: bool) -> None:
+    """Before any other of the process's modules is imported. A switch leaves out parts of gRPC and finsy, too: an agent
+    loads neither, except with a user's scheme whose file imports a controller."""
     if os.environ.get("SOFTSWITCH_ALL_MODULES"):
         return
-    sys.meta_path.insert(0, _Lazy())
-    # Of finsy the switch needs the protobuf modules, not the client that the package begins with.
-    spec = importlib.util.find_spec("finsy") if "finsy" not in sys.modules else None
-    if spec is not None:
-        sys.modules["finsy"] = importlib.util.module_from_spec(spec)
+    if switch:
+        sys.meta_path.insert(0, _Lazy())
+        # Of finsy the switch needs the protobuf modules, not the client that the package begins with.
+        spec = importlib.util.find_spec("finsy") if "finsy" not in sys.modules else None
+        if spec is not None:
+            sys.modules["finsy"] = importlib.util.module_from_spec(spec)
+        _shorten("typing_extensions", override=lambda method: method)  # all that gRPC's server needs of it
     _shorten("inspect")
-    _shorten("typing_extensions", override=lambda method: method)  # all that gRPC's server needs of it
     # OpenSSL, for hashlib, which goes on without; gRPC has its own TLS. Some systems have no other SHA-256.
     if any(importlib.util.find_spec(name) for name in ("_sha256", "_sha2")):
         sys.modules.setdefault("_hashlib", None)  # type: ignore[arg-type]
