@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import functools
+import hashlib
 import json
+import sys
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
-from functools import cache
 from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
+import jinja2
 import numpy as np
 from jinja2 import BytecodeCache, Environment, FileSystemLoader, StrictUndefined
 from jinja2.bccache import Bucket
@@ -32,7 +34,7 @@ from experiments.results.judged_run import Result, by_scheme
 from experiments.results.summary import goodput_bps
 from experiments.results.utilisation import utilisation
 from hosts.algorithms import schemes
-from softswitch.cache.objects import BuildError, cache_dir, intact, keep
+from softswitch.cache.objects import BuildError, cache_dir, digest, keep, kept
 from softswitch.units import kind_of
 from topologies import extras, lossless
 from topologies.model import Topology
@@ -60,18 +62,20 @@ class _Kept(BytecodeCache):
 
     def load_bytecode(self, bucket: Bucket) -> None:
         with suppress(BuildError):
-            if intact(place := self._place(bucket)):
-                bucket.bytecode_from_string(place.read_bytes())  # jinja2 compares versions and the template
+            if (code := kept(self._place(bucket))) is not None:
+                bucket.bytecode_from_string(bytes(code))  # jinja2 compares Python's version and the template
 
     def dump_bytecode(self, bucket: Bucket) -> None:
         with suppress(BuildError):
             keep(self._place(bucket), bucket.bytecode_to_string())
 
     def _place(self, bucket: Bucket) -> Path:
-        return cache_dir() / f"template-{bucket.key}.bin"
+        """Returns the file, whose name has what decides about the code besides the template: jinja2 compares a part."""
+        identity = f"{bucket.key} {jinja2.__version__} {sys.implementation.cache_tag} {digest([Path(__file__)])}"
+        return cache_dir() / f"template-{hashlib.sha256(identity.encode()).hexdigest()[:32]}.bin"
 
 
-@cache
+@functools.cache
 def environment() -> Environment:
     """Returns where the pages' templates are, with what all of them need: colours, style, what opens what is known."""
     made = Environment(

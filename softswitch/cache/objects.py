@@ -184,17 +184,26 @@ def _file_name(name: str, *identity: str) -> str:
 
 def intact(target: Path) -> bool:
     """Returns whether an object is there, by this user, and as it was written."""
-    return whole(target, private.read)
+    return kept(target) is not None
 
 
-def whole(target: Path, read: Callable[[Path], bytes] = Path.read_bytes) -> bool:
+def whole(target: Path) -> bool:
     """Returns whether an object is as it was written. To load part of one would end the process (SIGBUS)."""
+    return _body(target, Path.read_bytes) is not None
+
+
+def kept(target: Path) -> memoryview | None:
+    """Returns the content, without its checksum, of a file that is `intact`; else None."""
+    return _body(target, private.read)
+
+
+def _body(target: Path, read: Callable[[Path], bytes]) -> memoryview | None:
     try:
         content = memoryview(read(target.resolve()))
     except (OSError, private.NotPrivateError):
-        return False
+        return None
     body, checksum = content[:-CHECKSUM_BYTES], content[-CHECKSUM_BYTES:]
-    return len(body) > 0 and zlib.crc32(body) == int.from_bytes(checksum, "little")
+    return body if len(body) > 0 and zlib.crc32(body) == int.from_bytes(checksum, "little") else None
 
 
 def link(name: Path, target: Path) -> None:
@@ -206,10 +215,11 @@ def link(name: Path, target: Path) -> None:
 
 
 def keep(place: Path, content: bytes) -> None:
-    """Puts a file into the cache, with a checksum for `intact`. Where the cache can't be written there is none."""
+    """Puts a file into the cache, with a checksum, for `kept`. Where the cache can't be written there is none."""
     with suppress(OSError), _scratch(place.parent) as scratch:
         new = scratch / place.name
         new.write_bytes(content + zlib.crc32(content).to_bytes(CHECKSUM_BYTES, "little"))
+        new.chmod(0o644)  # whatever the umask is: `kept` refuses what others may write
         new.replace(place)
 
 

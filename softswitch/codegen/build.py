@@ -7,6 +7,7 @@ generating its C, which take longer than all else of a switch's start, are then 
 from __future__ import annotations
 
 import hashlib
+import sys
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -22,8 +23,8 @@ from softswitch.cache.objects import (
     digest,
     entry,
     found,
-    intact,
     keep,
+    kept,
     link,
 )
 
@@ -100,10 +101,11 @@ def read_program(json_text: str) -> Program:
     long, for each switch of a network. Raises ProgramError."""
     import pickle  # late: a switch that compiles at its start needs none
 
-    name = f"program-{hashlib.sha256(f'{_FOUND} {json_text}'.encode()).hexdigest()[:32]}.pickle"
+    identity = f"{_FOUND} {sys.implementation.cache_tag}\n{json_text}"
+    name = f"program-{hashlib.sha256(identity.encode()).hexdigest()[:32]}.pickle"
     with suppress(BuildError):  # as an installation with compiled objects needs no cache
-        if intact(place := cache_dir() / name):
-            program: Program = pickle.loads(place.read_bytes())  # no other user writes there, as with objects
+        if (state := kept(cache_dir() / name)) is not None:
+            program: Program = pickle.loads(state)  # no other user writes there, as with objects
             return program
     from softswitch.program.load import load_program  # late, as above
 

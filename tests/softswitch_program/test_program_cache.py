@@ -230,6 +230,24 @@ def test_a_damaged_kept_program_is_read_anew(damage: Callable[[Path], object], c
     assert intact(kept)
 
 
+@pytest.mark.parametrize("mask", UMASKS)
+def test_kept_program_is_found_again_whatever_the_umask(mask: int, cache: Path) -> None:
+    with umask(mask):
+        first = read_program(program())
+    (kept,) = cache.iterdir()
+    before = kept.stat()
+    assert intact(kept)
+    assert read_program(program()) == first
+    assert kept.stat().st_ino == before.st_ino, "not written anew"
+
+
+def test_another_python_keeps_its_own_program(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    first = read_program(program())
+    monkeypatch.setattr(sys.implementation, "cache_tag", "another-1")
+    assert read_program(program()) == first
+    assert len(list(cache.iterdir())) == 2
+
+
 def test_a_program_is_read_without_a_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     first = read_program(program())
     (tmp_path / "file").touch()

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import browser
+import jinja2
 import needs
 import pytest
 from browser import Browser
@@ -237,7 +238,7 @@ def test_title_calls_a_scheme_as_the_rest_of_the_page_does(scheme: str) -> None:
 
 
 def test_template_is_compiled_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """And again where the cache has a damaged one, or can't be written."""
+    """And again where the cache has a damaged one or another jinja2's, or can't be written."""
     compiled: list[str] = []
 
     def compiles(cache: Path) -> int:
@@ -256,5 +257,7 @@ def test_template_is_compiled_once(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     assert [compiles(tmp_path), compiles(tmp_path)] == [1, 0]
     (kept,) = (tmp_path / "pcn-lab").iterdir()
     kept.write_bytes(kept.read_bytes()[:-4] + bytes(4))
+    assert [compiles(tmp_path), compiles(tmp_path)] == [1, 0]
+    monkeypatch.setattr(jinja2, "__version__", "another")
     assert [compiles(tmp_path), compiles(tmp_path)] == [1, 0]
     assert compiles(kept / "no folder") == 1
