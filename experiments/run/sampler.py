@@ -75,7 +75,7 @@ class Sampler:
     def counters(self) -> None:
         """Reads what every port transmitted and marked, and the PFC frames that it sent."""
         for name, switch in self._switches.items():
-            # A part of the packets before all of them: what is transmitted meanwhile is no more marked than transmitted.
+            # A part of the packets before all of them: what is transmitted meanwhile is not more marked than sent.
             marks = {counter: self._read(name, counter) for counter in MARKS if counter in switch.counters()}
             transmitted = self._read(name, "transmitted")
             for port in self._cells[name]:
