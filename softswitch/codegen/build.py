@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import hashlib
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -96,9 +97,10 @@ def build_program(
     return built
 
 
-def read_program(json_text: str) -> Program:
-    """Returns the program of BMv2's JSON. It is kept beside its shared object: to read it anew takes eight times as
-    long, for each switch of a network. Raises ProgramError."""
+def read_program(json_text: str) -> tuple[Program, Callable[[], None]]:
+    """Returns the program of BMv2's JSON, and what keeps it beside its shared object, to be called once it is built: a
+    program that is refused leaves nothing. To read it anew takes eight times as long, for each switch of a network.
+    Raises ProgramError."""
     import pickle  # late: a switch that compiles at its start needs none
 
     identity = f"{_FOUND} {sys.implementation.cache_tag}\n{json_text}"
@@ -106,14 +108,18 @@ def read_program(json_text: str) -> Program:
     with suppress(BuildError):  # as an installation with compiled objects needs no cache
         if (state := kept(cache_dir() / name)) is not None:
             program: Program = pickle.loads(state)  # no other user writes there, as with objects
-            return program
+            return program, lambda: None
     from softswitch.program.load import load_program  # late, as above
 
-    program = load_program(json_text)
-    if _generator() == _FOUND:
-        with suppress(BuildError, RecursionError):  # the latter of expressions that are deep
-            keep(cache_dir() / name, pickle.dumps(program))
-    return program
+    loaded = load_program(json_text)
+
+    @cache
+    def keep_it() -> None:
+        if _generator() == _FOUND:
+            with suppress(BuildError, RecursionError):  # the latter of expressions that are deep
+                keep(cache_dir() / name, pickle.dumps(loaded))
+
+    return loaded, keep_it
 
 
 def build_source(text: str, extra_flags: Sequence[str] = ()) -> Path:

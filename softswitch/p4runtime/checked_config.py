@@ -7,6 +7,7 @@ p4lang/tutorials sends it.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -50,8 +51,11 @@ def verify(config: p4r.ForwardingPipelineConfig, *, inplace: bool = False, trace
         raise RpcError(INVALID_ARGUMENT, "the pipeline configuration has no p4_device_config (p4c's BMv2 JSON)")
     try:
         text = device_data(config.p4_device_config).decode("utf-8")
-        schema = binding.bind(config.p4info, _loaded(text))
-        return Verified(config, schema, text, build_program(text, inplace=inplace, traced=traced))
+        program, keep = _loaded(text)
+        schema = binding.bind(config.p4info, program)
+        built = build_program(text, inplace=inplace, traced=traced)
+        keep()
+        return Verified(config, schema, text, built)
     except (ProgramError, UnicodeDecodeError) as error:
         raise RpcError(INVALID_ARGUMENT, f"p4_device_config: {error}") from error
     except BuildError as error:
@@ -62,7 +66,7 @@ def of_json(text: str, *, traced: bool = False) -> Verified:
     """Returns the configuration of a program without a p4info: one is made of its JSON. Raises as `build_program`."""
     from softswitch.thrift import p4info
 
-    info = p4info.describe(_loaded(text))
+    info = p4info.describe(_loaded(text)[0])
     config = p4r.ForwardingPipelineConfig(p4info=info, p4_device_config=text.encode())
     return verify(config, traced=traced)
 
@@ -82,7 +86,7 @@ def device_data(config: bytes) -> bytes:
 
 
 @lru_cache(maxsize=1)
-def _loaded(text: str) -> Program:
-    """Returns the program of BMv2 JSON. The cache keeps the latest one, as a controller that starts anew pushes it
+def _loaded(text: str) -> tuple[Program, Callable[[], None]]:
+    """Returns what `read_program` returns. The cache keeps the latest one, as a controller that starts anew pushes it
     again."""
     return read_program(text)

@@ -12,13 +12,17 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from finsy.proto import p4r
 from others import NOBODY, UMASKS, as_nobody, refused, shared_folder, umask
 from program_json import Builder, assign, field, primitive, value
 
 import softswitch
 from softswitch.cache.objects import BuildError, build_folder, cache_dir, intact
 from softswitch.codegen.build import build_program, read_program
+from softswitch.p4runtime.checked_config import verify
+from softswitch.p4runtime.errors import RpcError
 from softswitch.program.errors import ProgramError, UnsupportedProgram
+from softswitch.program.model import Program
 from virtualnet.native import engine
 
 SOFTSWITCH = Path(softswitch.__file__).parent
@@ -202,7 +206,9 @@ def test_a_damaged_program(damage: Callable[[Path], object], cache: Path) -> Non
 READ_PROGRAM = """
 import sys, zlib
 from softswitch.codegen.build import read_program
-print(zlib.crc32(repr(read_program(sys.argv[1])).encode()), "softswitch.program.load" in sys.modules)
+read, keep = read_program(sys.argv[1])
+keep()
+print(zlib.crc32(repr(read).encode()), "softswitch.program.load" in sys.modules)
 """
 
 
@@ -221,38 +227,53 @@ def test_a_kept_program_is_read_without_the_loader(checkout: Path) -> None:
     assert said[0][0] == said[1][0] != said[2][0] == said[3][0]
 
 
+def kept_program() -> Program:
+    read, keep = read_program(program())
+    keep()
+    return read
+
+
 @pytest.mark.parametrize("damage", DAMAGE.values(), ids=DAMAGE)
 def test_a_damaged_kept_program_is_read_anew(damage: Callable[[Path], object], cache: Path) -> None:
-    first = read_program(program())
+    first = kept_program()
     (kept,) = cache.iterdir()
     damage(kept)
-    assert read_program(program()) == first
+    assert kept_program() == first
     assert intact(kept)
 
 
 @pytest.mark.parametrize("mask", UMASKS)
 def test_kept_program_is_found_again_whatever_the_umask(mask: int, cache: Path) -> None:
     with umask(mask):
-        first = read_program(program())
+        first = kept_program()
     (kept,) = cache.iterdir()
     before = kept.stat()
     assert intact(kept)
-    assert read_program(program()) == first
+    assert kept_program() == first
     assert kept.stat().st_ino == before.st_ino, "not written anew"
 
 
+def test_program_that_its_p4info_does_not_fit_leaves_nothing(cache: Path) -> None:
+    """Or a client could fill the disk faster than the compiler does."""
+    config = p4r.ForwardingPipelineConfig(p4_device_config=PCN.read_bytes())
+    config.p4info.tables.add().preamble.name = "none"
+    with pytest.raises(RpcError, match="nothing of what the p4info describes"):
+        verify(config)
+    assert not list(cache.glob("*"))
+
+
 def test_another_python_keeps_its_own_program(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    first = read_program(program())
+    first = kept_program()
     monkeypatch.setattr(sys.implementation, "cache_tag", "another-1")
-    assert read_program(program()) == first
+    assert kept_program() == first
     assert len(list(cache.iterdir())) == 2
 
 
 def test_a_program_is_read_without_a_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    first = read_program(program())
+    first = kept_program()
     (tmp_path / "file").touch()
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
-    assert read_program(program()) == first
+    assert kept_program() == first
 
 
 @pytest.mark.parametrize("damage", DAMAGE.values(), ids=DAMAGE)
