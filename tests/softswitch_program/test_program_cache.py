@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import hashlib
 import json
 import os
 import shutil
@@ -17,7 +18,7 @@ from others import NOBODY, UMASKS, as_nobody, refused, shared_folder, umask
 from program_json import Builder, assign, field, primitive, value
 
 import softswitch
-from softswitch.cache.objects import BuildError, build_folder, cache_dir, intact
+from softswitch.cache.objects import BuildError, build_folder, cache_dir, digest, intact
 from softswitch.codegen.build import build_program, read_program
 from softswitch.p4runtime.checked_config import verify
 from softswitch.p4runtime.errors import RpcError
@@ -260,6 +261,16 @@ def test_program_that_its_p4info_does_not_fit_leaves_nothing(cache: Path) -> Non
     with pytest.raises(RpcError, match="nothing of what the p4info describes"):
         verify(config)
     assert not list(cache.glob("*"))
+
+
+def test_system_without_blake2_hashes_sources_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As one in FIPS mode."""
+
+    def refuse(**_: object) -> None:
+        raise ValueError("_blake2 is not available in FIPS mode")
+
+    monkeypatch.setattr(hashlib, "blake2b", refuse)
+    assert digest([PCN]) != digest([SOFTSWITCH / "cli.py"])
 
 
 def test_another_python_keeps_its_own_program(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
