@@ -56,6 +56,16 @@ def _shorten(name: str, **part: object) -> None:
     sys.modules[name] = short
 
 
+def _get_annotations(one: Any, **options: Any) -> dict[str, Any]:
+    """Returns what `inspect.get_annotations` does, all that dataclasses need of it since Python 3.13."""
+    if isinstance(one, type) and not options:
+        return dict(vars(one).get("__annotations__") or {})
+    import inspect
+
+    _ = inspect.signature  # makes it whole
+    return inspect.get_annotations(one, **options)
+
+
 def leave_out(*, switch: bool) -> None:
     """Before any other of the process's modules is imported. A switch leaves out parts of gRPC and finsy, too: an agent
     loads neither, except with a user's scheme whose file imports a controller."""
@@ -68,7 +78,7 @@ def leave_out(*, switch: bool) -> None:
         if spec is not None:
             sys.modules["finsy"] = importlib.util.module_from_spec(spec)
         _shorten("typing_extensions", override=lambda method: method)  # all that gRPC's server needs of it
-    _shorten("inspect")
+    _shorten("inspect", get_annotations=_get_annotations)
     # OpenSSL, for hashlib, which goes on without; gRPC has its own TLS. Some systems have no other SHA-256.
     if any(importlib.util.find_spec(name) for name in ("_sha256", "_sha2")):
         sys.modules.setdefault("_hashlib", None)  # type: ignore[arg-type]

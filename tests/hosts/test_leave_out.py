@@ -37,6 +37,17 @@ def test_shortened_module_becomes_whole_in_its_place() -> None:
     assert run(script, switch=True).splitlines() == ["False True TypedDict", "True True"]
 
 
+def test_annotations_are_those_of_inspect() -> None:
+    """Of a class without loading the module; of all else, or by options, with it."""
+    script = (
+        "import inspect\n"
+        "class A:\n    x: 'int'\nclass B(A):\n    pass\n"
+        "print(inspect.get_annotations(A), inspect.get_annotations(B), 'unwrap' in vars(inspect))\n"
+        "print(inspect.get_annotations(A, eval_str=True), 'unwrap' in vars(inspect))\n"
+    )
+    assert run(script).splitlines() == ["{'x': 'int'} {} False", "{'x': <class 'int'>} True"]
+
+
 def test_threads_get_the_whole_module() -> None:
     script = (
         "import sys, inspect\n"
