@@ -40,7 +40,7 @@ def output(sanitized: Mapping[str, str], *words: str | Path) -> str:
 
 @pytest.mark.parametrize("seed", [1])
 def test_hostile_packets_and_programs_under_the_sanitizers(sanitized: Mapping[str, str], seed: int) -> None:
-    output(sanitized, HERE / "fuzz/hostile.py", str(seed), "60")
+    output(sanitized, HERE / "fuzz/hostile.py", str(seed), "20")
 
 
 @pytest.mark.parametrize("script", ["fuzz/fuzz_packets.py", "p4runtime/fuzz_messages.py"])

@@ -36,9 +36,9 @@ def test_mutated_document_has_each_node_once() -> None:
 
 def test_mutant_is_refused_by_a_line_or_becomes_c() -> None:
     results = Counter(
-        fuzz_json.check(json_mutants.mutant(seed), random.Random(seed), run=False) for seed in range(1, 41)
+        fuzz_json.check(json_mutants.mutant(seed), random.Random(seed), run=False) for seed in range(1, 21)
     )
-    assert min(results["refused"], results["generated"]) > 6, results
+    assert min(results["refused"], results["generated"]) > 3, results
 
 
 def test_mutant_that_is_not_refused_runs() -> None:

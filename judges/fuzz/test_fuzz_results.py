@@ -12,7 +12,7 @@ from fuzz_results import SAMPLES, cases, judge
 @pytest.mark.parametrize("name", SAMPLES)
 def test_reader_reads_or_refuses_changed_file_of_results(name: str) -> None:
     outcomes = set()
-    for number in range(6 if name.endswith(".parquet") else 15):  # a process each reads Parquet
+    for number in range(4 if name.endswith(".parquet") else 8):  # a process each reads Parquet
         case = cases(name, random.Random(f"{number} {name}"))
         with limited():
             outcomes.add(judge(name, case))
