@@ -17,7 +17,7 @@ from runtime import library
 from softswitch.codegen.build import CSRC, compiler
 
 UNITS = Path(__file__).with_name("units")
-SANITIZED = ["-O1", "-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
+SANITIZED = ["-Og", "-g1", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
 STRICT = ["-std=gnu11", "-Wall", "-Wextra", "-Werror", "-pthread"]
 
 
