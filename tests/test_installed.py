@@ -166,15 +166,6 @@ def test_what_is_imported_is_the_wheels(installed: Environment) -> None:
     assert found == [str(installed.site_packages / name / "__init__.py") for name in ("pcn", *names.PACKAGES)]
 
 
-def test_a_run_and_its_report(installed: Environment) -> None:
-    out = installed.pcn("run", "dumbbell", "--clock", "virtual", "--set", "duration=2ms", "--out", "mine")
-    assert "Report: mine/report.html" in out
-    result = installed.here / "mine"
-    assert json.loads((result / "summary.json").read_text())["provenance"]["commit"] == "unknown"
-    page = (result / "report.html").read_text()
-    assert "Appendix A notifies all flows at once" in page  # docs/choices.md
-
-
 def doctor(installed: Environment) -> dict[str, dict[str, object]]:
     script = "import json, dataclasses, pcn.doctor as d; print(json.dumps([dataclasses.asdict(c) for c in d.checks()]))"
     return {check["name"]: check for check in json.loads(installed.python("-c", script))}
@@ -232,8 +223,12 @@ def test_base_runs_and_reports(made: Make) -> None:
     base = made()
     out = base.pcn(*RUN, "--pictures", "--out", "run")
     assert "results have no PNG and SVG and no Parquet files here: pip install 'pcn-lab[figures,parquet]' adds" in out
+    assert "Report: run/report.html" in out
     assert files(base, "run") == {"summary.json", "topology.json", "report.html"}
-    assert "series.parquet" not in (base.here / "run/report.html").read_text()
+    assert json.loads((base.here / "run/summary.json").read_text())["provenance"]["commit"] == "unknown"
+    page = (base.here / "run/report.html").read_text()
+    assert "series.parquet" not in page
+    assert "Appendix A notifies all flows at once" in page  # docs/choices.md
     base.pcn("sweep", "dumbbell", "--seeds", "1:2", "--jobs", "1", "--set", "duration=1ms", "--out", "sweep")
     assert files(base, "sweep") == {"done.jsonl", "means.csv"}
 
