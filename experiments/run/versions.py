@@ -22,6 +22,8 @@ RELEASED = Path(__file__).resolve().with_name("commit.txt")
 """Written by release/dist.py alone."""
 _NAMED = 3
 """Changed files that are named."""
+_BEFORE_PATH = {"1": 8, "2": 9, "u": 10, "?": 1}
+"""Fields before the path in a line of git's status, by the line's kind."""
 
 
 def versions(scheme: Scheme) -> dict[str, str]:
@@ -74,11 +76,19 @@ def checkout() -> dict[str, str]:
     """Returns git's commit, and whether the tree is as committed; "unknown" likewise. A release has a file for it."""
     if RELEASED.is_file():
         return {"commit": RELEASED.read_text().strip(), "tree": "clean"}
-    changed = _git("status", "--porcelain", "--", ".")
-    return {
-        "commit": _git("rev-parse", "HEAD") or "unknown",
-        "tree": "unknown" if changed is None else _tree([line[3:] for line in changed.splitlines()]),
-    }
+    found = _git("status", "--porcelain=v2", "--branch", "--", ".")
+    if found is None:
+        return {"commit": "unknown", "tree": "unknown"}
+    lines = found.splitlines()
+    (commit,) = (line.rpartition(" ")[2] for line in lines if line.startswith("# branch.oid "))
+    changed = [_path(line) for line in lines if not line.startswith("#")]
+    return {"commit": "unknown" if commit == "(initial)" else commit, "tree": _tree(changed)}
+
+
+def _path(line: str) -> str:
+    """Returns the path in a line of git's status, version 2; where it was renamed, with the one before."""
+    path, _, before = line.split(" ", _BEFORE_PATH[line[0]])[-1].partition("\t")
+    return f"{before} -> {path}" if before else path
 
 
 def _tree(changed: list[str]) -> str:

@@ -36,6 +36,10 @@ def test_a_commit_and_what_was_changed_since(checkout: Path) -> None:
     for name in "bcdef":
         (checkout / f"{name}.p4").write_text("2")
     assert versions.provenance()["tree"] == "changed: a.p4, b.p4, c.p4 and 3 more"
+    git(checkout, "reset", "-q", "--hard")
+    git(checkout, "mv", "a.p4", "g.p4")
+    (checkout / "f.p4").unlink()
+    assert versions.checkout()["tree"] == "changed: a.p4 -> g.p4"
 
 
 def test_no_repository(checkout: Path) -> None:
