@@ -1,19 +1,25 @@
-"""A real Chromium without a window, driven over its DevTools pipe: no driver program, no network."""
+"""A real Chromium without a window, driven over its DevTools pipe: no driver program, no network. All tests of a
+process have one."""
 
 from __future__ import annotations
 
+import atexit
 import base64
+import contextlib
 import itertools
 import json
 import os
 import select
 import shutil
 import subprocess
+import tempfile
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from functools import cache
 from pathlib import Path
 from typing import Any
 
+import needs
 from waiting import LIMIT_S
 
 PROGRAMS = ("chromium", "chromium-browser", "google-chrome")
@@ -24,11 +30,10 @@ def find() -> str | None:
 
 
 class Browser:
-    """A context manager with one page, `offline` or not. `complaints` are the page's errors, `asked` the addresses it
+    """A context manager with a page. `complaints` are the page's errors, `asked` the addresses it
     loads."""
 
-    def __init__(self, program: str, profile: Path, offline: bool = True) -> None:
-        self._offline = offline
+    def __init__(self, program: str, profile: Path) -> None:
         self.complaints: list[str] = []
         self.asked: list[str] = []
         self._ids = itertools.count(1)
@@ -58,23 +63,25 @@ class Browser:
         self._session: str | None = None
 
     def __enter__(self) -> Browser:
-        try:
-            self._attach()
-        except BaseException:
-            self._close()
-            raise
         return self
 
     def __exit__(self, *_: object) -> None:
         self._close()
 
-    def _attach(self) -> None:
+    @contextlib.contextmanager
+    def tab(self, offline: bool) -> Iterator[Browser]:
+        """Opens the page, in a new tab, which is closed afterwards."""
         target = self.call("Target.createTarget", url="about:blank")["targetId"]
         self._session = self.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
         for domain in ("Page", "Runtime", "Log", "Network"):
             self.call(f"{domain}.enable")
         limits = {"latency": 0, "downloadThroughput": -1, "uploadThroughput": -1}
-        self.call("Network.emulateNetworkConditions", offline=self._offline, **limits)
+        self.call("Network.emulateNetworkConditions", offline=offline, **limits)
+        try:
+            yield self
+        finally:
+            self._session = None
+            self.call("Target.closeTarget", targetId=target)
 
     def _close(self) -> None:
         self._process.terminate()
@@ -160,6 +167,19 @@ class Browser:
             self.complaints.append(f"{about['entry']['text']} {about['entry'].get('url', '')}".strip())
         elif event == "Network.requestWillBeSent":
             self.asked.append(about["request"]["url"])
+
+
+@cache
+def _running() -> Browser:
+    program = find() or needs.missing(needs.CHROMIUM)
+    stack = contextlib.ExitStack()
+    atexit.register(stack.close)
+    profile = stack.enter_context(tempfile.TemporaryDirectory(ignore_cleanup_errors=True))
+    return stack.enter_context(Browser(program, Path(profile)))
+
+
+def page(offline: bool = True) -> contextlib.AbstractContextManager[Browser]:
+    return _running().tab(offline)
 
 
 _KEYS = {"Tab": 9, "ArrowRight": 39, "ArrowLeft": 37, "End": 35, "Home": 36}

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from typing import Any
 
 import browser
-import needs
 import pytest
 from browser import Browser
 from waiting import wait_until
@@ -15,18 +14,10 @@ from waiting import wait_until
 COUNT = "document.getElementById('slider').max"
 
 
-@pytest.fixture(scope="module")
-def running_chromium(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
-    program = browser.find() or needs.missing(needs.CHROMIUM)
-    with Browser(program, tmp_path_factory.mktemp("profile"), offline=False) as running:
-        yield running
-
-
 @pytest.fixture
-def chromium(running_chromium: Browser) -> Iterator[Browser]:
-    """No page stays that would connect again to a server that has ended."""
-    yield running_chromium
-    running_chromium.open("about:blank", 1400)
+def chromium() -> Iterator[Browser]:
+    with browser.page(offline=False) as running:
+        yield running
 
 
 def load(chromium: Browser, url: str, frames: int, width: int = 1400, dark: bool = False) -> None:

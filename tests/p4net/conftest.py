@@ -5,8 +5,8 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from pages import chromium, running_chromium
+from pages import chromium
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "controller"))
 
-__all__ = ["chromium", "running_chromium"]
+__all__ = ["chromium"]
