@@ -30,7 +30,9 @@ from topologies.errors import LabError
 
 pytestmark = [pytest.mark.root, pytest.mark.long]
 K, DURATION_S = 400, 3e-3
-FLOWS, HOSTS, SWITCHES = 4, 6, 2
+PAIRS = 2
+FLOWS, HOSTS, SWITCHES = PAIRS + 1, 2 * PAIRS, 2
+BOTTLENECK = f"s0:{PAIRS + 1}"
 # The dumbbell, and one that takes any lateness of the machine.
 DUMBBELL = "from pcn.cli import main; main()"
 PATIENT = (
@@ -88,6 +90,8 @@ def start(
         clock,
         "--set",
         f"duration={duration_s}s",
+        "--set",
+        f"pairs={PAIRS}",
         "--dilation",
         f"{k:g}",
         "--out",
@@ -151,13 +155,13 @@ def test_a_short_run_loses_nothing_and_writes_everything(both: Both) -> None:
     assert [flow["id"] for flow in summary["flows"]] == list(range(1, FLOWS + 1))
     assert all(0 < flow["received_bytes"] == flow["sent_bytes"] for flow in summary["flows"])
     assert sum(flow["goodput_bps"] for flow in summary["flows"]) > 0
-    # Three senders at line rate on one link: packets wait there, and are marked there.
-    bottleneck = summary["ports"]["s0:4"]
+    # Two senders at line rate on one link: packets wait there, and are marked there.
+    bottleneck = summary["ports"][BOTTLENECK]
     assert 0 < bottleneck["marked"] <= bottleneck["transmitted"]
     assert 0 < bottleneck["queue_bytes_mean"] < bottleneck["queue_bytes_max"]
 
     series = Series.read(out / "series.parquet")
-    times, waiting = series.get("s0:4", "waiting_bytes")
+    times, waiting = series.get(BOTTLENECK, "waiting_bytes")
     assert (times[1:] >= times[:-1]).all()
     assert waiting.max() == bottleneck["queue_bytes_max"]
 
@@ -176,7 +180,7 @@ def test_a_run_on_both_clocks_lays_one_over_the_other(both: Both) -> None:
     # Three milliseconds, of a machine that may be late, have nothing to agree in.
     (used,) = [check for check in together["checks"] if "utilisation" in check["what"]]
     assert (used["measured"], used["theory"]) == tuple(one["steady"]["utilisation"] for one in alone.values())
-    assert all(one["ports"]["s0:4"]["queue_bytes_max"] > 0 for one in alone.values())
+    assert all(one["ports"][BOTTLENECK]["queue_bytes_max"] > 0 for one in alone.values())
     assert (out / "report.html").read_text().count('data-chart="queue"') == 1
 
 
@@ -191,7 +195,7 @@ def test_live_run_has_windows_that_marks_and_telemetry_cut(mark: str, tmp_path: 
         summary = json.loads((out / scheme / "summary.json").read_text())
         assert summary["packets"]["lost"] == 0
         assert summary["packets"]["received"] == summary["packets"]["sent"] > 100
-        assert bool(summary["ports"]["s0:4"]["marked"]) is (scheme == "dctcp")
+        assert bool(summary["ports"][BOTTLENECK]["marked"]) is (scheme == "dctcp")
         series = Series.read(out / scheme / "series.parquet")
         for number in range(1, FLOWS + 1):
             _, window = series.get(f"flow {number}", "window_bytes")
