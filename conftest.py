@@ -18,9 +18,11 @@ from hypothesis import HealthCheck, settings
 # A slow example is no failure: machines are busy. Each run draws the same examples, so more of them find no more the
 # second time; HYPOTHESIS_PROFILE=new draws new ones, twice as many, to find what nobody has met.
 settings.register_profile("new", deadline=None, suppress_health_check=[HealthCheck.too_slow])
-settings.register_profile("same", settings.get_profile("new"), derandomize=True, max_examples=50)
+settings.register_profile("same", settings.get_profile("new"), derandomize=True, max_examples=25)
 settings.register_profile("few", settings.get_profile("same"), max_examples=15)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "same"))
+
+gc.disable()  # as modules and tests, which stay to the end, are collected
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # as `pcn` does, for all processes that tests start
 os.environ.setdefault("PCN_ASSERTIONS", "1")  # in the engine of virtual time
@@ -72,8 +74,10 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def pytest_collection_finish() -> None:
-    """Modules and tests stay to the end: no collection of garbage looks at them again."""
+    """No collection of garbage looks at modules and tests again; each costs more than the little that a test leaves."""
     gc.freeze()
+    gc.set_threshold(20_000, 10, 10)
+    gc.enable()
 
 
 @pytest.hookimpl(tryfirst=True)

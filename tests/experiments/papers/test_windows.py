@@ -148,11 +148,11 @@ def test_hpcc_shortens_small_flows_on_the_testbed() -> None:
 
 
 def test_hpcc_keeps_a_fat_tree_free_of_pause_and_a_window_helps_dcqcn() -> None:
-    """With 4,000 of the figure's flows, two in-casts among them."""
+    """With 3,000 of the figure's flows, an in-cast among them."""
     figure, found = Fig11(), {}
     for run in figure.runs((HPCC, DCQCN)):
         if "in-casts" in str(run.keys["load"]):
-            plan = figure.plan(run.scheme, 1, {**run.arguments, "count": 4000})
+            plan = figure.plan(run.scheme, 1, {**run.arguments, "count": 3000})
             recording = run_virtual(plan, Silent(), figure.variant(run))
             found[run.keys["scheme"], run.keys["window"]] = figure.measure(run, plan, recording)
     hpcc, dcqcn, windowed = (found[of] for of in ((HPCC, NO), (DCQCN, NO), (DCQCN, YES)))
