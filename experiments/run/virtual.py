@@ -106,6 +106,8 @@ class _Run:
         self._samplers: list[tuple[Samples, list[tuple[str, str]]]] = []
         topology = plan.topology
         self._ports = [Endpoint(one.name, port) for one in topology.switches for port in topology.ports(one.name)]
+        counters = {name: switch.counters() for name, switch in network.switches.items()}
+        self._marks = {node: [name for name in MARKS if name in names] for node, names in counters.items()}
         self._recorder = Recorder(plan, network, self._ports, folder)
         self._single = self._recorder.singles | {flow.id for flow in topology.flows if not flow.group}
         made_flows = network.add_flows(map(self._times, in_order(topology.flows)))
@@ -237,13 +239,14 @@ class _Run:
             yield name, LinkRecord(stats.pause, stats.resume, stats.paused_s, stats.pause_by_class)
 
     def port_records(self) -> Iterable[tuple[str, PortRecord]]:
-        counted = {name: set(switch.counters()) for name, switch in self._network.switches.items()}
+        counted = {}
+        for node, switch in self._network.switches.items():
+            cells = [index(port) for port in self._plan.topology.ports(node)]
+            counted[node] = {name: switch.read_counters(name, cells) for name in ("transmitted", *self._marks[node])}
         for port in self._ports:
-            switch, cell = self._network.switches[port.node], index(port.port)
-            transmitted = switch.read_counter("transmitted", cell).packets
-            marks = {name: switch.read_counter(name, cell).packets for name in MARKS if name in counted[port.node]}
+            counters = {name: of[index(port.port)].packets for name, of in counted[port.node].items()}
             rate_bps = self._plan.topology.link_at(port.node, port.port).rate_bps
-            yield str(port), PortRecord(transmitted, rate_bps, **marks)
+            yield str(port), PortRecord(rate_bps=rate_bps, **counters)
 
     def inside(self) -> dict[str, int]:
         """Returns the cells of INSIDE that aren't 0, of all switches, ports and classes, by name; and what the engine
@@ -316,8 +319,7 @@ class _Run:
                 (str(port), "transmitted_bytes", network.counter_bytes(node, "transmitted", cell)),
                 *(
                     (str(port), f"{name}_packets", network.counter_packets(node, name, cell))
-                    for name in MARKS
-                    if name in network.switches[node].counters()
+                    for name in self._marks[node]
                 ),
                 (link, "pause", network.pause_sent(node, port.port)),
                 (link, "resume", network.resume_sent(node, port.port)),
