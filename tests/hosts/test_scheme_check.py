@@ -20,7 +20,7 @@ from hosts.algorithms.parameters import Parameters, parameter
 @pytest.fixture(autouse=True)
 def _few_events(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """A rule that is broken on purpose is broken soon. `pcn scheme check` brings ours three times as many."""
-    few = 1000 if request.function is test_ours_keep_the_rules else 500
+    few = 1000 if request.function is test_ours_keep_the_rules else 200
     monkeypatch.setattr("hosts.algorithms.check_events.EVENTS", few)
 
 

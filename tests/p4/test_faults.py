@@ -138,7 +138,7 @@ LONGEST = len(roce()) - 14
 lengths = st.one_of(st.integers(0, LONGEST), st.sampled_from([19, 20, 27, 28, 43, 44, LONGEST]))
 
 
-@settings(max_examples=500, suppress_health_check=list(HealthCheck))
+@settings(max_examples=250, suppress_health_check=list(HealthCheck))
 @given(
     st.builds(
         roce,

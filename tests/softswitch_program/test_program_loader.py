@@ -86,7 +86,7 @@ def _places(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
     return [path] * bool(path) + [p for key, child in children for p in _places(child, (*path, key))]
 
 
-@settings(max_examples=300)
+@settings(max_examples=120)
 @given(data=st.data())
 def test_any_damage_is_refused_or_harmless(data: st.DataObject) -> None:
     """One value replaced, anywhere: either a program, or a ProgramError; and then C, or UnsupportedProgram."""

@@ -65,13 +65,13 @@ def throughput_bps(made: VirtualNetwork, over_s: float) -> float:
     return found
 
 
-@pytest.mark.parametrize("packets", [1, 2, 5, 10, 20, 25, 26, 100])
+@pytest.mark.parametrize("packets", [1, 10, 25, 26, 100])
 def test_window_limits_throughput_to_itself_a_round_trip(packets: int) -> None:
     digests = set()
     for queues in ("nodes", "one"):
         with with_flows(network(scheme(packets * DATA), queues=queues), [FlowSpec(1, "h0", "r0")]) as made:
             wanted = min(LINE, packets * DATA * 8 / RTT)
-            assert throughput_bps(made, 1000 * RTT) == pytest.approx(wanted, rel=1e-3)
+            assert throughput_bps(made, 300 * RTT) == pytest.approx(wanted, rel=1e-3)
             digests.add(made.totals().digest)
     assert len(digests) == 1
 
@@ -81,7 +81,7 @@ def test_window_limits_throughput_to_itself_a_round_trip(packets: int) -> None:
 def test_acknowledgement_each_n_packets_adds_n_minus_1_frames_to_the_round_trip(every: int, packets: int) -> None:
     round_trip = RTT + (every - 1) * FRAME_S
     with with_flows(network(scheme(packets * DATA, every * 1000)), [FlowSpec(1, "h0", "r0")]) as made:
-        throughput = throughput_bps(made, 1000 * round_trip)
+        throughput = throughput_bps(made, 300 * round_trip)
         assert throughput == pytest.approx(packets * DATA * 8 / round_trip, rel=1e-3)
         assert {ack.acked_bytes for ack, _, _ in rp_of(made).acks} == {every * DATA}
 
@@ -96,14 +96,14 @@ def test_packet_that_fills_the_window_requests_an_ack_where_no_other_does() -> N
 
 def test_window_below_a_packet_lets_one_out_at_a_time() -> None:
     with with_flows(network(scheme(1)), [FlowSpec(1, "h0", "r0")]) as made:
-        assert throughput_bps(made, 1000 * RTT) == pytest.approx(DATA * 8 / RTT, rel=1e-3)
+        assert throughput_bps(made, 300 * RTT) == pytest.approx(DATA * 8 / RTT, rel=1e-3)
 
 
 @pytest.mark.parametrize(("rate_bps", "packets"), [(1e9, 100), (5e9, 5)])
 def test_the_smaller_of_window_and_rate_holds(rate_bps: float, packets: int) -> None:
     with with_flows(network(scheme(packets * DATA, rate_bps=rate_bps)), [FlowSpec(1, "h0", "r0")]) as made:
         wanted = min(rate_bps, packets * DATA * 8 / RTT)
-        assert throughput_bps(made, 1000 * RTT) == pytest.approx(wanted, rel=1e-3)
+        assert throughput_bps(made, 300 * RTT) == pytest.approx(wanted, rel=1e-3)
 
 
 def test_data_and_acknowledgements_share_a_line_both_ways() -> None:
@@ -141,7 +141,7 @@ def test_flow_that_shrinks_its_window_below_what_is_in_flight_goes_on() -> None:
     made_of = replace(find_scheme("pfc"), name="w", reaction_point=lambda _l, _: Shrinking(50 * DATA, None)).configure()
     with with_flows(network(made_of), [FlowSpec(1, "h0", "r0")]) as made:
         wanted = 2 * DATA * 8 / (RTT + FRAME_S)
-        assert throughput_bps(made, 1000 * RTT) == pytest.approx(wanted, rel=2e-3)
+        assert throughput_bps(made, 300 * RTT) == pytest.approx(wanted, rel=2e-3)
 
 
 def test_window_that_widens_lets_packets_go_at_once() -> None:
