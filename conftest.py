@@ -16,7 +16,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 # A slow example is no failure: machines are busy. Each run draws the same examples, so more of them find no more the
-# second time; HYPOTHESIS_PROFILE=new draws new ones, twice as many, to find what nobody has met.
+# second time; HYPOTHESIS_PROFILE=new draws new ones, four times as many, to find what nobody has met.
 settings.register_profile("new", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("same", settings.get_profile("new"), derandomize=True, max_examples=25)
 settings.register_profile("few", settings.get_profile("same"), max_examples=15)
