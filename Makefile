@@ -33,7 +33,7 @@ figures: $(VENV)/.ready ## the paper's figures in virtual time, all schemes; tab
 
 # PTF beside the unit tests, and what it prints in one piece each. pcn_time alone twice: `make ptf` runs all twice, and
 # compares.
-test: root lint ## everything that CI checks (needs root; some eleven minutes once installed)
+test: root lint ## everything that CI checks (needs root; some six minutes once installed)
 	@$(MAKE) --no-print-directory -j 3 --output-sync=target ONCE=1 ptf-counter ptf-time ptf-trim unit-as-it-goes
 
 unit-as-it-goes:

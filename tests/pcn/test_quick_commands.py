@@ -73,6 +73,7 @@ def test_process_of_a_network_loads_what_it_uses(code: str, without: str) -> Non
     assert done.stdout.splitlines()[-1] == "False"
 
 
+@pytest.mark.filterwarnings("ignore:distutils:DeprecationWarning")  # of setuptools', which Mininet compares by
 def test_mininet_without_setuptools_compares_versions() -> None:
     from mininet.node import StrictVersion
 
