@@ -18,6 +18,4 @@ def wait_until(condition: Callable[[], object], what: str = "what the test waits
         waited_s = time.monotonic() - began
         if waited_s > LIMIT_S:
             pytest.fail(f"{what}: not within {LIMIT_S:g} s")
-        time.sleep(
-            min(0.01 + waited_s / 20, 0.1)
-        )  # what comes late is asked for less often: to ask takes CPU of what it asks
+        time.sleep(min(0.01 + waited_s / 20, 0.1))  # a late condition is polled less often, as each poll takes CPU

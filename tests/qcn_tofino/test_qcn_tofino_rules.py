@@ -142,8 +142,8 @@ def shares(
 ) -> tuple[float, int]:
     """Flow 1's share of all notifications, and their number."""
     events = run(constant(inside, rates, until_ns, 5), rates, TRANSIT_NS)
-    told = Counter(one.flow for one in drive(InputRule(point), events, 1) if isinstance(one, Told))
-    return told[1] / told.total(), told.total()
+    notified = Counter(one.flow for one in drive(InputRule(point), events, 1) if isinstance(one, Told))
+    return notified[1] / notified.total(), notified.total()
 
 
 @pytest.mark.parametrize(
@@ -158,10 +158,10 @@ def shares(
 def test_sojourn_notifies_by_the_bytes_inside(inside: dict[int, int], rates: dict[int, float], sides: int) -> None:
     """P = q_n / q, within three binomial standard deviations, if the draw has enough values."""
     longest = max(n * FRAME / rates[flow] for flow, n in inside.items())
-    share, told = shares(Point(1000, 30_000, Culprit.SOJOURN, round(sides * longest)), inside, rates)
+    share, notified = shares(Point(1000, 30_000, Culprit.SOJOURN, round(sides * longest)), inside, rates)
     expected = inside[1] / sum(inside.values())
-    assert told > 175
-    assert abs(share - expected) < 3 * math.sqrt(expected * (1 - expected) / told), (share, told)
+    assert notified > 175
+    assert abs(share - expected) < 3 * math.sqrt(expected * (1 - expected) / notified), (share, notified)
 
 
 def test_draw_with_too_few_values_notifies_by_departures() -> None:
@@ -169,8 +169,8 @@ def test_draw_with_too_few_values_notifies_by_departures() -> None:
 
 
 def test_arrival_notifies_by_arrivals() -> None:
-    share, told = shares(Point(1000, 30_000), *SLOW_AND_FAST)
-    assert abs(share - 0.2) < 3 * math.sqrt(0.2 * 0.8 / told)
+    share, notified = shares(Point(1000, 30_000), *SLOW_AND_FAST)
+    assert abs(share - 0.2) < 3 * math.sqrt(0.2 * 0.8 / notified)
 
 
 @given(steps=st.lists(st.tuples(st.integers(0, 3000), st.integers(64, 9000)), max_size=80), seed=st.integers(0, 99))
