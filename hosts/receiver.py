@@ -131,8 +131,10 @@ class Receiver:
         except Exception as error:
             flow = ReceivedFlow(event.frame, NotificationPoint(), self._seed, event.at_s)
             self._failed(flow, error, event.at_s)
-        checked(self._library.received_add(self.handle, flow))
-        self._flows[ctypes.addressof(flow)] = flow
+        known = self._library.received_add(self.handle, flow)
+        checked(known)
+        if not known:  # since a packet that came another way in the same turn waited, too
+            self._flows[ctypes.addressof(flow)] = flow
 
     def _forget(self) -> None:
         """Forgets the first flow in turn that is silent: since its last turn no packet of it has come."""

@@ -87,7 +87,9 @@ static int grow(struct received *received)
 int received_add(struct received *received, struct received_flow *flow)
 {
     if (2 * (received->n_flows + 1) > n_slots(received) && grow(received) != 0) return -ENOMEM;
-    *slot_of(received, flow->src_ip, flow->flow) = flow;
+    struct received_flow **slot = slot_of(received, flow->src_ip, flow->flow);
+    if (*slot != NULL) return 1;
+    *slot = flow;
     received->n_flows++;
     return 0;
 }

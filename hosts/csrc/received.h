@@ -45,7 +45,7 @@ struct received *received_new(struct events *);
 void received_free(struct received *);
 struct received_state *received_state(struct received *);
 
-int received_add(struct received *, struct received_flow *); /* 0 or -ENOMEM */
+int received_add(struct received *, struct received_flow *); /* 0; 1: it is known; -ENOMEM */
 void received_remove(struct received *, struct received_flow *);
 void received_clear(struct received *);
 

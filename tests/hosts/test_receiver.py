@@ -66,6 +66,19 @@ def reply() -> tuple[bytes, bytes, bytes, bytes]:
     return HOST[0], SENDER[0], HOST[1], SENDER[1]
 
 
+def test_flow_whose_first_packets_came_two_ways_at_once_is_one() -> None:
+    """By a link in memory and by its interface, as where a capture begins, or at two ports: each waits for the flow."""
+    bench = Bench()
+    packet = wire.encode_data(DataPacket(SENDER[0], HOST[0], SENDER[1], HOST[1], 1, 0, bytes(1000), wire.ECN_ECT0))
+    for _ in range(2):
+        assert not bench.loop._library.loop_frame(bench.loop._handle, 0, packet, len(packet), 1.0)
+    for psn in range(2):
+        bench.packet(1.0, psn)
+    assert (bench.only.packets, bench.only.gaps, bench.only.duplicates) == (2, 0, 0)
+    bench.timers(1.0 + T)
+    assert len(bench.cnps) <= 1
+
+
 def test_each_of_many_flows_is_found_again() -> None:
     """Some of them each time that the place for them grows: all of its slots are taken over."""
     bench = Bench()
