@@ -12,7 +12,8 @@ ARGS ?=
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run victim fig5 figures test lint unit unit-as-it-goes ptf ptf-counter ptf-time ptf-model p4 p4-tofino bench-switch bench-virtual docs doctor lock clean differential dist sbom
+.PHONY: help setup run victim fig5 figures test lint unit unit-as-it-goes ptf ptf-counter ptf-time ptf-model p4 p4-tofino \
+	bench-switch bench-virtual docs doctor lock clean differential dist sbom bare pythons arm64
 
 help: ## this list
 	@echo "make TARGET [VARIABLE=value]"
@@ -33,7 +34,7 @@ figures: $(VENV)/.ready ## the paper's figures in virtual time, all schemes; tab
 
 # PTF beside the unit tests, and what it prints in one piece each. pcn_time alone twice: `make ptf` runs all twice, and
 # compares.
-test: root lint ## everything that CI checks (needs root; some six minutes once installed)
+test: root $(VENV)/.tests lint ## everything that CI checks (needs root; some six minutes once installed)
 	@$(MAKE) --no-print-directory -j 3 --output-sync=target ONCE=1 ptf-counter ptf-time ptf-trim unit-as-it-goes
 
 unit-as-it-goes:
@@ -51,7 +52,7 @@ lint: $(VENV)/.ready ## style, types, spelling and words
 WORKERS ?= $(shell expr $$(nproc) + 1)
 
 # A worker that crashes has shown a fault, and ends the run: with another in its place pytest-xdist 3.8 waits for ever.
-unit: root $(VENV)/.ready ## unit and live tests; ARGS are pytest's
+unit: root $(VENV)/.tests ## unit and live tests; ARGS are pytest's
 	$(BIN)/pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder --max-worker-restart 0 $(ARGS)
 
 ptf: $(VENV)/.ready ## data-plane tests with PTF, on the switch's manual clock, twice; TARGET=bmv2 for the real BMv2, tofino-model for the chip's
@@ -128,6 +129,11 @@ $(VENV)/.ready: requirements.lock pyproject.toml setup.sh
 	@PYTHON=$(PYTHON) bash setup.sh $(VENV)
 	@touch $@
 
+# ... and from those that only tests need: a browser, shells, tshark.
+$(VENV)/.tests: requirements.lock pyproject.toml setup.sh
+	@PYTHON=$(PYTHON) bash setup.sh $(VENV) tests
+	@touch $(VENV)/.ready $@
+
 .PHONY: root
 root:
 	@[ "$$(id -u)" = 0 ] || { echo "make $(MAKECMDGOALS): needs root, for network namespaces and veth pairs. Run: sudo make $(MAKECMDGOALS)" >&2; exit 1; }
@@ -137,6 +143,18 @@ COMPILE = $(VENV)/tools/bin/uv pip compile -q --universal --python-version 3.10 
 lock: $(VENV)/tools/.ready ## pin the newest versions that pyproject.toml allows into requirements.lock, and tools.lock's
 	$(COMPILE) --all-extras pyproject.toml -o requirements.lock
 	printf '%s\n' cyclonedx-bom uv ziglang | $(COMPILE) - -o tools.lock
+
+SUITE ?= trixie
+PYTHONS ?= 3.10 3.11 3.12 3.13 3.14
+
+bare: root ## README's two commands in a bare Debian root, as a newcomer has it; SUITE=bookworm|trixie|testing
+	.ci/bare $(SUITE) make run test
+
+pythons: ## all tests that need no root with each Python of PYTHONS that pyenv, uv or PATH has; lint with the newest
+	.ci/pythons $(PYTHONS)
+
+arm64: root ## installation, virtual time and PTF on arm64 by qemu-user, in a bare root; its digests are this machine's
+	.ci/arm64
 
 clean: ## remove the virtual environment and caches, not results
 	rm -rf $(VENV) build dist *.egg-info .mypy_cache .pytest_cache .ruff_cache .hypothesis

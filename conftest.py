@@ -62,7 +62,7 @@ def _isolate() -> None:
 def _no_schemes_from_outside() -> Iterator[None]:
     """Forgets the schemes from files that a test has found: another one's copy of such a file has the same name."""
     yield
-    if (algorithms := sys.modules.get("hosts.algorithms")) is not None:
+    if (algorithms := sys.modules.get("pcn.hosts.algorithms")) is not None:
         for name in [name for name, scheme in algorithms.schemes.items() if scheme.reference != name]:
             del algorithms.schemes[name]
 

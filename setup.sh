@@ -1,13 +1,18 @@
 #!/usr/bin/env bash
 # Sets up what the project needs, and nothing that is there already: Debian or Ubuntu packages (as root), and the
-# locked Python packages in a virtual environment. Called by the Makefile: setup.sh VENV
+# locked Python packages in a virtual environment. Called by the Makefile: setup.sh VENV [tests]
 set -euo pipefail
-venv=${1:?usage: setup.sh VENV}
+venv=${1:?usage: setup.sh VENV [tests]}
 python=${PYTHON:-python3}
 
-declare -A package=([cc]=gcc [ip]=iproute2 [ethtool]=ethtool [mnexec]=mininet [tshark]=tshark [sysctl]=procps [setpriv]=util-linux ["$python"]=python3)
-# What only tests need, and can do without elsewhere, is there in CI.
-[ -n "${CI:-}" ] && package+=([chromium]=chromium [ping]=iputils-ping)
+# By command, the package that has it.
+declare -A package=([cc]=gcc [ip]=iproute2 [ethtool]=ethtool [mnexec]=mininet [sysctl]=procps [setpriv]=util-linux ["$python"]=python3)
+if [ "${2:-}" = tests ]; then
+    package+=([ping]=iputils-ping [tshark]=tshark [openssl]=openssl [zsh]=zsh [fish]=fish [git]=git)
+    browser=chromium
+    grep -qs '^ID=ubuntu' /etc/os-release && browser=chromium-browser
+    command -v chromium-browser google-chrome >/dev/null || package+=([chromium]=$browser)
+fi
 missing=()
 for command in "${!package[@]}"; do
     command -v "$command" >/dev/null || missing+=("${package[$command]}")
@@ -49,5 +54,4 @@ echo "setup: Python packages into $venv"
 install=("$venv/bin/pip" install -qq --disable-pip-version-check --no-build-isolation --use-pep517)
 "${install[@]}" --require-hashes -r <(awk '/^[^ ]/ { on = /^setuptools==/ } on' requirements.lock)
 "${install[@]}" --require-hashes -r requirements.lock
-# By a path: the finder that setuptools installs otherwise takes 14 of the 24 ms of every start of Python.
-"${install[@]}" --no-deps --config-settings editable_mode=compat --editable .
+"${install[@]}" --no-deps --editable .

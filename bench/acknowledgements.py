@@ -12,11 +12,11 @@ import statistics
 import sys
 import time
 
-from hosts.algorithms import find_scheme
-from hosts.recommended import recommended
-from lab.virtual import VirtualNetwork
-from topologies.fat_tree import fat_tree
-from topologies.model import FlowSpec
+from pcn.hosts.algorithms import find_scheme
+from pcn.hosts.recommended import recommended
+from pcn.lab.virtual import VirtualNetwork
+from pcn.topologies.fat_tree import fat_tree
+from pcn.topologies.model import FlowSpec
 
 HOSTS = 16
 RATES_BPS = {"9 Gb/s each": 9e9, "line rate": None}

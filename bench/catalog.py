@@ -18,12 +18,12 @@ import tempfile
 import time
 from collections.abc import Iterator
 
-from controller import interface_counters
-from lab import control_frames, flows
-from lab.attach import Attached, attach
-from lab.pace import Pacing
-from softswitch import signals
-from topologies.catalog import TOPOLOGIES
+from pcn.controller import interface_counters
+from pcn.lab import control_frames, flows
+from pcn.lab.attach import Attached, attach
+from pcn.lab.pace import Pacing
+from pcn.softswitch import signals
+from pcn.topologies.catalog import TOPOLOGIES
 
 PCN = (sys.executable, "-c", "from pcn.cli import main; main()")
 PATTERNS = ("to a neighbour", "to one")

@@ -15,10 +15,10 @@ import time
 from collections.abc import Iterable
 from pathlib import Path
 
-from lab import flows
-from lab.lab import Lab
-from topologies.dumbbell import dumbbell
-from topologies.fat_tree import fat_tree
+from pcn.lab import flows
+from pcn.lab.lab import Lab
+from pcn.topologies.dumbbell import dumbbell
+from pcn.topologies.fat_tree import fat_tree
 
 WARM_S, SECONDS = 2.0, 8.0
 

@@ -34,17 +34,17 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
 from itertools import pairwise
 
-from controller.programs import Program
-from hosts.algorithms import find_scheme
-from lab.virtual import VirtualNetwork
-from softswitch.codegen.build import build_source
-from softswitch.codegen.generate import generate
-from softswitch.p4runtime.binding import bind
-from softswitch.program.load import load_program
-from topologies.clos import clos
-from topologies.fat_tree import fat_tree
-from topologies.model import FlowSpec, Topology
-from virtualnet.switch import LoadedProgram
+from pcn.controller.programs import Program
+from pcn.hosts.algorithms import find_scheme
+from pcn.lab.virtual import VirtualNetwork
+from pcn.softswitch.codegen.build import build_source
+from pcn.softswitch.codegen.generate import generate
+from pcn.softswitch.p4runtime.binding import bind
+from pcn.softswitch.program.load import load_program
+from pcn.topologies.clos import clos
+from pcn.topologies.fat_tree import fat_tree
+from pcn.topologies.model import FlowSpec, Topology
+from pcn.virtualnet.switch import LoadedProgram
 
 Flows = list[FlowSpec]
 LOAD, HOST_BPS = 0.6, 10e9

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 RUN = "from pcn.cli import main; main()"
-EACH = f"import lab.network; lab.network.share_process = lambda *_: False; {RUN}"
+EACH = f"import pcn.lab.network; pcn.lab.network.share_process = lambda *_: False; {RUN}"
 WAYS = {"one process": (RUN, "live"), "a process each": (EACH, "live"), "virtual time": (RUN, "virtual")}
 
 

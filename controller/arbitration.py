@@ -15,8 +15,8 @@ from collections.abc import Iterator
 import grpc
 from finsy.proto import p4r, p4r_grpc
 
-from controller.errors import PrimaryError, SwitchError
-from controller.inbox import Inbox
+from pcn.controller.errors import PrimaryError, SwitchError
+from pcn.controller.inbox import Inbox
 
 log = logging.getLogger(__name__)
 

@@ -11,16 +11,16 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
-from controller import marking, pfc
-from controller.constants import RECIRCULATION_PORT
-from controller.control_plane import CloneSession, ControlPlane, TableEntry
-from controller.marking_contract import GeneratorTable, PacketGenerator, PortEntries, PortTable
-from controller.pfc import PFC_CLONE_SESSION, PfcPort
-from controller.programs import Program, ProgramError
-from controller.routes import MultipathRoute, PortGroup, Route, group_entry, host_ways, join, route_entry
-from softswitch.dataclass import dataclass
-from topologies.lossless import PFC
-from topologies.model import Topology, TopologyError
+from pcn.controller import marking, pfc
+from pcn.controller.constants import RECIRCULATION_PORT
+from pcn.controller.control_plane import CloneSession, ControlPlane, TableEntry
+from pcn.controller.marking_contract import GeneratorTable, PacketGenerator, PortEntries, PortTable
+from pcn.controller.pfc import PFC_CLONE_SESSION, PfcPort
+from pcn.controller.programs import Program, ProgramError
+from pcn.controller.routes import MultipathRoute, PortGroup, Route, group_entry, host_ways, join, route_entry
+from pcn.softswitch.dataclass import dataclass
+from pcn.topologies.lossless import PFC
+from pcn.topologies.model import Topology, TopologyError
 
 
 class Scheme(Protocol):

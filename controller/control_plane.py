@@ -1,8 +1,8 @@
 """One switch's control plane by the names of its program, wherever the switch runs.
 
-`ControlPlane` has two kinds: `controller.switch.SwitchClient` over P4Runtime, `controller.in_process.InProcessSwitch`.
-Plans are written through it, and what a switch holds is read through it, so that neither depends on the kind. finsy's
-schema, entities and messages translate between names and protobuf.
+`ControlPlane` has two kinds: `pcn.controller.switch.SwitchClient` over P4Runtime,
+`pcn.controller.in_process.InProcessSwitch`. Plans are written through it, and what a switch holds is read through it,
+so that neither depends on the kind. finsy's schema, entities and messages translate between names and protobuf.
 
     switch.insert([TableEntry("ipv4_lpm", match=TableMatch(dst_addr="10.0.0.1/32"), action=TableAction(...))])
     switch.read_register("waiting_bytes", 35)
@@ -70,11 +70,11 @@ from finsy.p4entity import decode_entity
 from finsy.p4schema import P4CounterUnit
 from finsy.proto import p4r
 
-from controller.errors import SwitchError, UnknownNameError, WriteError
-from softswitch.dataclass import dataclass
+from pcn.controller.errors import SwitchError, UnknownNameError, WriteError
+from pcn.softswitch.dataclass import dataclass
 
 if TYPE_CHECKING:
-    from softswitch.embed.switch import Loadable
+    from pcn.softswitch.embed.switch import Loadable
 
 __all__ = [
     "CloneSession",

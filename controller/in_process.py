@@ -10,10 +10,10 @@ from finsy import P4Schema
 from finsy.p4schema import P4CounterUnit
 from finsy.proto import p4r
 
-from controller.control_plane import ControlPlane, Counter
-from controller.errors import SwitchError, refusal_text
-from controller.inbox import Inbox
-from softswitch.embed.switch import (
+from pcn.controller.control_plane import ControlPlane, Counter
+from pcn.controller.errors import SwitchError, refusal_text
+from pcn.controller.inbox import Inbox
+from pcn.softswitch.embed.switch import (
     Array,
     EmbeddedSwitch,
     Loadable,

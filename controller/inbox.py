@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from finsy.proto import p4r
 
-from controller.errors import SwitchError, refusal_text
+from pcn.controller.errors import SwitchError, refusal_text
 
 MOST_BYTES = 16_000_000
 """Of messages of a kind that wait; a new one takes the place of the oldest ones."""

@@ -9,10 +9,10 @@ from __future__ import annotations
 import grpc
 from finsy.proto import gnmi
 
-from controller.errors import SwitchError
-from controller.switch import CALL_LIMIT_S, SwitchClient
-from softswitch import signals
-from softswitch.dataclass import dataclass
+from pcn.controller.errors import SwitchError
+from pcn.controller.switch import CALL_LIMIT_S, SwitchClient
+from pcn.softswitch import signals
+from pcn.softswitch.dataclass import dataclass
 
 DISCARDS = ("in_discards", "out_discards")  # of PortCounts
 _GET = "/gnmi.gNMI/Get"

@@ -1,9 +1,9 @@
 """Tables of the data plane with entries port by port: PFC's, and those of marking points.
 
-One module fills one table, and stands beside its P4 file: `controller.pfc`, and each of `controller.marking`. Such a
-module is a `PortTable`: what the table holds comes from a topology and a scheme's parameters. If `pcn set` is to read
-and change it, the module is a `SettableTable`. If experiments are to sample registers of its P4, by port and class, it
-names them: `SAMPLED`. If its P4 needs frames at a period, the module is a `GeneratorTable`.
+One module fills one table, and stands beside its P4 file: `pcn.controller.pfc`, and each of `pcn.controller.marking`.
+Such a module is a `PortTable`: what the table holds comes from a topology and a scheme's parameters. If `pcn set` is to
+read and change it, the module is a `SettableTable`. If experiments are to sample registers of its P4, by port and
+class, it names them: `SAMPLED`. If its P4 needs frames at a period, the module is a `GeneratorTable`.
 """
 
 from __future__ import annotations
@@ -12,18 +12,18 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
-from softswitch.dataclass import dataclass
-from softswitch.units import KINDS, Kind
-from topologies.model import Topology
+from pcn.softswitch.dataclass import dataclass
+from pcn.softswitch.units import KINDS, Kind
+from pcn.topologies.model import Topology
 
 if TYPE_CHECKING:
-    from controller.control_plane import TableEntry  # brings finsy, which is slow to load
+    from pcn.controller.control_plane import TableEntry  # brings finsy, which is slow to load
 
 
 @dataclass(frozen=True)
 class Setting:
-    """A parameter that each port has. `kind` is its unit, as in `softswitch.units`: "size" (bytes), "count", "share".
-    Values lie in [`minimum`, `maximum`]."""
+    """A parameter that each port has. `kind` is its unit, as in `pcn.softswitch.units`: "size" (bytes), "count",
+    "share". Values lie in [`minimum`, `maximum`]."""
 
     name: str
     kind: Kind

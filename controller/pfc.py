@@ -7,11 +7,11 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from controller.constants import CLASSES, MAX_QUANTA, PFC_BYTES
-from controller.control_plane import TableAction, TableEntry, TableMatch
-from controller.marking_contract import Setting
-from softswitch.dataclass import dataclass
-from topologies.model import Topology
+from pcn.controller.constants import CLASSES, MAX_QUANTA, PFC_BYTES
+from pcn.controller.control_plane import TableAction, TableEntry, TableMatch
+from pcn.controller.marking_contract import Setting
+from pcn.softswitch.dataclass import dataclass
+from pcn.topologies.model import Topology
 
 TABLE = "pfc_config"
 # p4src/shared/constants.p4 has these two; the p4info can't tell them.

@@ -6,11 +6,11 @@ from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from controller.errors import UnknownNameError
-from softswitch import p4c
-from softswitch.dataclass import dataclass
-from softswitch.p4c import NATIVE, NATIVE_FLAGS
-from topologies.errors import LabError
+from pcn.controller.errors import UnknownNameError
+from pcn.softswitch import p4c
+from pcn.softswitch.dataclass import dataclass
+from pcn.softswitch.p4c import NATIVE, NATIVE_FLAGS
+from pcn.topologies.errors import LabError
 
 if TYPE_CHECKING:
     from finsy import P4Schema

@@ -6,11 +6,11 @@ from dataclasses import replace
 from ipaddress import IPv4Address
 from itertools import count
 
-from controller.control_plane import ControlPlane, TableAction, TableActions
-from controller.routes import MultipathRoute, PortGroup, Route, group_entry, host_ways, join, route_entry
-from softswitch.dataclass import dataclass
-from topologies.model import Topology
-from topologies.routing import Routing
+from pcn.controller.control_plane import ControlPlane, TableAction, TableActions
+from pcn.controller.routes import MultipathRoute, PortGroup, Route, group_entry, host_ways, join, route_entry
+from pcn.softswitch.dataclass import dataclass
+from pcn.topologies.model import Topology
+from pcn.topologies.routing import Routing
 
 
 @dataclass(frozen=True)

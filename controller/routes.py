@@ -9,11 +9,11 @@ from ipaddress import IPv4Address
 from operator import itemgetter
 from typing import NamedTuple
 
-from controller.control_plane import TableAction, TableActions, TableEntry, TableMatch
-from softswitch.dataclass import dataclass
-from topologies import ecmp
-from topologies.model import POLARISED, Topology
-from topologies.routing import Routing
+from pcn.controller.control_plane import TableAction, TableActions, TableEntry, TableMatch
+from pcn.softswitch.dataclass import dataclass
+from pcn.topologies import ecmp
+from pcn.topologies.model import POLARISED, Topology
+from pcn.topologies.routing import Routing
 
 # Where packets go that have a switch before them: the virtual router of RFC 9568 (VRRP) with number 1. The last switch
 # writes the host's own address; nothing reads this one.

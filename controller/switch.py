@@ -19,13 +19,13 @@ import grpc
 from finsy import P4Schema
 from finsy.proto import p4r, p4r_grpc
 
-from controller.arbitration import Arbitration, uint128
-from controller.control_plane import ControlPlane, Counter
-from controller.errors import SwitchError, grpc_errors, update_errors
-from softswitch import signals
+from pcn.controller.arbitration import Arbitration, uint128
+from pcn.controller.control_plane import ControlPlane, Counter
+from pcn.controller.errors import SwitchError, grpc_errors, update_errors
+from pcn.softswitch import signals
 
 if TYPE_CHECKING:
-    from softswitch.embed.switch import Loadable
+    from pcn.softswitch.embed.switch import Loadable
 
 CALL_LIMIT_S = 20.0
 _LOOK_S = 0.2  # as long a signal waits while nobody answers

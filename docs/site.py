@@ -24,8 +24,8 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
 import pcn  # noqa: E402
-from pcn import cli, names  # noqa: E402
-from softswitch.python_process import python_command  # noqa: E402
+from pcn import cli  # noqa: E402
+from pcn.softswitch.python_process import python_command  # noqa: E402
 
 FILES = (
     "LICENSE",
@@ -70,7 +70,7 @@ def api() -> dict[str, str]:
     for name in pcn.__all__:
         one = getattr(pcn, name)
         module, own = (one.__name__, "") if inspect.ismodule(one) else (one.__module__, f".{one.__qualname__}")
-        ours = module.partition(".")[0] in names.PACKAGES
+        ours = module.startswith("pcn.")
         by_module[pcn.home(name)].append(f"::: {module}{own}" if ours else f"`pcn.{name}` is `{module}{own}`.")
     return {module: "\n\n".join([f"# {module}", *found, ""]) for module, found in sorted(by_module.items())}
 
@@ -96,7 +96,7 @@ def stage(folder: Path) -> None:
     }
     config["nav"] = list(_filled(config["nav"], lists))
     config |= {"docs_dir": "pages", "site_dir": "site"}
-    config["plugins"]["mkdocstrings"]["handlers"]["python"]["paths"] = [str(ROOT)]
+    config["plugins"]["mkdocstrings"]["handlers"]["python"]["paths"] = [str(ROOT / "src")]
     (folder / "mkdocs.yml").write_text(yaml.safe_dump(config, sort_keys=False), encoding="utf-8")
 
 

@@ -6,25 +6,25 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from controller.programs import Program
-from experiments.data.errors import ExperimentError
-from experiments.data.failures import Failures, IncompleteError
-from experiments.data.parameters import Parameter, Value, lookup
-from experiments.data.plan import Plan
-from experiments.data.recording import PortRecord
-from experiments.data.records import Records
-from experiments.define import scheme_parameters
-from experiments.page.write_run import write_run, write_together
-from experiments.papers import find_scenario
-from experiments.results.atomic_folder import left_out, result_directory
-from experiments.results.judged_run import Result, judge
-from experiments.run.execute import Live, execute
-from experiments.run.progress import RunProgress, Silent, Watcher
-from experiments.run.versions import provenance
-from hosts.algorithms import Scheme, find_scheme, schemes
-from p4src.manifest import stale
-from softswitch import private
-from topologies import extras
+from pcn.controller.programs import Program
+from pcn.experiments.data.errors import ExperimentError
+from pcn.experiments.data.failures import Failures, IncompleteError
+from pcn.experiments.data.parameters import Parameter, Value, lookup
+from pcn.experiments.data.plan import Plan
+from pcn.experiments.data.recording import PortRecord
+from pcn.experiments.data.records import Records
+from pcn.experiments.define import scheme_parameters
+from pcn.experiments.page.write_run import write_run, write_together
+from pcn.experiments.papers import find_scenario
+from pcn.experiments.results.atomic_folder import left_out, result_directory
+from pcn.experiments.results.judged_run import Result, judge
+from pcn.experiments.run.execute import Live, execute
+from pcn.experiments.run.progress import RunProgress, Silent, Watcher
+from pcn.experiments.run.versions import provenance
+from pcn.hosts.algorithms import Scheme, find_scheme, schemes
+from pcn.p4src.manifest import stale
+from pcn.softswitch import private
+from pcn.topologies import extras
 
 RESULTS = Path("results")
 K = Parameter("--dilation", "number", None, "how far live time is stretched", 1.0, 1e6, "chosen for this machine")
@@ -58,7 +58,7 @@ def run(
     as `place_of` has it; what is there already is kept beside it (see `results.atomic_folder`). The clock `virtual`
     needs neither root nor Mininet, and has neither k nor target. `pictures`: PNG and SVG files of the charts beside the
     report, which draws them itself. `records`: what is recorded besides, in virtual time alone. `export` names a format
-    of `experiments.results.export`. `watcher` sees runs in virtual time go on.
+    of `pcn.experiments.results.export`. `watcher` sees runs in virtual time go on.
 
     Raises LabError, with nothing left behind. Of a run that was measured everything stays that could be made and that
     had room: IncompleteError names what couldn't.
@@ -166,7 +166,7 @@ def _recording(plan: Plan, records: Records, export: str, clocks: Sequence[str])
             "virtual"
         )
     if export:
-        from experiments.results.export import EXPORTS  # only here, and there: it loads formats of topologies
+        from pcn.experiments.results.export import EXPORTS  # only here, and there: it loads formats of topologies
 
         lookup(export, EXPORTS, "format to export")
         records = replace(records, events=True, queues_s=records.queues_s or plan.sampling.counters_s)
@@ -179,10 +179,10 @@ def _recording(plan: Plan, records: Records, export: str, clocks: Sequence[str])
 def _require_starts(plan: Plan, target: str) -> None:
     """Raises ExperimentError where no live network can start, for flows that start after others, which live hosts
     don't report to each other, for paths, which live switches choose, and for classes that repeat what is lost."""
-    from lab import journal  # only here: a virtual run needs none of these
-    from lab.launch import NetworkError
-    from lab.startable import require_startable
-    from lab.target import target as find_target
+    from pcn.lab import journal  # only here: a virtual run needs none of these
+    from pcn.lab.launch import NetworkError
+    from pcn.lab.startable import require_startable
+    from pcn.lab.target import target as find_target
 
     if plan.paths:
         raise ExperimentError("--paths: in virtual time alone; give --clock virtual")

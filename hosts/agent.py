@@ -1,6 +1,6 @@
 """The live host agent's command line: one process a host, with all of its NICs.
 
-    python -m hosts.agent --name h0 --iface h0-eth0 --mac 00:00:00:00:00:01 --ip 10.0.0.1 --line-rate 10e9
+    python -m pcn.hosts.agent --name h0 --iface h0-eth0 --mac 00:00:00:00:00:01 --ip 10.0.0.1 --line-rate 10e9
         --dilation 500 --scheme pcn --param w_min=0.1/4 --param period_s=500e-6 --control h0.sock --log h0.jsonl
 
 A host with several NICs has --iface, --line-rate, --delay and --link once for each, in the order of its ports.
@@ -9,13 +9,13 @@ Rates and times here and in commands are nominal; bare numbers, which
 programs write, are in SI units. The agent writes a line "ready" to `--ready-fd` when it is ready,
 and ends with status 0 at SIGTERM, SIGINT or the shutdown command; errors are one line on stderr and status 1.
 
-Commands of the control socket (JSON lines, see `hosts.control`; `hosts.client` is their Python face):
+Commands of the control socket (JSON lines, see `pcn.hosts.control`; `pcn.hosts.client` is their Python face):
 
     start     flow dst_ip dst_mac [size_bytes] [duration_s] [rate_bps] [payload_bytes] [dscp] [at: time.monotonic()]
     stop      flow
     routes    usual now: ports on a shortest path, by IP address, with all links and with those that are up
     list      -> the flows sent, as in stats
-    stats     -> hosts.stats.AgentStats
+    stats     -> pcn.hosts.stats.AgentStats
     clock     epoch: the reading of time.monotonic() from which reports count
     reset     forget flows that ended, and what was received; counters start anew
     shutdown
@@ -24,7 +24,7 @@ Commands of the control socket (JSON lines, see `hosts.control`; `hosts.client` 
 from __future__ import annotations
 
 if __name__ == "__main__":
-    from softswitch.unused import leave_out
+    from pcn.softswitch.unused import leave_out
 
     leave_out(switch=False)
 
@@ -36,9 +36,9 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from softswitch.cache.objects import BuildError
-from softswitch.errors import StartError
-from softswitch.pace import Place
+from pcn.softswitch.cache.objects import BuildError
+from pcn.softswitch.errors import StartError
+from pcn.softswitch.pace import Place
 
 from .algorithms import SchemeError, find_scheme
 from .control import CommandError, ControlError
@@ -50,7 +50,7 @@ from .wire import WireError
 
 def parser() -> argparse.ArgumentParser:
     """Returns the options."""
-    result = argparse.ArgumentParser(prog="python -m hosts.agent", description="PCN Lab's host agent.")
+    result = argparse.ArgumentParser(prog="python -m pcn.hosts.agent", description="PCN Lab's host agent.")
     result.add_argument("--name", required=True, help="the host's name in reports")
     result.add_argument("--iface", required=True, action="append", help="network interface, e.g. h0-eth0")
     result.add_argument("--mac", required=True)

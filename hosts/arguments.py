@@ -12,7 +12,7 @@ NUMBER: tuple[type, ...] = (int, float)
 TEXT: tuple[type, ...] = (str,)
 _NAMES = {INTEGER: "a whole number", NUMBER: "a number", TEXT: "text"}
 
-# Those of `start` that describe the flow: fields of `hosts.sender.FlowRequest`
+# Those of `start` that describe the flow: fields of `pcn.hosts.sender.FlowRequest`
 START_FIELDS = {
     "flow": INTEGER,
     "dst_ip": TEXT,

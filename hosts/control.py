@@ -5,7 +5,7 @@ only its own user may (mode 0600).
     {"cmd": "stats"}            ->  {"ok": true, "result": {...}}
     {"cmd": "fly"}              ->  {"ok": false, "error": "..."}
 
-`hosts.client` is the Python face; the commands and their fields stand in `hosts.agent`.
+`pcn.hosts.client` is the Python face; the commands and their fields stand in `pcn.hosts.agent`.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from softswitch import private
+from pcn.softswitch import private
 
 _MOST_BYTES = 1 << 20
 _MOST_CLIENTS = 64

@@ -1,7 +1,7 @@
 """The live agent of one host: the loop between the network (a `Port` a NIC), the algorithms and the control socket.
 
-One thread: `hosts.loop` takes what arrived, counts it and sends what is due, and returns when a window of the NP has
-ended, a CNP has come, or one of the times here has.
+One thread: `pcn.hosts.loop` takes what arrived, counts it and sends what is due, and returns when a window of the NP
+has ended, a CNP has come, or one of the times here has.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
-from softswitch.dataclass import dataclass
-from softswitch.pace import WINDOW_NS, Place, Window
+from pcn.softswitch.dataclass import dataclass
+from pcn.softswitch.pace import WINDOW_NS, Place, Window
 
 from . import stats, wire
 from .algorithms import Cnm, Cnp, Configured, Mark

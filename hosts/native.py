@@ -10,7 +10,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from softswitch.cache.objects import COMMON_FLAGS, build, digest
+from pcn.softswitch.cache.objects import COMMON_FLAGS, build, digest
 
 from .structures import (
     Event,

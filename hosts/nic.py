@@ -234,7 +234,7 @@ class Nic:
         self.events.tell()
 
     def due(self, now_s: float) -> Left | None:
-        """Returns the next frame that must be on the wire by now; it leaves by this. `hosts.loop` does the same in
+        """Returns the next frame that must be on the wire by now; it leaves by this. `pcn.hosts.loop` does the same in
         C."""
         item = self._library.nic_due(self.handle, 0, now_s)
         if not item:

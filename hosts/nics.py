@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import field
 
-from softswitch.dataclass import dataclass
+from pcn.softswitch.dataclass import dataclass
 
 from .native import Events
 from .nic import Nic, NicFlow

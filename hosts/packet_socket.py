@@ -29,7 +29,7 @@ class PortError(Exception):
 
 
 class Port:
-    """A context manager. `hosts.loop` sends and receives through it; frames sent have at most `max_frame` bytes."""
+    """A context manager. `pcn.hosts.loop` sends and receives through it; frames sent have at most `max_frame` bytes."""
 
     def __init__(self, interface: str) -> None:
         """Raises PortError."""

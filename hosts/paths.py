@@ -8,7 +8,7 @@ import hashlib
 import math
 from typing import Literal
 
-from softswitch.dataclass import dataclass
+from pcn.softswitch.dataclass import dataclass
 
 MOST = 256
 """Ports of a flow."""

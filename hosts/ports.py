@@ -8,7 +8,7 @@ import zlib
 from collections.abc import Sequence
 from typing import TypeVar
 
-from hosts import wire
+from pcn.hosts import wire
 
 _T = TypeVar("_T")
 _GOLDEN = 0x9E3779B1

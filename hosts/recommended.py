@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from topologies.model import Topology
+from pcn.topologies.model import Topology
 
 from .algorithms import NetworkFacts, Scheme
 

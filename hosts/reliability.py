@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from enum import IntEnum
 
-from softswitch.dataclass import dataclass
+from pcn.softswitch.dataclass import dataclass
 
 
 class Repeats(IntEnum):

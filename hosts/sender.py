@@ -6,7 +6,7 @@ import ctypes
 from collections.abc import Callable
 from typing import Any
 
-from topologies.errors import error_text
+from pcn.topologies.errors import error_text
 
 from . import stats, telemetry, wire
 from .algorithms import Ack, Cnm, Cnp, Configured, Loss, Mark, ReactionPoint, SchemeError

@@ -6,7 +6,7 @@ import ctypes
 import math
 from dataclasses import replace
 
-from softswitch.dataclass import dataclass
+from pcn.softswitch.dataclass import dataclass
 
 from . import wire
 from .algorithms import Configured, SchemeError

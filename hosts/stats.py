@@ -10,7 +10,7 @@ import os
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from softswitch.dataclass import dataclass
+from pcn.softswitch.dataclass import dataclass
 
 MOST_FLOWS = 4096
 """Limit of the flows that an agent sends at once, of finished ones that it remembers, and of those that it receives."""

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import struct
 
-from controller.constants import TELEMETRY_RATES_BPS
+from pcn.controller.constants import TELEMETRY_RATES_BPS
 
 from .algorithms.base import Hop, Telemetry
 from .wire import TELEMETRY_BYTES, WireError

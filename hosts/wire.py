@@ -26,8 +26,8 @@ from collections.abc import Mapping
 from dataclasses import field
 from typing import NamedTuple
 
-from softswitch.dataclass import dataclass
-from topologies.ecn import COLOURS, GREEN
+from pcn.softswitch.dataclass import dataclass
+from pcn.topologies.ecn import COLOURS, GREEN
 
 ETHERTYPE_IPV4 = 0x0800
 ETHERTYPE_FLOW_CONTROL = 0x8808

@@ -22,7 +22,7 @@ ROOT = Path(__file__).resolve().parents[1]
 if str(ROOT) not in sys.path:
     sys.path.insert(0, str(ROOT))
 
-from softswitch.cache.objects import compiler  # noqa: E402
+from pcn.softswitch.cache.objects import compiler  # noqa: E402
 
 FLAGS = ("-g1", "-fsanitize=address,undefined", "-fno-sanitize-recover=all")
 THREAD_FLAGS = ("-g1", "-fsanitize=thread")

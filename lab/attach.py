@@ -14,16 +14,16 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, TypeVar
 
-from controller.errors import UnknownNameError
-from lab import journal as records
-from lab.target import target
-from topologies.errors import LabError, nearest
-from topologies.model import Topology
-from topologies.serialise import from_dict
+from pcn.controller.errors import UnknownNameError
+from pcn.lab import journal as records
+from pcn.lab.target import target
+from pcn.topologies.errors import LabError, nearest
+from pcn.topologies.model import Topology
+from pcn.topologies.serialise import from_dict
 
 if TYPE_CHECKING:
-    from controller.switch import SwitchClient
-    from hosts.client import AgentClient
+    from pcn.controller.switch import SwitchClient
+    from pcn.hosts.client import AgentClient
 
 # Above the 1 of the network's own controller, which writes nothing once the network is up.
 ELECTION_ID = 2
@@ -58,7 +58,7 @@ class _Connections(Mapping[str, _Client]):
 
 
 class Attached:
-    """A context manager; `lab.running.Running`. `switches` and `agents` connect when they are first used,
+    """A context manager; `pcn.lab.running.Running`. `switches` and `agents` connect when they are first used,
     and raise UnknownNameError, NotRunningError, SwitchError or AgentError."""
 
     def __init__(self, record: records.Record, election_id: int | None = None) -> None:
@@ -94,7 +94,7 @@ class Attached:
         return client
 
     def _connect_switch(self, name: str) -> SwitchClient:
-        from controller.switch import SwitchClient  # slow to load; who speaks to hosts alone does without
+        from pcn.controller.switch import SwitchClient  # slow to load; who speaks to hosts alone does without
 
         self._find_marking_points()
         node = self._node(name)
@@ -108,15 +108,15 @@ class Attached:
         return client
 
     def _find_marking_points(self) -> None:
-        """For `controller.settings`. Files may have gone: their settings are unknown then, all else works."""
-        from controller import marking
+        """For `pcn.controller.settings`. Files may have gone: their settings are unknown then, all else works."""
+        from pcn.controller import marking
 
         for point in self.record.marking:
             with contextlib.suppress(marking.MarkingError):
                 marking.find(point)
 
     def _connect_agent(self, name: str) -> AgentClient:
-        from hosts.client import AgentClient
+        from pcn.hosts.client import AgentClient
 
         return self._stack.enter_context(contextlib.closing(AgentClient(Path(self._node(name).control))))
 

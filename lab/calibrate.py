@@ -1,13 +1,13 @@
 """How far time has to be stretched so that this machine carries a network whose hosts all send: k, unless it is given.
 
     choose(fat_tree(), "softswitch").k
-    python -m lab.calibrate softswitch < topology.json      # for Mininet's own command: k, and why
+    python -m pcn.lab.calibrate softswitch < topology.json      # for Mininet's own command: k, and why
 
 What costs is waking up, reading a packet from a socket, checking it, making and sending the next. The calibration does
 the like, a datagram of a data packet's size through a socket and a CRC over it, in one process a core at once, for
 short trials, of which the best counts. Time is a core's, not the clock's: nodes run at real-time priority, before what
 else makes the machine busy. What nodes of networks that are up use at that time is subtracted. What comes later it
-can't see: the nodes report whether they keep pace (`lab.pace`).
+can't see: the nodes report whether they keep pace (`pcn.lab.pace`).
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Final, Literal
 
-from lab import journal
-from lab.pace import rounded_up
-from softswitch import signals
-from softswitch.dataclass import dataclass
-from softswitch.errors import StartError
-from softswitch.pace import Board
-from topologies.model import Topology
-from topologies.serialise import from_dict
+from pcn.lab import journal
+from pcn.lab.pace import rounded_up
+from pcn.softswitch import signals
+from pcn.softswitch.dataclass import dataclass
+from pcn.softswitch.errors import StartError
+from pcn.softswitch.pace import Board
+from pcn.topologies.model import Topology
+from pcn.topologies.serialise import from_dict
 
 USABLE: Final = 0.5
 """Share of the machine that may go to packets: waiting packets are late packets, and the start brings a burst."""

@@ -25,15 +25,15 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
-from hosts import wire
-from lab.journal import BY_MININET, DELAY_BY_NOBODY
-from lab.namespaces import in_namespace, listen_to_all
-from lab.network import DELAY_BY_AGENTS
-from lab.pcapng import PcapngWriter, keep_whole
-from lab.running import Running, endpoint, namespace_pid
-from softswitch.dataclass import dataclass
-from topologies.errors import NO_ROOM, LabError
-from topologies.model import Endpoint
+from pcn.hosts import wire
+from pcn.lab.journal import BY_MININET, DELAY_BY_NOBODY
+from pcn.lab.namespaces import in_namespace, listen_to_all
+from pcn.lab.network import DELAY_BY_AGENTS
+from pcn.lab.pcapng import PcapngWriter, keep_whole
+from pcn.lab.running import Running, endpoint, namespace_pid
+from pcn.softswitch.dataclass import dataclass
+from pcn.topologies.errors import NO_ROOM, LabError
+from pcn.topologies.model import Endpoint
 
 _ETH_P_ALL = 0x0003
 _SOL_PACKET, _PACKET_STATISTICS, _PACKET_IGNORE_OUTGOING = 263, 6, 23

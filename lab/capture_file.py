@@ -9,7 +9,7 @@ import struct
 from collections.abc import Iterator
 from typing import BinaryIO
 
-from topologies.errors import LabError
+from pcn.topologies.errors import LabError
 
 _ETHERNET = 1
 _MOST = 2**20

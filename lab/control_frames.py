@@ -6,7 +6,7 @@ for one in lost(lab):
 Who sends counts, and who receives counts: switches by their programs' counters, agents by their own. Frames may be on
 the way, so missing frames are counted again until they have come, or for a second and the time of the longest path.
 Where a link is busy, frames that came meanwhile make up for some that didn't: the numbers are lower bounds until it is
-quiet. Frames of `lab.pause` have no sender among the nodes, and count only at the
+quiet. Frames of `pcn.lab.pause` have no sender among the nodes, and count only at the
 receiver.
 """
 
@@ -17,13 +17,13 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from controller.constants import ROCE_CLASS, index
-from lab.running import Running
-from softswitch.dataclass import dataclass
-from topologies.errors import LabError
+from pcn.controller.constants import ROCE_CLASS, index
+from pcn.lab.running import Running
+from pcn.softswitch.dataclass import dataclass
+from pcn.topologies.errors import LabError
 
 if TYPE_CHECKING:
-    from hosts.stats import AgentStats
+    from pcn.hosts.stats import AgentStats
 
 _SETTLE_S, _POLL_S = 1.0, 0.02  # real
 _PFC = ("pause", "resume")
@@ -116,7 +116,7 @@ def _switches(lab: Running, what: str) -> dict[str, dict[int, dict[str, int]]]:
 
 
 def _agents(lab: Running) -> Mapping[str, AgentStats]:
-    from hosts.client import AgentError
+    from pcn.hosts.client import AgentError
 
     found = {}
     for name in lab.agents:

@@ -6,16 +6,16 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from controller.errors import UnknownNameError
-from hosts.wire import data_dscp
-from softswitch.dataclass import dataclass
-from topologies.errors import LabError
-from topologies.lossless import DATA_CLASS
-from topologies.model import Topology
+from pcn.controller.errors import UnknownNameError
+from pcn.hosts.wire import data_dscp
+from pcn.softswitch.dataclass import dataclass
+from pcn.topologies.errors import LabError
+from pcn.topologies.lossless import DATA_CLASS
+from pcn.topologies.model import Topology
 
 if TYPE_CHECKING:
-    from hosts.client import AgentClient
-    from hosts.stats import AgentStats, ReceivedFlow, SentFlow
+    from pcn.hosts.client import AgentClient
+    from pcn.hosts.stats import AgentStats, ReceivedFlow, SentFlow
 
 MAX_FLOW = 2**24 - 1  # it travels in the BTH's destination QP
 

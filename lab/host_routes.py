@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from topologies.model import Topology
-from topologies.routing import Routing
+from pcn.topologies.model import Topology
+from pcn.topologies.routing import Routing
 
 if TYPE_CHECKING:
-    from hosts.client import AgentClient
+    from pcn.hosts.client import AgentClient
 
 
 def route_hosts(topology: Topology, agents: Mapping[str, AgentClient], routing: Routing) -> None:

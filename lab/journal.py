@@ -5,8 +5,8 @@ and its sockets. The record is a line of JSON, and one more for each node that w
 doesn't write all of them for each. Namespaces and veths belong to the processes in them and go with these, so processes
 are what is noted.
 
-/run/pcn-lab is this user's alone (`softswitch.private`), whatever the umask: who opens a socket commands an agent or a
-switch, and `pcn down` signals what a record names. A record that another user may have written is refused.
+/run/pcn-lab is this user's alone (`pcn.softswitch.private`), whatever the umask: who opens a socket commands an agent
+or a switch, and `pcn down` signals what a record names. A record that another user may have written is refused.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ from dataclasses import field, fields
 from pathlib import Path
 from typing import Any
 
-from softswitch import private
-from softswitch.dataclass import dataclass
-from topologies.errors import NO_ROOM, LabError
+from pcn.softswitch import private
+from pcn.softswitch.dataclass import dataclass
+from pcn.topologies.errors import NO_ROOM, LabError
 
 DELAY_BY_NOBODY = "none"  # of a network by Mininet's command with BMv2
 NO_SCHEME = "-"  # of a network of any P4 programs
@@ -93,7 +93,7 @@ class Record:
 
     name: str
     owner: Process
-    topology: dict[str, Any]  # topologies.serialise
+    topology: dict[str, Any]  # pcn.topologies.serialise
     target: str
     dilation: float
     scheme: str
@@ -101,9 +101,9 @@ class Record:
     log_dir: str
     role: str = "run"  # "up": held for `pcn down`; BY_MININET
     state: str = "starting"  # or "up"
-    enough_k: float = 0.0  # a dilation at which all hosts may send at line rate (lab.calibrate); 0: not measured
-    board: str = ""  # where its nodes report whether they keep pace (lab.pace)
-    marking: list[str] = field(default_factory=list)  # the scheme's marking points (controller.marking)
+    enough_k: float = 0.0  # a dilation at which all hosts may send at line rate (pcn.lab.calibrate); 0: not measured
+    board: str = ""  # where its nodes report whether they keep pace (pcn.lab.pace)
+    marking: list[str] = field(default_factory=list)  # the scheme's marking points (pcn.controller.marking)
     features: dict[str, str] = field(default_factory=dict)
     nodes: dict[str, NodeRecord] = field(default_factory=dict)
 

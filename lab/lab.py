@@ -13,16 +13,16 @@ from collections.abc import Callable, Mapping
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
-from controller.configure import SwitchPlan, plan, program_switch, require_tables
-from controller.programs import Program
-from controller.switch import SwitchClient
-from lab.journal import Record
-from lab.network import Network
-from softswitch import signals
-from topologies.model import Topology
+from pcn.controller.configure import SwitchPlan, plan, program_switch, require_tables
+from pcn.controller.programs import Program
+from pcn.controller.switch import SwitchClient
+from pcn.lab.journal import Record
+from pcn.lab.network import Network
+from pcn.softswitch import signals
+from pcn.topologies.model import Topology
 
 if TYPE_CHECKING:
-    from hosts.client import AgentClient
+    from pcn.hosts.client import AgentClient
 
 
 class Lab:

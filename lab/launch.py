@@ -5,16 +5,16 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from lab import pace
-from lab.target import LaunchSpec, PortSpec, SoftswitchTarget
-from topologies import lossy
-from topologies.errors import LabError
-from topologies.lossless import PFC
-from topologies.model import FIFO, Endpoint, Topology
+from pcn.lab import pace
+from pcn.lab.target import LaunchSpec, PortSpec, SoftswitchTarget
+from pcn.topologies import lossy
+from pcn.topologies.errors import LabError
+from pcn.topologies.lossless import PFC
+from pcn.topologies.model import FIFO, Endpoint, Topology
 
 if TYPE_CHECKING:
-    from controller.marking_contract import PacketGenerator
-    from lab.calibrate import Links
+    from pcn.controller.marking_contract import PacketGenerator
+    from pcn.lab.calibrate import Links
 
 SLACK_S, SLACK_REAL_S = 0.1e-6, 40e-6
 """Nominal: how late an embedded switch's frames may leave, so that one wake-up serves several. Half a packet's time at
@@ -45,7 +45,7 @@ def switch_slack_s(k: float) -> float:
 def slack(target: str, k: float, agents: bool) -> str:
     """Returns how late frames may leave, nominal, so that one wake-up serves several. Those of links in memory have
     their times, however late they are put."""
-    from hosts.loop import transmit_gap_s
+    from pcn.hosts.loop import transmit_gap_s
 
     if target == SoftswitchTarget.name:
         return "none: links are in memory" if agents else f"{switch_slack_s(k) * 1e6:.2g} us in switches"

@@ -5,7 +5,7 @@
     [link for link in links(lab.record, lab.topology) if not link.up]
 
 A link is up when both of its interfaces are. To set one down, interfaces of switches are: a switch loses frames
-that would leave by it, counts them (`controller.interface_counters`) and logs that. A host's own interface stays up
+that would leave by it, counts them (`pcn.controller.interface_counters`) and logs that. A host's own interface stays up
 without a carrier, as that of a NIC whose cable was pulled: its flows wait.
 """
 
@@ -18,15 +18,15 @@ import struct
 import time
 from collections.abc import Iterable, Sequence
 
-from controller.errors import SwitchError, UnknownNameError
-from lab.host_routes import route_hosts
-from lab.journal import Record
-from lab.namespaces import NamespaceError, in_namespace
-from lab.running import Running
-from lab.target import target
-from softswitch.dataclass import dataclass
-from topologies.errors import LabError
-from topologies.model import Endpoint, Link, Topology, TopologyError
+from pcn.controller.errors import SwitchError, UnknownNameError
+from pcn.lab.host_routes import route_hosts
+from pcn.lab.journal import Record
+from pcn.lab.namespaces import NamespaceError, in_namespace
+from pcn.lab.running import Running
+from pcn.lab.target import target
+from pcn.softswitch.dataclass import dataclass
+from pcn.topologies.errors import LabError
+from pcn.topologies.model import Endpoint, Link, Topology, TopologyError
 
 _SIOCGIFFLAGS, _SIOCSIFFLAGS = 0x8913, 0x8914
 _UP, _RUNNING = 0x1, 0x40
@@ -82,7 +82,7 @@ def reroute(lab: Running, after_s: float = 0.0) -> list[str]:
     for noticing and computing; returns the switches whose routes change. Hosts that a switch can't reach have no route
     there; flows of a host with several NICs leave by one that leads somewhere. Raises LinkError, SwitchError,
     AgentError."""
-    from controller.reroute import change, read_routes, routes_of  # slow to load; who looks at links does without
+    from pcn.controller.reroute import change, read_routes, routes_of  # slow to load; who looks at links does without
 
     if not 0 <= after_s < math.inf:
         raise LinkError(f"a reroute after {after_s:g} s: 0 or more are possible")

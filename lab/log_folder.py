@@ -12,8 +12,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import IO, TypeVar
 
-from softswitch import private
-from topologies.errors import LabError
+from pcn.softswitch import private
+from pcn.topologies.errors import LabError
 
 _T = TypeVar("_T")
 

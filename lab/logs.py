@@ -13,9 +13,9 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from controller.errors import UnknownNameError
-from lab.journal import Record
-from softswitch.dataclass import dataclass
+from pcn.controller.errors import UnknownNameError
+from pcn.lab.journal import Record
+from pcn.softswitch.dataclass import dataclass
 
 _LOOK_S = 0.2
 PERIODIC = ("rate", "np")

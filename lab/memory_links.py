@@ -10,8 +10,8 @@ from __future__ import annotations
 import resource
 from collections.abc import Sequence
 
-from hosts.memory_link import Ends
-from topologies.model import Topology
+from pcn.hosts.memory_link import Ends
+from pcn.topologies.model import Topology
 
 ProcessLink = tuple[int, int, int]
 """Descriptors of memory and bell, and which end of the memory it is."""

@@ -20,10 +20,10 @@ from typing import Any, ClassVar
 
 from mininet.node import Switch
 
-from lab import journal as records
-from lab import pace
-from softswitch.python_process import python_command
-from topologies.errors import LabError
+from pcn.lab import journal as records
+from pcn.lab import pace
+from pcn.softswitch.python_process import python_command
+from pcn.topologies.errors import LabError
 
 ROOT = Path(__file__).resolve().parent.parent
 # What the kernel would merge or leave unfinished, the switch would see.
@@ -92,7 +92,7 @@ class _Network:
 
 def _interpreter() -> str:
     """That of the checkout's .venv, or of the environment in whose site-packages this is."""
-    for environment in (ROOT / ".venv", *ROOT.parents[2:3]):
+    for environment in (ROOT / ".venv", *ROOT.parents[3:4]):
         python = environment / "bin" / "python"
         if (environment / "pyvenv.cfg").exists() and python.exists():
             return str(python)
@@ -102,8 +102,8 @@ def _interpreter() -> str:
 @cache
 def _chosen_k(topology: str, target: str) -> float:
     """Chooses k for a topology, prints it and the reason. Raises PcnSwitchError."""
-    command = [_interpreter(), "-m", "lab.calibrate", target]
-    done = subprocess.run(command, input=topology, capture_output=True, text=True, cwd=ROOT, check=False)
+    command = python_command("pcn.lab.calibrate", target, python=_interpreter())
+    done = subprocess.run(command, input=topology, capture_output=True, text=True, check=False)
     if done.returncode != 0:
         raise PcnSwitchError(f"k can't be chosen ({done.stderr.strip()}): give it, as --switch pcn,k=400")
     choice = json.loads(done.stdout)
@@ -114,8 +114,8 @@ def _chosen_k(topology: str, target: str) -> float:
 
 
 class PcnSwitch(Switch):  # type: ignore[misc]
-    """A switch of a topology that `topologies.mininet_topo` made. `--switch pcn,k=1000,target=bmv2` sets the stretch of
-    time (rates / k, delays * k; by default what this machine carries when all hosts send) and what runs."""
+    """A switch of a topology that `pcn.topologies.mininet_topo` made. `--switch pcn,k=1000,target=bmv2` sets the
+    stretch of time (rates / k, delays * k; by default what this machine carries when all hosts send) and what runs."""
 
     controlIntf = None  # noqa: N815  # what Mininet gives to switches outside a namespace
 
@@ -136,7 +136,7 @@ class PcnSwitch(Switch):  # type: ignore[misc]
                 network.note(far.node)
         place = f"{network.record.board}:{pace.slot_of(self._spec['topology'], self.name)}"
         spec = {**self._spec, "directory": str(network.directory), "place": place}
-        words = python_command("lab.standalone", json.dumps(spec), python=_interpreter())
+        words = python_command("pcn.lab.standalone", json.dumps(spec), python=_interpreter())
         self._process = self.popen(
             ["setpriv", "--pdeathsig", "TERM", *words],
             mncmd=["mnexec", "-a", str(self.pid)],

@@ -14,14 +14,15 @@ from pathlib import Path
 from typing import Any
 
 try:
-    from topologies.found import find_topology, names
+    from pcn.topologies.found import find_topology, names
 except ModuleNotFoundError:  # `mn` executes this file's text: neither the checkout nor __file__ is known to it
-    sys.path.insert(0, str(Path(sys._getframe().f_code.co_filename).resolve().parent.parent))
-    from topologies.found import find_topology, names
+    _root = Path(sys._getframe().f_code.co_filename).resolve().parent.parent
+    sys.path.insert(0, str(_root.parent if (_root / "__init__.py").exists() else _root))
+    from pcn.topologies.found import find_topology, names
 
-from lab.launch import require_kernel_hosts
-from lab.mininet_switch import PcnSwitch
-from topologies.mininet_topo import mininet_topo
+from pcn.lab.launch import require_kernel_hosts
+from pcn.lab.mininet_switch import PcnSwitch
+from pcn.topologies.mininet_topo import mininet_topo
 
 
 def _topo(reference: str, *options: float | str, **named: float | str) -> Any:

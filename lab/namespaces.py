@@ -7,8 +7,8 @@ import struct
 from collections.abc import Callable
 from typing import TypeVar
 
-from softswitch import namespace
-from topologies.errors import LabError
+from pcn.softswitch import namespace
+from pcn.topologies.errors import LabError
 
 _SOL_PACKET, _PACKET_ADD_MEMBERSHIP, _PACKET_MR_PROMISC = 263, 1, 1
 _Made = TypeVar("_Made")

@@ -19,27 +19,27 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING
 
-from hosts import wire
-from lab import journal as records
-from lab import pace
-from lab.host_routes import route_hosts
-from lab.launch import NetworkError, launch_spec, share_process, slack
-from lab.log_folder import LogFolder
-from lab.memory_links import MemoryLinks
-from lab.process import StartError, wait_ready
-from lab.startable import require_startable
-from lab.target import QUEUE_DEPTH_PACKETS, LaunchSpec, SoftswitchTarget, Target, Together
-from lab.target import target as find_target
-from softswitch import signals
-from softswitch.dataclass import dataclass
-from softswitch.python_process import python_command
-from topologies.model import Endpoint, Topology, Value
-from topologies.serialise import to_dict
+from pcn.hosts import wire
+from pcn.lab import journal as records
+from pcn.lab import pace
+from pcn.lab.host_routes import route_hosts
+from pcn.lab.launch import NetworkError, launch_spec, share_process, slack
+from pcn.lab.log_folder import LogFolder
+from pcn.lab.memory_links import MemoryLinks
+from pcn.lab.process import StartError, wait_ready
+from pcn.lab.startable import require_startable
+from pcn.lab.target import QUEUE_DEPTH_PACKETS, LaunchSpec, SoftswitchTarget, Target, Together
+from pcn.lab.target import target as find_target
+from pcn.softswitch import signals
+from pcn.softswitch.dataclass import dataclass
+from pcn.softswitch.python_process import python_command
+from pcn.topologies.model import Endpoint, Topology, Value
+from pcn.topologies.serialise import to_dict
 
 if TYPE_CHECKING:
-    from hosts.algorithms import Configured
-    from hosts.client import AgentClient
-    from lab.nodes import LabNode
+    from pcn.hosts.algorithms import Configured
+    from pcn.hosts.client import AgentClient
+    from pcn.lab.nodes import LabNode
 
 STEPS = "steps.jsonl"
 """Of a traced switch: the file beside its log."""
@@ -167,7 +167,7 @@ class Network:
 
     def _start(self, check: Callable[[], None]) -> None:
         require_startable(self.topology, self.target, self.name)
-        from lab.nodes import LabNet
+        from pcn.lab.nodes import LabNet
 
         directory = self._stack.enter_context(records.owned(self.name))
         board = pace.make_board(to_dict(self.topology), self.role)
@@ -228,7 +228,7 @@ class Network:
         return int(self.topology.number("mtu_bytes")) + wire.TELEMETRY_BYTES * self.configured.wants_telemetry
 
     def _spec(self, name: str) -> LaunchSpec:
-        from controller.configure import packet_generator
+        from pcn.controller.configure import packet_generator
 
         generator = packet_generator(self.topology, name, self.dilation, self.configured)
         address = self.record.directory / f"{name}.grpc"
@@ -309,7 +309,7 @@ class Network:
         return finish
 
     def _who_delays(self, node: LabNode) -> str:
-        from lab.nodes import NodeError
+        from pcn.lab.nodes import NodeError
 
         if self.target.shapes_delay:
             return DELAY_BY_ALL
@@ -336,7 +336,7 @@ class Network:
         return self.topology.link_at(host, port).delay_s
 
     def _start_agent(self, node: LabNode, directory: Path) -> Callable[[Callable[[], None]], None]:
-        from hosts.client import AgentClient
+        from pcn.hosts.client import AgentClient
 
         host = self.topology.host(node.name)
         control = directory / f"{host.name}.sock"
@@ -344,7 +344,7 @@ class Network:
         parameters = [part for key, value in self.scheme_parameters.items() for part in ("--param", f"{key}={value}")]
         events = self._logs.open(log.name, append=True)
         command = [
-            *python_command("hosts.agent", "--name", host.name, "--mac", host.mac, "--ip", host.ip),
+            *python_command("pcn.hosts.agent", "--name", host.name, "--mac", host.mac, "--ip", host.ip),
             *("--dilation", repr(self.dilation), "--scheme", self.scheme, *parameters, "--seed", str(self.seed)),
             *(part for port in self.topology.ports(host.name) for part in self._nic(host.name, port)),
             *("--pace", f"{pace.tolerance_s(self.dilation)!r}@{self._place(node.name)}"),
@@ -397,7 +397,7 @@ class Network:
 
 def configured(scheme: str, parameters: Mapping[str, Value]) -> Configured:
     """Refuses what every agent would refuse, once, and before anything is made."""
-    from hosts.algorithms import SchemeError, find_scheme
+    from pcn.hosts.algorithms import SchemeError, find_scheme
 
     try:
         return find_scheme(scheme).configure(parameters)

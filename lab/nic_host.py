@@ -24,15 +24,15 @@ from dataclasses import field, fields
 from pathlib import Path
 from types import TracebackType
 
-from hosts.algorithms import SchemeError, find_scheme
-from hosts.client import AgentClient
-from lab import journal as records
-from lab.network import connects
-from lab.process import end_children
-from softswitch import signals
-from softswitch.dataclass import dataclass
-from softswitch.python_process import python_command
-from topologies.errors import LabError, nearest
+from pcn.hosts.algorithms import SchemeError, find_scheme
+from pcn.hosts.client import AgentClient
+from pcn.lab import journal as records
+from pcn.lab.network import connects
+from pcn.lab.process import end_children
+from pcn.softswitch import signals
+from pcn.softswitch.dataclass import dataclass
+from pcn.softswitch.python_process import python_command
+from pcn.topologies.errors import LabError, nearest
 
 # About what one core sends in packets of 1000 B payload: docs/tofino.md.
 USUAL_RATE_BPS = 1e9
@@ -158,7 +158,7 @@ class NicHost:
         host = self.settings
         parameters = [part for name, value in host.parameters.items() for part in ("--param", f"{name}={value}")]
         command = [
-            *("setpriv", "--pdeathsig", "TERM", *python_command("hosts.agent")),
+            *("setpriv", "--pdeathsig", "TERM", *python_command("pcn.hosts.agent")),
             *("--name", host.nic.interface, "--iface", host.nic.interface, "--mac", host.nic.mac, "--ip", host.ip),
             *("--line-rate", repr(host.line_rate_bps), "--dilation", "1", "--scheme", host.scheme, *parameters),
             *("--control", str(self.agent.path)),

@@ -17,10 +17,10 @@ from functools import partial
 from types import ModuleType
 from typing import Any
 
-from lab.process import end_children
-from topologies.errors import LabError
-from topologies.mininet_topo import mininet_topo
-from topologies.model import Topology
+from pcn.lab.process import end_children
+from pcn.topologies.errors import LabError
+from pcn.topologies.mininet_topo import mininet_topo
+from pcn.topologies.model import Topology
 
 
 @contextmanager
@@ -143,7 +143,7 @@ class LabNode(Node):  # type: ignore[misc]
 
 
 class LabSwitch(LabNode):
-    """A P4 switch's place in Mininet; `lab.network` starts the program."""
+    """A P4 switch's place in Mininet; `pcn.lab.network` starts the program."""
 
     portBase = 1  # noqa: N815
 

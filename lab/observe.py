@@ -12,17 +12,17 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 
-from controller import interface_counters
-from controller.constants import index
-from controller.control_plane import Counter
-from controller.errors import SwitchError, UnknownNameError
-from lab import flows
-from lab.links import running_interfaces
-from lab.pace import Overload, Pacing
-from lab.running import Running
-from softswitch.dataclass import dataclass
-from topologies.errors import LabError
-from topologies.model import Endpoint
+from pcn.controller import interface_counters
+from pcn.controller.constants import index
+from pcn.controller.control_plane import Counter
+from pcn.controller.errors import SwitchError, UnknownNameError
+from pcn.lab import flows
+from pcn.lab.links import running_interfaces
+from pcn.lab.pace import Overload, Pacing
+from pcn.lab.running import Running
+from pcn.softswitch.dataclass import dataclass
+from pcn.topologies.errors import LabError
+from pcn.topologies.model import Endpoint
 
 # What a program may have; what it hasn't is None in `PortState`.
 _COUNTERS = ("transmitted", "marked", "marked_ue", "pause_sent", "pause_received")

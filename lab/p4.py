@@ -15,19 +15,19 @@ from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from controller.switch import SwitchClient
-from lab.journal import NO_SCHEME
-from lab.launch import NetworkError, require_kernel_hosts
-from lab.log_folder import new
-from lab.network import Network
-from lab.target import LaunchSpec, PortSpec
-from p4net.network import P4Network, P4Switch
-from p4net.steps import Queue, Step, carry_out
-from softswitch import signals
-from topologies.model import Endpoint
+from pcn.controller.switch import SwitchClient
+from pcn.lab.journal import NO_SCHEME
+from pcn.lab.launch import NetworkError, require_kernel_hosts
+from pcn.lab.log_folder import new
+from pcn.lab.network import Network
+from pcn.lab.target import LaunchSpec, PortSpec
+from pcn.p4net.network import P4Network, P4Switch
+from pcn.p4net.steps import Queue, Step, carry_out
+from pcn.softswitch import signals
+from pcn.topologies.model import Endpoint
 
 if TYPE_CHECKING:
-    from lab.nodes import LabNode
+    from pcn.lab.nodes import LabNode
 
 FIRST_PORT = 50051
 FIRST_THRIFT_PORT = 9090
@@ -75,7 +75,7 @@ class P4Live(Network):
         return self
 
     def _prepare(self, name: str, node: LabNode) -> None:
-        from lab.nodes import NodeError
+        from pcn.lab.nodes import NodeError
 
         super()._prepare(name, node)
         if not self.topology.is_host(name):

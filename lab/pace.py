@@ -13,10 +13,10 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from lab.journal import Record
-from softswitch.dataclass import dataclass
-from softswitch.errors import StartError
-from softswitch.pace import MILLION, Board, Pace
+from pcn.lab.journal import Record
+from pcn.softswitch.dataclass import dataclass
+from pcn.softswitch.errors import StartError
+from pcn.softswitch.pace import MILLION, Board, Pace
 
 TOLERANCE_S = 10e-6
 """Nominal: twice what halves the steady queue, half of what costs two points of utilisation (docs/hosts.md)."""
@@ -106,13 +106,13 @@ def slot_of(topology: Mapping[str, Any], node: str) -> int:
 
 
 def _names(topology: Mapping[str, Any]) -> list[str]:
-    """Returns the names of all nodes of a topology in the form of `topologies.serialise`, switches first."""
+    """Returns the names of all nodes of a topology in the form of `pcn.topologies.serialise`, switches first."""
     return [node["name"] for node in (*topology["switches"], *topology["hosts"])]
 
 
 def overload(k: float, paces: dict[str, Pace], now_ns: int, enough_k: float) -> Overload | None:
     """Returns the nodes that are behind, of those that report, by name; None: all keep pace. `enough_k`: a k at which
-    all hosts may send at line rate (`lab.calibrate`). What a network does that is behind reveals no such k: late
+    all hosts may send at line rate (`pcn.lab.calibrate`). What a network does that is behind reveals no such k: late
     packets slow its hosts down."""
     late = [
         Late(

@@ -17,13 +17,13 @@ import socket
 import time
 from collections.abc import Iterator
 
-from controller.constants import MAX_QUANTA, ROCE_CLASS
-from hosts import wire
-from lab.namespaces import in_namespace, listen_to_all
-from lab.running import Running, endpoint, namespace_pid
-from softswitch.dataclass import dataclass
-from topologies.errors import LabError
-from topologies.model import Endpoint
+from pcn.controller.constants import MAX_QUANTA, ROCE_CLASS
+from pcn.hosts import wire
+from pcn.lab.namespaces import in_namespace, listen_to_all
+from pcn.lab.running import Running, endpoint, namespace_pid
+from pcn.softswitch.dataclass import dataclass
+from pcn.topologies.errors import LabError
+from pcn.topologies.model import Endpoint
 
 # Their source: nobody else's, so that a capture tells them from the neighbour's own frames.
 SOURCE_MAC = bytes.fromhex("0650434e0000")

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Protocol
 
-from controller.errors import UnknownNameError
-from lab.journal import Record
-from topologies.model import Endpoint, Topology, TopologyError
+from pcn.controller.errors import UnknownNameError
+from pcn.lab.journal import Record
+from pcn.topologies.model import Endpoint, Topology, TopologyError
 
 if TYPE_CHECKING:
-    from controller.switch import SwitchClient
-    from hosts.client import AgentClient
+    from pcn.controller.switch import SwitchClient
+    from pcn.hosts.client import AgentClient
 
 
 class Running(Protocol):

@@ -1,6 +1,6 @@
 """One switch of a topology, started and programmed, in the namespace that this process is in: for Mininet's own `mn`.
 
-    python -m lab.standalone '{"topology": {...}, "switch": "s0", "dilation": 400, "target": "softswitch",
+    python -m pcn.lab.standalone '{"topology": {...}, "switch": "s0", "dilation": 400, "target": "softswitch",
                                       "directory": "/run/pcn-lab/dumbbell", "place": "/proc/4711/fd/5:0"}'
 
 The directory gets the switch's log and its P4Runtime socket: s0.log, s0.grpc. Prints `ready` when it forwards. Ends at
@@ -17,17 +17,17 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from controller.configure import SwitchPlan, plan, program_switch
-from controller.programs import Program
-from controller.switch import SwitchClient
-from lab.launch import launch_spec
-from lab.network import START_LIMIT_S, connects
-from lab.process import StartError, end_children, tail, wait_ready
-from lab.target import LaunchSpec, Target
-from lab.target import target as find_target
-from softswitch import signals
-from topologies.errors import LabError
-from topologies.serialise import from_dict
+from pcn.controller.configure import SwitchPlan, plan, program_switch
+from pcn.controller.programs import Program
+from pcn.controller.switch import SwitchClient
+from pcn.lab.launch import launch_spec
+from pcn.lab.network import START_LIMIT_S, connects
+from pcn.lab.process import StartError, end_children, tail, wait_ready
+from pcn.lab.target import LaunchSpec, Target
+from pcn.lab.target import target as find_target
+from pcn.softswitch import signals
+from pcn.topologies.errors import LabError
+from pcn.topologies.serialise import from_dict
 
 
 def serve(spec: dict[str, Any]) -> None:

@@ -6,11 +6,11 @@ import os
 import shutil
 import subprocess
 
-from lab import journal as records
-from lab.launch import NetworkError, require_live
-from lab.target import Target
-from topologies import extras
-from topologies.model import Topology
+from pcn.lab import journal as records
+from pcn.lab.launch import NetworkError, require_live
+from pcn.lab.target import Target
+from pcn.topologies import extras
+from pcn.topologies.model import Topology
 
 
 def require_root_and_mininet() -> None:
@@ -42,7 +42,7 @@ def require_startable(topology: Topology, target: Target, name: str | None = Non
 
 def _check_interfaces(topology: Topology) -> None:
     """One of our names in the root namespace is another Mininet network's: captures would show the wrong one."""
-    from lab.nodes import root_interfaces
+    from pcn.lab.nodes import root_interfaces
 
     ours = {end.interface for link in topology.links for end in (link.a, link.b)}
     for name in sorted(ours & root_interfaces()):

@@ -12,13 +12,13 @@ from collections.abc import Callable
 from dataclasses import asdict, field
 from pathlib import Path
 
-from lab import journal as records
-from lab.log_folder import LogFolder
-from softswitch import signals
-from softswitch.dataclass import dataclass
-from softswitch.python_process import python_command
-from topologies.errors import LabError
-from topologies.model import Value
+from pcn.lab import journal as records
+from pcn.lab.log_folder import LogFolder
+from pcn.softswitch import signals
+from pcn.softswitch.dataclass import dataclass
+from pcn.softswitch.python_process import python_command
+from pcn.topologies.errors import LabError
+from pcn.topologies.model import Value
 
 # Without any progress: the embedded switch may have to compile a program first
 START_LIMIT_S = 180.0
@@ -62,7 +62,7 @@ def up(spec: Spec) -> records.Record:
         # A signal between the process's start and our knowing of it would leave it behind.
         with signals.deferred(), logs.open(_LOG) as output:
             process = subprocess.Popen(
-                python_command("lab.supervisor", json.dumps(asdict(spec))),
+                python_command("pcn.lab.supervisor", json.dumps(asdict(spec))),
                 stdin=subprocess.DEVNULL,
                 stdout=output,
                 stderr=subprocess.STDOUT,
@@ -131,10 +131,10 @@ def _end_owner(record: records.Record) -> None:
 
 def hold(spec: Spec, progress: Callable[[str], None]) -> None:
     """Holds the network until a signal: KeyboardInterrupt or `signals.Terminated`."""
-    from hosts.recommended import recommended  # slow to load; `pcn up` and `pcn down` do without
-    from lab.lab import Lab
-    from lab.network import configured
-    from topologies.found import find_topology
+    from pcn.hosts.recommended import recommended  # slow to load; `pcn up` and `pcn down` do without
+    from pcn.lab.lab import Lab
+    from pcn.lab.network import configured
+    from pcn.topologies.found import find_topology
 
     topology = find_topology(spec.topology).build(spec.options)
     scheme = configured(spec.scheme, spec.scheme_parameters).scheme

@@ -14,19 +14,19 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-from controller.constants import RECIRCULATION_PORT
-from hosts.wire import CNP_BYTES
-from softswitch import private
-from softswitch.dataclass import dataclass
-from softswitch.python_process import python_command
-from softswitch.trimming import Trimming
-from topologies import extras
-from topologies.errors import LabError
-from topologies.lossless import CONTROL_CLASS
+from pcn.controller.constants import RECIRCULATION_PORT
+from pcn.hosts.wire import CNP_BYTES
+from pcn.softswitch import private
+from pcn.softswitch.dataclass import dataclass
+from pcn.softswitch.python_process import python_command
+from pcn.softswitch.trimming import Trimming
+from pcn.topologies import extras
+from pcn.topologies.errors import LabError
+from pcn.topologies.lossless import CONTROL_CLASS
 
 if TYPE_CHECKING:
-    from controller.marking_contract import PacketGenerator
-    from controller.switch import RegisterAccess
+    from pcn.controller.marking_contract import PacketGenerator
+    from pcn.controller.switch import RegisterAccess
 
 PRIORITIES = 8
 # More than a lossless network can hold: PFC keeps the queues below XOFF and what is in flight.
@@ -64,11 +64,13 @@ class LaunchSpec:
     seed: int = 1
     nominal_packet_bytes: int = 1058  # what BMv2's packets/s stand for ...
     notification_bytes: int = CNP_BYTES  # ... and in the class of notifications
-    manual_clock: bool = False  # the embedded switch's time stands (softswitch.clock), and its ports have no interfaces
+    manual_clock: bool = (
+        False  # the embedded switch's time stands (pcn.softswitch.clock), and its ports have no interfaces
+    )
     reentry_s: float = 0.0  # with that clock: how long what is resubmitted or recirculated is on its way
     slack_s: float = 0.0  # real: how late frames may leave, for fewer wake-ups
     late_s: float = 0.0  # real: how late a frame may be, for a report ...
-    place: str | None = None  # ... there, on the network's board (softswitch.pace); None: nowhere
+    place: str | None = None  # ... there, on the network's board (pcn.softswitch.pace); None: nowhere
     generator: PacketGenerator | None = None  # the embedded switch's alone
     trimming: tuple[tuple[int, ...], Trimming] | None = None  # queues that trim what they refuse; likewise
     trace: bool = False  # likewise: each step of each packet, to a file beside its log
@@ -134,7 +136,7 @@ class SoftswitchTarget:
         """It is a part of this project."""
 
     def command(self, spec: LaunchSpec) -> list[str]:
-        return [*python_command("softswitch"), *self._options(spec)]
+        return [*python_command("pcn.softswitch"), *self._options(spec)]
 
     def together(self, specs: Sequence[Together], file: Path) -> list[str]:
         """Returns the command of one process for switches, whose options it finds in the file."""
@@ -152,7 +154,7 @@ class SoftswitchTarget:
             lines.append(shlex.join([*more, *self._options(one.spec)]))
         with os.fdopen(private.new_file(file), "w", encoding="utf-8") as lines_file:
             lines_file.write("\n".join(lines) + "\n")
-        return [*python_command("softswitch"), "--together", str(file)]
+        return [*python_command("pcn.softswitch"), "--together", str(file)]
 
     def _options(self, spec: LaunchSpec) -> list[str]:
         shape: list[str] = []
@@ -226,7 +228,7 @@ class Bmv2Target:
 
     def ready(self, namespace_pid: int) -> bool:
         """Returns whether BMv2's Thrift server listens, which starts after its P4Runtime server."""
-        from lab.thrift import Bmv2Thrift
+        from pcn.lab.thrift import Bmv2Thrift
 
         try:
             Bmv2Thrift.connect(namespace_pid, THRIFT_PORT).close()
@@ -238,7 +240,7 @@ class Bmv2Target:
         """Queue depth and rate of each port. The rate is in packets: of the nominal size, in the class of notifications
         of a CNP's, or an acknowledgement of each packet would wait for a line as long as its packet's. The internal
         port has no rate, but a burst of PFC frames to be must fit into it too."""
-        from lab.thrift import Bmv2Thrift
+        from pcn.lab.thrift import Bmv2Thrift
 
         with Bmv2Thrift.connect(namespace_pid, THRIFT_PORT) as thrift:
             thrift.set_queue_depth(RECIRCULATION_PORT, spec.queue_depth)
@@ -248,7 +250,7 @@ class Bmv2Target:
                 thrift.set_class_rate(port.port, CONTROL_CLASS, round(port.rate_bps / (8 * spec.notification_bytes)))
 
     def registers(self, namespace_pid: int) -> RegisterAccess | None:
-        from lab.thrift import Bmv2Thrift
+        from pcn.lab.thrift import Bmv2Thrift
 
         return Bmv2Thrift.connect(namespace_pid, THRIFT_PORT)
 
@@ -256,14 +258,14 @@ class Bmv2Target:
         """Takes the port out. The thread that receives from all ports would otherwise wait in libpcap for the next
         frame of the interface that went down; two switches whose link comes up again would wait for each other without
         end."""
-        from lab.thrift import Bmv2Thrift
+        from pcn.lab.thrift import Bmv2Thrift
 
         with Bmv2Thrift.connect(namespace_pid, THRIFT_PORT) as thrift:
             if port in thrift.ports():
                 thrift.remove_port(port)
 
     def after_up(self, namespace_pid: int, port: int, interface: str) -> None:
-        from lab.thrift import Bmv2Thrift
+        from pcn.lab.thrift import Bmv2Thrift
 
         with Bmv2Thrift.connect(namespace_pid, THRIFT_PORT) as thrift:
             if port not in thrift.ports():

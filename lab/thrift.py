@@ -17,16 +17,16 @@ import thriftpy2.protocol
 import thriftpy2.transport
 from thriftpy2.thrift import TClient, TException
 
-from controller.errors import SwitchError
-from lab.namespaces import in_namespace
-from softswitch.thrift import idl
+from pcn.controller.errors import SwitchError
+from pcn.lab.namespaces import in_namespace
+from pcn.softswitch.thrift import idl
 
 _CALL_LIMIT_S = 20.0
 _CONTEXT = 0  # simple_switch has one
 
 
 class Bmv2Thrift:
-    """A connection to one switch; `lab.target.RegisterAccess`. Raises SwitchError."""
+    """A connection to one switch; `pcn.lab.target.RegisterAccess`. Raises SwitchError."""
 
     def __init__(self, name: str, connection: socket.socket) -> None:
         # thriftpy2 has types for some of itself only.

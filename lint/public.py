@@ -18,9 +18,9 @@ sys.path.insert(0, str(ROOT))
 def lines() -> Iterator[str]:
     """Yields the public names of this checkout, in order."""
     import pcn
-    from experiments.results import summary
     from pcn.cli import pcn as command
-    from topologies.formats import FORMATS
+    from pcn.experiments.results import summary
+    from pcn.topologies.formats import FORMATS
 
     yield from (f"python pcn.{name}" for name in pcn.__all__)
     yield from _options("pcn", command)

@@ -16,11 +16,11 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from p4net.neighbours import Neighbours, neighbours
+from pcn.p4net.neighbours import Neighbours, neighbours
 
 if TYPE_CHECKING:
-    from p4net.virtual import VirtualP4
-    from virtualnet.frames import Arrived, Times
+    from pcn.p4net.virtual import VirtualP4
+    from pcn.virtualnet.frames import Arrived, Times
 
 REQUESTS: Final = 3
 EVERY_S: Final = 1.0

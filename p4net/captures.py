@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from p4net.errors import P4NetError
-from p4net.virtual import VirtualP4
-from topologies.model import Endpoint
+from pcn.p4net.errors import P4NetError
+from pcn.p4net.virtual import VirtualP4
+from pcn.topologies.model import Endpoint
 
 
 def capture_ports(network: VirtualP4, folder: Path) -> list[Path]:

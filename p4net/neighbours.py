@@ -14,8 +14,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from ipaddress import IPv4Address, IPv4Network
 
-from p4net.errors import P4NetError
-from p4net.network import P4Network
+from pcn.p4net.errors import P4NetError
+from pcn.p4net.network import P4Network
 
 _MAC = re.compile(r"[0-9a-fA-F]{2}(:[0-9a-fA-F]{2}){5}\Z")
 _DEFAULT = IPv4Network("0.0.0.0/0")

@@ -6,12 +6,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import field
 
-from controller.programs import Program
-from p4net.errors import P4NetError
-from p4net.steps import Entries
-from softswitch.dataclass import dataclass
-from topologies.errors import nearest
-from topologies.model import Link, Topology
+from pcn.controller.programs import Program
+from pcn.p4net.errors import P4NetError
+from pcn.p4net.steps import Entries
+from pcn.softswitch.dataclass import dataclass
+from pcn.topologies.errors import nearest
+from pcn.topologies.model import Link, Topology
 
 QUEUE_DEPTH_PACKETS = 64
 """Of each queue, as in simple_switch."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 import struct
 from ipaddress import IPv4Address
 
-from p4net.neighbours import mac_of
-from p4net.network import P4Network
+from pcn.p4net.neighbours import mac_of
+from pcn.p4net.network import P4Network
 
 UDP = 17
 IPV4_BYTES = 14 + 20

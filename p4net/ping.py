@@ -11,10 +11,10 @@ from __future__ import annotations
 import struct
 from typing import Any
 
-from p4net.errors import P4NetError
-from p4net.packets import IPV4_BYTES, NO_MAC, checksum, ipv4
-from p4net.virtual import VirtualP4
-from virtualnet.frames import Arrived
+from pcn.p4net.errors import P4NetError
+from pcn.p4net.packets import IPV4_BYTES, NO_MAC, checksum, ipv4
+from pcn.p4net.virtual import VirtualP4
+from pcn.virtualnet.frames import Arrived
 
 ICMP = 1
 LEAST_BYTES = IPV4_BYTES + 8

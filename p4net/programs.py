@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from controller.programs import Program, ProgramError
-from p4net.errors import P4NetError
-from softswitch import p4c
+from pcn.controller.programs import Program, ProgramError
+from pcn.p4net.errors import P4NetError
+from pcn.softswitch import p4c
 
 BUILD = "build"
 """Where the tutorials' Makefile puts p4c's output."""

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from p4net.virtual import VirtualP4
-from virtualnet.frames import Arrived
-from virtualnet.native import CLASSES
+from pcn.p4net.virtual import VirtualP4
+from pcn.virtualnet.frames import Arrived
+from pcn.virtualnet.native import CLASSES
 
 _IPV4, _CE = b"\x08\x00", 3
 

@@ -20,13 +20,13 @@ from finsy.p4entity import P4Replica as Replica
 from finsy.p4schema import P4Table
 from finsy.proto import p4r
 
-from controller.control_plane import TableAction, TableEntry, TableMatch
-from p4net import values
-from p4net.errors import P4NetError
-from p4net.steps import Place, Write
-from softswitch.dataclass import dataclass
-from topologies.tree import FileError, Node, optional, read_file
-from topologies.tree import needed as required
+from pcn.controller.control_plane import TableAction, TableEntry, TableMatch
+from pcn.p4net import values
+from pcn.p4net.errors import P4NetError
+from pcn.p4net.steps import Place, Write
+from pcn.softswitch.dataclass import dataclass
+from pcn.topologies.tree import FileError, Node, optional, read_file
+from pcn.topologies.tree import needed as required
 
 _EMPTY = "write {} where there are no entries"
 

@@ -13,15 +13,15 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from p4net import tcp, traffic
-from p4net.arp import ARP
-from p4net.errors import P4NetError
-from p4net.packets import NO_MAC, UDP_BYTES, udp
-from p4net.ping import FRAME_BYTES, ping
-from p4net.virtual import VirtualP4
-from softswitch.dataclass import dataclass
-from softswitch.units import Kind, quantity
-from topologies.errors import nearest
+from pcn.p4net import tcp, traffic
+from pcn.p4net.arp import ARP
+from pcn.p4net.errors import P4NetError
+from pcn.p4net.packets import NO_MAC, UDP_BYTES, udp
+from pcn.p4net.ping import FRAME_BYTES, ping
+from pcn.p4net.virtual import VirtualP4
+from pcn.softswitch.dataclass import dataclass
+from pcn.softswitch.units import Kind, quantity
+from pcn.topologies.errors import nearest
 
 _KINDS: dict[str, Kind] = {
     "rate": "rate", "length": "count", "from": "time", "until": "time", "on": "time", "off": "time",

@@ -14,10 +14,10 @@ from typing import Literal, Protocol, TypeAlias
 from finsy import P4Schema
 from finsy.proto import p4r
 
-from controller.control_plane import ControlPlane
-from controller.errors import SwitchError
-from p4net.errors import P4NetError
-from softswitch.dataclass import dataclass
+from pcn.controller.control_plane import ControlPlane
+from pcn.controller.errors import SwitchError
+from pcn.p4net.errors import P4NetError
+from pcn.softswitch.dataclass import dataclass
 
 
 @dataclass(frozen=True)

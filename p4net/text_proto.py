@@ -11,10 +11,10 @@ from finsy import P4Schema
 from finsy.proto import p4r
 from google.protobuf import text_format
 
-from p4net.errors import P4NetError
-from p4net.steps import Place, Write
-from softswitch.dataclass import dataclass
-from topologies.tree import FileError, read_text
+from pcn.p4net.errors import P4NetError
+from pcn.p4net.steps import Place, Write
+from pcn.softswitch.dataclass import dataclass
+from pcn.topologies.tree import FileError, read_text
 
 _TOKEN = re.compile(r"#[^\n]*|\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])*'|[{}<>]|\w+|\n|.", re.DOTALL)
 _MODIFIED = ("register_entry", "counter_entry", "meter_entry", "direct_counter_entry", "direct_meter_entry")

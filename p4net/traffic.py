@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from p4net.errors import P4NetError
+from pcn.p4net.errors import P4NetError
 
 Times = npt.NDArray[np.float64]
 MOST_FRAMES = 200_000_000

@@ -16,17 +16,17 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from p4net import values
-from p4net.commands import Commands
-from p4net.errors import P4NetError
-from p4net.network import P4Host, P4Network, P4Switch
-from p4net.programs import Programs, is_file
-from p4net.runtime_json import RuntimeJson
-from p4net.steps import Entries
-from p4net.text_proto import TextProto
-from topologies import naming
-from topologies.formats import FORMATS, Source
-from topologies.tree import Node, optional, read_file
+from pcn.p4net import values
+from pcn.p4net.commands import Commands
+from pcn.p4net.errors import P4NetError
+from pcn.p4net.network import P4Host, P4Network, P4Switch
+from pcn.p4net.programs import Programs, is_file
+from pcn.p4net.runtime_json import RuntimeJson
+from pcn.p4net.steps import Entries
+from pcn.p4net.text_proto import TextProto
+from pcn.topologies import naming
+from pcn.topologies.formats import FORMATS, Source
+from pcn.topologies.tree import Node, optional, read_file
 
 RATE_BPS = 10e9
 """Of links without a bandwidth, in virtual time."""

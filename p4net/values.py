@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 from finsy import P4Schema
 from finsy.p4schema import P4MatchField, P4MatchType, P4Table
 
-from topologies.errors import nearest
+from pcn.topologies.errors import nearest
 
 _MAC = re.compile(r"[0-9a-fA-F]{1,2}([:-][0-9a-fA-F]{1,2}){5}\Z")
 _NUMBER = re.compile(r"0[xX][0-9a-fA-F]+|0[bB][01]+|[0-9]+\Z")

@@ -15,23 +15,23 @@ from typing import TYPE_CHECKING, Literal
 
 from finsy.proto import p4r
 
-from controller.control_plane import ControlPlane
-from controller.in_process import InProcessSwitch
-from p4net.arp import Arp
-from p4net.network import P4Network, P4Switch
-from p4net.steps import Queue, carry_out
-from softswitch.embed.switch import EmbeddedSwitch
-from softswitch.trace.decoder import Step
-from topologies.model import Switch
-from virtualnet.errors import VirtualError
-from virtualnet.frames import Arrived
-from virtualnet.native import CLASSES, NO_QUEUE
-from virtualnet.switch import VirtualSwitch, load
-from virtualnet.timed import TimedNetwork
+from pcn.controller.control_plane import ControlPlane
+from pcn.controller.in_process import InProcessSwitch
+from pcn.p4net.arp import Arp
+from pcn.p4net.network import P4Network, P4Switch
+from pcn.p4net.steps import Queue, carry_out
+from pcn.softswitch.embed.switch import EmbeddedSwitch
+from pcn.softswitch.trace.decoder import Step
+from pcn.topologies.model import Switch
+from pcn.virtualnet.errors import VirtualError
+from pcn.virtualnet.frames import Arrived
+from pcn.virtualnet.native import CLASSES, NO_QUEUE
+from pcn.virtualnet.switch import VirtualSwitch, load
+from pcn.virtualnet.timed import TimedNetwork
 
 if TYPE_CHECKING:
-    from p4net.ping import Ping
-    from p4net.tcp import Connection
+    from pcn.p4net.ping import Ping
+    from pcn.p4net.tcp import Connection
 
 FRAME_BYTES = 2048
 """The longest frame, with the headers that programs add."""
@@ -62,7 +62,7 @@ class VirtualP4(TimedNetwork):
         self.value = value
         self._trace = trace
         self.connections: list[Connection] = []
-        """Of TCP (p4net.tcp.connect)."""
+        """Of TCP (pcn.p4net.tcp.connect)."""
         self.pings: list[Ping] = []
         self.arp = Arp(self)
         self.frame_bytes = frame_bytes if frame_bytes is not None else _STARTS

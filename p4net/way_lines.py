@@ -9,14 +9,14 @@ from ipaddress import IPv4Address
 from pathlib import Path
 from typing import Any
 
-from p4net.errors import P4NetError
-from p4net.network import P4Network
-from p4net.ways import Departure, Hop
-from softswitch.dataclass import dataclass
-from softswitch.trace.decoder import Step
-from softswitch.trace.lines import Lines
-from topologies.errors import nearest
-from topologies.model import Topology
+from pcn.p4net.errors import P4NetError
+from pcn.p4net.network import P4Network
+from pcn.p4net.ways import Departure, Hop
+from pcn.softswitch.dataclass import dataclass
+from pcn.softswitch.trace.decoder import Step
+from pcn.softswitch.trace.lines import Lines
+from pcn.topologies.errors import nearest
+from pcn.topologies.model import Topology
 
 _ELEMENT = re.compile(r"\[\d+\]")
 """Of a header stack."""

@@ -11,10 +11,10 @@ from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from p4net.errors import P4NetError
-from softswitch.trace import json_lines
-from softswitch.trace.decoder import Step
-from topologies.model import Topology
+from pcn.p4net.errors import P4NetError
+from pcn.softswitch.trace import json_lines
+from pcn.softswitch.trace.decoder import Step
+from pcn.topologies.model import Topology
 
 
 @dataclass

@@ -26,10 +26,10 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
-from p4src.manifest import source_digest
-from softswitch import p4c
-from softswitch.dataclass import dataclass
-from softswitch.p4c import NATIVE, NATIVE_FLAGS, P4Error
+from pcn.p4src.manifest import source_digest
+from pcn.softswitch import p4c
+from pcn.softswitch.dataclass import dataclass
+from pcn.softswitch.p4c import NATIVE, NATIVE_FLAGS, P4Error
 
 ROOT = Path(__file__).resolve().parent.parent
 MANIFEST_SCHEMA = 3
@@ -42,7 +42,7 @@ _INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.MULTILINE)
 _NATIVE = "NATIVE_PFC"
 _MAIN = re.compile(r"^\s*V1Switch\s*\(", re.MULTILINE)
 
-log = logging.getLogger("p4src")
+log = logging.getLogger("pcn.p4src")
 
 
 class P4BuildError(Exception):

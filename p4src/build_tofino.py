@@ -36,10 +36,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from build import MANIFEST_SCHEMA, ROOT, P4BuildError, differences, entry, sources_of
-
-from p4src.manifest import source_digest
-from softswitch.dataclass import dataclass
+from pcn.p4src.build import MANIFEST_SCHEMA, ROOT, P4BuildError, differences, entry, sources_of
+from pcn.p4src.manifest import source_digest
+from pcn.softswitch.dataclass import dataclass
 
 DRIVER = "driver.zip"
 """What the driver loads of a program, packed, as controller/tofino/package.py reads it."""
@@ -61,7 +60,7 @@ _NO_WARNING = re.compile(
     re.MULTILINE,
 )
 
-log = logging.getLogger("p4src")
+log = logging.getLogger("pcn.p4src")
 
 
 @dataclass(frozen=True)
@@ -210,7 +209,7 @@ def resources(used: Mapping[str, Any], context: Mapping[str, Any]) -> dict[str, 
         }
 
     def last_stage(gress: str) -> int:
-        placed = [
+        placed: list[int] = [
             stage["stage_number"]
             for table in context["tables"]
             if table["direction"] == gress

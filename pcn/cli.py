@@ -69,7 +69,7 @@ class _Commands(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         if args and not args[0].startswith("-") and args[0] not in _COMMANDS:
-            from topologies.errors import nearest
+            from pcn.topologies.errors import nearest
 
             ctx.fail(f"no command {args[0]!r}; {nearest(args[0], _COMMANDS)}")
         return super().resolve_command(ctx, args)
@@ -80,7 +80,7 @@ def _version(context: click.Context, _option: click.Parameter, wanted: bool) -> 
         return
     from importlib import metadata
 
-    from experiments.run.versions import checkout
+    from pcn.experiments.run.versions import checkout
 
     found = checkout()
     commit = "" if found["commit"] == "unknown" else f", commit {found['commit'][:12]}, {found['tree']}"
@@ -131,13 +131,8 @@ def main() -> None:
 
 
 def _import_text(error: ImportError) -> str:
-    """Returns what isn't installed, or whose modules Python finds in place of ours. Raises the error where it is
-    neither."""
-    from pcn.names import clashes
-
-    if foreign := "; ".join(clashes()):
-        return f"another project's package has a name of ours: {foreign}"
-    from topologies import extras
+    """Returns what isn't installed. Raises the error where it is no extra's."""
+    from pcn.topologies import extras
 
     if extra := extras.of_import(error):
         return str(extras.MissingExtraError(extra))
@@ -146,7 +141,7 @@ def _import_text(error: ImportError) -> str:
 
 def run(arguments: list[str]) -> int:
     """Runs a command line; its exit code."""
-    from softswitch.signals import Terminated, heed_interrupts, raising
+    from pcn.softswitch.signals import Terminated, heed_interrupts, raising
 
     heed_interrupts()
     try:
@@ -167,7 +162,7 @@ def run(arguments: list[str]) -> int:
     except _known_errors() as error:
         return _fail(str(error), 1)
     except OSError as error:
-        from topologies.errors import NO_ROOM
+        from pcn.topologies.errors import NO_ROOM
 
         if error.errno not in (*NO_ROOM, errno.ENAMETOOLONG):
             raise
@@ -179,9 +174,9 @@ def run(arguments: list[str]) -> int:
 
 def _known_errors() -> tuple[type[Exception], ...]:
     """Returns what one line reports. Where there is an error: these modules take a fifth of a command's start."""
-    from hosts.client import AgentError
-    from softswitch.cache.objects import BuildError
-    from topologies.errors import LabError
+    from pcn.hosts.client import AgentError
+    from pcn.softswitch.cache.objects import BuildError
+    from pcn.topologies.errors import LabError
 
     return LabError, AgentError, BuildError
 

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 import click
 
 if TYPE_CHECKING:
-    from lab.journal import Record
-    from topologies.model import Topology
+    from pcn.lab.journal import Record
+    from pcn.topologies.model import Topology
 
 Completer = Callable[[click.Context, click.Parameter, str], list[str]]
 
@@ -20,8 +20,8 @@ def _completer(names: Callable[[click.Context], Iterable[str]]) -> Completer:
     """Offers the names that begin with what was typed."""
 
     def complete(context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[str]:
-        from hosts.client import AgentError
-        from topologies.errors import LabError
+        from pcn.hosts.client import AgentError
+        from pcn.topologies.errors import LabError
 
         try:
             return [name for name in names(context) if name.startswith(incomplete)]
@@ -32,13 +32,13 @@ def _completer(names: Callable[[click.Context], Iterable[str]]) -> Completer:
 
 
 def _record(context: click.Context) -> Record:
-    from lab.attach import find
+    from pcn.lab.attach import find
 
     return find(context.params.get("network"))
 
 
 def _topology(context: click.Context) -> Topology:
-    from topologies.serialise import from_dict
+    from pcn.topologies.serialise import from_dict
 
     return from_dict(_record(context).topology)
 
@@ -61,19 +61,19 @@ def _ports(context: click.Context) -> list[str]:
 
 
 def _networks(_context: click.Context) -> list[str]:
-    from lab import journal as records
+    from pcn.lab import journal as records
 
     return records.names()
 
 
 def _topologies(_context: click.Context) -> Iterable[str]:
-    from topologies.found import names
+    from pcn.topologies.found import names
 
     return names()
 
 
 def _topology_options(context: click.Context) -> list[str]:
-    from topologies.found import find_topology
+    from pcn.topologies.found import find_topology
 
     # Where the option has no value yet, click leaves the words that it hasn't matched.
     topology = context.params.get("topology") or next(iter(context.args), "")
@@ -81,52 +81,52 @@ def _topology_options(context: click.Context) -> list[str]:
 
 
 def _scenarios(_context: click.Context) -> Iterable[str]:
-    from experiments.papers import SCENARIOS
+    from pcn.experiments.papers import SCENARIOS
 
     return SCENARIOS
 
 
 def _parameters(context: click.Context) -> list[str]:
     """Returns the parameters of the scenario and of the command's schemes, each with "="."""
-    from experiments.runner import parameters
+    from pcn.experiments.runner import parameters
 
     scenario = context.params.get("scenario") or context.params.get("experiment") or next(iter(context.args), "")
     return list(dict.fromkeys(f"{one.name}=" for one in parameters(scenario, context.params.get("scheme"))))
 
 
 def _figures(_context: click.Context) -> Iterable[str]:
-    from experiments.papers import FIGURES
+    from pcn.experiments.papers import FIGURES
 
     return *FIGURES, "all"
 
 
 def _experiments(_context: click.Context) -> Iterable[str]:
-    from experiments.papers import EXPERIMENTS
+    from pcn.experiments.papers import EXPERIMENTS
 
     return EXPERIMENTS
 
 
 def _workloads(_context: click.Context) -> Iterable[str]:
-    from experiments.define.collectives import names
-    from experiments.traffic.spec import WORKLOADS
+    from pcn.experiments.define.collectives import names
+    from pcn.experiments.traffic.spec import WORKLOADS
 
     return *WORKLOADS, *names()
 
 
 def _arrivals(_context: click.Context) -> Iterable[str]:
-    from experiments.traffic.spec import ARRIVALS
+    from pcn.experiments.traffic.spec import ARRIVALS
 
     return ARRIVALS
 
 
 def _patterns(_context: click.Context) -> Iterable[str]:
-    from experiments.traffic.spec import PATTERNS
+    from pcn.experiments.traffic.spec import PATTERNS
 
     return PATTERNS
 
 
 def _schemes(_context: click.Context) -> Iterable[str]:
-    from hosts.algorithms import names
+    from pcn.hosts.algorithms import names
 
     return names()
 
@@ -138,14 +138,14 @@ def _clocks(_context: click.Context) -> Iterable[str]:
 def _scheme_parameters(context: click.Context) -> list[str]:
     import dataclasses
 
-    from hosts.algorithms import find_scheme
+    from pcn.hosts.algorithms import find_scheme
 
     scheme = find_scheme(context.params.get("scheme") or "pcn")
     return [f"{field.name}=" for field in dataclasses.fields(scheme.parameters)]
 
 
 def _targets(_context: click.Context) -> Iterable[str]:
-    from lab.target import TARGETS
+    from pcn.lab.target import TARGETS
 
     return TARGETS
 
@@ -154,7 +154,7 @@ def _of_program(kind: str) -> Callable[[click.Context], Iterator[str]]:
     """Returns the names of the program's tables, counters or registers."""
 
     def names(context: click.Context) -> Iterator[str]:
-        from controller.programs import Program
+        from pcn.controller.programs import Program
 
         schema = Program.find(_record(context).program).schema
         for one in getattr(schema, kind):
@@ -164,20 +164,20 @@ def _of_program(kind: str) -> Callable[[click.Context], Iterator[str]]:
 
 
 def _counters(context: click.Context) -> list[str]:
-    from controller.interface_counters import DISCARDS
+    from pcn.controller.interface_counters import DISCARDS
 
     return [*_of_program("counters")(context), *DISCARDS]
 
 
 def _settings(context: click.Context) -> list[str]:
-    from controller.settings import known
+    from pcn.controller.settings import known
 
     typed = context.params.get("words") or ()
     return [*(() if typed else _ports(context)), *dict.fromkeys(f"{setting.name}=" for setting in known())]
 
 
 def _flows(context: click.Context) -> Iterator[str]:
-    from hosts.client import AgentClient
+    from pcn.hosts.client import AgentClient
 
     for host in _hosts(context):
         control = _record(context).nodes[host].control

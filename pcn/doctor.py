@@ -16,12 +16,11 @@ from collections.abc import Iterable, Iterator
 from importlib import metadata
 from pathlib import Path
 
-from p4src import manifest
-from p4src.manifest import FOLDER, ROOT
-from pcn import names
-from softswitch.cache.objects import BuildError, cache_dir, compiler, uses_shipped, writing
-from softswitch.dataclass import dataclass
-from topologies import extras
+from pcn.p4src import manifest
+from pcn.p4src.manifest import FOLDER, ROOT
+from pcn.softswitch.cache.objects import BuildError, cache_dir, compiler, uses_shipped, writing
+from pcn.softswitch.dataclass import dataclass
+from pcn.topologies import extras
 
 
 @dataclass(frozen=True)
@@ -149,9 +148,9 @@ def _cache() -> Check:
 
 def _libraries() -> Check:
     """Compiled, unless the cache has them, and loaded: then no source is missing, and no symbol."""
-    from hosts.native import library
-    from lab.virtual.native import engine
-    from softswitch.embed.library import build_program
+    from pcn.hosts.native import library
+    from pcn.lab.virtual.native import engine
+    from pcn.softswitch.embed.library import build_program
 
     name, what_for = "C libraries", "switch, hosts, virtual time"
     try:
@@ -164,16 +163,7 @@ def _libraries() -> Check:
 
 
 def _installation() -> Iterator[Check]:
-    """Checks our files beside Python's modules, and whether Python finds our modules."""
-    foreign = list(names.clashes())
-    yield Check(
-        "package names",
-        "everything",
-        True,
-        not foreign,
-        "; ".join(foreign) or "no clash",
-        "a separate environment (pipx install .), and no PYTHONPATH to other projects",
-    )
+    """Checks our files beside Python's modules."""
     wrong = {"not found": [name for name in _DATA if not (ROOT / name).is_file()], "not as installed": list(_changed())}
     found = "; ".join(f"{what}: {_few(files)}" for what, files in wrong.items() if files)
     yield Check("files", "everything", True, not found, found or str(ROOT), _AGAIN)
@@ -181,8 +171,7 @@ def _installation() -> Iterator[Check]:
 
 
 def _changed() -> Iterator[str]:
-    """Yields the files of ours that aren't what pip wrote: another project with a package of that name has written over
-    them."""
+    """Yields the files of ours that aren't what pip wrote."""
     for file in _distribution_files():
         if file.hash is None or ".." in file.parts:
             continue
@@ -194,7 +183,7 @@ def _changed() -> Iterator[str]:
 
 def _distribution_files() -> list[metadata.PackagePath]:
     try:
-        return metadata.files(names.PROJECT) or []
+        return metadata.files(extras.PROJECT) or []
     except metadata.PackageNotFoundError:
         return []
 
@@ -226,8 +215,8 @@ def _tools() -> Iterator[Check]:
 
 def _bf_runtime() -> Check:
     """Returns whether the messages of a lab's SDE load."""
-    from controller.errors import SwitchError
-    from controller.tofino import bfrt_messages
+    from pcn.controller.errors import SwitchError
+    from pcn.controller.tofino import bfrt_messages
 
     name, what_for = "BF Runtime", "pcn deploy --bfrt"
     try:
@@ -257,7 +246,7 @@ def _version(path: str, arguments: tuple[str, ...]) -> str:
 
 def _packages() -> Iterator[Check]:
     """Yields what pyproject.toml requires, and its extras: live networks need theirs."""
-    for line in metadata.requires(names.PROJECT) or []:
+    for line in metadata.requires(extras.PROJECT) or []:
         package, extra = re.split(r"[^\w-]", line)[0], re.search(r"extra == ['\"](.+?)['\"]", line)
         if extra and extra[1] not in extras.MODULES:  # for work on the project
             continue

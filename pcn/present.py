@@ -7,7 +7,7 @@ from typing import Any
 
 from finsy.p4schema import P4MatchField, P4MatchType, P4Table
 
-from controller.control_plane import ControlPlane, TableAction, TableActions, TableEntry
+from pcn.controller.control_plane import ControlPlane, TableAction, TableActions, TableEntry
 
 Shown = str | int
 

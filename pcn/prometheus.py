@@ -12,8 +12,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
-from lab.observe import GOING_ON, Snapshot
-from topologies.errors import LabError
+from pcn.lab.observe import GOING_ON, Snapshot
+from pcn.topologies.errors import LabError
 
 PATH = "/metrics"
 CONTENT = "text/plain; version=0.0.4; charset=utf-8"

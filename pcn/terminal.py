@@ -20,7 +20,7 @@ from rich.console import Console, Group, RenderableType
 from rich.live import Live
 from rich.text import Text
 
-from lab.observe import Snapshot
+from pcn.lab.observe import Snapshot
 from pcn.rates import rate_unit, unit_bps
 from pcn.view import Chosen, Titled, flow_row, flow_rows, pair_rows, picture, shown
 

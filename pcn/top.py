@@ -14,7 +14,7 @@ from typing import Any
 
 import click
 
-from lab.observe import FlowState, PortState, Snapshot
+from pcn.lab.observe import FlowState, PortState, Snapshot
 from pcn.terminal import View, show
 from pcn.web.history import History
 

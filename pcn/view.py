@@ -11,9 +11,9 @@ from rich.console import Group
 from rich.table import Table
 from rich.text import Text
 
-from lab.observe import GOING_ON, FlowState, PortState, Snapshot
+from pcn.lab.observe import GOING_ON, FlowState, PortState, Snapshot
 from pcn.rates import rate_text, rate_unit
-from softswitch.dataclass import dataclass
+from pcn.softswitch.dataclass import dataclass
 
 _BAR_CELLS = 20
 _GAP = 2  # between columns

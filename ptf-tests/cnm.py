@@ -7,8 +7,8 @@ from collections.abc import Iterable
 from frames import host_ip, host_mac, patched, port_mac
 from wires import Arrival
 
-from controller.tofino.qcn import STEP_BYTES, W, feedback_steps, sampling
-from hosts import wire
+from pcn.controller.tofino.qcn import STEP_BYTES, W, feedback_steps, sampling
+from pcn.hosts import wire
 
 MAX = wire.MAX_FEEDBACK
 

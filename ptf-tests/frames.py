@@ -6,8 +6,8 @@ import struct
 
 import ptf.testutils
 
-from controller.tofino.chips import CHIPS, TOFINO
-from hosts import wire
+from pcn.controller.tofino.chips import CHIPS, TOFINO
+from pcn.hosts import wire
 
 ROCE_CLASS, CNP_CLASS, OTHER_CLASS = 3, 7, 0
 PAYLOAD = 1000

@@ -9,13 +9,13 @@ from cnm import chip_feedback, feedback, messages
 from frames import FRAME, host_ip, host_mac, port_mac
 from testbed import NO_STEPS, PcnTest, index
 
-from controller.configure import SwitchPlan
-from controller.marking.qcn_cp import CNM_CLONE_SESSION
-from controller.marking.qcn_in_cp import QcnInPort
-from controller.pfc import PFC_CLONE_SESSION
-from controller.tofino.model import CULPRITS
-from controller.tofino.qcn import W
-from hosts import wire
+from pcn.controller.configure import SwitchPlan
+from pcn.controller.marking.qcn_cp import CNM_CLONE_SESSION
+from pcn.controller.marking.qcn_in_cp import QcnInPort
+from pcn.controller.pfc import PFC_CLONE_SESSION
+from pcn.controller.tofino.model import CULPRITS
+from pcn.controller.tofino.qcn import W
+from pcn.hosts import wire
 
 SLOTS = 1023
 

@@ -35,16 +35,16 @@ from types import FrameType
 import steps
 import tofino
 
-from controller.constants import GENERATOR_PORT, index
-from controller.errors import SwitchError
-from controller.marking_contract import PacketGenerator
-from controller.programs import Program
-from controller.switch import SwitchClient
-from controller.tofino.chips import CHIPS, TOFINO, Chip
-from lab.target import TARGETS, LaunchSpec, PortSpec, Target, target
-from p4src.manifest import stale
-from softswitch.trimming import Trimming
-from topologies.errors import LabError
+from pcn.controller.constants import GENERATOR_PORT, index
+from pcn.controller.errors import SwitchError
+from pcn.controller.marking_contract import PacketGenerator
+from pcn.controller.programs import Program
+from pcn.controller.switch import SwitchClient
+from pcn.controller.tofino.chips import CHIPS, TOFINO, Chip
+from pcn.lab.target import TARGETS, LaunchSpec, PortSpec, Target, target
+from pcn.p4src.manifest import stale
+from pcn.softswitch.trimming import Trimming
+from pcn.topologies.errors import LabError
 
 HERE = Path(__file__).resolve().parent
 PREFIX = "pcn-ptf-"
@@ -194,7 +194,7 @@ def wait_until_driver_answers(
     inside: Sequence[str], children: Sequence[subprocess.Popen[bytes]], logs: Sequence[Path]
 ) -> None:
     """Until BF Runtime subscribes a client. Raises RunError with the log of a program that ends instead."""
-    ask = f"from controller.tofino.bfrt import BfRuntimeSwitch as S; S.connect('ptf', {tofino.ADDRESS!r}).close()"
+    ask = f"from pcn.controller.tofino.bfrt import BfRuntimeSwitch as S; S.connect('ptf', {tofino.ADDRESS!r}).close()"
     end, answer = time.monotonic() + MODEL_READY_LIMIT_S, None
     while time.monotonic() < end:
         for child, log in zip(children, logs, strict=True):

@@ -19,7 +19,7 @@ from typing import Any
 
 from wires import Arrival, note
 
-from hosts import wire
+from pcn.hosts import wire
 
 CLASSES = 8
 _PORTS = 72

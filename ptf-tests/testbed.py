@@ -27,22 +27,22 @@ from steps import Control, SteppedWires
 from twin import TWINS, lab, sessions, twin_entries
 from wires import Arrival, ClockWires, LiveWires, Wires
 
-from controller.configure import SwitchPlan, clone_sessions, program_switch
-from controller.constants import RECIRCULATION_PORT
-from controller.control_plane import ControlPlane, Counter
-from controller.marking import rest
-from controller.marking.rest import RestPort, gap_us
-from controller.pfc import PfcPort
-from controller.programs import Program
-from controller.routes import Route
-from controller.switch import SwitchClient
-from controller.tofino.bfrt import BfRuntimeSwitch
-from controller.tofino.buffers import PORT_TABLE, port_settings
-from controller.tofino.counters import of_frames
-from controller.tofino.package import Package
-from hosts import wire
-from lab.target import target
-from softswitch.clock import ManualClock
+from pcn.controller.configure import SwitchPlan, clone_sessions, program_switch
+from pcn.controller.constants import RECIRCULATION_PORT
+from pcn.controller.control_plane import ControlPlane, Counter
+from pcn.controller.marking import rest
+from pcn.controller.marking.rest import RestPort, gap_us
+from pcn.controller.pfc import PfcPort
+from pcn.controller.programs import Program
+from pcn.controller.routes import Route
+from pcn.controller.switch import SwitchClient
+from pcn.controller.tofino.bfrt import BfRuntimeSwitch
+from pcn.controller.tofino.buffers import PORT_TABLE, port_settings
+from pcn.controller.tofino.counters import of_frames
+from pcn.controller.tofino.package import Package
+from pcn.hosts import wire
+from pcn.lab.target import target
+from pcn.softswitch.clock import ManualClock
 
 FAST_PORTS = (1, 2, 3)
 SLOW_PORT = 4

@@ -9,15 +9,15 @@ from typing import Any
 
 from frames import CHIP, device_port
 
-from controller.configure import SwitchPlan, entries
-from controller.control_plane import CloneSession, TableAction, TableEntry, TableMatch
-from controller.marking.qcn_cp import QcnPort
-from controller.marking.qcn_in_cp import QcnInPort
-from controller.marking.red_ecn import RedPort
-from controller.marking.rest import RestPort
-from controller.marking.tcd_port import TcdPort
-from controller.tofino import qcn, tcd
-from controller.tofino.model import Class, Pfc, Port, Tcd, TofinoLab
+from pcn.controller.configure import SwitchPlan, entries
+from pcn.controller.control_plane import CloneSession, TableAction, TableEntry, TableMatch
+from pcn.controller.marking.qcn_cp import QcnPort
+from pcn.controller.marking.qcn_in_cp import QcnInPort
+from pcn.controller.marking.red_ecn import RedPort
+from pcn.controller.marking.rest import RestPort
+from pcn.controller.marking.tcd_port import TcdPort
+from pcn.controller.tofino import qcn, tcd
+from pcn.controller.tofino.model import Class, Pfc, Port, Tcd, TofinoLab
 
 TWINS = {"pcn_time": "pcn", "tcd_time": "tcd", "qcn": "qcn", "qcn_in": "qcn_in"}
 """By the v1model program with the same rule."""

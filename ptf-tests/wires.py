@@ -9,8 +9,8 @@ from collections import deque
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from hosts import wire
-from softswitch.clock import ManualClock
+from pcn.hosts import wire
+from pcn.softswitch.clock import ManualClock
 
 # ptf's own sockets would lose some of a burst that it is slow to read.
 RECEIVE_BUFFER_BYTES = 64 << 20

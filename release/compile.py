@@ -1,7 +1,7 @@
 """Compiles all that a wheel's runs would: `python release/compile.py FOLDER`, with the wheel's sources on PYTHONPATH.
 
-The objects have the names under which `softswitch.cache.objects` finds them in an installation, whose compiler isn't
-in them. Users' own programs and schemes compile on their machines.
+The objects have the names under which `pcn.softswitch.cache.objects` finds them in an installation, whose compiler
+isn't in them. Users' own programs and schemes compile on their machines.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from pathlib import Path
 
 def compile_into(folder: Path) -> None:
     """Writes the objects of the switch, its programs, hosts, the engine, and of schemes' RPs and NPs in C."""
-    from hosts.algorithms.discovery import find_scheme, names
-    from hosts.compiled import Ends
-    from hosts.native import library
-    from lab.virtual.native import engine
-    from p4src.manifest import ROOT as SOURCES
-    from softswitch.cache import objects
-    from softswitch.codegen.build import build_program
-    from virtualnet import native
+    from pcn.hosts.algorithms.discovery import find_scheme, names
+    from pcn.hosts.compiled import Ends
+    from pcn.hosts.native import library
+    from pcn.lab.virtual.native import engine
+    from pcn.p4src.manifest import ROOT as SOURCES
+    from pcn.softswitch.cache import objects
+    from pcn.softswitch.codegen.build import build_program
+    from pcn.virtualnet import native
 
     folder.mkdir(parents=True)
     (folder / objects.COMPILER).write_text(objects.compiler_version())

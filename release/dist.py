@@ -32,7 +32,8 @@ SHIPPED = "softswitch/cache/shipped"
 COMMIT = "experiments/run/commit.txt"
 
 Files = dict[str, tuple[int, bytes]]
-"""By path: the mode, the content."""
+"""By path: the mode, the content; of a symbolic link `LINK`, its target."""
+LINK = 0o120777
 
 
 class DistError(Exception):
@@ -52,7 +53,9 @@ def committed() -> tuple[Files, int]:
     files: Files = {}
     with tarfile.open(fileobj=io.BytesIO(git("archive", "HEAD"))) as archive:
         for member in archive:
-            if (file := archive.extractfile(member)) is not None:
+            if member.issym():
+                files[member.name] = LINK, member.linkname.encode()
+            elif (file := archive.extractfile(member)) is not None:
                 files[member.name] = 0o755 if member.mode & 0o100 else 0o644, file.read()
     files[COMMIT] = 0o644, git("rev-parse", "HEAD")
     return files, int(os.environ.get("SOURCE_DATE_EPOCH") or git("log", "-1", "--format=%ct"))
@@ -71,13 +74,13 @@ def built(files: Files) -> tuple[str, Files]:
 
 
 def compiled(files: Files, compiler: str) -> Files:
-    """Returns the objects of a wheel's sources, by their paths in it, and what made them."""
+    """Returns the objects of a wheel's sources, by their paths in the wheel, and what made them."""
     with tempfile.TemporaryDirectory() as folder:
         tree, cache = write(Path(folder) / "tree", files), Path(folder) / "cache"
         own = {name: os.environ[name] for name in ("PATH", "HOME") if name in os.environ}  # others change what is made
         environment = {**own, "CC": compiler, "XDG_CACHE_HOME": str(cache), "PYTHONPATH": str(tree)}
         run([sys.executable, str(ROOT / "release/compile.py"), str(tree / SHIPPED)], tree, environment)
-        return {f"{SHIPPED}/{path.name}": (0o644, path.read_bytes()) for path in (tree / SHIPPED).iterdir()}
+        return {f"pcn/{SHIPPED}/{path.name}": (0o644, path.read_bytes()) for path in (tree / SHIPPED).iterdir()}
 
 
 def for_platform(wheel: Files, objects: Files) -> Files:
@@ -109,7 +112,11 @@ def pack_source(path: Path, files: Files, seconds: int) -> None:
     with tarfile.open(fileobj=plain, mode="w", format=tarfile.PAX_FORMAT) as archive:
         for name, (mode, content) in sorted(files.items()):
             member = tarfile.TarInfo(f"{inner}/{name}")
-            member.mode, member.mtime, member.size = mode, seconds, len(content)
+            member.mode, member.mtime = mode & 0o777, seconds
+            if mode == LINK:
+                member.type, member.linkname = tarfile.SYMTYPE, content.decode()
+            else:
+                member.size = len(content)
             archive.addfile(member, io.BytesIO(content))
     path.write_bytes(gzip.compress(plain.getvalue(), mtime=seconds))
 
@@ -119,8 +126,11 @@ def write(folder: Path, files: Files) -> Path:
     for name, (mode, content) in files.items():
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(content)
-        path.chmod(mode)
+        if mode == LINK:
+            path.symlink_to(content.decode())
+        else:
+            path.write_bytes(content)
+            path.chmod(mode)
     return folder
 
 

@@ -1,15 +1,15 @@
-"""`python -m softswitch`."""
+"""`python -m pcn.softswitch`."""
 
 import gc
 import sys
 
 gc.disable()  # until the switch is ready: collections would look through modules, a tenth of a start
 
-from softswitch import unused  # noqa: E402
+from pcn.softswitch import unused  # noqa: E402
 
 unused.leave_out(switch=True)
 
-from softswitch.cli import main  # noqa: E402
+from pcn.softswitch.cli import main  # noqa: E402
 
 if __name__ == "__main__":
     sys.exit(main())

@@ -12,13 +12,13 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from types import FrameType
 
-from softswitch.errors import StartError
-from softswitch.log_file import Format, LogFile, say, stderr
-from softswitch.options import OptionError, Options
-from softswitch.together import parse_all
-from softswitch.values import LOG_LEVELS
+from pcn.softswitch.errors import StartError
+from pcn.softswitch.log_file import Format, LogFile, say, stderr
+from pcn.softswitch.options import OptionError, Options
+from pcn.softswitch.together import parse_all
+from pcn.softswitch.values import LOG_LEVELS
 
-log = logging.getLogger("softswitch")
+log = logging.getLogger("pcn.softswitch")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -36,8 +36,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             own = log if len(switches) == 1 else logging.getLogger(f"{log.name}.{options.device_id}")
             _set_up_logging(options, own)
         os.environ.setdefault("GRPC_VERBOSITY", "NONE")  # gRPC's own messages would double ours
-        from softswitch.cache.compiler_process import end_compilers
-        from softswitch.serve import serve  # late: --help and bad arguments don't wait for it
+        from pcn.softswitch.cache.compiler_process import end_compilers
+        from pcn.softswitch.serve import serve  # late: --help and bad arguments don't wait for it
 
         end.at_once = end_compilers
         serve(switches, say, lambda: _run(end))

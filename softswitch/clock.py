@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import grpc
 
-from softswitch.clock_messages import SERVICE, Frame, Frames, Span, messages_of
+from pcn.softswitch.clock_messages import SERVICE, Frame, Frames, Span, messages_of
 
 
 class ClockError(Exception):

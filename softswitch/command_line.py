@@ -7,8 +7,8 @@ import sys
 from pathlib import Path
 from typing import Any, Final, NoReturn
 
-from softswitch.errors import OptionError
-from softswitch.values import (
+from pcn.softswitch.errors import OptionError
+from pcn.softswitch.values import (
     LOG_LEVELS,
     MAX_PORT,
     MESSAGE_BYTES,
@@ -105,7 +105,7 @@ def new_parser() -> argparse.ArgumentParser:
         "--clock",
         choices=("live", "manual"),
         default="live",
-        help="manual: for tests, the switch's time stands until softswitch.clock moves it (default: live)",
+        help="manual: for tests, the switch's time stands until pcn.softswitch.clock moves it (default: live)",
     )
     made.add_argument(
         "--reentry",

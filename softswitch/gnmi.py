@@ -20,7 +20,7 @@ from typing import Any
 import grpc
 from finsy.proto import gnmi, gnmi_ext
 
-from softswitch.native import NativeSwitch, PortStats
+from pcn.softswitch.native import NativeSwitch, PortStats
 
 SERVICE = "gnmi.gNMI"
 VERSION = "0.10.0"

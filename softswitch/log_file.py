@@ -11,7 +11,7 @@ from typing import Final
 
 STEPS: Final = "steps"
 """Of a switch's log: the logger of its packets' steps."""
-_NAME: Final = "softswitch"
+_NAME: Final = "pcn.softswitch"
 
 
 def say(line: str) -> None:

@@ -16,8 +16,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from softswitch.native_state import NativeState
-from softswitch.native_types import (
+from pcn.softswitch.native_state import NativeState
+from pcn.softswitch.native_types import (
     PRIORITIES,
     EventHeader,
     PortStatsRecord,
@@ -25,10 +25,10 @@ from softswitch.native_types import (
     TrimmingRecord,
     declare,
 )
-from softswitch.trimming import DEFAULT, Trimming
+from pcn.softswitch.trimming import DEFAULT, Trimming
 
 if TYPE_CHECKING:
-    from softswitch.pace import Board
+    from pcn.softswitch.pace import Board
 
 ERROR_BYTES: Final = 256
 MAX_FRAME: Final = 16384  # bytes that one event may carry

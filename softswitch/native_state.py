@@ -6,7 +6,7 @@ import ctypes
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Final, NamedTuple
 
-from softswitch.native_types import CounterCell, MeterCell
+from pcn.softswitch.native_types import CounterCell, MeterCell
 
 PROGRAM_DEFAULT: Final = 0xFFFFFFFF  # sw_table_set_default: back to the program's own
 NO_ACTION: Final = 0xFFFFFFFF  # sw_table_add: of a value set's members

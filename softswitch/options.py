@@ -8,15 +8,15 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeVar
 
-from softswitch import tls_files
-from softswitch.command_line import new_parser
-from softswitch.errors import OptionError as OptionError
-from softswitch.trimming import Trimming
-from softswitch.values import MAX_PORT, parse_delay
+from pcn.softswitch import tls_files
+from pcn.softswitch.command_line import new_parser
+from pcn.softswitch.errors import OptionError as OptionError
+from pcn.softswitch.trimming import Trimming
+from pcn.softswitch.values import MAX_PORT, parse_delay
 
 if TYPE_CHECKING:
-    from softswitch.p4runtime.server import Tls
-    from softswitch.pace import Place
+    from pcn.softswitch.p4runtime.server import Tls
+    from pcn.softswitch.pace import Place
 
 MAX_PACKET_ID: Final = 2**16 - 1
 LEAST_PERIOD_NS: Final = 1000

@@ -11,7 +11,7 @@ import tempfile
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from softswitch.cache.objects import BuildError, cache_dir
+from pcn.softswitch.cache.objects import BuildError, cache_dir
 
 COMPILER = "p4c-bm2-ss"
 NATIVE = "_native"

@@ -20,8 +20,8 @@ from array import array
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from softswitch import private
-from softswitch.errors import StartError
+from pcn.softswitch import private
+from pcn.softswitch.errors import StartError
 
 _WORD: Final = 8
 _SLOT_WORDS: Final = 16

@@ -12,7 +12,7 @@ from typing import Any
 import grpc
 from finsy.proto import gnmi, gnmi_ext, p4r
 
-from softswitch.gnmi import LOADING
+from pcn.softswitch.gnmi import LOADING
 
 SERVICE = "grpc.reflection.v1alpha.ServerReflection"
 

@@ -13,24 +13,24 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from softswitch import gnmi
-from softswitch.cache.compiler_process import end_compilers
-from softswitch.codegen.build import BuildError, build_program, build_runtime
-from softswitch.dataclass import dataclass
-from softswitch.errors import StartError
-from softswitch.gnmi import Gnmi
-from softswitch.namespace import in_namespace
-from softswitch.native import RING_FRAMES, NativeError, NativeSwitch, load_library
-from softswitch.options import OptionError, Options
-from softswitch.p4runtime.pipeline import Pipeline
-from softswitch.p4runtime.server import Server, ServerError, is_local
-from softswitch.p4runtime.service import Service
-from softswitch.program.errors import ProgramError
-from softswitch.reflection import Reflection
+from pcn.softswitch import gnmi
+from pcn.softswitch.cache.compiler_process import end_compilers
+from pcn.softswitch.codegen.build import BuildError, build_program, build_runtime
+from pcn.softswitch.dataclass import dataclass
+from pcn.softswitch.errors import StartError
+from pcn.softswitch.gnmi import Gnmi
+from pcn.softswitch.namespace import in_namespace
+from pcn.softswitch.native import RING_FRAMES, NativeError, NativeSwitch, load_library
+from pcn.softswitch.options import OptionError, Options
+from pcn.softswitch.p4runtime.pipeline import Pipeline
+from pcn.softswitch.p4runtime.server import Server, ServerError, is_local
+from pcn.softswitch.p4runtime.service import Service
+from pcn.softswitch.program.errors import ProgramError
+from pcn.softswitch.reflection import Reflection
 
 if TYPE_CHECKING:
-    from softswitch.pace import Place
-    from softswitch.trace.tracer import Tracer
+    from pcn.softswitch.pace import Place
+    from pcn.softswitch.trace.tracer import Tracer
 
 # Of all ports' rings together, some 12 MB at an MTU of 1,044: a switch of many ports takes in no more than one of few.
 ALL_RING_FRAMES = 10_000
@@ -39,7 +39,7 @@ DESCRIPTORS = 256  # beside the two sockets of each port
 CONTROL_NICE = -20
 CLOSERS = 64
 
-log = logging.getLogger("softswitch")
+log = logging.getLogger("pcn.softswitch")
 
 
 def serve(switches: Sequence[Options], say: Callable[[str], None], wait: Callable[[], object]) -> None:
@@ -54,7 +54,7 @@ def serve(switches: Sequence[Options], say: Callable[[str], None], wait: Callabl
 
 
 def _log(options: Options) -> logging.Logger:
-    return logging.getLogger(f"softswitch.{options.device_id}")
+    return logging.getLogger(f"pcn.softswitch.{options.device_id}")
 
 
 def _serve(switches: Sequence[Options], say: Callable[[str], None], wait: Callable[[], object]) -> None:
@@ -176,7 +176,7 @@ def _make(library: ctypes.CDLL, options: Options, stack: ExitStack) -> NativeSwi
 
 
 def _trace(native: NativeSwitch, options: Options, stack: ExitStack) -> Tracer:
-    from softswitch.trace.start import start  # late: few switches are traced
+    from pcn.softswitch.trace.start import start  # late: few switches are traced
 
     tracer = start(native, options, _log(options))
     stack.callback(tracer.end)  # when the switch has stopped
@@ -239,13 +239,13 @@ def _offer_thrift(
     say: Callable[[str], None],
 ) -> None:
     """BMv2's runtime interface. A program of the command line has entries then, too: those of its JSON."""
-    from softswitch.thrift.server import ThriftServer  # late: few switches have it
+    from pcn.softswitch.thrift.server import ThriftServer  # late: few switches have it
 
     assert options.thrift_port is not None
     server = ThriftServer(service, native, options, options.thrift_port)
     stack.callback(server.stop)
     if options.program is not None:
-        from softswitch.p4runtime.checked_config import of_json
+        from pcn.softswitch.p4runtime.checked_config import of_json
 
         pipeline.commit(of_json(options.program.read_text(encoding="utf-8"), traced=pipeline.traced))
     server.start()
@@ -296,7 +296,7 @@ def _capture(native: NativeSwitch, options: Options, folder: Path) -> None:
 
 
 def _report_pace(native: NativeSwitch, tolerance_ns: int, place: Place, stack: ExitStack) -> None:
-    from softswitch.pace import Board  # late: the options brought it
+    from pcn.softswitch.pace import Board  # late: the options brought it
 
     board = Board.open(place.board)
     board.begin(place.slot, tolerance_ns)

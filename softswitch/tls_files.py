@@ -6,10 +6,10 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
-from softswitch.errors import OptionError
+from pcn.softswitch.errors import OptionError
 
 if TYPE_CHECKING:
-    from softswitch.p4runtime.server import Tls
+    from pcn.softswitch.p4runtime.server import Tls
 
 TlsFiles: TypeAlias = tuple[Path, Path, Path | None]
 """Certificate, key, the authority of clients' certificates."""
@@ -17,7 +17,7 @@ TlsFiles: TypeAlias = tuple[Path, Path, Path | None]
 
 def load(files: TlsFiles) -> Tls:
     """Returns what the server needs of them. Raises OptionError."""
-    from softswitch.p4runtime.server import Tls
+    from pcn.softswitch.p4runtime.server import Tls
 
     certificate, key, authority = files
     return Tls(_read(certificate), _read(key), None if authority is None else _read(authority))

@@ -6,7 +6,7 @@ import shlex
 from collections.abc import Sequence
 from pathlib import Path
 
-from softswitch.options import Channel, OptionError, Options, parse
+from pcn.softswitch.options import Channel, OptionError, Options, parse
 
 MOST = 1024
 _OPTION = "--together"

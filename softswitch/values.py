@@ -9,8 +9,8 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:  # loaded where an option has such a value
-    from softswitch.pace import Place
-    from softswitch.units import Kind
+    from pcn.softswitch.pace import Place
+    from pcn.softswitch.units import Kind
 
 MAX_PORT: Final = 511
 MAX_QUEUE: Final = 7
@@ -54,7 +54,7 @@ def parse_delay(text: str) -> int:
 
 
 def _quantity(kind: Kind, text: str) -> float:
-    from softswitch.units import quantity
+    from pcn.softswitch.units import quantity
 
     try:
         return quantity(kind, text)
@@ -115,7 +115,7 @@ def parse_process_link(text: str) -> tuple[int, tuple[int, int, int]]:
 
 def parse_pace(text: str) -> tuple[int, Place]:
     """TIME@FILE:SLOT: how late frames may be, in ns, and where to report."""
-    from softswitch.pace import Place
+    from pcn.softswitch.pace import Place
 
     tolerance, _, place = text.partition("@")
     try:

@@ -6,14 +6,16 @@ import re
 from collections.abc import Iterable, Iterator
 from importlib import metadata
 
-from pcn import names
+PROJECT = "pcn-lab"
+PACKAGES = ("controller", "experiments", "hosts", "lab", "p4net", "softswitch", "topologies", "virtualnet")
+"""The folders of code at the repository's top that are `pcn`'s packages."""
 
 
 def canonical(name: str) -> str:
     return re.sub(r"[-_.]+", "-", name).lower()
 
 
-def required(project: str = names.PROJECT) -> Iterator[tuple[str, tuple[str, ...], str]]:
+def required(project: str = PROJECT) -> Iterator[tuple[str, tuple[str, ...], str]]:
     """Name, its extras, and the extra that needs it ("" for all); for each that a distribution requires.
 
     Raises PackageNotFoundError."""
@@ -27,7 +29,7 @@ def required(project: str = names.PROJECT) -> Iterator[tuple[str, tuple[str, ...
 def closure(extras: Iterable[str]) -> set[str]:
     """Distributions that the project needs with these extras, and those that these need."""
     found: set[str] = set()
-    todo: list[tuple[str, tuple[str, ...]]] = [(names.PROJECT, tuple(extras))]
+    todo: list[tuple[str, tuple[str, ...]]] = [(PROJECT, tuple(extras))]
     while todo:
         project, chosen = todo.pop()
         try:
@@ -36,4 +38,4 @@ def closure(extras: Iterable[str]) -> set[str]:
             continue
         found.add(project)
         todo += [(name, own) for name, own, extra in needed if extra in ("", *chosen) and name not in found]
-    return found - {names.PROJECT}
+    return found - {PROJECT}

@@ -102,19 +102,20 @@ def _ours() -> Forks:
     stack = contextlib.ExitStack()
     atexit.register(stack.close)
     folder = stack.enter_context(tempfile.TemporaryDirectory())
-    return stack.enter_context(forks(Path(folder), os.environ))
+    environment = {key: value for key, value in os.environ.items() if key != "PCN_TEST_MARK"}  # by which tests look
+    return stack.enter_context(forks(Path(folder), environment))
 
 
 def begin(*words: str, cwd: Path | None = None) -> Forked:
     """Begins `pcn`, or a file of Python, with these words."""
-    return _ours().begin(words, cwd or Path.cwd(), {**os.environ, "PYTHONPATH": str(ROOT)})
+    return _ours().begin(words, cwd or Path.cwd(), {**os.environ, "PYTHONPATH": str(ROOT / "src")})
 
 
 def run(
     *words: str, cwd: Path | None = None, environment: Mapping[str, str] | None = None
 ) -> subprocess.CompletedProcess[str]:
     """Runs `pcn`, or a file of Python, with these words, to its end; `environment`: more than os.environ."""
-    environment = {**os.environ, "PYTHONPATH": str(ROOT), **(environment or {})}
+    environment = {**os.environ, "PYTHONPATH": str(ROOT / "src"), **(environment or {})}
     with (
         tempfile.TemporaryFile("w+") as errors,
         _ours().begin(words, cwd or Path.cwd(), environment, errors) as process,

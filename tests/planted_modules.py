@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from pcn import names
+from distributions import PACKAGES
 
 _OTHERS = ("click", "finsy", "grpc", "mininet", "numpy", "p4runtime_sh", "ptf", "rich", "scapy", "distributed")
 
@@ -13,7 +13,7 @@ _OTHERS = ("click", "finsy", "grpc", "mininet", "numpy", "p4runtime_sh", "ptf", 
 def plant(folder: Path) -> None:
     """Python's own modules, ours and some of others; each notes that it ran."""
     ran = repr(str(folder / "ran"))
-    for name in {*sys.stdlib_module_names, *names.PACKAGES, "pcn", *_OTHERS} - {"__main__"}:
+    for name in {*sys.stdlib_module_names, *PACKAGES, "pcn", *_OTHERS} - {"__main__"}:
         (folder / f"{name}.py").write_text(f"open({ran}, 'a').write({name + ' '!r})\n")
 
 

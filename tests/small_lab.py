@@ -11,9 +11,9 @@ import needs
 import pytest
 from waiting import wait_until
 
-from lab import flows
-from lab.lab import Lab
-from topologies.dumbbell import dumbbell
+from pcn.lab import flows
+from pcn.lab.lab import Lab
+from pcn.topologies.dumbbell import dumbbell
 
 TOGETHER = "softswitch, both switches in one process"
 

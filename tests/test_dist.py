@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import subprocess
 import sys
 import tarfile
@@ -13,12 +12,12 @@ from pathlib import Path
 
 import pytest
 import warm_compiler
-from test_installed import CHECKOUT, STAYS_HERE, tracked
+from test_installed import STAYS_HERE, copy_tracked, tracked
 
-from hosts.algorithms import find_scheme
-from hosts.native import library
-from lab.virtual.native import engine
-from softswitch.codegen.build import build_runtime
+from pcn.hosts.algorithms import find_scheme
+from pcn.hosts.native import library
+from pcn.lab.virtual.native import engine
+from pcn.softswitch.codegen.build import build_runtime
 
 pytestmark = pytest.mark.long
 SCHEMES = ("pcn", "timely")
@@ -35,14 +34,12 @@ def commit(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A repository with this checkout's files as they are, committed. It lacks what runs here don't need: LEFT_OUT, and
     programs, each of which takes a second to compile."""
     folder = tmp_path_factory.mktemp("commit")
-    for name in tracked():
-        if name.startswith("p4src/compiled/") and Path(name).name.partition(".")[0] not in PROGRAMS:
-            continue
-        if name.startswith(LEFT_OUT):
-            continue
-        copy = folder / name
-        copy.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copy(CHECKOUT / name, copy)
+    names = (name for name in tracked() if not name.startswith(LEFT_OUT))
+    compiled = "p4src/compiled/"
+    copy_tracked(
+        folder,
+        (name for name in names if not name.startswith(compiled) or Path(name).name.partition(".")[0] in PROGRAMS),
+    )
     git(folder, "init", "-q")
     git(folder, "add", "-A")
     git(folder, "-c", "user.name=test", "-c", "user.email=test@localhost", "commit", "-q", "-m", "all")

@@ -6,13 +6,13 @@ import re
 from pathlib import Path
 
 import pytest
+from distributions import PACKAGES
 
-from experiments.results.documents import anchor
-from pcn import names
+from pcn.experiments.results.documents import anchor
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = [*ROOT.glob("*.md"), ROOT / "softswitch/README.md", ROOT / "judges/README.md", *(ROOT / "docs").rglob("*.md")]
-FOLDERS = (*names.PACKAGES, "pcn", "p4src", "docs", "tests", "judges", "ptf-tests", "examples")
+FOLDERS = (*PACKAGES, "pcn", "p4src", "docs", "tests", "judges", "ptf-tests", "examples")
 GENERATED = ROOT / "docs/results.md"
 
 

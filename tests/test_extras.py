@@ -12,28 +12,27 @@ from importlib import metadata
 from pathlib import Path
 
 import pytest
-from distributions import canonical, required
+from distributions import PACKAGES, canonical, required
 
-from pcn import names
-from topologies import extras
+from pcn.topologies import extras
 
 ROOT = Path(__file__).resolve().parent.parent
-OWN = {*names.PACKAGES, "pcn", "p4src"}
+OWN = {*PACKAGES, "pcn", "p4src"}
 WITH_AN_EXTRA = {
-    "experiments.data.parquet": "parquet",
-    "experiments.draw.pictures": "figures",
-    "lab.mininet_switch": "live",
-    "lab.mn": "live",
-    "lab.nodes": "live",
-    "lab.thrift": "bmv2",
+    "pcn.experiments.data.parquet": "parquet",
+    "pcn.experiments.draw.pictures": "figures",
+    "pcn.lab.mininet_switch": "live",
+    "pcn.lab.mn": "live",
+    "pcn.lab.nodes": "live",
+    "pcn.lab.thrift": "bmv2",
     "pcn.web.server": "web",
     "pcn.web.show": "web",
-    "topologies.tree_yaml": "yaml",
+    "pcn.topologies.tree_yaml": "yaml",
 }
 """Modules that can't be imported without an extra. Others import them in the function that uses them."""
 WITHOUT_EXTRAS = """
 import importlib, json, pkgutil, sys
-from topologies import extras
+from pcn.topologies import extras
 for module in extras.MODULES.values():
     sys.modules[module] = None  # as a missing one
 failed = {}
@@ -76,12 +75,11 @@ def imports(node: ast.AST) -> Iterator[str]:
 
 
 def test_every_import_is_of_the_base_or_of_an_extra() -> None:
-    known = OWN | sys.stdlib_module_names
+    known = {"pcn"} | sys.stdlib_module_names
     known |= {module for extra in ("", *extras.MODULES) for module in brought()[extra]}
     files = [path for package in OWN for path in (ROOT / package).rglob("*.py")]
     assert len(files) > 200
-    # p4src's two scripts find each other in their own folder.
-    unknown = {str(path.relative_to(ROOT)): found for path in files if (found := _imported(path) - known - {"build"})}
+    unknown = {str(path.relative_to(ROOT)): found for path in files if (found := _imported(path) - known)}
     assert unknown == {}
 
 
@@ -101,7 +99,7 @@ def test_extras_are_those_of_pyproject() -> None:
 def test_modules_import_without_extras() -> None:
     """All but those that are named above; and each of these fails by its own extra."""
     done = subprocess.run(
-        [sys.executable, "-c", WITHOUT_EXTRAS, *sorted(OWN - {"p4src"})],
+        [sys.executable, "-c", WITHOUT_EXTRAS, "pcn"],
         cwd=ROOT,
         capture_output=True,
         text=True,
@@ -114,7 +112,8 @@ def test_modules_import_without_extras() -> None:
 def test_lists_of_experiments_load_no_p4runtime() -> None:
     """A command that lists or completes them starts in two thirds of the time."""
     script = (
-        "import sys, experiments.runner, experiments.papers; print(*{'finsy', 'grpc', 'matplotlib'} & {*sys.modules})"
+        "import sys, pcn.experiments.runner, pcn.experiments.papers\n"
+        "print(*{'finsy', 'grpc', 'matplotlib'} & {*sys.modules})"
     )
     done = subprocess.run([sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, check=True)
     assert done.stdout.split() == []

@@ -5,13 +5,14 @@ from __future__ import annotations
 
 import ast
 import re
+import subprocess
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
 import pytest
 
-from softswitch import embed
+from pcn.softswitch import embed
 
 ROOT = Path(__file__).resolve().parents[1]
 LAYERS = (
@@ -70,7 +71,13 @@ def names(text: str) -> frozenset[str]:
             found |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and node.level == 0 and node.module:
             found |= {f"{node.module}.{alias.name}" for alias in node.names}
-    return frozenset(found)
+    return frozenset(_in_the_tree(name) for name in found)
+
+
+def _in_the_tree(name: str) -> str:
+    """A module of `pcn` by the folder that it lies in: `pcn.hosts.wire` is hosts.wire, `pcn.cli` is pcn.cli."""
+    inner = name.removeprefix("pcn.")
+    return inner if inner.partition(".")[0] in rows() else name
 
 
 def tops(text: str) -> Iterator[str]:
@@ -123,7 +130,8 @@ def test_packages_import_from_below_alone() -> None:
 def of_the_switch(path: Path) -> Iterator[str]:
     """What a file of another package uses of softswitch: modules (with a name of theirs behind) and headers."""
     if path.suffix == ".py":
-        yield from (name.removeprefix("softswitch.") for name in names(path.read_text()) if "softswitch." in name)
+        inside = "softswitch."
+        yield from (name.removeprefix(inside) for name in names(path.read_text()) if name.startswith(inside))
         return
     own = (path.parent, ROOT / path.relative_to(ROOT).parts[0] / "csrc")
     for name in _INCLUDE.findall(path.read_text()):
@@ -160,3 +168,14 @@ def test_every_package_has_a_row() -> None:
     outside = {"tests", "docs", "examples", "judges", "ptf-tests", "bench", "lint", "release"}
     packages = {path.parent.name for path in ROOT.glob("*/*.py")} - outside
     assert packages == rows().keys()
+
+
+def test_packages_are_imported_as_of_pcn() -> None:
+    """By another name a module would be loaded twice. (ruff's TID251 takes relative imports for such.)"""
+    listed = subprocess.run(["git", "ls-files", "*.py"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    paths = [path for path in map(ROOT.joinpath, listed.splitlines()) if path.is_file()]
+    assert len(paths) > 900
+    pattern = re.compile(rf"^\s*(?:from|import) (?:{'|'.join(rows().keys() - {'pcn'})})[. ]", re.MULTILINE)
+    assert {
+        str(path.relative_to(ROOT)): match[0] for path in paths if (match := pattern.search(path.read_text()))
+    } == {}

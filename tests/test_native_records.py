@@ -9,16 +9,16 @@ from types import ModuleType
 
 import pytest
 
-import lab.virtual.native
-import softswitch.native_types
-import virtualnet.native
-from softswitch.cache.objects import compiler
+import pcn.lab.virtual.native
+import pcn.softswitch.native_types
+import pcn.virtualnet.native
+from pcn.softswitch.cache.objects import compiler
 
 ROOT = Path(__file__).resolve().parents[1]
 MODULES = {
-    softswitch.native_types: ("switch.h", "trim.h"),
-    virtualnet.native: ("virtualnet.h", "trim.h"),
-    lab.virtual.native: ("virtual/api.h",),
+    pcn.softswitch.native_types: ("switch.h", "trim.h"),
+    pcn.virtualnet.native: ("virtualnet.h", "trim.h"),
+    pcn.lab.virtual.native: ("virtual/api.h",),
 }
 """Modules with structures, each named in its docstring, and the headers that have them."""
 

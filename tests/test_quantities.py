@@ -13,16 +13,16 @@ from click import BadParameter
 from hypothesis import given
 from hypothesis import strategies as st
 
-from controller.tofino import lab_file
-from experiments.data.errors import ExperimentError
-from experiments.data.parameters import Parameter
-from hosts.algorithms import SchemeError, find_scheme
 from pcn.commands.common import Quantity
-from softswitch.units import KINDS, Kind, kind_of, quantity, quantity_text
-from softswitch.values import parse_delay, parse_rate
-from topologies.errors import nearest
-from topologies.found import find_topology
-from topologies.model import TopologyError
+from pcn.controller.tofino import lab_file
+from pcn.experiments.data.errors import ExperimentError
+from pcn.experiments.data.parameters import Parameter
+from pcn.hosts.algorithms import SchemeError, find_scheme
+from pcn.softswitch.units import KINDS, Kind, kind_of, quantity, quantity_text
+from pcn.softswitch.values import parse_delay, parse_rate
+from pcn.topologies.errors import nearest
+from pcn.topologies.found import find_topology
+from pcn.topologies.model import TopologyError
 
 REFUSALS = (ExperimentError, SchemeError, BadParameter, TopologyError, ArgumentTypeError)
 UNIT: tuple[Kind, ...] = ("rate", "time", "size")

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 import yaml
 
-from topologies import extras
+from pcn.topologies import extras
 
 ROOT = Path(__file__).resolve().parent.parent
 ACTION = ROOT / "ptf-tests/action.sh"

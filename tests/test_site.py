@@ -48,7 +48,7 @@ def test_site_has_every_page_and_command(built: Path, site: ModuleType) -> None:
         assert (built / "commands" / f"{name}.html").is_file()
         assert f"Usage: pcn {name}" in text
     assert "--clock" in (built / "commands/run.html").read_text()
-    text = (built / "api/lab.observe.html").read_text()
+    text = (built / "api/pcn.lab.observe.html").read_text()
     assert "Looks at a network" in text
 
 

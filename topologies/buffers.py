@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from softswitch.dataclass import dataclass
-from topologies.errors import TopologyError
-from topologies.lossless import CLASSES
+from pcn.softswitch.dataclass import dataclass
+from pcn.topologies.errors import TopologyError
+from pcn.topologies.lossless import CLASSES
 
 MOST_BYTES = 2**32 - 1
 MOST_ALPHA = 2**15

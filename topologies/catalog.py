@@ -1,18 +1,18 @@
-"""The topologies of this package, by name. `topologies.found` finds them, and others."""
+"""The topologies of this package, by name. `pcn.topologies.found` finds them, and others."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
-from topologies.clos import clos
-from topologies.compact import compact
-from topologies.dumbbell import dumbbell
-from topologies.fat_tree import fat_tree
-from topologies.head_of_line import head_of_line
-from topologies.model import Topology
-from topologies.parking_lot import parking_lot
-from topologies.star import star
-from topologies.two_pods import two_pods
+from pcn.topologies.clos import clos
+from pcn.topologies.compact import compact
+from pcn.topologies.dumbbell import dumbbell
+from pcn.topologies.fat_tree import fat_tree
+from pcn.topologies.head_of_line import head_of_line
+from pcn.topologies.model import Topology
+from pcn.topologies.parking_lot import parking_lot
+from pcn.topologies.star import star
+from pcn.topologies.two_pods import two_pods
 
 TOPOLOGIES: dict[str, Callable[..., Topology]] = {
     "dumbbell": dumbbell,

@@ -11,9 +11,9 @@ ones, from 1; parallel links are neighbours.
 
 from __future__ import annotations
 
-from topologies import lossless
-from topologies.lossless import Pfc, Unpack
-from topologies.model import Endpoint, Link, Switch, Topology, TopologyError, make_racks
+from pcn.topologies import lossless
+from pcn.topologies.lossless import Pfc, Unpack
+from pcn.topologies.model import Endpoint, Link, Switch, Topology, TopologyError, make_racks
 
 
 def clos(

@@ -12,9 +12,9 @@ come in, is s1:1; P2/S1, the way to R1 and the real congestion, is s1:2; P3/S1, 
 
 from __future__ import annotations
 
-from topologies import lossless
-from topologies.lossless import Pfc, Unpack
-from topologies.model import Endpoint, FlowSpec, Link, Switch, Topology, TopologyError, make_hosts
+from pcn.topologies import lossless
+from pcn.topologies.lossless import Pfc, Unpack
+from pcn.topologies.model import Endpoint, FlowSpec, Link, Switch, Topology, TopologyError, make_hosts
 
 LONG_SENDERS = 2
 P0_S0, P1_S1, P2_S1, P3_S1 = Endpoint("s0", 3), Endpoint("s1", 1), Endpoint("s1", 2), Endpoint("s1", 3)

@@ -7,9 +7,9 @@ h2 --3           3-- r2
 
 from __future__ import annotations
 
-from topologies import lossless
-from topologies.lossless import Pfc, Unpack
-from topologies.model import Endpoint, FlowSpec, Host, Link, Switch, Topology, TopologyError, make_hosts
+from pcn.topologies import lossless
+from pcn.topologies.lossless import Pfc, Unpack
+from pcn.topologies.model import Endpoint, FlowSpec, Host, Link, Switch, Topology, TopologyError, make_hosts
 
 
 def dumbbell(

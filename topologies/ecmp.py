@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from hashlib import blake2b
 
-from topologies.errors import TopologyError
+from pcn.topologies.errors import TopologyError
 
 Value = float | int | str
 SEED = "ecmp_seed"

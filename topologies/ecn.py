@@ -5,8 +5,8 @@ Python's standard library only: Mininet's own command loads topologies with the 
 
 from __future__ import annotations
 
-from softswitch.dataclass import dataclass
-from topologies.errors import TopologyError
+from pcn.softswitch.dataclass import dataclass
+from pcn.topologies.errors import TopologyError
 
 COLOURS = GREEN, YELLOW, RED = ("green", "yellow", "red")
 """Of packets, by the drop precedence of their DSCP (RFC 2597): low (AFx1, and what isn't AF), medium, high."""

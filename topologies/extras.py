@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import importlib.util
 
-from topologies.errors import LabError
+from pcn.topologies.errors import LabError
 
+PROJECT = "pcn-lab"
+"""The distribution, as pip names it."""
 MODULES = {
     "bmv2": "thriftpy2",
     "cluster": "dask",
@@ -30,7 +32,7 @@ class MissingExtraError(LabError):
 
 def remedy(*extras: str) -> str:
     """Returns the command that installs extras."""
-    return f"pip install 'pcn-lab[{','.join(extras)}]'"
+    return f"pip install '{PROJECT}[{','.join(extras)}]'"
 
 
 def installed(extra: str) -> bool:

@@ -7,9 +7,9 @@ neighbours first, then its upper ones, from 1.
 
 from __future__ import annotations
 
-from topologies import lossless
-from topologies.lossless import Pfc, Unpack
-from topologies.model import EVEN, POLARISED, Endpoint, Link, Switch, Topology, TopologyError, make_racks
+from pcn.topologies import lossless
+from pcn.topologies.lossless import Pfc, Unpack
+from pcn.topologies.model import EVEN, POLARISED, Endpoint, Link, Switch, Topology, TopologyError, make_racks
 
 
 def fat_tree(

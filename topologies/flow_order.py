@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from topologies.errors import TopologyError
+from pcn.topologies.errors import TopologyError
 
 if TYPE_CHECKING:
-    from topologies.model import FlowSpec
+    from pcn.topologies.model import FlowSpec
 
 _MOST_NAMED = 5
 """Flows of a circle that an error names."""

@@ -2,7 +2,7 @@
 
     clos                       one of ours, or of an installed package (entry points of the group `pcn_lab.topologies`)
     path/to/file.py:NAME       a function of a Python file that returns a `Topology`, or a `Topology`
-    path/to/topology.txt       a file in one of the formats of `topologies.formats`, recognised by name and content
+    path/to/topology.txt       a file in one of the formats of `pcn.topologies.formats`, recognised by name and content
     hpcc:path/to/x             a file in this format
 
 Another process finds the same by `Blueprint.reference`.
@@ -19,13 +19,13 @@ from pathlib import Path
 from types import ModuleType, SimpleNamespace
 from typing import TYPE_CHECKING, Any, get_type_hints
 
-from softswitch.dataclass import dataclass
-from softswitch.units import Kind, kind_of, quantity
-from topologies import ecmp, lossless, lossy, python_file
-from topologies.catalog import TOPOLOGIES
-from topologies.errors import error_text, nearest
-from topologies.model import Topology, TopologyError, Value
-from topologies.python_file import PythonFileError
+from pcn.softswitch.dataclass import dataclass
+from pcn.softswitch.units import Kind, kind_of, quantity
+from pcn.topologies import ecmp, lossless, lossy, python_file
+from pcn.topologies.catalog import TOPOLOGIES
+from pcn.topologies.errors import error_text, nearest
+from pcn.topologies.model import Topology, TopologyError, Value
+from pcn.topologies.python_file import PythonFileError
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
@@ -126,7 +126,7 @@ def find_topology(reference: str) -> Blueprint:
         return _from_python(Path(path).absolute(), name)
     if reference.endswith(".py"):
         raise TopologyError(f"{reference!r}: write the file and the function in it, as in star.py:star")
-    from topologies import formats  # late, as below: they take most of this module's time to load
+    from pcn.topologies import formats  # late, as below: they take most of this module's time to load
 
     place = formats.split(reference)
     if place and (place[0] or place[1].exists()):
@@ -190,7 +190,7 @@ def _from_python(path: Path, name: str) -> Blueprint:
 
 
 def _from_file(name: str, path: Path) -> Blueprint:
-    from topologies import formats
+    from pcn.topologies import formats
 
     source = formats.Source.of(path.absolute())
     chosen = formats.format_of(source, name)

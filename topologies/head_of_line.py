@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from topologies import lossless
-from topologies.model import Endpoint, FlowSpec, Link, Switch, Topology, TopologyError, make_hosts
+from pcn.topologies import lossless
+from pcn.topologies.model import Endpoint, FlowSpec, Link, Switch, Topology, TopologyError, make_hosts
 
 P1, P2, P3 = Endpoint("t0", 3), Endpoint("l0", 2), Endpoint("t1", 3)
 XOFF_BYTES, XON_BYTES = 320e3, 318e3

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from softswitch.dataclass import dataclass
-from topologies.errors import TopologyError
+from pcn.softswitch.dataclass import dataclass
+from pcn.topologies.errors import TopologyError
 
 
 @dataclass(frozen=True)

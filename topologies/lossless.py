@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypedDict
 if TYPE_CHECKING:
     from typing_extensions import Unpack as Unpack
 
-    from topologies.model import Value
+    from pcn.topologies.model import Value
 else:
     Unpack = dict  # in annotations alone: Python 3.10 has no typing.Unpack
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from topologies.errors import TopologyError
+from pcn.topologies.errors import TopologyError
 
 Value = float | int | str
 QUEUE = "queue_packets"

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from topologies.model import Topology
-from topologies.serialise import to_dict
+from pcn.topologies.model import Topology
+from pcn.topologies.serialise import to_dict
 
 
 def mininet_topo(topology: Topology) -> Any:
@@ -14,7 +14,7 @@ def mininet_topo(topology: Topology) -> Any:
     from mininet.topo import Topo
 
     topo = Topo()
-    whole = to_dict(topology)  # for `lab.mininet_switch`; other switches ignore it
+    whole = to_dict(topology)  # for `pcn.lab.mininet_switch`; other switches ignore it
     for host in topology.hosts:
         topo.addHost(host.name, ip=f"{host.ip}/16", mac=host.mac)
     for switch in topology.switches:

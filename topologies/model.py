@@ -15,24 +15,24 @@ from dataclasses import field, replace
 from functools import cached_property
 from types import MappingProxyType
 
-from softswitch.dataclass import dataclass
-from topologies import lossless, naming
-from topologies.buffers import OutputBuffer as OutputBuffer
-from topologies.ecn import GREEN
-from topologies.errors import TopologyError as TopologyError
-from topologies.flow_order import in_order
-from topologies.host import Host as Host
-from topologies.host import host_addresses as host_addresses
-from topologies.host import make_hosts as make_hosts
-from topologies.host import make_racks as make_racks
-from topologies.lossless import CREDITS, PFC
-from topologies.paths import Block, Paths, Place, Ways
-from topologies.routing import Routing
-from topologies.switch import FIFO as FIFO
-from topologies.switch import ROUND_ROBIN as ROUND_ROBIN
-from topologies.switch import Switch as Switch
-from topologies.switch import check_switch
-from topologies.trails import Trail, Trails
+from pcn.softswitch.dataclass import dataclass
+from pcn.topologies import lossless, naming
+from pcn.topologies.buffers import OutputBuffer as OutputBuffer
+from pcn.topologies.ecn import GREEN
+from pcn.topologies.errors import TopologyError as TopologyError
+from pcn.topologies.flow_order import in_order
+from pcn.topologies.host import Host as Host
+from pcn.topologies.host import host_addresses as host_addresses
+from pcn.topologies.host import make_hosts as make_hosts
+from pcn.topologies.host import make_racks as make_racks
+from pcn.topologies.lossless import CREDITS, PFC
+from pcn.topologies.paths import Block, Paths, Place, Ways
+from pcn.topologies.routing import Routing
+from pcn.topologies.switch import FIFO as FIFO
+from pcn.topologies.switch import ROUND_ROBIN as ROUND_ROBIN
+from pcn.topologies.switch import Switch as Switch
+from pcn.topologies.switch import check_switch
+from pcn.topologies.trails import Trail, Trails
 
 Value = int | float | str
 
@@ -104,9 +104,9 @@ class FlowSpec:
 
 @dataclass(frozen=True)
 class Topology:
-    """Hosts, switches, links, flows. `parameters` by name: those of `topologies.lossless` have their usual values where
-    they aren't given, others are the topology's own. `flow_control` of all links: "pfc", or, in virtual time alone,
-    "credits", InfiniBand's."""
+    """Hosts, switches, links, flows. `parameters` by name: those of `pcn.topologies.lossless` have their usual values
+    where they aren't given, others are the topology's own. `flow_control` of all links: "pfc", or, in virtual time
+    alone, "credits", InfiniBand's."""
 
     name: str
     hosts: tuple[Host, ...]

@@ -7,10 +7,10 @@ from itertools import groupby, pairwise
 from operator import itemgetter
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
-from softswitch.dataclass import dataclass
+from pcn.softswitch.dataclass import dataclass
 
 if TYPE_CHECKING:
-    from topologies.model import Endpoint, Host
+    from pcn.topologies.model import Endpoint, Host
 
 _ADDRESS_BITS = 32
 _L = TypeVar("_L")

@@ -9,8 +9,8 @@ import zlib
 from pathlib import Path
 from types import ModuleType
 
-from topologies import extras
-from topologies.errors import LabError
+from pcn.topologies import extras
+from pcn.topologies.errors import LabError
 
 
 class PythonFileError(LabError):

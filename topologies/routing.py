@@ -7,10 +7,10 @@ from functools import cached_property
 from ipaddress import IPv4Address
 from typing import TYPE_CHECKING
 
-from topologies.paths import Block, Paths, Place, Ways, blocks
+from pcn.topologies.paths import Block, Paths, Place, Ways, blocks
 
 if TYPE_CHECKING:
-    from topologies.model import Endpoint, Host
+    from pcn.topologies.model import Endpoint, Host
 
 
 class Routing:

@@ -5,9 +5,9 @@ Python's standard library only: Mininet's own command loads topologies with the 
 
 from __future__ import annotations
 
-from softswitch.dataclass import dataclass
-from topologies.errors import TopologyError
-from topologies.lossless import CLASSES
+from pcn.softswitch.dataclass import dataclass
+from pcn.topologies.errors import TopologyError
+from pcn.topologies.lossless import CLASSES
 
 MOST_WEIGHT = 65535
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import Any
 
-from topologies.buffers import Share, SharedBuffer
-from topologies.ecn import EcnThresholds
-from topologies.model import Endpoint, FlowSpec, Host, Link, OutputBuffer, Switch, Topology
-from topologies.schedules import Schedule
-from topologies.watchdog import Watchdog
+from pcn.topologies.buffers import Share, SharedBuffer
+from pcn.topologies.ecn import EcnThresholds
+from pcn.topologies.model import Endpoint, FlowSpec, Host, Link, OutputBuffer, Switch, Topology
+from pcn.topologies.schedules import Schedule
+from pcn.topologies.watchdog import Watchdog
 
 
 def to_dict(topology: Topology) -> dict[str, Any]:

@@ -7,9 +7,9 @@ hk --n
 
 from __future__ import annotations
 
-from topologies import lossless
-from topologies.lossless import Pfc, Unpack
-from topologies.model import FIFO, Endpoint, FlowSpec, Link, Switch, Topology, TopologyError, make_hosts
+from pcn.topologies import lossless
+from pcn.topologies.lossless import Pfc, Unpack
+from pcn.topologies.model import FIFO, Endpoint, FlowSpec, Link, Switch, Topology, TopologyError, make_hosts
 
 
 def star(

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 
-from softswitch.dataclass import dataclass
-from topologies.buffers import OutputBuffer, SharedBuffer
-from topologies.ecn import EcnThresholds
-from topologies.errors import TopologyError
-from topologies.lossless import PFC
-from topologies.schedules import Schedule
-from topologies.watchdog import Watchdog
+from pcn.softswitch.dataclass import dataclass
+from pcn.topologies.buffers import OutputBuffer, SharedBuffer
+from pcn.topologies.ecn import EcnThresholds
+from pcn.topologies.errors import TopologyError
+from pcn.topologies.lossless import PFC
+from pcn.topologies.schedules import Schedule
+from pcn.topologies.watchdog import Watchdog
 
 FIFO, ROUND_ROBIN = "fifo", "round robin"  # arbitration
 

@@ -6,11 +6,11 @@ from collections.abc import Iterable, Mapping
 from itertools import combinations
 from typing import TYPE_CHECKING, NamedTuple
 
-from topologies.errors import TopologyError
-from topologies.paths import Paths, Place
+from pcn.topologies.errors import TopologyError
+from pcn.topologies.paths import Paths, Place
 
 if TYPE_CHECKING:
-    from topologies.model import Link
+    from pcn.topologies.model import Link
 
 Hop = tuple[float, float]
 """A link's rate in bit/s and its delay in s."""

@@ -13,8 +13,8 @@ from dataclasses import field
 from pathlib import Path
 from typing import Any, TypeVar
 
-from softswitch.dataclass import dataclass
-from topologies.errors import LabError, nearest
+from pcn.softswitch.dataclass import dataclass
+from pcn.topologies.errors import LabError, nearest
 
 T = TypeVar("T")
 
@@ -291,9 +291,9 @@ def compose(path: Path, text: str) -> Tree | None:
     Raises ComposeError. YAML needs an extra (ModuleNotFoundError)."""
     named = {".json": True, ".yaml": False, ".yml": False}
     if named.get(path.suffix.lower(), text.lstrip()[:1] in ("{", "[")):
-        from topologies.tree_json import compose as composed
+        from pcn.topologies.tree_json import compose as composed
     else:
-        from topologies.tree_yaml import compose as composed
+        from pcn.topologies.tree_yaml import compose as composed
     return composed(text)
 
 

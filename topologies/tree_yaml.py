@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import yaml
 
-from topologies.tree import ComposeError, Composer, ListOf, MappingOf, Scalar, Tree
+from pcn.topologies.tree import ComposeError, Composer, ListOf, MappingOf, Scalar, Tree
 
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # libyaml's is ten times as fast
 

@@ -10,9 +10,9 @@ from __future__ import annotations
 
 from collections import Counter
 
-from topologies import lossless
-from topologies.lossless import Pfc, Unpack
-from topologies.model import Endpoint, Link, Switch, Topology, make_hosts
+from pcn.topologies import lossless
+from pcn.topologies.lossless import Pfc, Unpack
+from pcn.topologies.model import Endpoint, Link, Switch, Topology, make_hosts
 
 HOSTS = {
     "t1": ("h1", "h11", "h12", "h13", "h14", "vs"),

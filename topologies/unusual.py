@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from softswitch.units import quantity_text
-from topologies.model import Topology
+from pcn.softswitch.units import quantity_text
+from pcn.topologies.model import Topology
 
 LONGEST_S, LEAST_BPS = 1.0, 1e6
 """A round trip above, a link's rate below are no network of today's."""

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import field
 
-from softswitch.dataclass import dataclass
-from virtualnet import native
+from pcn.softswitch.dataclass import dataclass
+from pcn.virtualnet import native
 
 
 @dataclass(frozen=True)

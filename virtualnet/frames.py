@@ -9,10 +9,10 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from topologies.model import Endpoint, Topology
-from virtualnet import native
-from virtualnet.errors import VirtualError
-from virtualnet.times import LONGEST_S, picoseconds
+from pcn.topologies.model import Endpoint, Topology
+from pcn.virtualnet import native
+from pcn.virtualnet.errors import VirtualError
+from pcn.virtualnet.times import LONGEST_S, picoseconds
 
 STORED_BYTES = 128
 """Of a frame that isn't stored whole: the first are stored, the others are zeros."""

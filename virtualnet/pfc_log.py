@@ -8,9 +8,9 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from softswitch.dataclass import dataclass
-from topologies.model import Endpoint
-from virtualnet import native
+from pcn.softswitch.dataclass import dataclass
+from pcn.topologies.model import Endpoint
+from pcn.virtualnet import native
 
 KINDS: Final = ("PAUSE queued", "RESUME queued", "paused", "resumed", "expired")
 """enum vn_pfc_what. The first two are of the port that sends the frame; the others of the port that it stops."""

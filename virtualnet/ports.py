@@ -5,13 +5,13 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Callable, Iterable, Sequence
 
-from softswitch.trimming import DEFAULT, Trimming
-from topologies.model import ROUND_ROBIN, Endpoint, Switch
-from topologies.watchdog import FORWARD, Watchdog
-from virtualnet import native
-from virtualnet.counts import WatchdogStats
-from virtualnet.errors import VirtualError
-from virtualnet.times import picoseconds
+from pcn.softswitch.trimming import DEFAULT, Trimming
+from pcn.topologies.model import ROUND_ROBIN, Endpoint, Switch
+from pcn.topologies.watchdog import FORWARD, Watchdog
+from pcn.virtualnet import native
+from pcn.virtualnet.counts import WatchdogStats
+from pcn.virtualnet.errors import VirtualError
+from pcn.virtualnet.times import picoseconds
 
 
 class Ports:

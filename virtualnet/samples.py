@@ -8,8 +8,8 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from softswitch.dataclass import dataclass
-from virtualnet.native import SourceSpec
+from pcn.softswitch.dataclass import dataclass
+from pcn.virtualnet.native import SourceSpec
 
 
 @dataclass(frozen=True)

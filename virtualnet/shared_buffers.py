@@ -5,12 +5,12 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Callable, Sequence
 
-from topologies.buffers import SharedBuffer
-from topologies.lossless import CONTROL_CLASS
-from topologies.model import Endpoint, Topology
-from virtualnet import native
-from virtualnet.counts import BufferStats
-from virtualnet.errors import VirtualError
+from pcn.topologies.buffers import SharedBuffer
+from pcn.topologies.lossless import CONTROL_CLASS
+from pcn.topologies.model import Endpoint, Topology
+from pcn.virtualnet import native
+from pcn.virtualnet.counts import BufferStats
+from pcn.virtualnet.errors import VirtualError
 
 
 class SharedBuffers:

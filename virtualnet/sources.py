@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from topologies.model import Endpoint, Topology
-from virtualnet import native
-from virtualnet.samples import Source
+from pcn.topologies.model import Endpoint, Topology
+from pcn.virtualnet import native
+from pcn.virtualnet.samples import Source
 
 ROCE_CLASS = 3
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from softswitch.cache.objects import BuildError
-from softswitch.embed import switch as embedded
-from softswitch.embed.switch import (
+from pcn.softswitch.cache.objects import BuildError
+from pcn.softswitch.embed import switch as embedded
+from pcn.softswitch.embed.switch import (
     FAILED_PRECONDITION,
     EmbeddedSwitch,
     Loadable,
@@ -15,15 +15,15 @@ from softswitch.embed.switch import (
     NativeSwitch,
     RpcError,
 )
-from virtualnet.errors import VirtualError
-from virtualnet.native import switch_library
+from pcn.virtualnet.errors import VirtualError
+from pcn.virtualnet.native import switch_library
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from softswitch.trace.decoder import Step
-    from softswitch.trace.tracer import Tracer
-    from virtualnet.timed import TimedNetwork
+    from pcn.softswitch.trace.decoder import Step
+    from pcn.softswitch.trace.tracer import Tracer
+    from pcn.virtualnet.timed import TimedNetwork
 
 __all__ = ["LoadedProgram", "VirtualSwitch", "load"]
 
@@ -41,7 +41,7 @@ def load(program: Loadable, inplace: bool, traced: bool = False) -> LoadedProgra
 
 
 def _tracer(native: NativeSwitch, write: Callable[[Step], None]) -> Tracer:
-    from softswitch.trace.tracer import Tracer  # late: few switches are traced
+    from pcn.softswitch.trace.tracer import Tracer  # late: few switches are traced
 
     return Tracer(native, [write], inside=True)
 

@@ -6,10 +6,10 @@ import os
 from collections.abc import Mapping
 from typing import Final
 
-from softswitch.dataclass import dataclass
-from topologies.model import Topology
-from virtualnet.errors import VirtualError
-from virtualnet.native import MOST_THREADS
+from pcn.softswitch.dataclass import dataclass
+from pcn.topologies.model import Topology
+from pcn.virtualnet.errors import VirtualError
+from pcn.virtualnet.native import MOST_THREADS
 
 VARIABLE: Final = "PCN_THREADS"
 """In the environment: N, auto, or auto:N (at most N); default: auto."""

@@ -17,22 +17,22 @@ from types import MappingProxyType, TracebackType
 from typing import Literal, TypeVar
 from weakref import WeakSet
 
-from softswitch.cache.objects import BuildError
-from softswitch.embed.switch import NativeSwitch
-from topologies.lossless import CREDITS
-from topologies.model import Endpoint, Topology
-from virtualnet import native
-from virtualnet.counts import Deadlock, LinkStats, Totals
-from virtualnet.errors import CallbackError, VirtualError
-from virtualnet.frames import Frames
-from virtualnet.native import NEVER
-from virtualnet.pfc_log import PfcLog
-from virtualnet.ports import Ports
-from virtualnet.samples import Samples, Source
-from virtualnet.shared_buffers import SharedBuffers
-from virtualnet.sources import LinkSources
-from virtualnet.threads import ThreadStats
-from virtualnet.times import picoseconds
+from pcn.softswitch.cache.objects import BuildError
+from pcn.softswitch.embed.switch import NativeSwitch
+from pcn.topologies.lossless import CREDITS
+from pcn.topologies.model import Endpoint, Topology
+from pcn.virtualnet import native
+from pcn.virtualnet.counts import Deadlock, LinkStats, Totals
+from pcn.virtualnet.errors import CallbackError, VirtualError
+from pcn.virtualnet.frames import Frames
+from pcn.virtualnet.native import NEVER
+from pcn.virtualnet.pfc_log import PfcLog
+from pcn.virtualnet.ports import Ports
+from pcn.virtualnet.samples import Samples, Source
+from pcn.virtualnet.shared_buffers import SharedBuffers
+from pcn.virtualnet.sources import LinkSources
+from pcn.virtualnet.threads import ThreadStats
+from pcn.virtualnet.times import picoseconds
 
 _Network = TypeVar("_Network", bound="TimedNetwork")
 _CHUNK = 200_000

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from virtualnet.errors import VirtualError
+from pcn.virtualnet.errors import VirtualError
 
 LONGEST_S = 9.2e6
 """Less than 2^63 ps: the sum of two times fits, too."""

@@ -29,7 +29,7 @@ from bench.switch.wires import (
     resident_mb,
     wires,
 )
-from softswitch.codegen.build import BuildError
+from pcn.softswitch.codegen.build import BuildError
 
 ROOT = Path(__file__).resolve().parents[2]
 PARTS = ("forwarding", "shaping", "inside", "memory")

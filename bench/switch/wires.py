@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from softswitch.codegen.build import compiler
+from pcn.softswitch.codegen.build import compiler
 
 TOOLS = Path(__file__).resolve().parents[1] / "csrc"
 SENDER_CPU, SWITCH_CPU = 0, 1

@@ -11,11 +11,11 @@ import pkgutil
 from pathlib import Path
 from typing import cast
 
-from controller.errors import UnknownNameError
-from controller.marking_contract import PortTable
-from topologies import python_file
-from topologies.errors import LabError
-from topologies.python_file import PythonFileError
+from pcn.controller.errors import UnknownNameError
+from pcn.controller.marking_contract import PortTable
+from pcn.topologies import python_file
+from pcn.topologies.errors import LabError
+from pcn.topologies.python_file import PythonFileError
 
 _NEEDED = ("TABLE", "CLONE_SESSIONS", "configure")
 _from_files: dict[str, PortTable] = {}

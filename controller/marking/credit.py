@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from controller.control_plane import TableAction, TableEntry, TableMatch
-from softswitch.dataclass import dataclass
-from topologies.lossless import CREDITS
-from topologies.model import Topology
+from pcn.controller.control_plane import TableAction, TableEntry, TableMatch
+from pcn.softswitch.dataclass import dataclass
+from pcn.topologies.lossless import CREDITS
+from pcn.topologies.model import Topology
 
 TABLE = "credit_config"
 CLONE_SESSIONS = ()

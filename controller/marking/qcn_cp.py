@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from controller.control_plane import TableAction, TableEntry, TableMatch
-from controller.marking_contract import Setting
-from softswitch.dataclass import dataclass
-from topologies.model import Topology
+from pcn.controller.control_plane import TableAction, TableEntry, TableMatch
+from pcn.controller.marking_contract import Setting
+from pcn.softswitch.dataclass import dataclass
+from pcn.topologies.model import Topology
 
 TABLE = "qcn_config"
 CNM_CLONE_SESSION = 2  # p4src/shared/constants.p4 has it; the p4info can't tell

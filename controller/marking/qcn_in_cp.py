@@ -6,13 +6,13 @@ from collections.abc import Mapping
 from enum import IntEnum
 from typing import Any
 
-from controller.constants import GENERATOR_PORT, index
-from controller.control_plane import TableAction, TableEntry, TableMatch
-from controller.marking import qcn_cp
-from controller.marking.qcn_cp import CNM_CLONE_SESSION, QcnPort
-from controller.marking_contract import PacketGenerator, Setting
-from softswitch.dataclass import dataclass
-from topologies.model import Topology
+from pcn.controller.constants import GENERATOR_PORT, index
+from pcn.controller.control_plane import TableAction, TableEntry, TableMatch
+from pcn.controller.marking import qcn_cp
+from pcn.controller.marking.qcn_cp import CNM_CLONE_SESSION, QcnPort
+from pcn.controller.marking_contract import PacketGenerator, Setting
+from pcn.softswitch.dataclass import dataclass
+from pcn.topologies.model import Topology
 
 INPUTS_AT_ONE_OUTPUT = 16
 """A packet waits longest where XOFF's bytes leave at such a part of the line, unless the longest wait is given."""

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from controller.control_plane import TableAction, TableEntry, TableMatch
-from controller.marking import qcn_cp
-from controller.marking.qcn_cp import CNM_CLONE_SESSION, QcnPort
-from controller.marking_contract import Setting
-from softswitch.dataclass import dataclass
-from topologies.model import Topology
+from pcn.controller.control_plane import TableAction, TableEntry, TableMatch
+from pcn.controller.marking import qcn_cp
+from pcn.controller.marking.qcn_cp import CNM_CLONE_SESSION, QcnPort
+from pcn.controller.marking_contract import Setting
+from pcn.softswitch.dataclass import dataclass
+from pcn.topologies.model import Topology
 
 TABLE = "qcn_out_config"
 CLONE_SESSIONS = (CNM_CLONE_SESSION,)

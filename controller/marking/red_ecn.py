@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from controller.control_plane import TableAction, TableEntry, TableMatch
-from controller.marking_contract import Setting
-from softswitch.dataclass import dataclass
-from topologies.ecn import RED, YELLOW
-from topologies.model import Topology
+from pcn.controller.control_plane import TableAction, TableEntry, TableMatch
+from pcn.controller.marking_contract import Setting
+from pcn.softswitch.dataclass import dataclass
+from pcn.topologies.ecn import RED, YELLOW
+from pcn.topologies.model import Topology
 
 TABLE, COLOURED = "red_config", "red_coloured"
 CLONE_SESSIONS = ()

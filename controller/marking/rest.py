@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from controller.constants import CLASSES, PFC_BYTES
-from controller.control_plane import TableAction, TableEntry, TableMatch
-from controller.pfc import LOSSLESS_CLASSES, lossless
-from softswitch.dataclass import dataclass
-from topologies.model import Topology
+from pcn.controller.constants import CLASSES, PFC_BYTES
+from pcn.controller.control_plane import TableAction, TableEntry, TableMatch
+from pcn.controller.pfc import LOSSLESS_CLASSES, lossless
+from pcn.softswitch.dataclass import dataclass
+from pcn.topologies.model import Topology
 
 TABLE = "rest_config"
 CLONE_SESSIONS = ()

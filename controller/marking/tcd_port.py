@@ -6,11 +6,11 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from controller.control_plane import TableAction, TableEntry, TableMatch
-from controller.marking_contract import Setting
-from softswitch.dataclass import dataclass
-from topologies.lossless import CREDITS
-from topologies.model import Topology
+from pcn.controller.control_plane import TableAction, TableEntry, TableMatch
+from pcn.controller.marking_contract import Setting
+from pcn.softswitch.dataclass import dataclass
+from pcn.topologies.lossless import CREDITS
+from pcn.topologies.model import Topology
 
 TABLE = "tcd_config"
 CLONE_SESSIONS = ()

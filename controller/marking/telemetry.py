@@ -5,10 +5,10 @@ from __future__ import annotations
 import hashlib
 from typing import Any
 
-from controller.constants import TELEMETRY_RATES_BPS
-from controller.control_plane import TableAction, TableEntry, TableMatch
-from softswitch.dataclass import dataclass
-from topologies.model import Topology
+from pcn.controller.constants import TELEMETRY_RATES_BPS
+from pcn.controller.control_plane import TableAction, TableEntry, TableMatch
+from pcn.softswitch.dataclass import dataclass
+from pcn.topologies.model import Topology
 
 TABLE = "telemetry_config"
 CLONE_SESSIONS = ()

@@ -23,18 +23,18 @@ from finsy import P4Schema
 from finsy.proto import p4r, rpc_status
 from google.protobuf.message import DecodeError
 
-from controller.control_plane import ControlPlane
-from controller.errors import SwitchError, grpc_errors, refusal_text
-from controller.tofino import bfrt_messages
-from controller.tofino.bfrt_entities import Entities
-from controller.tofino.bfrt_info import Info
-from controller.tofino.buffers import FIXED, PLACES, Setting
-from controller.tofino.chips import CHIPS, Chip
-from controller.tofino.package import PIPELINE, PIPES, Package
-from softswitch import signals
+from pcn.controller.control_plane import ControlPlane
+from pcn.controller.errors import SwitchError, grpc_errors, refusal_text
+from pcn.controller.tofino import bfrt_messages
+from pcn.controller.tofino.bfrt_entities import Entities
+from pcn.controller.tofino.bfrt_info import Info
+from pcn.controller.tofino.buffers import FIXED, PLACES, Setting
+from pcn.controller.tofino.chips import CHIPS, Chip
+from pcn.controller.tofino.package import PIPELINE, PIPES, Package
+from pcn.softswitch import signals
 
 if TYPE_CHECKING:
-    from softswitch.embed.switch import Loadable
+    from pcn.softswitch.embed.switch import Loadable
 
 CONNECT_LIMIT_S = 10.0
 CALL_LIMIT_S = 60.0

@@ -16,8 +16,8 @@ from typing import Any
 from finsy import P4Schema
 from finsy.proto import p4r
 
-from controller.errors import SwitchError
-from controller.tofino.bfrt_info import BYTES, INDEXES, PACKETS, PRIORITY, Field, Info, Table
+from pcn.controller.errors import SwitchError
+from pcn.controller.tofino.bfrt_info import BYTES, INDEXES, PACKETS, PRIORITY, Field, Info, Table
 
 MOST_PRIORITY = (1 << 24) - 1
 SESSIONS = "$mirror.cfg"

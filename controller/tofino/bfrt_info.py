@@ -7,8 +7,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import field
 from typing import Any
 
-from controller.errors import SwitchError
-from softswitch.dataclass import dataclass
+from pcn.controller.errors import SwitchError
+from pcn.softswitch.dataclass import dataclass
 
 _BYTES = {"uint8": 1, "uint16": 2, "uint32": 4, "int32": 4, "uint64": 8}
 _MOST_BITS = 1 << 16

@@ -15,7 +15,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from types import ModuleType
 
-from controller.errors import SwitchError
+from pcn.controller.errors import SwitchError
 
 VARIABLE = "SDE_INSTALL"
 SERVICE = "/bfrt_proto.BfRuntime"

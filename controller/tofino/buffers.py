@@ -1,7 +1,7 @@
 """PFC, buffers and queues of a Tofino's traffic manager, which P4Runtime doesn't reach and Stratum leaves without PFC.
 
 `settings` lists what is written, by the driver's own names of tables and fields. Two ways carry it there, and read all
-of it back: BF Runtime (`controller.tofino.bfrt`), and `pfc_script`, a script for the driver's shell (bfrt_python).
+of it back: BF Runtime (`pcn.controller.tofino.bfrt`), and `pfc_script`, a script for the driver's shell (bfrt_python).
 """
 
 from __future__ import annotations
@@ -12,10 +12,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import field
 from typing import TypeAlias
 
-from controller.constants import CLASSES
-from controller.tofino.chips import Chip
-from controller.tofino.model import FCS_BYTES, Port, TofinoLab
-from softswitch.dataclass import dataclass
+from pcn.controller.constants import CLASSES
+from pcn.controller.tofino.chips import Chip
+from pcn.controller.tofino.model import FCS_BYTES, Port, TofinoLab
+from pcn.softswitch.dataclass import dataclass
 
 Value: TypeAlias = "bool | int | str | list[int]"
 

@@ -3,7 +3,7 @@ or over gNMI; P4Runtime doesn't configure ports."""
 
 from __future__ import annotations
 
-from controller.tofino.model import FCS_BYTES, Port, TofinoLab
+from pcn.controller.tofino.model import FCS_BYTES, Port, TofinoLab
 
 _NODE_PLACE = 1  # slot and index of the switch's one chip
 

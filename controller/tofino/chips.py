@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from softswitch.dataclass import dataclass
+from pcn.softswitch.dataclass import dataclass
 
 # Of both. A device port is 128 times its pipe, and a number in it.
 PORTS_A_PIPE = 128

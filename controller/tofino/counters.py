@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from controller.control_plane import Counter
-from controller.tofino.model import FCS_BYTES
+from pcn.controller.control_plane import Counter
+from pcn.controller.tofino.model import FCS_BYTES
 
 _INGRESS = "Ingress"
 _BRIDGED_BYTES = {"PcnEgress": 4, "TcdEgress": 4, "QcnEgress": 12, "QcnInEgress": 12}

@@ -9,20 +9,20 @@ from collections import Counter as Counts
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from controller.configure import SwitchPlan, entries
-from controller.constants import CLASSES, index
-from controller.control_plane import CloneSession, ControlPlane, Counter, TableAction, TableEntry, TableMatch
-from controller.errors import SwitchError
-from controller.routes import Route
-from controller.switch import SwitchClient
-from controller.tofino import qcn, tcd
-from controller.tofino.bfrt import BfRuntimeSwitch
-from controller.tofino.buffers import port_settings, settings
-from controller.tofino.counters import of_frames
-from controller.tofino.model import TofinoLab
-from controller.tofino.package import Package
-from controller.tofino.read_back import compare
-from softswitch.dataclass import dataclass
+from pcn.controller.configure import SwitchPlan, entries
+from pcn.controller.constants import CLASSES, index
+from pcn.controller.control_plane import CloneSession, ControlPlane, Counter, TableAction, TableEntry, TableMatch
+from pcn.controller.errors import SwitchError
+from pcn.controller.routes import Route
+from pcn.controller.switch import SwitchClient
+from pcn.controller.tofino import qcn, tcd
+from pcn.controller.tofino.bfrt import BfRuntimeSwitch
+from pcn.controller.tofino.buffers import port_settings, settings
+from pcn.controller.tofino.counters import of_frames
+from pcn.controller.tofino.model import TofinoLab
+from pcn.controller.tofino.package import Package
+from pcn.controller.tofino.read_back import compare
+from pcn.softswitch.dataclass import dataclass
 
 CONNECT_LIMIT_S = 10.0
 # Errors come back one an entry, in metadata that gRPC limits to 8 KB.
@@ -53,7 +53,7 @@ class Deployed:
 
 
 def plan(lab: TofinoLab) -> SwitchPlan:
-    """Returns what the switch is programmed with. PFC is the traffic manager's: see `controller.tofino.buffers`."""
+    """Returns what the switch is programmed with. PFC is the traffic manager's: see `pcn.controller.tofino.buffers`."""
     return SwitchPlan(
         lab.switch,
         routes=tuple(

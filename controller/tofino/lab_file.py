@@ -8,10 +8,10 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
-from controller.constants import CLASSES
-from controller.pfc import LOSSLESS_CLASSES
-from controller.tofino.chips import CHIPS, LANES_BY_SPEED, MOST_CELLS, PORTS_A_PIPE, TOFINO, Chip
-from controller.tofino.model import (
+from pcn.controller.constants import CLASSES
+from pcn.controller.pfc import LOSSLESS_CLASSES
+from pcn.controller.tofino.chips import CHIPS, LANES_BY_SPEED, MOST_CELLS, PORTS_A_PIPE, TOFINO, Chip
+from pcn.controller.tofino.model import (
     CULPRITS,
     Class,
     Pfc,
@@ -22,8 +22,8 @@ from controller.tofino.model import (
     TofinoLab,
     usual_gap_ns,
 )
-from softswitch.units import quantity
-from topologies.tree import Node, needed, optional, read_file
+from pcn.softswitch.units import quantity
+from pcn.topologies.tree import Node, needed, optional, read_file
 
 SAMPLE = Path(__file__).resolve().parent / "ports.yaml"
 _LEAST_MTU, _MOST_MTU, _USUAL_MTU = 256, 9216, 1514

@@ -5,9 +5,9 @@ from __future__ import annotations
 import ipaddress
 from collections.abc import Hashable, Iterable, Iterator
 
-from controller.constants import PFC_BYTES
-from controller.tofino.chips import GROUPS_A_PIPE, LANES_BY_SPEED, PORTS_A_PIPE, RS_LANE_BPS, TOFINO, Chip
-from softswitch.dataclass import dataclass
+from pcn.controller.constants import PFC_BYTES
+from pcn.controller.tofino.chips import GROUPS_A_PIPE, LANES_BY_SPEED, PORTS_A_PIPE, RS_LANE_BPS, TOFINO, Chip
+from pcn.softswitch.dataclass import dataclass
 
 CULPRITS = ("arrival", "sojourn")  # of QCN at inputs
 FCS_BYTES = 4

@@ -24,10 +24,10 @@ from finsy import P4Schema
 from finsy.proto import p4i
 from google.protobuf import text_format
 
-from controller.errors import UnknownNameError
-from controller.programs import COMPILED
-from controller.tofino.chips import TOFINO, Chip
-from topologies.errors import LabError
+from pcn.controller.errors import UnknownNameError
+from pcn.controller.programs import COMPILED
+from pcn.controller.tofino.chips import TOFINO, Chip
+from pcn.topologies.errors import LabError
 
 DRIVER = "driver.zip"
 """What the driver loads of a program, packed: its binary is 1.4 MB, nearly all of it zeros."""

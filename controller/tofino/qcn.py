@@ -6,10 +6,10 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 
-from controller.control_plane import CloneSession, TableAction, TableEntry, TableMatch
-from controller.marking.qcn_in_cp import INPUTS_AT_ONE_OUTPUT, Culprit
-from controller.tofino.chips import PORTS_A_PIPE, TOFINO, Chip
-from controller.tofino.model import Port, Qcn, TofinoLab
+from pcn.controller.control_plane import CloneSession, TableAction, TableEntry, TableMatch
+from pcn.controller.marking.qcn_in_cp import INPUTS_AT_ONE_OUTPUT, Culprit
+from pcn.controller.tofino.chips import PORTS_A_PIPE, TOFINO, Chip
+from pcn.controller.tofino.model import Port, Qcn, TofinoLab
 
 PROGRAMS = ("qcn", "qcn_in")
 """With congestion points at outputs, at inputs."""

@@ -6,8 +6,8 @@ from collections.abc import Hashable, Sequence
 
 from finsy.proto import p4r
 
-from controller.control_plane import CloneSession, ControlPlane, TableEntry
-from controller.errors import SwitchError
+from pcn.controller.control_plane import CloneSession, ControlPlane, TableEntry
+from pcn.controller.errors import SwitchError
 
 _NAMED = 5  # of those that are missing
 

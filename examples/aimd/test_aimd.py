@@ -1,7 +1,7 @@
 from pathlib import Path
 
-from hosts.algorithms.check import check
 from pcn import Cnp, Mark, VirtualNetwork, dumbbell, find_scheme
+from pcn.hosts.algorithms.check import check
 
 AIMD = f"{Path(__file__).with_name('aimd.py')}:AIMD"
 

@@ -2,9 +2,9 @@ from pathlib import Path
 
 import pytest
 
-from hosts.algorithms.check import check
 from pcn import FlowSpec, VirtualNetwork, dumbbell, find_scheme
-from topologies.star import star
+from pcn.hosts.algorithms.check import check
+from pcn.topologies.star import star
 
 FOLDER = Path(__file__).resolve().parent
 WINDOW = f"{FOLDER}/aimd_window.py:AIMD_WINDOW"

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import struct
 
-from p4net.virtual import VirtualP4
-from virtualnet import Arrived
+from pcn.p4net.virtual import VirtualP4
+from pcn.virtualnet import Arrived
 
 TYPE_PROBE = 0x0812
 WAY = (4, 1, 4, 1, 3, 2, 3, 2, 1)

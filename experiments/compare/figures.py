@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from experiments.compare.groups import Group
-from experiments.define import size_bins
-from experiments.define.charts import Chart, Line, curve
-from experiments.results.over_time import PAUSE, QUEUE
+from pcn.experiments.compare.groups import Group
+from pcn.experiments.define import size_bins
+from pcn.experiments.define.charts import Chart, Line, curve
+from pcn.experiments.results.over_time import PAUSE, QUEUE
 
 
 def figures(groups: Sequence[Group]) -> Mapping[str, list[Chart]]:

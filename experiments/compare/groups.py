@@ -11,16 +11,16 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from experiments.compare.kept import Kept
-from experiments.data.parameters import Parameter, format_value
-from experiments.define import scheme_parameters
-from experiments.define.looks import label
-from experiments.define.outcomes import Curve
-from experiments.papers import SCENARIOS
-from experiments.sweep.parameter_sweep import Mean
-from hosts.algorithms import schemes
-from softswitch.dataclass import dataclass
-from softswitch.units import Kind, kind_of
+from pcn.experiments.compare.kept import Kept
+from pcn.experiments.data.parameters import Parameter, format_value
+from pcn.experiments.define import scheme_parameters
+from pcn.experiments.define.looks import label
+from pcn.experiments.define.outcomes import Curve
+from pcn.experiments.papers import SCENARIOS
+from pcn.experiments.sweep.parameter_sweep import Mean
+from pcn.hosts.algorithms import schemes
+from pcn.softswitch.dataclass import dataclass
+from pcn.softswitch.units import Kind, kind_of
 
 _T = (
     12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.160, 2.145, 2.131, 2.120,

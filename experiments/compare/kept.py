@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl
 
-from experiments.data.errors import ExperimentError
-from experiments.define.outcomes import Curve
-from experiments.results.atomic_folder import COMPARISON, SUMMARY
-from softswitch.dataclass import dataclass
+from pcn.experiments.data.errors import ExperimentError
+from pcn.experiments.define.outcomes import Curve
+from pcn.experiments.results.atomic_folder import COMPARISON, SUMMARY
+from pcn.softswitch.dataclass import dataclass
 
 STORE = "done.jsonl"
 """Of a sweep."""

@@ -6,11 +6,11 @@ import csv
 import io
 from collections.abc import Iterator, Sequence
 
-from experiments.compare.groups import Group, beyond_seeds, different_settings, mean_of, texts_of
-from experiments.define import size_bins
-from experiments.define.tables import Measured, Table
-from experiments.papers import SCENARIOS
-from experiments.sweep.parameter_sweep import Mean
+from pcn.experiments.compare.groups import Group, beyond_seeds, different_settings, mean_of, texts_of
+from pcn.experiments.define import size_bins
+from pcn.experiments.define.tables import Measured, Table
+from pcn.experiments.papers import SCENARIOS
+from pcn.experiments.sweep.parameter_sweep import Mean
 
 MARK = "*"
 _FACTOR = 10

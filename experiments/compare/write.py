@@ -8,12 +8,12 @@ from pathlib import Path
 
 from markupsafe import Markup
 
-from experiments.compare import tables
-from experiments.compare.figures import figures
-from experiments.compare.groups import Group
-from experiments.page.report import environment
-from experiments.results.atomic_folder import COMPARED, result_directory, whole
-from topologies import extras
+from pcn.experiments.compare import tables
+from pcn.experiments.compare.figures import figures
+from pcn.experiments.compare.groups import Group
+from pcn.experiments.page.report import environment
+from pcn.experiments.results.atomic_folder import COMPARED, result_directory, whole
+from pcn.topologies import extras
 
 PAGE = "comparison.html"
 
@@ -34,7 +34,7 @@ def write(groups: Sequence[Group], place: Path) -> list[str]:
 
 
 def _pictures(groups: Sequence[Group]) -> dict[str, dict[str, bytes]]:
-    from experiments.draw.pictures import pictures  # an extra, and slow to load
+    from pcn.experiments.draw.pictures import pictures  # an extra, and slow to load
 
     return {name: pictures(charts, pdf=True) for name, charts in figures(groups).items()}
 

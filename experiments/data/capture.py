@@ -11,9 +11,9 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import IO
 
-from lab.pcapng import PcapngWriter
-from softswitch.dataclass import dataclass
-from topologies.model import Endpoint, Topology
+from pcn.lab.pcapng import PcapngWriter
+from pcn.softswitch.dataclass import dataclass
+from pcn.topologies.model import Endpoint, Topology
 
 _HEADER, _RECORD = 24, struct.Struct("=IIII")
 """Of a pcap file."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from topologies.errors import LabError
+from pcn.topologies.errors import LabError
 
 
 class ExperimentError(LabError):

@@ -1,8 +1,8 @@
 """A recording as what `pcn watch --json` reads of a network, frame by frame: for the live page, while a run goes on or
 afterwards.
 
-A frame has the keys of `lab.observe.Snapshot`; None stands for what wasn't recorded. Rates are over the time since the
-frame before, all else is as it is at the frame's time.
+A frame has the keys of `pcn.lab.observe.Snapshot`; None stands for what wasn't recorded. Rates are over the time since
+the frame before, all else is as it is at the frame's time.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from typing import Any
 
 import numpy as np
 
-from experiments.data import series_math
-from experiments.data.recording import flow_entity
-from experiments.data.series import Series
-from experiments.data.series_math import Array
-from topologies.model import Endpoint, FlowSpec, Topology
+from pcn.experiments.data import series_math
+from pcn.experiments.data.recording import flow_entity
+from pcn.experiments.data.series import Series
+from pcn.experiments.data.series_math import Array
+from pcn.topologies.model import Endpoint, FlowSpec, Topology
 
 _MOST_FRAMES, _MOST_CELLS = 1500, 300_000
 """Frames of a run, and ports in all of them."""

@@ -1,4 +1,4 @@
-"""Parameters of scenarios: typed, with units (`softswitch.units`), given by name as `--set name=value`; nominal."""
+"""Parameters of scenarios: typed, with units (`pcn.softswitch.units`), given by name as `--set name=value`; nominal."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ import math
 from collections.abc import Iterable, Mapping
 from typing import TypeVar
 
-from experiments.data.errors import ExperimentError
-from softswitch.dataclass import dataclass
-from softswitch.units import Kind, quantity, quantity_text
-from topologies.errors import nearest
+from pcn.experiments.data.errors import ExperimentError
+from pcn.softswitch.dataclass import dataclass
+from pcn.softswitch.units import Kind, quantity, quantity_text
+from pcn.topologies.errors import nearest
 
 Value = float | int | None
 _T = TypeVar("_T")

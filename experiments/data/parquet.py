@@ -15,7 +15,7 @@ from arro3.core import Array, DataType, Table
 from arro3.io import read_parquet, write_parquet
 from numpy.typing import NDArray
 
-from softswitch.python_process import python_command
+from pcn.softswitch.python_process import python_command
 
 Column = NDArray[Any] | Sequence[Any]
 
@@ -52,7 +52,7 @@ def read(path: Path, names: Sequence[str] | None = None, most: int | None = None
 def probe(path: Path) -> None:
     """Read a file that any user may have written, in a separate process, with bounds of memory and time: wrong
     lengths make arro3 end the process that it is in. Raises ValueError."""
-    command = python_command("experiments.data.parquet_probe", str(path), str(_PROBE_BYTES))
+    command = python_command("pcn.experiments.data.parquet_probe", str(path), str(_PROBE_BYTES))
     try:
         done = subprocess.run(command, capture_output=True, timeout=_PROBE_S, check=False)
     except subprocess.TimeoutExpired:

@@ -6,12 +6,12 @@ import dataclasses
 from collections.abc import Mapping, Sequence
 from dataclasses import field
 
-from experiments.data.parameters import Value
-from experiments.data.records import Records
-from hosts.algorithms import find_scheme
-from hosts.reliability import Reliability
-from softswitch.dataclass import dataclass
-from topologies.model import Endpoint, Link, Topology
+from pcn.experiments.data.parameters import Value
+from pcn.experiments.data.records import Records
+from pcn.hosts.algorithms import find_scheme
+from pcn.hosts.reliability import Reliability
+from pcn.softswitch.dataclass import dataclass
+from pcn.topologies.model import Endpoint, Link, Topology
 
 PAYLOAD_BYTES, HEADER_BYTES = 1000, 58
 """Of a data frame as the switch counts it: what figures send, and Ethernet, IPv4, UDP, BTH and ICRC."""
@@ -74,7 +74,7 @@ class Plan:
     values: Mapping[str, Value]
     """All parameters of the experiment by name, derived ones included."""
     scheme_parameters: Mapping[str, float]
-    """The algorithm's parameters, by the names that `hosts.algorithms` gives them."""
+    """The algorithm's parameters, by the names that `pcn.hosts.algorithms` gives them."""
     topology: Topology
     bottleneck: Endpoint
     duration_s: float

@@ -13,12 +13,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import field, fields
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
-from experiments.data.records import Recorded
-from experiments.data.series import Series
-from softswitch.dataclass import dataclass
+from pcn.experiments.data.records import Recorded
+from pcn.experiments.data.series import Series
+from pcn.softswitch.dataclass import dataclass
 
 if TYPE_CHECKING:
-    from virtualnet import Deadlock
+    from pcn.virtualnet import Deadlock
 
 _T = TypeVar("_T")
 

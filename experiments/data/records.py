@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from experiments.data.capture import Capture
-from experiments.data.errors import ExperimentError
-from experiments.data.series_math import Array
-from softswitch.dataclass import dataclass
-from topologies.model import Endpoint, Topology, TopologyError
+from pcn.experiments.data.capture import Capture
+from pcn.experiments.data.errors import ExperimentError
+from pcn.experiments.data.series_math import Array
+from pcn.softswitch.dataclass import dataclass
+from pcn.topologies.model import Endpoint, Topology, TopologyError
 
 if TYPE_CHECKING:
-    from lab.virtual.latency import Latency
-    from virtualnet.pfc_log import PfcEvents
+    from pcn.lab.virtual.latency import Latency
+    from pcn.virtualnet.pfc_log import PfcEvents
 
 _CHOICE = "--series flows=1,7, flows=all or flows=worst:10"
 MOST_SAMPLES = 30_000_000

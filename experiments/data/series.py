@@ -9,7 +9,7 @@ from typing import IO
 
 import numpy as np
 
-from experiments.data.series_math import Array
+from pcn.experiments.data.series_math import Array
 
 
 @dataclass(slots=True)
@@ -74,7 +74,7 @@ class Series:
 
     def write(self, file: IO[bytes]) -> None:
         """Write all as Parquet: time_s, entity, metric, value; one row a value, ordered by entity, metric and time."""
-        from experiments.data import parquet
+        from pcn.experiments.data import parquet
 
         columns = sorted(self._columns)
         data = [self.get(*key) for key in columns]
@@ -92,7 +92,7 @@ class Series:
     @classmethod
     def read(cls, path: Path, most: int | None = None) -> Series:
         """Returns the series that `write` wrote. Raises ValueError for more rows than `most`."""
-        from experiments.data import parquet
+        from pcn.experiments.data import parquet
 
         table = parquet.read(path, most=most)
         series = cls()

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from experiments.data import series_math
-from experiments.data.recording import Recording
-from experiments.data.series_math import Array
-from softswitch.dataclass import dataclass
-from topologies.model import Endpoint, Topology
+from pcn.experiments.data import series_math
+from pcn.experiments.data.recording import Recording
+from pcn.experiments.data.series_math import Array
+from pcn.softswitch.dataclass import dataclass
+from pcn.topologies.model import Endpoint, Topology
 
 SEVERAL_PACKETS = 5
 """The paper's "several packets" (7.1): at this many and fewer, the initial queue counts as drained."""

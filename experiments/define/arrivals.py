@@ -10,8 +10,8 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from experiments.data.series_math import Array
-from softswitch.dataclass import dataclass
+from pcn.experiments.data.series_math import Array
+from pcn.softswitch.dataclass import dataclass
 
 _MORE = 1.25
 """Of the time that `count` arrivals are expected to take: how much longer is drawn at once."""

@@ -1,7 +1,8 @@
-"""What a figure shows, apart from how it is drawn: `experiments.draw.pictures` makes PNG of it, report.js the page's
-plots.
+"""What a figure shows, apart from how it is drawn: `pcn.experiments.draw.pictures` makes PNG of it, report.js the
+page's plots.
 
-Time is nominal, in ms; colours are names of `experiments.draw.palette`: `flow0`, `flow1`, ..., `other0`, ..., `ink`.
+Time is nominal, in ms; colours are names of `pcn.experiments.draw.palette`: `flow0`, `flow1`, ..., `other0`, ...,
+`ink`.
 """
 
 from __future__ import annotations
@@ -12,10 +13,10 @@ from typing import Literal
 
 import numpy as np
 
-from experiments.data import series_math
-from experiments.data.recording import Recording
-from experiments.data.series_math import Array
-from softswitch.dataclass import dataclass
+from pcn.experiments.data import series_math
+from pcn.experiments.data.recording import Recording
+from pcn.experiments.data.series_math import Array
+from pcn.softswitch.dataclass import dataclass
 
 Shape = Literal["line", "steps"]
 Stroke = Literal["solid", "dashed", "dotted"]

@@ -7,8 +7,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import field
 from typing import Literal, get_args
 
-from experiments.data.recording import Recording
-from softswitch.dataclass import dataclass
+from pcn.experiments.data.recording import Recording
+from pcn.softswitch.dataclass import dataclass
 
 Verdict = Literal["met", "trend", "not met", "not comparable"]
 """met: within the band. trend: not within it, yet better than the next scheme in the paper, or of the theory's

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from topologies.model import FlowSpec
+from pcn.topologies.model import FlowSpec
 
 MOST_MESSAGES = 2**22
 """Of an operation and all its repetitions."""

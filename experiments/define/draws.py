@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 
-from controller.programs import Program
-from experiments.data.plan import Plan
-from experiments.define.experiment import Experiment, Run
-from experiments.define.outcomes import Outcome
-from hosts.algorithms import find_scheme
+from pcn.controller.programs import Program
+from pcn.experiments.data.plan import Plan
+from pcn.experiments.define.experiment import Experiment, Run
+from pcn.experiments.define.outcomes import Outcome
+from pcn.hosts.algorithms import find_scheme
 
 NOTHING = "nothing"
 

@@ -10,16 +10,16 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import field
 from typing import Any
 
-from experiments.data.parameters import Parameter, Value
-from experiments.data.plan import Plan
-from experiments.data.recording import Recording
-from experiments.data.steady_state import Steady
-from experiments.define.charts import Chart
-from experiments.define.checks import Check
-from experiments.define.outcomes import Key, Outcome, Outcomes
-from experiments.define.tables import Measured, Table
-from hosts.algorithms import Scheme
-from softswitch.dataclass import dataclass
+from pcn.experiments.data.parameters import Parameter, Value
+from pcn.experiments.data.plan import Plan
+from pcn.experiments.data.recording import Recording
+from pcn.experiments.data.steady_state import Steady
+from pcn.experiments.define.charts import Chart
+from pcn.experiments.define.checks import Check
+from pcn.experiments.define.outcomes import Key, Outcome, Outcomes
+from pcn.experiments.define.tables import Measured, Table
+from pcn.hosts.algorithms import Scheme
+from pcn.softswitch.dataclass import dataclass
 
 DRAWN_FLOWS = "sizes, starts and ends of the flows"
 """What many plans draw."""
@@ -106,7 +106,7 @@ class Experiment:
 
     @property
     def reference(self) -> str:
-        """What `experiments.papers.find_experiment` finds it by, in any process."""
+        """What `pcn.experiments.papers.find_experiment` finds it by, in any process."""
         return self.name
 
     def parameters(self, scheme: str) -> tuple[Parameter, ...]:

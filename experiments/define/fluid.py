@@ -1,7 +1,7 @@
 """The paper's fluid model (appendix A, equations 3 to 7): N flows on one bottleneck, all notified at once, every T.
 
 Rates in bit/s, times in s, queues in bytes. Loop k lasts from k T to (k + 1) T; rates and weights hold over it. What
-the appendix derives from the model stands in `experiments.define.theory`; the tests hold each against the other.
+the appendix derives from the model stands in `pcn.experiments.define.theory`; the tests hold each against the other.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from experiments.data.series_math import Array
-from softswitch.dataclass import dataclass
+from pcn.experiments.data.series_math import Array
+from pcn.softswitch.dataclass import dataclass
 
 EMPTY = 1e-9
 """A queue below this share of C T is empty: what rounding leaves of one."""

@@ -8,9 +8,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import field
 from typing import Any
 
-from experiments.define.charts import Line, curve
-from experiments.define.checks import Check
-from softswitch.dataclass import dataclass
+from pcn.experiments.define.charts import Line, curve
+from pcn.experiments.define.checks import Check
+from pcn.softswitch.dataclass import dataclass
 
 Key = str | float | int
 Curve = tuple[list[float], list[float]]

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from experiments.define.workloads import HADOOP, W1, W2, WEB_SEARCH, CdfSizes, ClassSizes, FlowSizes
-from softswitch.dataclass import dataclass
+from pcn.experiments.define.workloads import HADOOP, W1, W2, WEB_SEARCH, CdfSizes, ClassSizes, FlowSizes
+from pcn.softswitch.dataclass import dataclass
 
 _OF_A_CLASS = 200
 """Points of a class of sizes: its mean is kept within 0.1%."""

@@ -8,14 +8,14 @@ from collections.abc import Iterable
 import numpy as np
 from numpy.typing import NDArray
 
-from experiments.data import series_math
-from experiments.data.plan import HEADER_BYTES, Plan
-from experiments.data.recording import FlowRecord, Recording
-from experiments.data.series_math import Array
-from experiments.define.outcomes import Curve
-from softswitch.dataclass import dataclass
-from topologies.model import Topology
-from topologies.trails import Trail
+from pcn.experiments.data import series_math
+from pcn.experiments.data.plan import HEADER_BYTES, Plan
+from pcn.experiments.data.recording import FlowRecord, Recording
+from pcn.experiments.data.series_math import Array
+from pcn.experiments.define.outcomes import Curve
+from pcn.softswitch.dataclass import dataclass
+from pcn.topologies.model import Topology
+from pcn.topologies.trails import Trail
 
 POINTS = 400
 """Points of a curve that is kept: what a picture can show."""

@@ -10,13 +10,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Protocol
 
-from experiments.data.errors import ExperimentError
-from experiments.data.parameters import Parameter, Value, assignment
-from hosts.algorithms import SchemeError, find_scheme, schemes
-from hosts.algorithms.parameters import describe
-from hosts.recommended import recommended
-from topologies.errors import nearest
-from topologies.model import Topology
+from pcn.experiments.data.errors import ExperimentError
+from pcn.experiments.data.parameters import Parameter, Value, assignment
+from pcn.hosts.algorithms import SchemeError, find_scheme, schemes
+from pcn.hosts.algorithms.parameters import describe
+from pcn.hosts.recommended import recommended
+from pcn.topologies.errors import nearest
+from pcn.topologies.model import Topology
 
 Default = tuple[Value, str]
 """A scenario's own default of a scheme's parameter: the value, or None and what it follows from."""

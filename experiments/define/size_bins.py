@@ -6,8 +6,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from experiments.define.charts import Chart, Line, curve
-from experiments.define.outcomes import Curve
+from pcn.experiments.define.charts import Chart, Line, curve
+from pcn.experiments.define.outcomes import Curve
 
 BY_SIZE = " by size"
 FLOWS = f"flows{BY_SIZE}"

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import field
 
-from experiments.define.outcomes import Curve
-from softswitch.dataclass import dataclass
+from pcn.experiments.define.outcomes import Curve
+from pcn.softswitch.dataclass import dataclass
 
 
 @dataclass(frozen=True)

@@ -17,11 +17,11 @@ from typing import ClassVar, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from experiments.data.series_math import Array
-from experiments.define.arrivals import Arrivals, arrivals_at
-from softswitch.dataclass import dataclass
-from softswitch.units import quantity
-from topologies.model import FlowSpec
+from pcn.experiments.data.series_math import Array
+from pcn.experiments.define.arrivals import Arrivals, arrivals_at
+from pcn.softswitch.dataclass import dataclass
+from pcn.softswitch.units import quantity
+from pcn.topologies.model import FlowSpec
 
 SMALLEST_BYTES, LARGEST_BYTES = 100.0, 10e6
 """Table 1's classes are open at both ends; 10 MB is where the published Hadoop distribution of its source [44] ends."""

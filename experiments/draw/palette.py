@@ -3,7 +3,7 @@ can distinguish; in the dark they are lighter."""
 
 from __future__ import annotations
 
-from softswitch.dataclass import dataclass
+from pcn.softswitch.dataclass import dataclass
 
 
 @dataclass(frozen=True)

@@ -18,9 +18,9 @@ from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
 from matplotlib.ticker import AutoMinorLocator, FuncFormatter, LogFormatter
 
-from experiments.define.charts import PALE_OPACITY, PALE_WIDTH, Chart, Line, View, highest, part, shown, values
-from experiments.define.looks import LOOKS, Look
-from experiments.draw.palette import LIGHT, Theme
+from pcn.experiments.define.charts import PALE_OPACITY, PALE_WIDTH, Chart, Line, View, highest, part, shown, values
+from pcn.experiments.define.looks import LOOKS, Look
+from pcn.experiments.draw.palette import LIGHT, Theme
 
 STYLE = Path(__file__).with_name("pcn.mplstyle")
 """What all pictures have in common; `matplotlib.style.use` takes it for one's own."""

@@ -8,11 +8,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from html import escape
 
-from experiments.data.parameters import format_value
-from experiments.data.recording import flow_entity
-from experiments.draw.palette import palette_name
-from topologies.model import Endpoint, Link, Topology
-from topologies.picture.load import Load, busiest, colour
+from pcn.experiments.data.parameters import format_value
+from pcn.experiments.data.recording import flow_entity
+from pcn.experiments.draw.palette import palette_name
+from pcn.topologies.model import Endpoint, Link, Topology
+from pcn.topologies.picture.load import Load, busiest, colour
 
 _COLUMN, _ROW, _MARGIN = 168, 62, 58
 _HOST, _SWITCH, _SMALL_HOST = (54, 30), (60, 46), (44, 26)

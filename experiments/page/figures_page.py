@@ -12,16 +12,16 @@ from typing import Any
 
 from markupsafe import Markup
 
-from experiments.define.checks import VERDICTS, Check
-from experiments.define.experiment import Experiment
-from experiments.define.tables import Table
-from experiments.page import claims_page
-from experiments.page.report import environment, known, number, row, script
-from experiments.papers import FIGURES, PAPERS
-from experiments.results.atomic_folder import replacing
-from experiments.results.documents import anchor, html
-from experiments.sweep.figures import PICTURE, read
-from softswitch.dataclass import dataclass
+from pcn.experiments.define.checks import VERDICTS, Check
+from pcn.experiments.define.experiment import Experiment
+from pcn.experiments.define.tables import Table
+from pcn.experiments.page import claims_page
+from pcn.experiments.page.report import environment, known, number, row, script
+from pcn.experiments.papers import FIGURES, PAPERS
+from pcn.experiments.results.atomic_folder import replacing
+from pcn.experiments.results.documents import anchor, html
+from pcn.experiments.sweep.figures import PICTURE, read
+from pcn.softswitch.dataclass import dataclass
 
 _WHAT = (
     "What the paper's figures come to here: the compiled P4 program of each scheme and its host algorithms in virtual "

@@ -7,14 +7,14 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from experiments.data.series_math import Array
-from experiments.define.charts import PALE_OPACITY, PALE_WIDTH, Chart, Line, View, shown
-from experiments.define.experiment import RunPage
-from experiments.define.looks import LOOKS
-from experiments.define.tables import Measured
-from experiments.draw.palette import palette_name
-from experiments.results import agreement, replay
-from experiments.results.judged_run import Result, by_scheme
+from pcn.experiments.data.series_math import Array
+from pcn.experiments.define.charts import PALE_OPACITY, PALE_WIDTH, Chart, Line, View, shown
+from pcn.experiments.define.experiment import RunPage
+from pcn.experiments.define.looks import LOOKS
+from pcn.experiments.define.tables import Measured
+from pcn.experiments.draw.palette import palette_name
+from pcn.experiments.results import agreement, replay
+from pcn.experiments.results.judged_run import Result, by_scheme
 
 TOGETHER = "slowdown_by_size"
 """The name of the charts that have lines of all runs."""

@@ -18,28 +18,28 @@ from jinja2 import BytecodeCache, Environment, FileSystemLoader, StrictUndefined
 from jinja2.bccache import Bucket
 from markupsafe import Markup
 
-from controller.texts import marks_text
-from experiments.data.failures import Failures
-from experiments.data.parameters import format_value
-from experiments.data.recording import FlowRecord
-from experiments.define.checks import Check
-from experiments.define.looks import label
-from experiments.define.tables import Table
-from experiments.draw.palette import DARK, LIGHT, palette_name
-from experiments.draw.topology_drawing import topology_svg
-from experiments.page import plots
-from experiments.results import replay
-from experiments.results.documents import html, section
-from experiments.results.judged_run import Result, by_scheme
-from experiments.results.summary import goodput_bps
-from experiments.results.utilisation import utilisation
-from hosts.algorithms import schemes
-from softswitch.cache.objects import BuildError, cache_dir, digest, keep, kept
-from softswitch.units import kind_of
-from topologies import extras, lossless
-from topologies.model import Topology
-from topologies.picture.load import STEPS
-from topologies.picture.svg import svg
+from pcn.controller.texts import marks_text
+from pcn.experiments.data.failures import Failures
+from pcn.experiments.data.parameters import format_value
+from pcn.experiments.data.recording import FlowRecord
+from pcn.experiments.define.checks import Check
+from pcn.experiments.define.looks import label
+from pcn.experiments.define.tables import Table
+from pcn.experiments.draw.palette import DARK, LIGHT, palette_name
+from pcn.experiments.draw.topology_drawing import topology_svg
+from pcn.experiments.page import plots
+from pcn.experiments.results import replay
+from pcn.experiments.results.documents import html, section
+from pcn.experiments.results.judged_run import Result, by_scheme
+from pcn.experiments.results.summary import goodput_bps
+from pcn.experiments.results.utilisation import utilisation
+from pcn.hosts.algorithms import schemes
+from pcn.softswitch.cache.objects import BuildError, cache_dir, digest, keep, kept
+from pcn.softswitch.units import kind_of
+from pcn.topologies import extras, lossless
+from pcn.topologies.model import Topology
+from pcn.topologies.picture.load import STEPS
+from pcn.topologies.picture.svg import svg
 
 _MOST_NAMES = 4
 """Hosts of a group of flows that are all named."""

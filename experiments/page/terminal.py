@@ -13,13 +13,13 @@ from rich.console import Console
 from rich.table import Table as RichTable
 from rich.text import Text
 
-from controller.texts import marks_text
-from experiments.define.checks import Check
-from experiments.define.tables import Measured, Table
-from experiments.page.report import number, took
-from experiments.papers import SCENARIOS
-from experiments.results.atomic_folder import SUMMARY
-from experiments.results.documents import section
+from pcn.controller.texts import marks_text
+from pcn.experiments.define.checks import Check
+from pcn.experiments.define.tables import Measured, Table
+from pcn.experiments.page.report import number, took
+from pcn.experiments.papers import SCENARIOS
+from pcn.experiments.results.atomic_folder import SUMMARY
+from pcn.experiments.results.documents import section
 
 _STYLES = {"met": "green", "trend": "yellow", "not met": "bold red", "not comparable": "dim"}
 _MOST_FLOWS = 16

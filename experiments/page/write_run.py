@@ -9,18 +9,18 @@ from dataclasses import replace
 from pathlib import Path
 from typing import IO
 
-from experiments.data.failures import Failures
-from experiments.define.charts import Chart
-from experiments.define.checks import Check
-from experiments.define.outcomes import Outcomes
-from experiments.page import plots, report
-from experiments.results import agreement, summary
-from experiments.results.atomic_folder import COMPARISON, PATHS, SERIES, SUMMARY, TOPOLOGY, has_numbers, whole
-from experiments.results.judged_run import Result, by_scheme
-from experiments.results.kept_run import drawn_with
-from experiments.results.recorded_tables import recorded_tables
-from topologies import extras
-from topologies.formats import pcn
+from pcn.experiments.data.failures import Failures
+from pcn.experiments.define.charts import Chart
+from pcn.experiments.define.checks import Check
+from pcn.experiments.define.outcomes import Outcomes
+from pcn.experiments.page import plots, report
+from pcn.experiments.results import agreement, summary
+from pcn.experiments.results.atomic_folder import COMPARISON, PATHS, SERIES, SUMMARY, TOPOLOGY, has_numbers, whole
+from pcn.experiments.results.judged_run import Result, by_scheme
+from pcn.experiments.results.kept_run import drawn_with
+from pcn.experiments.results.recorded_tables import recorded_tables
+from pcn.topologies import extras
+from pcn.topologies.formats import pcn
 
 Page = Callable[[Sequence[Result], Sequence[Check], Failures, bool], str]
 PAGES: dict[str, Page] = {"report.html": report.render}
@@ -44,7 +44,7 @@ def write_run(result: Result, directory: Path, pictures: bool = False, export: s
         _write_tables(result, directory)
     _write_captures(result, directory)
     if (paths := result.recording.recorded.paths) is not None:
-        from lab.virtual.paths import path_lines  # it loads P4Runtime
+        from pcn.lab.virtual.paths import path_lines  # it loads P4Runtime
 
         with result.failures.noting(PATHS), whole(directory / PATHS) as file:
             file.write(path_lines(result.plan.topology, paths).encode())
@@ -90,7 +90,7 @@ def _write_numbers(result: Result, target: Path, write: Callable[[IO[bytes]], ob
 
 
 def _write_export(result: Result, directory: Path, export: str) -> None:
-    from experiments.results.export import EXPORTS
+    from pcn.experiments.results.export import EXPORTS
 
     for name, write in EXPORTS[export].items():
         with result.failures.noting(name), whole(directory / name) as file:
@@ -105,7 +105,7 @@ def _write_captures(result: Result, directory: Path) -> None:
 
 
 def _write_tables(result: Result, directory: Path) -> None:
-    from experiments.data import parquet  # an extra
+    from pcn.experiments.data import parquet  # an extra
 
     made = result.failures.attempt("tables", lambda: result.experiment.tables(result.plan, result.recording)) or {}
     for name, columns in {**made, **recorded_tables(result.recording.recorded)}.items():
@@ -127,7 +127,7 @@ def _draw_together(results: Sequence[Result], directory: Path, failures: Failure
 
 def _write_pictures(name: str, charts: Sequence[Chart], directory: Path, failures: Failures) -> None:
     with failures.noting(f"{name}.png"):
-        from experiments.draw import pictures  # only here: matplotlib takes as long to load as all the rest
+        from pcn.experiments.draw import pictures  # only here: matplotlib takes as long to load as all the rest
 
         for kind, data in pictures.pictures(charts).items():
             with failures.noting(f"{name}.{kind}"), whole(directory / f"{name}.{kind}") as file:

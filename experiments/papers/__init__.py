@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from experiments.data.parameters import lookup
-from experiments.define.experiment import Experiment, Paper
-from experiments.papers import dcqcn, dctcp, hpcc, pcn, qcn_t, swift, tcd, unbiased
-from experiments.traffic import Traffic
-from experiments.traffic.spec import NAME, from_reference
+from pcn.experiments.data.parameters import lookup
+from pcn.experiments.define.experiment import Experiment, Paper
+from pcn.experiments.papers import dcqcn, dctcp, hpcc, pcn, qcn_t, swift, tcd, unbiased
+from pcn.experiments.traffic import Traffic
+from pcn.experiments.traffic.spec import NAME, from_reference
 
 PAPERS: tuple[Paper, ...] = (
     pcn.PAPER,

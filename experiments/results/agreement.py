@@ -6,12 +6,12 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from experiments.data.steady_state import mean_between
-from experiments.define import recording_numbers
-from experiments.define.charts import Chart, overlay
-from experiments.define.checks import Check, Verdict, near
-from experiments.results.judged_run import Result
-from softswitch.dataclass import dataclass
+from pcn.experiments.data.steady_state import mean_between
+from pcn.experiments.define import recording_numbers
+from pcn.experiments.define.charts import Chart, overlay
+from pcn.experiments.define.checks import Check, Verdict, near
+from pcn.experiments.results.judged_run import Result
+from pcn.softswitch.dataclass import dataclass
 
 TOLERANCE = 0.1
 _FRAMES = 5

@@ -8,7 +8,7 @@ from operator import attrgetter
 from types import NoneType
 from typing import Any, get_args
 
-from softswitch.dataclass import dataclass
+from pcn.softswitch.dataclass import dataclass
 
 _WORDS = {int: "integer", float: "number", str: "text", dict: "object", NoneType: "null"}
 

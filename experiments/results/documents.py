@@ -7,7 +7,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from softswitch.dataclass import dataclass
+from pcn.softswitch.dataclass import dataclass
 
 if TYPE_CHECKING:
     from markdown_it.token import Token

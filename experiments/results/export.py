@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 
-from experiments.results import export_hpcc
-from experiments.results.judged_run import Result
+from pcn.experiments.results import export_hpcc
+from pcn.experiments.results.judged_run import Result
 
 Writer = Callable[[Result], Iterator[str]]
 EXPORTS: Mapping[str, Mapping[str, Writer]] = {

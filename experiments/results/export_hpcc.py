@@ -14,10 +14,10 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from experiments.define.recording_numbers import EmptyPath
-from experiments.results.judged_run import Result
-from topologies.formats.hpcc import numbered
-from topologies.model import Endpoint, Topology
+from pcn.experiments.define.recording_numbers import EmptyPath
+from pcn.experiments.results.judged_run import Result
+from pcn.topologies.formats.hpcc import numbered
+from pcn.topologies.model import Endpoint, Topology
 
 _FIRST_PORT, _NORMAL, _INCAST = 10000, 100, 200
 """Of a pair of hosts: the first flow's UDP source port. The destination ports by which the script
@@ -50,7 +50,7 @@ def fct(result: Result) -> Iterator[str]:
 
 
 def pfc(result: Result) -> Iterator[str]:
-    from virtualnet.pfc_log import KINDS
+    from pcn.virtualnet.pfc_log import KINDS
 
     events = result.recording.recorded.events
     if events is None:

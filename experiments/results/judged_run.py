@@ -7,17 +7,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import field
 from itertools import groupby
 
-from experiments.data.failures import Failures
-from experiments.data.plan import Plan
-from experiments.data.recording import Recording
-from experiments.data.steady_state import Steady, steady_state
-from experiments.define.charts import Chart
-from experiments.define.checks import Check
-from experiments.define.draws import draws
-from experiments.define.experiment import Experiment, Run
-from experiments.define.looks import label
-from experiments.define.outcomes import Outcome
-from softswitch.dataclass import dataclass
+from pcn.experiments.data.failures import Failures
+from pcn.experiments.data.plan import Plan
+from pcn.experiments.data.recording import Recording
+from pcn.experiments.data.steady_state import Steady, steady_state
+from pcn.experiments.define.charts import Chart
+from pcn.experiments.define.checks import Check
+from pcn.experiments.define.draws import draws
+from pcn.experiments.define.experiment import Experiment, Run
+from pcn.experiments.define.looks import label
+from pcn.experiments.define.outcomes import Outcome
+from pcn.softswitch.dataclass import dataclass
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class Result:
     failures: Failures = field(default_factory=Failures)
     """What of it couldn't be made."""
     provenance: Mapping[str, str] = field(default_factory=dict)
-    """As `experiments.run.versions.provenance` has it."""
+    """As `pcn.experiments.run.versions.provenance` has it."""
 
     @property
     def decided(self) -> str:

@@ -13,16 +13,16 @@ from typing import Any
 
 import numpy as np
 
-from experiments.data.errors import ExperimentError
-from experiments.data.frames import Frame, Frames, edges, interval
-from experiments.data.series import Series
-from experiments.results.atomic_folder import SERIES, SUMMARY, TOPOLOGY
-from experiments.results.judged_run import Result
-from softswitch.dataclass import dataclass
-from topologies import extras
-from topologies.errors import LabError
-from topologies.found import find_topology
-from topologies.model import Endpoint, Topology
+from pcn.experiments.data.errors import ExperimentError
+from pcn.experiments.data.frames import Frame, Frames, edges, interval
+from pcn.experiments.data.series import Series
+from pcn.experiments.results.atomic_folder import SERIES, SUMMARY, TOPOLOGY
+from pcn.experiments.results.judged_run import Result
+from pcn.softswitch.dataclass import dataclass
+from pcn.topologies import extras
+from pcn.topologies.errors import LabError
+from pcn.topologies.found import find_topology
+from pcn.topologies.model import Endpoint, Topology
 
 _QUEUES = "queues.parquet"
 _MOST_ROWS = 5_000_000
@@ -87,7 +87,7 @@ def read_run(place: Path) -> KeptRun:
 
 
 def _over_time(place: Path, topology: Topology, end_s: float) -> dict[str, Any]:
-    from experiments.data import parquet  # an extra
+    from pcn.experiments.data import parquet  # an extra
 
     for name in (SERIES, _QUEUES):
         if (place / name).is_file():

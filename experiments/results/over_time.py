@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from experiments.data import series_math
-from experiments.data.recording import Recording
-from experiments.data.series_math import Array
-from experiments.define.outcomes import Curve
+from pcn.experiments.data import series_math
+from pcn.experiments.data.recording import Recording
+from pcn.experiments.data.series_math import Array
+from pcn.experiments.define.outcomes import Curve
 
 QUEUE, PAUSE = "largest queue over time", "PAUSE over time"
 _POINTS = 200

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from experiments.data.records import Queues, Recorded
+from pcn.experiments.data.records import Queues, Recorded
 
 if TYPE_CHECKING:
-    from virtualnet.pfc_log import PfcEvents
+    from pcn.virtualnet.pfc_log import PfcEvents
 
 
 def recorded_tables(recorded: Recorded) -> Mapping[str, Mapping[str, Any]]:
@@ -27,8 +27,8 @@ def _tables(recorded: Recorded) -> Iterator[tuple[str, Mapping[str, Any]]]:
 
 def _events(events: PfcEvents) -> Mapping[str, Any]:
     """Returns a row a PFC frame that was queued, or that took effect."""
-    from experiments.data import parquet  # an extra
-    from virtualnet.pfc_log import KINDS
+    from pcn.experiments.data import parquet  # an extra
+    from pcn.virtualnet.pfc_log import KINDS
 
     nodes = list(dict.fromkeys(port.node for port in events.ports))
     node_of = np.array([nodes.index(port.node) for port in events.ports], np.int32)
@@ -44,7 +44,7 @@ def _events(events: PfcEvents) -> Mapping[str, Any]:
 
 def _queues(queues: Queues) -> Mapping[str, Any]:
     """Returns a row a port and time, by time."""
-    from experiments.data import parquet  # an extra
+    from pcn.experiments.data import parquet  # an extra
 
     ports = [str(port) for port in queues.ports]
     times, columns = queues.values.shape

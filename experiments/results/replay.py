@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from experiments.data import series_math
-from experiments.data.recording import flow_entity
-from experiments.data.series_math import Array
-from experiments.results.judged_run import Result
+from pcn.experiments.data import series_math
+from pcn.experiments.data.recording import flow_entity
+from pcn.experiments.data.series_math import Array
+from pcn.experiments.results.judged_run import Result
 
 _MOST_FRAMES = 400
 

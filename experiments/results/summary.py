@@ -13,16 +13,16 @@ from typing import Any
 
 import numpy as np
 
-from experiments.data import series_math
-from experiments.data.recording import FlowRecord, PortRecord, Recording
-from experiments.data.series_math import Array
-from experiments.define.checks import Check
-from experiments.results.columns import Column, Columns
-from experiments.results.judged_run import Result
-from experiments.results.over_time import over_time
-from softswitch.dataclass import dataclass
-from topologies import lossless
-from topologies.model import Topology
+from pcn.experiments.data import series_math
+from pcn.experiments.data.recording import FlowRecord, PortRecord, Recording
+from pcn.experiments.data.series_math import Array
+from pcn.experiments.define.checks import Check
+from pcn.experiments.results.columns import Column, Columns
+from pcn.experiments.results.judged_run import Result
+from pcn.experiments.results.over_time import over_time
+from pcn.softswitch.dataclass import dataclass
+from pcn.topologies import lossless
+from pcn.topologies.model import Topology
 
 SCHEMA = 1
 

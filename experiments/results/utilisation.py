@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 
-from experiments.data import series_math
-from experiments.data.plan import HEADER_BYTES
-from experiments.results.judged_run import Result
+from pcn.experiments.data import series_math
+from pcn.experiments.data.plan import HEADER_BYTES
+from pcn.experiments.results.judged_run import Result
 
 
 def utilisation(result: Result) -> dict[str, float]:

@@ -10,15 +10,15 @@ from typing import Any
 
 import numpy as np
 
-from experiments.data.recording import flow_entity
-from experiments.data.series import Series
-from topologies.model import FlowSpec
+from pcn.experiments.data.recording import flow_entity
+from pcn.experiments.data.series import Series
+from pcn.topologies.model import FlowSpec
 
 _RECEIVED = ("received_bytes", "received_packets", "marked_packets", "marked_ue_packets")
 
 
 def read_logs(paths: Iterable[Path], flows: Iterable[FlowSpec], series: Series) -> None:
-    """Adds the logs' (see `hosts.log`) values of `flows` to `series`. Their times count from time 0."""
+    """Adds the logs' (see `pcn.hosts.log`) values of `flows` to `series`. Their times count from time 0."""
     reader = _Reader(flows, series)
     for path in paths:
         with path.open() as lines:

@@ -1,8 +1,8 @@
 """k = auto: how far time has to be stretched so that this machine carries the scenario's packets.
 
-How many packets a second the cores handle comes from the calibration's loop (`lab.calibrate`), and how many a nominal
-second has from the scenario; and how many a switch can take in, which must do for all that its links bring at once, or
-some are lost before they are counted.
+How many packets a second the cores handle comes from the calibration's loop (`pcn.lab.calibrate`), and how many a
+nominal second has from the scenario; and how many a switch can take in, which must do for all that its links bring at
+once, or some are lost before they are counted.
 
 The run itself checks whether the agents and switches kept pace, and has the last word.
 """
@@ -13,8 +13,8 @@ import math
 from collections.abc import Sequence
 from typing import Final
 
-from experiments.data.plan import Plan
-from lab.calibrate import ARRIVAL_COST, USABLE, at_once_bps, rounds_per_s
+from pcn.experiments.data.plan import Plan
+from pcn.lab.calibrate import ARRIVAL_COST, USABLE, at_once_bps, rounds_per_s
 
 COST: Final = {"softswitch": 12.0, "bmv2": 60.0}
 """What two agents and the switches need for a packet, over a round of the calibration's loop, by target. Measured on

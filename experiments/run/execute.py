@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from experiments.data.plan import Plan
-from experiments.data.recording import Recording
-from experiments.data.records import FlowChoice, Records
-from experiments.define import recording_numbers
-from experiments.define.experiment import Variant
-from experiments.run.pace import TooFastError
-from experiments.run.progress import RunProgress, Watcher
-from softswitch.dataclass import dataclass
+from pcn.experiments.data.plan import Plan
+from pcn.experiments.data.recording import Recording
+from pcn.experiments.data.records import FlowChoice, Records
+from pcn.experiments.define import recording_numbers
+from pcn.experiments.define.experiment import Variant
+from pcn.experiments.run.pace import TooFastError
+from pcn.experiments.run.progress import RunProgress, Watcher
+from pcn.softswitch.dataclass import dataclass
 
 _ATTEMPTS = 3
 
@@ -44,7 +44,7 @@ def execute(
 def _virtual(
     plan: Plan, progress: RunProgress, variant: Variant | None, folder: Path | None, watcher: Watcher | None
 ) -> Recording:
-    from experiments.run.virtual import run_virtual  # only here: a live run loads no engine
+    from pcn.experiments.run.virtual import run_virtual  # only here: a live run loads no engine
 
     records = plan.records
     if not records.flows.worst:
@@ -57,8 +57,8 @@ def _virtual(
 
 
 def _live(plan: Plan, on: Live, progress: RunProgress) -> Recording:
-    from experiments.run import calibrate  # only here: a virtual run needs no gRPC
-    from experiments.run.live import run_live
+    from pcn.experiments.run import calibrate  # only here: a virtual run needs no gRPC
+    from pcn.experiments.run.live import run_live
 
     if on.k is not None:
         return run_live(plan, on.target, on.k, on.logs, progress)

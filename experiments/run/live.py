@@ -11,23 +11,23 @@ from pathlib import Path
 
 import numpy as np
 
-from experiments.data import series_math
-from experiments.data.errors import ExperimentError
-from experiments.data.plan import Plan
-from experiments.data.recording import FlowRecord, LinkRecord, PortRecord, Recording
-from experiments.data.series import Series
-from experiments.run.agentlogs import read_logs
-from experiments.run.pace import TooFastError, carried_share, how_it_fell_behind
-from experiments.run.progress import RunProgress
-from experiments.run.sampler import MARKS, Clock, Sampler
-from experiments.run.versions import versions
-from hosts.client import AgentClient, AgentError
-from hosts.stats import MOST_FLOWS, AgentStats, ReceivedFlow, SentFlow
-from hosts.wire import data_dscp
-from lab import control_frames
-from lab import journal as records
-from lab.lab import Lab
-from lab.pace import Pacing
+from pcn.experiments.data import series_math
+from pcn.experiments.data.errors import ExperimentError
+from pcn.experiments.data.plan import Plan
+from pcn.experiments.data.recording import FlowRecord, LinkRecord, PortRecord, Recording
+from pcn.experiments.data.series import Series
+from pcn.experiments.run.agentlogs import read_logs
+from pcn.experiments.run.pace import TooFastError, carried_share, how_it_fell_behind
+from pcn.experiments.run.progress import RunProgress
+from pcn.experiments.run.sampler import MARKS, Clock, Sampler
+from pcn.experiments.run.versions import versions
+from pcn.hosts.client import AgentClient, AgentError
+from pcn.hosts.stats import MOST_FLOWS, AgentStats, ReceivedFlow, SentFlow
+from pcn.hosts.wire import data_dscp
+from pcn.lab import control_frames
+from pcn.lab import journal as records
+from pcn.lab.lab import Lab
+from pcn.lab.pace import Pacing
 
 _STATS_EVERY_REAL_S = 1.0
 """Between two looks at whether the agents keep pace, which judge windows of a second."""

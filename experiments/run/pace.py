@@ -6,10 +6,10 @@ from itertools import pairwise
 
 import numpy as np
 
-from experiments.data.errors import ExperimentError
-from experiments.data.plan import Plan
-from experiments.data.series_math import Array, counter_at
-from hosts.stats import AgentStats
+from pcn.experiments.data.errors import ExperimentError
+from pcn.experiments.data.plan import Plan
+from pcn.experiments.data.series_math import Array, counter_at
+from pcn.hosts.stats import AgentStats
 
 BUSY_PACKETS = 20
 """A port with at least this many waiting has something to send all the time."""

@@ -8,8 +8,8 @@ from typing import Protocol
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
 
-from experiments.data.plan import Plan
-from experiments.data.series import Series
+from pcn.experiments.data.plan import Plan
+from pcn.experiments.data.series import Series
 
 
 class RunProgress(Protocol):

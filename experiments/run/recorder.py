@@ -8,15 +8,15 @@ from pathlib import Path
 
 import numpy as np
 
-from experiments.data.capture import Capture
-from experiments.data.errors import ExperimentError
-from experiments.data.plan import Plan
-from experiments.data.records import MOST_SAMPLES, Queues, Recorded
-from experiments.data.series import Series
-from experiments.data.series_math import Array
-from lab.virtual import VirtualNetwork
-from topologies.model import Endpoint
-from virtualnet import Samples
+from pcn.experiments.data.capture import Capture
+from pcn.experiments.data.errors import ExperimentError
+from pcn.experiments.data.plan import Plan
+from pcn.experiments.data.records import MOST_SAMPLES, Queues, Recorded
+from pcn.experiments.data.series import Series
+from pcn.experiments.data.series_math import Array
+from pcn.lab.virtual import VirtualNetwork
+from pcn.topologies.model import Endpoint
+from pcn.virtualnet import Samples
 
 NETWORK = "network"
 """The entity of what holds for all ports together."""

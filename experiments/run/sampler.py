@@ -5,12 +5,12 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Mapping, Sequence
 
-from controller import marking
-from controller.constants import CLASSES, ROCE_CLASS, index
-from controller.control_plane import ControlPlane
-from experiments.data.recording import PortRecord
-from experiments.data.series import Series
-from topologies.model import Endpoint, Topology
+from pcn.controller import marking
+from pcn.controller.constants import CLASSES, ROCE_CLASS, index
+from pcn.controller.control_plane import ControlPlane
+from pcn.experiments.data.recording import PortRecord
+from pcn.experiments.data.series import Series
+from pcn.topologies.model import Endpoint, Topology
 
 _QUEUE = ("waiting_bytes", "waiting_packets", "pn", "tx_paused")
 """By port and class, the queue first; what a marking point names (`SAMPLED`) comes after them."""
@@ -44,7 +44,7 @@ class Clock:
 
 
 class Sampler:
-    """Samples of one network's switches, in the terms of `experiments.data.recording`."""
+    """Samples of one network's switches, in the terms of `pcn.experiments.data.recording`."""
 
     def __init__(
         self, topology: Topology, switches: Mapping[str, ControlPlane], queues: Sequence[Endpoint], clock: Clock

@@ -13,10 +13,10 @@ import sys
 from importlib import metadata
 from pathlib import Path
 
-from hosts.algorithms import Scheme
-from hosts.algorithms.base import c_file
-from p4src.manifest import ROOT, manifest
-from softswitch.cache.objects import BuildError, made_by
+from pcn.hosts.algorithms import Scheme
+from pcn.hosts.algorithms.base import c_file
+from pcn.p4src.manifest import ROOT, manifest
+from pcn.softswitch.cache.objects import BuildError, made_by
 
 RELEASED = Path(__file__).resolve().with_name("commit.txt")
 """Written by release/dist.py alone."""
@@ -53,7 +53,7 @@ def outside(scheme: Scheme) -> dict[str, str]:
     found = {}
     for text in (own, *in_c, scheme.program, *scheme.marking, *re.split(r":\w+|@", scheme.reference)):
         path = Path(text or "")
-        if path.is_absolute() and path.is_file() and not path.is_relative_to(ROOT / "hosts"):
+        if path.is_absolute() and path.is_file() and not path.resolve().is_relative_to(ROOT / "hosts"):
             found[path.name] = hashlib.sha256(path.read_bytes()).hexdigest()[:12]
     return found
 

@@ -12,24 +12,24 @@ from pathlib import Path
 
 import numpy as np
 
-from controller.constants import index
-from experiments.data.errors import ExperimentError
-from experiments.data.plan import LinkRate, Plan
-from experiments.data.recording import FlowRecord, LinkRecord, PortRecord, Recording, flow_entity
-from experiments.data.records import Recorded
-from experiments.data.series import Series
-from experiments.define.experiment import Variant
-from experiments.run.progress import RunProgress, Watcher
-from experiments.run.recorder import Recorder
-from experiments.run.sampler import COUNTED, INSIDE, MARKS, queue_registers
-from experiments.run.versions import versions
-from hosts.algorithms import Cnp, SchemeError, Window, find_scheme
-from lab.virtual import VirtualFlow, VirtualNetwork
-from topologies.flow_order import in_order
-from topologies.model import Endpoint, FlowSpec
-from virtualnet import Deadlock, LinkStats, Samples, Source
-from virtualnet.native import NEVER
-from virtualnet.threads import threads_for
+from pcn.controller.constants import index
+from pcn.experiments.data.errors import ExperimentError
+from pcn.experiments.data.plan import LinkRate, Plan
+from pcn.experiments.data.recording import FlowRecord, LinkRecord, PortRecord, Recording, flow_entity
+from pcn.experiments.data.records import Recorded
+from pcn.experiments.data.series import Series
+from pcn.experiments.define.experiment import Variant
+from pcn.experiments.run.progress import RunProgress, Watcher
+from pcn.experiments.run.recorder import Recorder
+from pcn.experiments.run.sampler import COUNTED, INSIDE, MARKS, queue_registers
+from pcn.experiments.run.versions import versions
+from pcn.hosts.algorithms import Cnp, SchemeError, Window, find_scheme
+from pcn.lab.virtual import VirtualFlow, VirtualNetwork
+from pcn.topologies.flow_order import in_order
+from pcn.topologies.model import Endpoint, FlowSpec
+from pcn.virtualnet import Deadlock, LinkStats, Samples, Source
+from pcn.virtualnet.native import NEVER
+from pcn.virtualnet.threads import threads_for
 
 _DRAIN_S, _DRAIN_STEP_S = 1.0, 1e-3
 """How long the network may take to empty after the run, and how often that is looked at; simulated time."""

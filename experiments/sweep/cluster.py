@@ -14,11 +14,11 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from experiments.data.errors import ExperimentError
-from experiments.sweep import store
-from experiments.sweep.task import Done, Ends, Task, execute
-from softswitch import signals
-from virtualnet import threads
+from pcn.experiments.data.errors import ExperimentError
+from pcn.experiments.sweep import store
+from pcn.experiments.sweep.task import Done, Ends, Task, execute
+from pcn.softswitch import signals
+from pcn.virtualnet import threads
 
 _LOOK_S = 0.05  # how often it is looked whether a task has ended, or a signal came
 _ANSWER_S = 30.0  # of a scheduler

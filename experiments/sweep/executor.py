@@ -6,12 +6,12 @@ import contextlib
 import time
 from collections.abc import Sequence
 
-from experiments.data.errors import ExperimentError
-from experiments.run.progress import RunProgress
-from experiments.sweep import cluster, pool
-from experiments.sweep.store import Store
-from experiments.sweep.task import Done, Ends, Task, execute
-from softswitch.dataclass import dataclass
+from pcn.experiments.data.errors import ExperimentError
+from pcn.experiments.run.progress import RunProgress
+from pcn.experiments.sweep import cluster, pool
+from pcn.experiments.sweep.store import Store
+from pcn.experiments.sweep.task import Done, Ends, Task, execute
+from pcn.softswitch.dataclass import dataclass
 
 
 @dataclass(frozen=True)

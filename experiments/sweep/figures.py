@@ -8,18 +8,18 @@ from dataclasses import asdict, field
 from pathlib import Path
 from typing import Any
 
-from experiments.data.errors import ExperimentError
-from experiments.data.failures import Failures
-from experiments.define.checks import Check, at_most, row
-from experiments.define.experiment import Experiment, Run
-from experiments.define.outcomes import Outcome, Outcomes
-from experiments.define.tables import Table
-from experiments.results.atomic_folder import FIGURE, has_numbers, result_directory, whole
-from experiments.run.progress import RunProgress, Silent
-from experiments.run.versions import provenance
-from experiments.sweep.run_task import Execution, run_all, with_seeds
-from experiments.sweep.store import Store
-from softswitch.dataclass import dataclass
+from pcn.experiments.data.errors import ExperimentError
+from pcn.experiments.data.failures import Failures
+from pcn.experiments.define.checks import Check, at_most, row
+from pcn.experiments.define.experiment import Experiment, Run
+from pcn.experiments.define.outcomes import Outcome, Outcomes
+from pcn.experiments.define.tables import Table
+from pcn.experiments.results.atomic_folder import FIGURE, has_numbers, result_directory, whole
+from pcn.experiments.run.progress import RunProgress, Silent
+from pcn.experiments.run.versions import provenance
+from pcn.experiments.sweep.run_task import Execution, run_all, with_seeds
+from pcn.experiments.sweep.store import Store
+from pcn.softswitch.dataclass import dataclass
 
 OUTCOMES, PICTURE = "outcomes.json", "figure.png"
 
@@ -106,7 +106,7 @@ def write(result: FigureResult, place: Path) -> None:
         if not has_numbers(work):
             raise ExperimentError(f"nothing could be written into {place}: {'; '.join(result.failures.lines())}")
         with result.failures.noting(PICTURE):
-            from experiments.draw.pictures import (
+            from pcn.experiments.draw.pictures import (
                 pictures,  # only here: matplotlib takes as long to load as all the rest
             )
 

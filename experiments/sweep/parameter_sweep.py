@@ -1,6 +1,6 @@
 """A sweep of one experiment: its schemes, seeds and parameters in every combination; means over the seeds.
 
-done.jsonl    a line a run, as it ends (see `experiments.sweep.store`)
+done.jsonl    a line a run, as it ends (see `pcn.experiments.sweep.store`)
 runs.parquet  all runs in the order in which they were declared: keys, numbers, or why there are none
 means.csv     each number's mean over the seeds, with its standard error
 sweep.png     the numbers over what was varied, each seed a dot
@@ -19,21 +19,21 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from experiments.data.errors import ExperimentError
-from experiments.data.parameters import Value, assignment
-from experiments.define import scheme_parameters
-from experiments.define.charts import Chart, curve
-from experiments.define.draws import NOTHING, distinct, draws, spreads
-from experiments.define.experiment import Experiment, Run
-from experiments.define.looks import label
-from experiments.define.outcomes import Key, Outcome, Outcomes
-from experiments.results.atomic_folder import replacing
-from experiments.sweep.figures import runs_of
-from experiments.sweep.run_task import outcome
-from experiments.sweep.store import Store
-from experiments.sweep.task import Done, Task
-from softswitch.dataclass import dataclass
-from topologies.errors import LabError
+from pcn.experiments.data.errors import ExperimentError
+from pcn.experiments.data.parameters import Value, assignment
+from pcn.experiments.define import scheme_parameters
+from pcn.experiments.define.charts import Chart, curve
+from pcn.experiments.define.draws import NOTHING, distinct, draws, spreads
+from pcn.experiments.define.experiment import Experiment, Run
+from pcn.experiments.define.looks import label
+from pcn.experiments.define.outcomes import Key, Outcome, Outcomes
+from pcn.experiments.results.atomic_folder import replacing
+from pcn.experiments.sweep.figures import runs_of
+from pcn.experiments.sweep.run_task import outcome
+from pcn.experiments.sweep.store import Store
+from pcn.experiments.sweep.task import Done, Task
+from pcn.softswitch.dataclass import dataclass
+from pcn.topologies.errors import LabError
 
 RUNS, MEANS, PICTURE = "runs.parquet", "means.csv", "sweep.png"
 _MOST_CHARTS = 12
@@ -93,7 +93,7 @@ def _varied(
 def write_runs(place: Path, tasks: Sequence[Task], store: Store, provenance: Mapping[str, str]) -> None:
     """runs.parquet: in the order in which they were declared, whichever ended first. `provenance` is
     the file's metadata."""
-    from experiments.data import parquet
+    from pcn.experiments.data import parquet
 
     done = [store.done[task.identity] for task in tasks]
     rows = [
@@ -139,8 +139,8 @@ def whole(tasks: Sequence[Task], done: Sequence[Done]) -> list[Outcome]:
 
 
 def foresee(experiment: Experiment, runs: Sequence[Run]) -> tuple[dict[str, str], list[str]]:
-    """Returns what the seed decides (`experiments.define.draws`), by group, and the remarks of plans, by the first run
-    of each group. A group that can't be planned has neither: its runs fail, and name why."""
+    """Returns what the seed decides (`pcn.experiments.define.draws`), by group, and the remarks of plans, by the first
+    run of each group. A group that can't be planned has neither: its runs fail, and name why."""
     first = {group_of(run.keys): run for run in reversed(runs)}
     decided: dict[str, str] = {}
     remarks: dict[str, None] = {}
@@ -263,7 +263,7 @@ def write_picture(
     place: Path, outcomes: Sequence[Outcome], decided: Mapping[str, str], shown: Sequence[str] = ()
 ) -> bool:
     """sweep.png and .svg; False where no number differs between runs."""
-    from experiments.draw.pictures import pictures  # only here: matplotlib takes as long to load as all the rest
+    from pcn.experiments.draw.pictures import pictures  # only here: matplotlib takes as long to load as all the rest
 
     drawn = charts(outcomes, decided, shown)
     for kind, data in pictures(drawn).items() if drawn else ():

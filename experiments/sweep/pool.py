@@ -16,10 +16,10 @@ from collections.abc import Sequence
 from multiprocessing.connection import Connection, Pipe, wait
 from pathlib import Path
 
-from experiments.data.errors import ExperimentError
-from experiments.sweep.task import Done, Ends, Task, execute
-from softswitch import signals
-from softswitch.python_process import python_command
+from pcn.experiments.data.errors import ExperimentError
+from pcn.experiments.sweep.task import Done, Ends, Task, execute
+from pcn.softswitch import signals
+from pcn.softswitch.python_process import python_command
 
 _LOOK_S = 0.1  # how often signals and the workers' memory are looked at
 _TRIES = 2  # of a task whose worker ends: runs are deterministic, machines aren't
@@ -97,7 +97,7 @@ class _Worker:
 
     def __init__(self, jobs: int) -> None:
         """`jobs`: the number of processes that share the machine."""
-        from virtualnet.threads import shared  # with all of virtual time, which a worker's tasks may do without
+        from pcn.virtualnet.threads import shared  # with all of virtual time, which a worker's tasks may do without
 
         self.task: Task | None = None
         self.pipe, theirs = Pipe()

@@ -7,21 +7,21 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, field, replace
 from typing import Any
 
-from experiments.data.errors import ExperimentError
-from experiments.data.plan import Plan
-from experiments.data.recording import Recording
-from experiments.data.steady_state import steady_state
-from experiments.define import recording_numbers
-from experiments.define.experiment import Experiment, Run
-from experiments.define.outcomes import Outcome
-from experiments.run.execute import execute
-from experiments.run.progress import RunProgress, Silent
-from experiments.run.versions import outside
-from experiments.sweep.executor import Means, sweep
-from experiments.sweep.store import Store
-from experiments.sweep.task import Done, Task
-from hosts.algorithms import find_scheme
-from softswitch.dataclass import dataclass
+from pcn.experiments.data.errors import ExperimentError
+from pcn.experiments.data.plan import Plan
+from pcn.experiments.data.recording import Recording
+from pcn.experiments.data.steady_state import steady_state
+from pcn.experiments.define import recording_numbers
+from pcn.experiments.define.experiment import Experiment, Run
+from pcn.experiments.define.outcomes import Outcome
+from pcn.experiments.run.execute import execute
+from pcn.experiments.run.progress import RunProgress, Silent
+from pcn.experiments.run.versions import outside
+from pcn.experiments.sweep.executor import Means, sweep
+from pcn.experiments.sweep.store import Store
+from pcn.experiments.sweep.task import Done, Task
+from pcn.hosts.algorithms import find_scheme
+from pcn.softswitch.dataclass import dataclass
 
 _NAMED = 3
 """Failed runs that an error names."""
@@ -85,14 +85,14 @@ def task_of(experiment: Experiment, run: Run, limit_s: float | None = None) -> T
     scheme = find_scheme(run.scheme)
     arguments = {"experiment": experiment.reference, "run": asdict(run), "scheme": scheme.reference}
     arguments["files"] = outside(scheme)
-    return Task("experiments.sweep.run_task:carry_out", arguments, run.keys, {"limit_s": limit_s})
+    return Task("pcn.experiments.sweep.run_task:carry_out", arguments, run.keys, {"limit_s": limit_s})
 
 
 def carry_out(
     experiment: str, run: Mapping[str, Any], scheme: str, files: Mapping[str, str], limit_s: float | None
 ) -> dict[str, Any]:
     """Returns a run from its declaration; its outcome in JSON's terms. Raises LabError."""
-    from experiments.papers import find_experiment
+    from pcn.experiments.papers import find_experiment
 
     if outside(find_scheme(scheme)) != files:
         raise ExperimentError(f"the files of {scheme} aren't those of when this run was declared")

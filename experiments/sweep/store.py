@@ -16,10 +16,10 @@ from dataclasses import asdict, fields
 from functools import cache
 from pathlib import Path
 
-from experiments.data.errors import ExperimentError
-from experiments.results.atomic_folder import remove_empty
-from experiments.sweep.task import Done, Task, digest
-from topologies.errors import NO_ROOM
+from pcn.experiments.data.errors import ExperimentError
+from pcn.experiments.results.atomic_folder import remove_empty
+from pcn.experiments.sweep.task import Done, Task, digest
+from pcn.topologies.errors import NO_ROOM
 
 ROOT = Path(__file__).resolve().parents[2]
 _SOURCES = (

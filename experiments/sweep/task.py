@@ -14,8 +14,8 @@ from dataclasses import field
 from functools import cached_property
 from typing import Any
 
-from softswitch.dataclass import dataclass
-from topologies.errors import LabError
+from pcn.softswitch.dataclass import dataclass
+from pcn.topologies.errors import LabError
 
 
 @dataclass(frozen=True)

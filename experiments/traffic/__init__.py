@@ -2,4 +2,4 @@
 
 from __future__ import annotations
 
-from experiments.traffic.experiment import Traffic as Traffic
+from pcn.experiments.traffic.experiment import Traffic as Traffic

@@ -7,14 +7,14 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from experiments.data.series_math import Array
-from experiments.define import size_bins
-from experiments.define.charts import Chart, curve
-from experiments.define.looks import label
-from experiments.define.outcomes import Curve
-from experiments.define.tables import Measured, Table
-from experiments.traffic import collective
-from experiments.traffic.flows import ALL, PERCENTILES
+from pcn.experiments.data.series_math import Array
+from pcn.experiments.define import size_bins
+from pcn.experiments.define.charts import Chart, curve
+from pcn.experiments.define.looks import label
+from pcn.experiments.define.outcomes import Curve
+from pcn.experiments.define.tables import Measured, Table
+from pcn.experiments.traffic import collective
+from pcn.experiments.traffic.flows import ALL, PERCENTILES
 
 BINS, _LEAST = 20, 10
 """How many bins there are at most; how many flows are in one at least, except for flows of one size."""

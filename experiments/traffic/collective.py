@@ -6,18 +6,18 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from experiments.data.errors import ExperimentError
-from experiments.data.parameters import Parameter, Value
-from experiments.data.plan import HEADER_BYTES, Plan
-from experiments.data.recording import Recording
-from experiments.data.series_math import Array
-from experiments.define import collectives
-from experiments.define.experiment import Headline
-from experiments.define.looks import label
-from experiments.define.outcomes import said
-from experiments.define.recording_numbers import EmptyPaths
-from experiments.define.tables import Measured, Table
-from topologies.model import FlowSpec, Topology
+from pcn.experiments.data.errors import ExperimentError
+from pcn.experiments.data.parameters import Parameter, Value
+from pcn.experiments.data.plan import HEADER_BYTES, Plan
+from pcn.experiments.data.recording import Recording
+from pcn.experiments.data.series_math import Array
+from pcn.experiments.define import collectives
+from pcn.experiments.define.experiment import Headline
+from pcn.experiments.define.looks import label
+from pcn.experiments.define.outcomes import said
+from pcn.experiments.define.recording_numbers import EmptyPaths
+from pcn.experiments.define.tables import Measured, Table
+from pcn.topologies.model import FlowSpec, Topology
 
 GROUP = "collective"
 """The group of its flows."""

@@ -11,23 +11,23 @@ from typing import Any
 
 import numpy as np
 
-from experiments.data.errors import ExperimentError
-from experiments.data.parameters import Parameter, Value, complete
-from experiments.data.plan import HEADER_BYTES, LiveLimits, Plan, Sampling
-from experiments.data.recording import Recording
-from experiments.define import scheme_parameters
-from experiments.define.checks import Check, clean, exactly_none, row
-from experiments.define.experiment import DRAWN_FLOWS, Experiment, Run, RunPage
-from experiments.define.outcomes import Outcome
-from experiments.traffic import by_size, collective, flows
-from experiments.traffic import page as shown
-from experiments.traffic.flow_files import LONGEST_S, MOST_FLOWS
-from experiments.traffic.spec import INCAST, NAME, TrafficSpec, draw
-from experiments.traffic.thresholds import unfit
-from topologies import lossless
-from topologies.found import find_topology, kind_of_option
-from topologies.model import Endpoint, FlowSpec, Topology, TopologyError
-from topologies.unusual import unusual
+from pcn.experiments.data.errors import ExperimentError
+from pcn.experiments.data.parameters import Parameter, Value, complete
+from pcn.experiments.data.plan import HEADER_BYTES, LiveLimits, Plan, Sampling
+from pcn.experiments.data.recording import Recording
+from pcn.experiments.define import scheme_parameters
+from pcn.experiments.define.checks import Check, clean, exactly_none, row
+from pcn.experiments.define.experiment import DRAWN_FLOWS, Experiment, Run, RunPage
+from pcn.experiments.define.outcomes import Outcome
+from pcn.experiments.traffic import by_size, collective, flows
+from pcn.experiments.traffic import page as shown
+from pcn.experiments.traffic.flow_files import LONGEST_S, MOST_FLOWS
+from pcn.experiments.traffic.spec import INCAST, NAME, TrafficSpec, draw
+from pcn.experiments.traffic.thresholds import unfit
+from pcn.topologies import lossless
+from pcn.topologies.found import find_topology, kind_of_option
+from pcn.topologies.model import Endpoint, FlowSpec, Topology, TopologyError
+from pcn.topologies.unusual import unusual
 
 _OWN = (
     Parameter("load", "number", 0.6, "of each host's link, by frames, on average", 0.001, 10),
@@ -183,7 +183,7 @@ class Traffic(Experiment):
     def _paths(self, topology: Topology) -> Mapping[int, tuple[Endpoint, ...]]:
         if not self.spec.paths:
             return {}
-        from lab.virtual.paths import read_paths  # it loads P4Runtime
+        from pcn.lab.virtual.paths import read_paths  # it loads P4Runtime
 
         return read_paths(Path(self.spec.paths), topology)
 

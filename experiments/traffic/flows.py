@@ -9,16 +9,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from experiments.data import series_math
-from experiments.data.plan import Plan
-from experiments.data.recording import Recording
-from experiments.data.series_math import Array
-from experiments.define import recording_numbers
-from experiments.traffic import collective
-from experiments.traffic.sizes import SIZES, size_group
-from experiments.traffic.spec import INCAST
-from softswitch.dataclass import dataclass
-from topologies.model import FlowSpec
+from pcn.experiments.data import series_math
+from pcn.experiments.data.plan import Plan
+from pcn.experiments.data.recording import Recording
+from pcn.experiments.data.series_math import Array
+from pcn.experiments.define import recording_numbers
+from pcn.experiments.traffic import collective
+from pcn.experiments.traffic.sizes import SIZES, size_group
+from pcn.experiments.traffic.spec import INCAST
+from pcn.softswitch.dataclass import dataclass
+from pcn.topologies.model import FlowSpec
 
 ALL = "all"
 PERCENTILES = (50, 95, 99, 99.9)

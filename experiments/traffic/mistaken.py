@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from experiments.define.workloads import read_cdf
-from experiments.traffic.flow_files import FLOW_FORMATS
-from experiments.traffic.flow_files.base import FlowFile
-from topologies.errors import LabError
-from topologies.formats import FORMATS, Source
+from pcn.experiments.define.workloads import read_cdf
+from pcn.experiments.traffic.flow_files import FLOW_FORMATS
+from pcn.experiments.traffic.flow_files.base import FlowFile
+from pcn.topologies.errors import LabError
+from pcn.topologies.formats import FORMATS, Source
 
 
 def other_kind(path: Path, option: str) -> str:

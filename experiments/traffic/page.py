@@ -7,19 +7,19 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from experiments.data import series_math
-from experiments.data.parameters import format_value
-from experiments.data.plan import Plan
-from experiments.data.recording import Recording
-from experiments.data.records import parse_port
-from experiments.data.steady_state import Steady
-from experiments.define import charts
-from experiments.define.charts import Chart, Line, View
-from experiments.define.experiment import Headline
-from experiments.define.outcomes import said
-from experiments.traffic import collective, single_flows
-from experiments.traffic.by_size import size_text
-from experiments.traffic.flows import (
+from pcn.experiments.data import series_math
+from pcn.experiments.data.parameters import format_value
+from pcn.experiments.data.plan import Plan
+from pcn.experiments.data.recording import Recording
+from pcn.experiments.data.records import parse_port
+from pcn.experiments.data.steady_state import Steady
+from pcn.experiments.define import charts
+from pcn.experiments.define.charts import Chart, Line, View
+from pcn.experiments.define.experiment import Headline
+from pcn.experiments.define.outcomes import said
+from pcn.experiments.traffic import collective, single_flows
+from pcn.experiments.traffic.by_size import size_text
+from pcn.experiments.traffic.flows import (
     ALL,
     ended,
     kinds,
@@ -29,7 +29,7 @@ from experiments.traffic.flows import (
     size_class,
     tier_of,
 )
-from topologies import extras
+from pcn.topologies import extras
 
 _BIN_S = 1 / 200
 """Of a run: what PAUSE frames are counted in."""

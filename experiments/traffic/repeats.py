@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from experiments.data.errors import ExperimentError
-from hosts.reliability import Reliability, Repeats
-from softswitch.units import quantity
-from topologies.lossless import CONTROL_CLASS
+from pcn.experiments.data.errors import ExperimentError
+from pcn.hosts.reliability import Reliability, Repeats
+from pcn.softswitch.units import quantity
+from pcn.topologies.lossless import CONTROL_CLASS
 
 KINDS = {"go-back-n": Repeats.GO_BACK_N, "selective": Repeats.SELECTIVE}
 _TIMES = ("timeout", "reordering")

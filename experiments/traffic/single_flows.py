@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from experiments.data.plan import Plan
-from experiments.data.recording import FlowRecord, Recording, flow_entity
-from experiments.data.series_math import Array
-from experiments.define import charts
-from experiments.define.charts import Chart, Line, View
+from pcn.experiments.data.plan import Plan
+from pcn.experiments.data.recording import FlowRecord, Recording, flow_entity
+from pcn.experiments.data.series_math import Array
+from pcn.experiments.define import charts
+from pcn.experiments.define.charts import Chart, Line, View
 
 _MOST = 8
 """Flows that a chart has."""

@@ -18,13 +18,13 @@ from urllib.parse import parse_qsl, urlencode
 
 import numpy as np
 
-from experiments.data.errors import ExperimentError
-from experiments.data.parameters import Value, lookup
-from experiments.data.plan import HEADER_BYTES
-from experiments.define import collectives
-from experiments.define.arrivals import Arrivals, LogNormal, OnOff
-from experiments.define.published_sizes import PUBLISHED, published
-from experiments.define.workloads import (
+from pcn.experiments.data.errors import ExperimentError
+from pcn.experiments.data.parameters import Value, lookup
+from pcn.experiments.data.plan import HEADER_BYTES
+from pcn.experiments.define import collectives
+from pcn.experiments.define.arrivals import Arrivals, LogNormal, OnOff
+from pcn.experiments.define.published_sizes import PUBLISHED, published
+from pcn.experiments.define.workloads import (
     FlowSizes,
     arrivals_per_s,
     fan_in_flows,
@@ -34,14 +34,14 @@ from experiments.define.workloads import (
     read_cdf,
     uniform_flows,
 )
-from experiments.traffic import collective, repeats
-from experiments.traffic.flow_files import MOST_FLOWS, files_of, read_flows
-from experiments.traffic.mistaken import other_kind
-from experiments.traffic.sizes import size_group
-from hosts.reliability import Reliability
-from softswitch.dataclass import dataclass
-from topologies.found import find_topology
-from topologies.model import FlowSpec, Topology, TopologyError
+from pcn.experiments.traffic import collective, repeats
+from pcn.experiments.traffic.flow_files import MOST_FLOWS, files_of, read_flows
+from pcn.experiments.traffic.mistaken import other_kind
+from pcn.experiments.traffic.sizes import size_group
+from pcn.hosts.reliability import Reliability
+from pcn.softswitch.dataclass import dataclass
+from pcn.topologies.found import find_topology
+from pcn.topologies.model import FlowSpec, Topology, TopologyError
 
 NAME = "traffic"
 WORKLOADS: Mapping[str, FlowSizes] = {name: one.sizes for name, one in PUBLISHED.items()}

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from experiments.data.parameters import Value
-from experiments.define import scheme_parameters
-from hosts.algorithms import find_scheme
-from hosts.algorithms.parameters import describe
-from softswitch.units import quantity_text
-from topologies.model import Topology
+from pcn.experiments.data.parameters import Value
+from pcn.experiments.define import scheme_parameters
+from pcn.hosts.algorithms import find_scheme
+from pcn.hosts.algorithms.parameters import describe
+from pcn.softswitch.units import quantity_text
+from pcn.topologies.model import Topology
 
 _FIELDS = ("k_min_bytes", "k_max_bytes")
 

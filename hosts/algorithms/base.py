@@ -15,8 +15,8 @@ from enum import IntEnum
 from pathlib import Path
 from typing import NamedTuple
 
-from hosts.paths import Paths
-from hosts.reliability import Reliability
+from pcn.hosts.paths import Paths
+from pcn.hosts.reliability import Reliability
 
 
 class Mark(IntEnum):

@@ -13,9 +13,9 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
 
-from softswitch.dataclass import dataclass
-from softswitch.units import KINDS
-from topologies.errors import nearest
+from pcn.softswitch.dataclass import dataclass
+from pcn.softswitch.units import KINDS
+from pcn.topologies.errors import nearest
 
 from .base import Cnp, Mark, NetworkFacts, NotificationPoint, ReactionPoint, Turn, Window, c_file
 from .check_events import EVENTS, Event, bring, event_text, np_events, rp_events
@@ -90,7 +90,7 @@ def _parameters(scheme: Scheme) -> str:
             raise _BrokenError(f"{one.field} is a {one.kind!r}: it has to be one of {', '.join(KINDS)}")
         if not one.what:
             raise _BrokenError(
-                f"{one.field} is a bare field: declare it with hosts.algorithms.parameters.parameter(...)"
+                f"{one.field} is a bare field: declare it with pcn.hosts.algorithms.parameters.parameter(...)"
             )
         one.check(one.default)
     recommended = scheme.recommended(NetworkFacts(4, 500e-6))
@@ -215,7 +215,7 @@ def _deterministic(scheme: Scheme, seed: int) -> str:
 
 
 def _in_c(scheme: Scheme, seed: int) -> str:
-    from hosts.compiled import Ends
+    from pcn.hosts.compiled import Ends
 
     for line_bps in LINE_RATES_BPS:
         configured = scheme.configure()
@@ -229,7 +229,7 @@ def _in_c(scheme: Scheme, seed: int) -> str:
 
 
 def _np_in_c(scheme: Scheme, seed: int) -> str:
-    from hosts.compiled import Ends
+    from pcn.hosts.compiled import Ends
 
     configured = scheme.configure()
     python, compiled = configured.new_np(), Ends(configured).new_np()

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import math
 
-from softswitch.dataclass import dataclass
+from pcn.softswitch.dataclass import dataclass
 
 from .base import CE, Cnp, NotificationPoint, ReactionPoint
 from .parameters import parameter

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import math
 
-from softswitch.dataclass import dataclass
+from pcn.softswitch.dataclass import dataclass
 
 from .base import CE, Cnp, NotificationPoint, ReactionPoint
 from .parameters import parameter

@@ -20,9 +20,9 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING
 
-from topologies import python_file
-from topologies.errors import nearest
-from topologies.python_file import PythonFileError
+from pcn.topologies import python_file
+from pcn.topologies.errors import nearest
+from pcn.topologies.python_file import PythonFileError
 
 from .scheme import Scheme, SchemeError
 

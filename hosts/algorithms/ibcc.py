@@ -16,7 +16,7 @@ annex:
 
 from __future__ import annotations
 
-from softswitch.dataclass import dataclass
+from pcn.softswitch.dataclass import dataclass
 
 from .base import CE, Cnp, NotificationPoint, ReactionPoint
 from .parameters import Parameters, parameter

@@ -14,8 +14,8 @@ import dataclasses
 import math
 from typing import Any
 
-from softswitch.dataclass import dataclass
-from softswitch.units import Kind
+from pcn.softswitch.dataclass import dataclass
+from pcn.softswitch.units import Kind
 
 _KEY = "parameter"
 

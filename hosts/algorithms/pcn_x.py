@@ -25,7 +25,7 @@ from __future__ import annotations
 
 import math
 
-from softswitch.dataclass import dataclass
+from pcn.softswitch.dataclass import dataclass
 
 from .base import CE, NONE, Cnp, NotificationPoint, Window
 from .parameters import parameter

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from softswitch.dataclass import dataclass
+from pcn.softswitch.dataclass import dataclass
 
 from .parameters import parameter
 from .qcn import QcnParameters, QcnReactionPoint

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import math
 
-from softswitch.dataclass import dataclass
+from pcn.softswitch.dataclass import dataclass
 
 from .base import Ack, Demand, Grant, Loss, NetworkFacts, NotificationPoint, ReactionPoint, Turn
 from .parameters import parameter

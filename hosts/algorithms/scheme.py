@@ -7,9 +7,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import field
 from typing import Any
 
-from softswitch.dataclass import dataclass
-from softswitch.units import quantity
-from topologies.errors import error_text, nearest
+from pcn.softswitch.dataclass import dataclass
+from pcn.softswitch.units import quantity
+from pcn.topologies.errors import error_text, nearest
 
 from .base import NetworkFacts, NotificationPoint, ReactionPoint
 from .parameters import describe
@@ -24,12 +24,12 @@ class Scheme:
     """How to make the two ends of a flow, and what marks for it.
 
     `program` is the data plane: a top program of p4src/v1model, or a file (.p4, or p4c's .json). `parameters` is the
-    dataclass whose fields are the scheme's settings (`hosts.algorithms.parameters`). `marking` are the marking points
-    of the program that take some of these: names of modules in `controller.marking`, or files. Files are found from
-    where the scheme's own file is. `recommended` returns the settings that the scheme's paper recommends for a network,
-    which `pcn up` uses. `by_network`: those of these fields that runs, too, derive from the network unless they are
-    set, and from what. `marking_bps`: the link rate that the defaults of RED's thresholds are for; 0: it has none.
-    `reference` is what another process finds the scheme by.
+    dataclass whose fields are the scheme's settings (`pcn.hosts.algorithms.parameters`). `marking` are the marking
+    points of the program that take some of these: names of modules in `pcn.controller.marking`, or files. Files are
+    found from where the scheme's own file is. `recommended` returns the settings that the scheme's paper recommends for
+    a network, which `pcn up` uses. `by_network`: those of these fields that runs, too, derive from the network unless
+    they are set, and from what. `marking_bps`: the link rate that the defaults of RED's thresholds are for; 0: it has
+    none. `reference` is what another process finds the scheme by.
     """
 
     name: str

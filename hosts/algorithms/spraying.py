@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from hosts.paths import Paths
-from hosts.reliability import Reliability, Repeats
-from softswitch.dataclass import dataclass
+from pcn.hosts.paths import Paths
+from pcn.hosts.reliability import Reliability, Repeats
+from pcn.softswitch.dataclass import dataclass
 
 from .base import ReactionPoint
 from .parameters import Parameters, parameter

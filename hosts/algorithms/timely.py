@@ -15,7 +15,7 @@ Where it leaves a choice:
 
 from __future__ import annotations
 
-from softswitch.dataclass import dataclass
+from pcn.softswitch.dataclass import dataclass
 
 from .base import Ack, ReactionPoint
 from .parameters import Parameters, parameter

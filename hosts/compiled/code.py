@@ -10,8 +10,8 @@ from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
-from softswitch.cache.objects import BuildError, build, digest
-from softswitch.dataclass import dataclass
+from pcn.softswitch.cache.objects import BuildError, build, digest
+from pcn.softswitch.dataclass import dataclass
 
 from ..algorithms.scheme import SchemeError
 from ..native import CSRC, FLAGS

@@ -14,7 +14,7 @@ from google.protobuf import text_format
 from p4rt_client import Client, Names, RefusedError, update
 from waiting import LIMIT_S
 
-from controller.switch import RegisterAccess
+from pcn.controller.switch import RegisterAccess
 
 PROGRAMS = Path(__file__).resolve().with_name("programs")
 Result = dict[str, Any]

@@ -30,7 +30,7 @@ from generate import PORTS, PROGRAMS, Packet, Setup, generate  # noqa: E402
 from p4rt_client import Client, RefusedError  # noqa: E402
 from waiting import LIMIT_S, wait_until  # noqa: E402
 
-from lab.target import Bmv2Target, LaunchSpec, PortSpec  # noqa: E402
+from pcn.lab.target import Bmv2Target, LaunchSpec, PortSpec  # noqa: E402
 
 RECORDINGS = HERE / "recordings"
 SEEDS = (1,)

@@ -7,8 +7,8 @@ from generate import PORTS, Setup
 from p4rt_client import Client
 from p4rt_process import Process
 
-from lab.target import CPU_PORT, PRIORITIES
-from softswitch.clock import ManualClock
+from pcn.lab.target import CPU_PORT, PRIORITIES
+from pcn.softswitch.clock import ManualClock
 
 STEP_S = 1e-3  # for a packet that is recirculated many times
 

@@ -28,7 +28,7 @@ sys.path[:0] = [path for path in (str(HERE.parents[1]),) if path not in sys.path
 
 from finsy import P4Member  # noqa: E402
 
-from controller.control_plane import (  # noqa: E402
+from pcn.controller.control_plane import (  # noqa: E402
     CloneSession,
     ControlPlane,
     MulticastGroup,
@@ -40,13 +40,13 @@ from controller.control_plane import (  # noqa: E402
     TableEntry,
     TableMatch,
 )
-from controller.programs import Program  # noqa: E402
-from p4net.network import P4Host, P4Network, P4Switch  # noqa: E402
-from p4net.packets import checksum, udp  # noqa: E402
-from p4net.traffic import capture  # noqa: E402
-from p4net.virtual import VirtualP4  # noqa: E402
-from topologies.errors import LabError  # noqa: E402
-from topologies.model import Endpoint, Host, Link, Switch, Topology  # noqa: E402
+from pcn.controller.programs import Program  # noqa: E402
+from pcn.p4net.network import P4Host, P4Network, P4Switch  # noqa: E402
+from pcn.p4net.packets import checksum, udp  # noqa: E402
+from pcn.p4net.traffic import capture  # noqa: E402
+from pcn.p4net.virtual import VirtualP4  # noqa: E402
+from pcn.topologies.errors import LabError  # noqa: E402
+from pcn.topologies.model import Endpoint, Host, Link, Switch, Topology  # noqa: E402
 
 CPU_PORT = 255  # of fabric.p4, for BMv2
 HOSTS = 3  # of a leaf, at ports 1 to 3

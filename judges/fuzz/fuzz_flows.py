@@ -23,18 +23,18 @@ from pathlib import Path
 
 from fuzz_formats import of_lines, run
 
-from experiments.data import parquet
-from experiments.data.errors import ExperimentError
-from experiments.define.workloads import read_cdf
-from experiments.traffic.flow_files import LONGEST_S, read_flows
-from hosts import wire
-from lab.pcapng import PcapngWriter
-from lab.virtual.paths import path_lines, read_paths
-from topologies.flow_order import in_order
-from topologies.formats import FORMATS, Source
-from topologies.lossless import CONTROL_CLASS
-from topologies.model import FlowSpec, Topology
-from virtualnet.errors import VirtualError
+from pcn.experiments.data import parquet
+from pcn.experiments.data.errors import ExperimentError
+from pcn.experiments.define.workloads import read_cdf
+from pcn.experiments.traffic.flow_files import LONGEST_S, read_flows
+from pcn.hosts import wire
+from pcn.lab.pcapng import PcapngWriter
+from pcn.lab.virtual.paths import path_lines, read_paths
+from pcn.topologies.flow_order import in_order
+from pcn.topologies.formats import FORMATS, Source
+from pcn.topologies.lossless import CONTROL_CLASS
+from pcn.topologies.model import FlowSpec, Topology
+from pcn.virtualnet.errors import VirtualError
 
 CSV = """id,src,dst,start_us,size,class,rate,after
 0,h0,r0,0,64KB,3,5G,

@@ -26,10 +26,10 @@ from xml.sax.saxutils import quoteattr
 
 import yaml
 
-from topologies.errors import LabError
-from topologies.formats import FORMATS, FormatError, Source, format_of
-from topologies.model import Topology
-from topologies.picture import drawn
+from pcn.topologies.errors import LabError
+from pcn.topologies.formats import FORMATS, FormatError, Source, format_of
+from pcn.topologies.model import Topology
+from pcn.topologies.picture import drawn
 
 FILES = Path(__file__).resolve().parents[2] / "tests" / "topologies" / "files"
 SAMPLES = {

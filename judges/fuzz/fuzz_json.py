@@ -28,14 +28,14 @@ sys.path[:0] = [str(ROOT), str(HERE), str(ROOT / "tests/softswitch_program")]
 
 from json_mutants import mutant  # noqa: E402
 
-from softswitch.cache import compiler_process  # noqa: E402
-from softswitch.codegen.build import build_program, build_runtime  # noqa: E402
-from softswitch.codegen.generate import generate  # noqa: E402
-from softswitch.native import NativeError, NativeSwitch, Replica, load_library  # noqa: E402
-from softswitch.native_state import MeterConfig  # noqa: E402
-from softswitch.program.errors import ProgramError  # noqa: E402
-from softswitch.program.load import load_program  # noqa: E402
-from softswitch.program.model import Match, Program, Table  # noqa: E402
+from pcn.softswitch.cache import compiler_process  # noqa: E402
+from pcn.softswitch.codegen.build import build_program, build_runtime  # noqa: E402
+from pcn.softswitch.codegen.generate import generate  # noqa: E402
+from pcn.softswitch.native import NativeError, NativeSwitch, Replica, load_library  # noqa: E402
+from pcn.softswitch.native_state import MeterConfig  # noqa: E402
+from pcn.softswitch.program.errors import ProgramError  # noqa: E402
+from pcn.softswitch.program.load import load_program  # noqa: E402
+from pcn.softswitch.program.model import Match, Program, Table  # noqa: E402
 
 CASE_S = 600  # only a hang takes so long
 EACH = 12  # mutants of a process

@@ -45,7 +45,7 @@ CLANG = (
 
 def build_target(folder: Path) -> Path:
     """fuzz_packets.c as a shared object that uses the runtime's own functions."""
-    from softswitch.codegen.build import COMMON_FLAGS, CSRC, compiler
+    from pcn.softswitch.codegen.build import COMMON_FLAGS, CSRC, compiler
 
     target = folder / "fuzz_packets.so"
     words = [*compiler(), *COMMON_FLAGS, f"-I{CSRC}", "-o", str(target), str(HERE / "fuzz_packets.c")]

@@ -28,21 +28,21 @@ from fuzz_flows import of_bytes
 from fuzz_formats import of_lines, of_tree, run
 from rich.console import Console
 
-from experiments.compare import tables
-from experiments.compare.figures import figures
-from experiments.compare.groups import grouped
-from experiments.compare.kept import read
-from experiments.compare.write import render
-from experiments.define.checks import Check
-from experiments.define.outcomes import Outcome
-from experiments.draw.pictures import pictures
-from experiments.page.terminal import show_table
-from experiments.sweep import figures as kept_figures
-from experiments.sweep.store import Store
-from experiments.sweep.task import Done, Task, digest
 from pcn.cli import run as pcn
+from pcn.experiments.compare import tables
+from pcn.experiments.compare.figures import figures
+from pcn.experiments.compare.groups import grouped
+from pcn.experiments.compare.kept import read
+from pcn.experiments.compare.write import render
+from pcn.experiments.define.checks import Check
+from pcn.experiments.define.outcomes import Outcome
+from pcn.experiments.draw.pictures import pictures
+from pcn.experiments.page.terminal import show_table
+from pcn.experiments.sweep import figures as kept_figures
+from pcn.experiments.sweep.store import Store
+from pcn.experiments.sweep.task import Done, Task, digest
+from pcn.topologies.errors import LabError
 from pcn.web.recorded import one_file, recorded
-from topologies.errors import LabError
 
 _RUN = (
     *("run", "traffic", "--clock", "virtual", "--topology", "star", "--workload", "W1", "-q"),
@@ -50,7 +50,7 @@ _RUN = (
 )
 _DRAWN = 40
 """A picture takes as long as a hundred tables: one case in 40 has them."""
-_TASKS = [Task("experiments.runner:run", {"scheme": one}, {"scheme": one, "seed": 1}) for one in ("pcn", "pfc")]
+_TASKS = [Task("pcn.experiments.runner:run", {"scheme": one}, {"scheme": one, "seed": 1}) for one in ("pcn", "pfc")]
 _OUTCOME = Outcome(
     {"scheme": "pcn", "seed": 1, "load": 0.5},
     {"mean slowdown": 1.5, "none": None},

@@ -25,27 +25,27 @@ from finsy.proto import p4r
 from fuzz_formats import FILES, of_lines, of_tree, run
 from google.protobuf import text_format
 
-from controller.in_process import InProcessSwitch
-from controller.programs import Program
-from controller.tofino import deploy, lab_file
-from controller.tofino.package import Package
-from p4net import sending, traffic, ways
-from p4net.commands import Commands
-from p4net.packets import udp
-from p4net.runtime_json import RuntimeJson
-from p4net.steps import Queue, carry_out
-from p4net.tutorials import read_exercise
-from p4net.virtual import VirtualP4
-from p4net.way_lines import lines
-from softswitch.codegen.build import build_runtime
-from softswitch.embed.switch import EmbeddedSwitch
-from softswitch.native import NativeSwitch, load_library
-from softswitch.trace import json_lines
-from softswitch.trace.decoder import Step
-from topologies.errors import LabError
-from topologies.formats import FORMATS, Source, sonic
-from topologies.model import Topology
-from topologies.star import star
+from pcn.controller.in_process import InProcessSwitch
+from pcn.controller.programs import Program
+from pcn.controller.tofino import deploy, lab_file
+from pcn.controller.tofino.package import Package
+from pcn.p4net import sending, traffic, ways
+from pcn.p4net.commands import Commands
+from pcn.p4net.packets import udp
+from pcn.p4net.runtime_json import RuntimeJson
+from pcn.p4net.steps import Queue, carry_out
+from pcn.p4net.tutorials import read_exercise
+from pcn.p4net.virtual import VirtualP4
+from pcn.p4net.way_lines import lines
+from pcn.softswitch.codegen.build import build_runtime
+from pcn.softswitch.embed.switch import EmbeddedSwitch
+from pcn.softswitch.native import NativeSwitch, load_library
+from pcn.softswitch.trace import json_lines
+from pcn.softswitch.trace.decoder import Step
+from pcn.topologies.errors import LabError
+from pcn.topologies.formats import FORMATS, Source, sonic
+from pcn.topologies.model import Topology
+from pcn.topologies.star import star
 
 ROOT = Path(__file__).resolve().parents[2]
 EXAMPLE, PROGRAMS = ROOT / "examples/router", ROOT / "tests/p4runtime/programs"

@@ -23,15 +23,15 @@ from generate import PROGRAMS, Entry, Setup, generate  # noqa: E402
 from google.protobuf import text_format  # noqa: E402
 from p4rt_client import Names, update  # noqa: E402
 
-from controller.constants import RECIRCULATION_PORT  # noqa: E402
-from controller.pfc import PFC_CLONE_SESSION  # noqa: E402
-from hosts import wire  # noqa: E402
-from softswitch.codegen.build import build_program, build_runtime  # noqa: E402
-from softswitch.native import NativeSwitch, load_library  # noqa: E402
-from softswitch.p4runtime.binding import bind  # noqa: E402
-from softswitch.p4runtime.entities import Forwarding  # noqa: E402
-from softswitch.program.errors import ProgramError  # noqa: E402
-from softswitch.program.load import load_program  # noqa: E402
+from pcn.controller.constants import RECIRCULATION_PORT  # noqa: E402
+from pcn.controller.pfc import PFC_CLONE_SESSION  # noqa: E402
+from pcn.hosts import wire  # noqa: E402
+from pcn.softswitch.codegen.build import build_program, build_runtime  # noqa: E402
+from pcn.softswitch.native import NativeSwitch, load_library  # noqa: E402
+from pcn.softswitch.p4runtime.binding import bind  # noqa: E402
+from pcn.softswitch.p4runtime.entities import Forwarding  # noqa: E402
+from pcn.softswitch.program.errors import ProgramError  # noqa: E402
+from pcn.softswitch.program.load import load_program  # noqa: E402
 
 MAX_FRAME = 9216
 PORTS = (1, 2, 3, 4)

@@ -14,10 +14,10 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 import hpcc
 
-from hosts.algorithms import find_scheme
-from lab.virtual import VirtualNetwork
-from topologies.found import find_topology
-from topologies.model import FlowSpec
+from pcn.hosts.algorithms import find_scheme
+from pcn.lab.virtual import VirtualNetwork
+from pcn.topologies.found import find_topology
+from pcn.topologies.model import FlowSpec
 
 HPCC = [
     "--scheme",

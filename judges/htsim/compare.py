@@ -33,17 +33,17 @@ from typing import Any
 HERE = Path(__file__).resolve().parent
 sys.path[:0] = [path for path in (str(HERE), str(HERE.parents[1])) if path not in sys.path]
 
-from experiments.traffic.flow_files import read_flows  # noqa: E402
-from hosts import wire  # noqa: E402
-from hosts.algorithms import Configured, find_scheme  # noqa: E402
-from hosts.paths import Paths  # noqa: E402
-from hosts.reliability import Reliability, Repeats  # noqa: E402
-from lab.virtual import VirtualNetwork  # noqa: E402
-from softswitch.trimming import Trimming  # noqa: E402
-from topologies.clos import clos  # noqa: E402
-from topologies.fat_tree import fat_tree  # noqa: E402
-from topologies.flow_order import in_order  # noqa: E402
-from topologies.model import FlowSpec, Topology  # noqa: E402
+from pcn.experiments.traffic.flow_files import read_flows  # noqa: E402
+from pcn.hosts import wire  # noqa: E402
+from pcn.hosts.algorithms import Configured, find_scheme  # noqa: E402
+from pcn.hosts.paths import Paths  # noqa: E402
+from pcn.hosts.reliability import Reliability, Repeats  # noqa: E402
+from pcn.lab.virtual import VirtualNetwork  # noqa: E402
+from pcn.softswitch.trimming import Trimming  # noqa: E402
+from pcn.topologies.clos import clos  # noqa: E402
+from pcn.topologies.fat_tree import fat_tree  # noqa: E402
+from pcn.topologies.flow_order import in_order  # noqa: E402
+from pcn.topologies.model import FlowSpec, Topology  # noqa: E402
 
 FRAME, ACK, DELAY_S = 4150, 64, 1e-6
 MEAN_BOUND, MAX_BOUND = 0.04, 0.07

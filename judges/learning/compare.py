@@ -37,8 +37,8 @@ sys.path[:0] = [path for path in (str(HERE.parent), str(HERE.parents[1])) if pat
 from learning.frames import Frames, known_values  # noqa: E402
 from testgen.switches import Bmv2Frames, SwitchError  # noqa: E402
 
-from softswitch import p4c  # noqa: E402
-from softswitch.clock import ManualClock  # noqa: E402
+from pcn.softswitch import p4c  # noqa: E402
+from pcn.softswitch.clock import ManualClock  # noqa: E402
 
 PORTS = range(512)  # of v1model, 9 bits
 LIMIT_S = 60.0
@@ -99,7 +99,7 @@ def ours(program: Path) -> Iterator[tuple[int, Send]]:
     ports = [word for port in PORTS for word in ("-i", str(port))]
     process = subprocess.Popen(
         [
-            *(sys.executable, "-m", "softswitch", str(program), "--clock", "manual", *ports),
+            *(sys.executable, "-m", "pcn.softswitch", str(program), "--clock", "manual", *ports),
             *("--thrift-port", "0", "--grpc-server-addr", "127.0.0.1:0"),
         ],
         stderr=subprocess.PIPE,

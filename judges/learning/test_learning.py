@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from learning.compare import cases, groups_in_order, judge, settled, state_commands
 from learning.frames import Frames, known_values
 
-from softswitch import p4c
+from pcn.softswitch import p4c
 
 ROUTER = Path(__file__).resolve().parents[2] / "examples/router"
 COMMANDS = """table_set_default routes drop

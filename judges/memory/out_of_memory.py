@@ -25,7 +25,7 @@ sys.path[:0] = [str(ROOT / folder) for folder in FOLDERS]
 
 import sanitizers  # noqa: E402
 
-from softswitch.cache.objects import compiler  # noqa: E402
+from pcn.softswitch.cache.objects import compiler  # noqa: E402
 
 Outcome = Any
 SEND_S, FLOWS = 300e-6, 3
@@ -50,8 +50,8 @@ def switch() -> Callable[[], Outcome]:
     from json_mutants import rich
     from program_json import Builder, assign, field, value
 
-    from softswitch.codegen.build import build_program, build_runtime
-    from softswitch.native import NativeError, NativeSwitch, Replica, load_library
+    from pcn.softswitch.codegen.build import build_program, build_runtime
+    from pcn.softswitch.native import NativeError, NativeSwitch, Replica, load_library
 
     library = load_library(build_runtime())
     program = build_program(json.dumps(rich()))
@@ -87,7 +87,7 @@ def switch() -> Callable[[], Outcome]:
                 sent += native.departed()
             return sent
 
-    from softswitch.program.load import load_program
+    from pcn.softswitch.program.load import load_program
 
     loaded = load_program(json.dumps(rich()))
     NAMES = {t.name[2:]: t.actions[0] for t in loaded.tables if t.name.startswith("t_")}  # noqa: N806
@@ -99,11 +99,11 @@ def engine() -> Callable[[], Outcome]:
     """A short run of the dumbbell with a scheme."""
     from networks import star, with_flows
 
-    from controller.errors import SwitchError
-    from hosts.algorithms import find_scheme
-    from lab.virtual import VirtualNetwork
-    from topologies.model import FlowSpec
-    from virtualnet import VirtualError
+    from pcn.controller.errors import SwitchError
+    from pcn.hosts.algorithms import find_scheme
+    from pcn.lab.virtual import VirtualNetwork
+    from pcn.topologies.model import FlowSpec
+    from pcn.virtualnet import VirtualError
 
     scheme = find_scheme("pcn").configure({"period_s": 100e-6})
     flows = [FlowSpec(n + 1, f"h{n}", "r0", duration_s=SEND_S) for n in range(FLOWS)]
@@ -120,9 +120,9 @@ def engine() -> Callable[[], Outcome]:
 
 def agent() -> Callable[[], Outcome]:
     """A NIC with many flows and control frames; a receiver with many flows."""
-    from hosts.native import Events, checked, library
-    from hosts.nic import Nic, NicFlow
-    from hosts.structures import NativeReceivedFlow
+    from pcn.hosts.native import Events, checked, library
+    from pcn.hosts.nic import Nic, NicFlow
+    from pcn.hosts.structures import NativeReceivedFlow
 
     def attempt() -> Outcome:
         nic = Nic(10e9)

@@ -12,15 +12,15 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parents[2]
-logging.getLogger("p4src").setLevel(logging.ERROR)  # p4c's warnings, of each change the same
+logging.getLogger("pcn.p4src").setLevel(logging.ERROR)  # p4c's warnings, of each change the same
 sys.path[:0] = [path for path in (str(ROOT), str(ROOT / "p4src")) if path not in sys.path]
 
 import build  # noqa: E402
 
-from hosts.native import FLAGS as HOST_FLAGS  # noqa: E402
-from softswitch import p4c  # noqa: E402
-from softswitch.cache.objects import compiler  # noqa: E402
-from softswitch.codegen.build import RUNTIME_FLAGS  # noqa: E402
+from pcn.hosts.native import FLAGS as HOST_FLAGS  # noqa: E402
+from pcn.softswitch import p4c  # noqa: E402
+from pcn.softswitch.cache.objects import compiler  # noqa: E402
+from pcn.softswitch.codegen.build import RUNTIME_FLAGS  # noqa: E402
 
 ENGINE = ("-DVN_MORE_ENDPOINTS(X)=X(rdma)", "-include")
 """Before the engine's file, and RDMA's."""

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from softswitch.codegen.build import build_runtime
-from softswitch.native import load_library
+from pcn.softswitch.codegen.build import build_runtime
+from pcn.softswitch.native import load_library
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tests/p4runtime"))
 

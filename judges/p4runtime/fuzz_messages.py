@@ -42,12 +42,12 @@ from google.protobuf.message import DecodeError, Message  # noqa: E402
 
 # What is imported in the block tells libFuzzer where it goes.
 with atheris.instrument_imports(include=["softswitch"]) if INSIDE else nullcontext():
-    from softswitch.codegen.build import build_runtime
-    from softswitch.native import NativeSwitch, load_library
-    from softswitch.p4runtime.checked_config import verify
-    from softswitch.p4runtime.entities import Forwarding
-    from softswitch.p4runtime.pipeline import Pipeline
-    from softswitch.p4runtime.service import Service
+    from pcn.softswitch.codegen.build import build_runtime
+    from pcn.softswitch.native import NativeSwitch, load_library
+    from pcn.softswitch.p4runtime.checked_config import verify
+    from pcn.softswitch.p4runtime.entities import Forwarding
+    from pcn.softswitch.p4runtime.pipeline import Pipeline
+    from pcn.softswitch.p4runtime.service import Service
 
 ELECTION = p4r.Uint128(low=1)
 KINDS: tuple[type[Message], ...] = (
@@ -131,8 +131,8 @@ class Target:
         """The primary controller's stream, without the thread that reads it."""
         from contextlib import contextmanager
 
-        from softswitch.p4runtime.arbitration import Session
-        from softswitch.p4runtime.errors import RpcError
+        from pcn.softswitch.p4runtime.arbitration import Session
+        from pcn.softswitch.p4runtime.errors import RpcError
 
         @contextmanager
         def opened() -> Iterator[Any]:

@@ -15,12 +15,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from p4rt_switch import PROGRAMS, Program, load
 
-from softswitch.codegen.build import build_program
-from softswitch.native import NativeSwitch
-from softswitch.p4runtime.binding import bind
-from softswitch.p4runtime.entities import Forwarding
-from softswitch.p4runtime.errors import RpcError
-from softswitch.program.load import load_program
+from pcn.softswitch.codegen.build import build_program
+from pcn.softswitch.native import NativeSwitch
+from pcn.softswitch.p4runtime.binding import bind
+from pcn.softswitch.p4runtime.entities import Forwarding
+from pcn.softswitch.p4runtime.errors import RpcError
+from pcn.softswitch.program.load import load_program
 
 SCALARS: dict[int, Any] = {
     FieldDescriptor.CPPTYPE_INT32: st.integers(-3, 9) | st.integers(-(2**31), 2**31 - 1),

@@ -64,7 +64,7 @@ def test_an_episode_replays(embedded: Embedded) -> None:
 
 def test_it_shares_no_code_with_the_switch() -> None:
     files = {path.name: path.read_text() for path in (Path(__file__).parent / "oracle").glob("*.py")}
-    assert [name for name, text in files.items() if re.search(r"^\s*(from|import) softswitch", text, re.M)] == [
+    assert [name for name, text in files.items() if re.search(r"^\s*(from|import) pcn\.softswitch", text, re.M)] == [
         "target.py"
     ]
 

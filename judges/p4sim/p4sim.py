@@ -31,17 +31,17 @@ from learning.compare import UNDEFINED, Send, bmv2, command_line, settled  # noq
 from learning.frames import Frames, known_values  # noqa: E402
 from testgen.switches import SwitchError  # noqa: E402
 
-from controller.programs import Program  # noqa: E402
-from p4net.commands import Commands  # noqa: E402
-from p4net.errors import P4NetError  # noqa: E402
-from p4net.network import P4Network, P4Switch  # noqa: E402
-from p4net.packets import udp  # noqa: E402
-from p4net.virtual import VirtualP4  # noqa: E402
-from softswitch.program.errors import ProgramError  # noqa: E402
-from softswitch.program.load import load_program  # noqa: E402
-from softswitch.thrift.p4info import describe  # noqa: E402
-from topologies.errors import LabError  # noqa: E402
-from topologies.model import Endpoint, Host, Link, Switch, Topology  # noqa: E402
+from pcn.controller.programs import Program  # noqa: E402
+from pcn.p4net.commands import Commands  # noqa: E402
+from pcn.p4net.errors import P4NetError  # noqa: E402
+from pcn.p4net.network import P4Network, P4Switch  # noqa: E402
+from pcn.p4net.packets import udp  # noqa: E402
+from pcn.p4net.virtual import VirtualP4  # noqa: E402
+from pcn.softswitch.program.errors import ProgramError  # noqa: E402
+from pcn.softswitch.program.load import load_program  # noqa: E402
+from pcn.softswitch.thrift.p4info import describe  # noqa: E402
+from pcn.topologies.errors import LabError  # noqa: E402
+from pcn.topologies.model import Endpoint, Host, Link, Switch, Topology  # noqa: E402
 
 UNITS = {"Kbps": 1e3, "Mbps": 1e6, "Gbps": 1e9}
 PUBLISHED = 2000  # packets a second (arXiv:2503.17554)

@@ -19,12 +19,12 @@ import numpy.typing as npt
 HERE = Path(__file__).resolve().parent
 sys.path[:0] = [path for path in (str(HERE), str(HERE.parents[1])) if path not in sys.path]
 
-from controller.control_plane import TableAction, TableEntry, TableMatch  # noqa: E402
-from controller.programs import Program  # noqa: E402
-from p4net.network import P4Network, P4Switch  # noqa: E402
-from p4net.packets import udp  # noqa: E402
-from p4net.virtual import VirtualP4  # noqa: E402
-from topologies.model import Endpoint, Link, Switch, Topology, make_hosts  # noqa: E402
+from pcn.controller.control_plane import TableAction, TableEntry, TableMatch  # noqa: E402
+from pcn.controller.programs import Program  # noqa: E402
+from pcn.p4net.network import P4Network, P4Switch  # noqa: E402
+from pcn.p4net.packets import udp  # noqa: E402
+from pcn.p4net.virtual import VirtualP4  # noqa: E402
+from pcn.topologies.model import Endpoint, Link, Switch, Topology, make_hosts  # noqa: E402
 
 ROUTER = HERE.parents[1] / "examples/router/router.json"
 PORT_BPS = 8e9  # a nanosecond a byte

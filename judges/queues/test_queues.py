@@ -24,7 +24,7 @@ from queues import (
     standard_error,
 )
 
-from p4net.packets import udp
+from pcn.p4net.packets import udp
 
 PACKETS = 200_000
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from topologies.model import Endpoint, Topology
+from pcn.topologies.model import Endpoint, Topology
 
 
 def buffers_can_wait_in_a_circle(topology: Topology) -> bool:

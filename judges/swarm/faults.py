@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import cache
 from typing import Any
 
-from controller.configure import SwitchPlan, clone_sessions, entries, plan
-from controller.control_plane import ControlPlane, Entry
-from controller.routes import group_entry, route_entry
-from lab.virtual import VirtualNetwork
+from pcn.controller.configure import SwitchPlan, clone_sessions, entries, plan
+from pcn.controller.control_plane import ControlPlane, Entry
+from pcn.controller.routes import group_entry, route_entry
+from pcn.lab.virtual import VirtualNetwork
 
 
 class EntryFaults:

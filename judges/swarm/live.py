@@ -38,25 +38,25 @@ from play import INSIDE  # noqa: E402
 from scenario import CREDITS_ALONE, Fault  # noqa: E402
 from swarm import span  # noqa: E402
 
-from controller import interface_counters, settings  # noqa: E402
-from controller.configure import SwitchPlan  # noqa: E402
-from controller.switch import SwitchClient  # noqa: E402
-from experiments.page.terminal import stdout  # noqa: E402
-from experiments.run.progress import ConsoleProgress  # noqa: E402
-from hosts.algorithms import find_scheme  # noqa: E402
-from hosts.algorithms.discovery import schemes  # noqa: E402
-from lab import control_frames, flows  # noqa: E402
-from lab import journal as records  # noqa: E402
-from lab.lab import Lab  # noqa: E402
-from lab.links import set_link  # noqa: E402
-from lab.pause import PauseError, pause  # noqa: E402
-from lab.running import Running  # noqa: E402
-from softswitch import signals  # noqa: E402
-from topologies.compact import compact  # noqa: E402
-from topologies.dumbbell import dumbbell  # noqa: E402
-from topologies.model import Topology  # noqa: E402
-from topologies.parking_lot import parking_lot  # noqa: E402
-from topologies.star import star  # noqa: E402
+from pcn.controller import interface_counters, settings  # noqa: E402
+from pcn.controller.configure import SwitchPlan  # noqa: E402
+from pcn.controller.switch import SwitchClient  # noqa: E402
+from pcn.experiments.page.terminal import stdout  # noqa: E402
+from pcn.experiments.run.progress import ConsoleProgress  # noqa: E402
+from pcn.hosts.algorithms import find_scheme  # noqa: E402
+from pcn.hosts.algorithms.discovery import schemes  # noqa: E402
+from pcn.lab import control_frames, flows  # noqa: E402
+from pcn.lab import journal as records  # noqa: E402
+from pcn.lab.lab import Lab  # noqa: E402
+from pcn.lab.links import set_link  # noqa: E402
+from pcn.lab.pause import PauseError, pause  # noqa: E402
+from pcn.lab.running import Running  # noqa: E402
+from pcn.softswitch import signals  # noqa: E402
+from pcn.topologies.compact import compact  # noqa: E402
+from pcn.topologies.dumbbell import dumbbell  # noqa: E402
+from pcn.topologies.model import Topology  # noqa: E402
+from pcn.topologies.parking_lot import parking_lot  # noqa: E402
+from pcn.topologies.star import star  # noqa: E402
 
 FAULTS_S, STOP_S = 2.0, 2.5
 """Real: faults begin and end within the first, then all flows stop."""
@@ -415,7 +415,9 @@ def main() -> int:
         parser.error("needs root, for network namespaces and veth pairs")
     first, last = arguments.seeds if arguments.seed is None else (arguments.seed, arguments.seed)
     signals.heed_interrupts()
-    logging.getLogger("controller.arbitration").setLevel(logging.ERROR)  # it says that a foreign controller has gone
+    logging.getLogger("pcn.controller.arbitration").setLevel(
+        logging.ERROR
+    )  # it says that a foreign controller has gone
     lost, wrong = 0, 0
     try:
         with signals.raising(), ConsoleProgress(stdout()) as progress:

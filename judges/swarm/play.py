@@ -11,14 +11,14 @@ from cycles import buffers_can_wait_in_a_circle
 from faults import Faults
 from scenario import Scenario
 
-from controller.programs import Program
-from lab.virtual import VirtualNetwork
-from lab.virtual.flows import VirtualFlow
-from topologies.errors import LabError
-from topologies.lossless import CREDITS, PFC
-from topologies.model import Endpoint, FlowSpec
-from virtualnet.counts import Deadlock
-from virtualnet.switch import LoadedProgram, load
+from pcn.controller.programs import Program
+from pcn.lab.virtual import VirtualNetwork
+from pcn.lab.virtual.flows import VirtualFlow
+from pcn.topologies.errors import LabError
+from pcn.topologies.lossless import CREDITS, PFC
+from pcn.topologies.model import Endpoint, FlowSpec
+from pcn.virtualnet.counts import Deadlock
+from pcn.virtualnet.switch import LoadedProgram, load
 
 INSIDE = ("waiting_packets", "waiting_bytes", "held_bytes", "slots_used", "flow_bytes")
 """Registers of our programs that count what is inside a switch."""

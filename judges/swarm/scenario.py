@@ -8,15 +8,15 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from controller.constants import TELEMETRY_RATES_BPS
-from hosts import wire
-from hosts.algorithms import Configured, SchemeError
-from hosts.algorithms.discovery import schemes
-from hosts.algorithms.parameters import describe
-from lab.virtual.flows import MAX_PAYLOAD
-from topologies import lossless
-from topologies.lossless import CREDITS, PFC
-from topologies.model import FIFO, ROUND_ROBIN, Endpoint, FlowSpec, Link, OutputBuffer, Switch, Topology, make_hosts
+from pcn.controller.constants import TELEMETRY_RATES_BPS
+from pcn.hosts import wire
+from pcn.hosts.algorithms import Configured, SchemeError
+from pcn.hosts.algorithms.discovery import schemes
+from pcn.hosts.algorithms.parameters import describe
+from pcn.lab.virtual.flows import MAX_PAYLOAD
+from pcn.topologies import lossless
+from pcn.topologies.lossless import CREDITS, PFC
+from pcn.topologies.model import FIFO, ROUND_ROBIN, Endpoint, FlowSpec, Link, OutputBuffer, Switch, Topology, make_hosts
 
 PROGRAMS = {"pcn": ("pcn_waited", "pcn_left_behind")}
 """Of schemes that have several with the same tables."""
@@ -163,7 +163,7 @@ def _topology(
         switches = tuple(replace(switch, output=output) for switch in switches)
     mtu = max(frame_bytes, 128)
     xoff = _log_uniform(rng, mtu, 300 * mtu)
-    # By this a PAUSE of the fastest link is sent again before it ends (controller.pfc)
+    # By this a PAUSE of the fastest link is sent again before it ends (pcn.controller.pfc)
     quantum_us = 512 / max(link.rate_bps for link in links) * 1e6
     wait_us = (mtu + 512) / 64 * quantum_us
     least_quanta = math.ceil(max(2 * wait_us, 1 + wait_us) / quantum_us) + 1

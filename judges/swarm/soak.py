@@ -37,17 +37,17 @@ sys.path[:0] = [path for path in (str(HERE), str(HERE.parents[1])) if path not i
 
 import live  # noqa: E402
 
-from controller.configure import SwitchPlan, plan  # noqa: E402
-from experiments.page.terminal import stdout  # noqa: E402
-from experiments.run.progress import ConsoleProgress  # noqa: E402
-from hosts.algorithms import find_scheme  # noqa: E402
-from hosts.recommended import recommended  # noqa: E402
-from lab.attach import attach, find  # noqa: E402
-from lab.journal import Record  # noqa: E402
-from lab.network import configured  # noqa: E402
-from softswitch import signals  # noqa: E402
-from topologies import found  # noqa: E402
-from topologies.model import Topology  # noqa: E402
+from pcn.controller.configure import SwitchPlan, plan  # noqa: E402
+from pcn.experiments.page.terminal import stdout  # noqa: E402
+from pcn.experiments.run.progress import ConsoleProgress  # noqa: E402
+from pcn.hosts.algorithms import find_scheme  # noqa: E402
+from pcn.hosts.recommended import recommended  # noqa: E402
+from pcn.lab.attach import attach, find  # noqa: E402
+from pcn.lab.journal import Record  # noqa: E402
+from pcn.lab.network import configured  # noqa: E402
+from pcn.softswitch import signals  # noqa: E402
+from pcn.topologies import found  # noqa: E402
+from pcn.topologies.model import Topology  # noqa: E402
 
 PCN = Path(sys.executable).with_name("pcn")
 ALLOWED_KB = 1024
@@ -189,7 +189,9 @@ def main() -> int:
     if not arguments.out.parent.is_dir():
         parser.error(f"--out {arguments.out}: there is no folder {arguments.out.parent}")
     signals.heed_interrupts()
-    logging.getLogger("controller.arbitration").setLevel(logging.ERROR)  # it says that a foreign controller has gone
+    logging.getLogger("pcn.controller.arbitration").setLevel(
+        logging.ERROR
+    )  # it says that a foreign controller has gone
     try:
         with signals.raising():
             topology = found.find_topology(arguments.topology).build()

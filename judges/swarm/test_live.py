@@ -13,7 +13,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 import live
 from scenario import Fault
 
-from topologies.star import star
+from pcn.topologies.star import star
 
 
 def test_a_scenario_is_its_seed_s() -> None:

@@ -17,11 +17,11 @@ import swarm
 from faults import Faults
 from scenario import Fault, Scenario, draw
 
-from hosts.algorithms import find_scheme
-from hosts.algorithms.pcn import PcnReactionPoint
-from topologies.model import FlowSpec
-from topologies.star import star
-from topologies.two_pods import two_pods
+from pcn.hosts.algorithms import find_scheme
+from pcn.hosts.algorithms.pcn import PcnReactionPoint
+from pcn.topologies.model import FlowSpec
+from pcn.topologies.star import star
+from pcn.topologies.two_pods import two_pods
 
 pytestmark = pytest.mark.long
 # Of 100 to 310 the quickest that have, between them, each of these twice: scheme, program, payload, kind of fault, flow

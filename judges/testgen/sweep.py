@@ -35,7 +35,7 @@ from judge import JudgedError, judge  # noqa: E402
 from stf import Expect, Packet, StfError, parse  # noqa: E402
 from switches import TARGETS, Start, SwitchError  # noqa: E402
 
-from lab.target import TargetError  # noqa: E402
+from pcn.lab.target import TargetError  # noqa: E402
 
 GENERATED = HERE / "generated"
 SHORT = 14  # bytes: no Ethernet port sends less

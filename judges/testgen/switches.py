@@ -20,13 +20,13 @@ from typing import Any, Protocol
 import grpc
 from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
 
-from lab.target import BMV2, PRIORITIES, Bmv2Target
-from softswitch.clock import ManualClock
-from softswitch.codegen.build import build_runtime
-from softswitch.native import NativeSwitch, load_library
-from softswitch.p4runtime.pipeline import Pipeline
-from softswitch.p4runtime.server import Server
-from softswitch.p4runtime.service import Service
+from pcn.lab.target import BMV2, PRIORITIES, Bmv2Target
+from pcn.softswitch.clock import ManualClock
+from pcn.softswitch.codegen.build import build_runtime
+from pcn.softswitch.native import NativeSwitch, load_library
+from pcn.softswitch.p4runtime.pipeline import Pipeline
+from pcn.softswitch.p4runtime.server import Server
+from pcn.softswitch.p4runtime.service import Service
 
 DEVICE_ID = 1
 LIMIT_S = 30  # to start, and for a packet: only what hangs takes that long

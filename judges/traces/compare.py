@@ -27,8 +27,8 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 sys.path[:0] = [path for path in (str(HERE.parents[1]),) if path not in sys.path]
 
-from p4net.traffic import capture  # noqa: E402
-from softswitch.clock import ManualClock  # noqa: E402
+from pcn.p4net.traffic import capture  # noqa: E402
+from pcn.softswitch.clock import ManualClock  # noqa: E402
 
 PORTS = (1, 2, 3)
 _LINE = re.compile(r"\[[\d:.]+\] \[bmv2\] \[.\] \[thread \d+\] \[(\d+\.\d+)\] \[cxt 0\] (.*)")
@@ -72,7 +72,7 @@ def ours(program: Path, commands: Path, frames: Iterable[bytes], cli: list[str])
         log = Path(scratch) / "log"
         process = subprocess.Popen(
             [
-                *(sys.executable, "-m", "softswitch", str(program), "--clock", "manual", *options, "-L", "trace"),
+                *(sys.executable, "-m", "pcn.softswitch", str(program), "--clock", "manual", *options, "-L", "trace"),
                 *("--log-file", str(log), "--thrift-port", "0", "--grpc-server-addr", "127.0.0.1:0"),
             ],
             stderr=subprocess.PIPE,

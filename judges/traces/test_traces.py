@@ -8,15 +8,15 @@ from pathlib import Path
 import pytest
 from traces.compare import PORTS, lines_of, shown
 
-from controller.in_process import InProcessSwitch
-from controller.programs import Program
-from p4net.commands import Commands
-from p4net.steps import carry_out
-from softswitch.embed.library import build_runtime, load_library
-from softswitch.embed.switch import EmbeddedSwitch, NativeSwitch, load
-from softswitch.trace.decoder import Step
-from softswitch.trace.lines import Lines
-from softswitch.trace.tracer import Tracer
+from pcn.controller.in_process import InProcessSwitch
+from pcn.controller.programs import Program
+from pcn.p4net.commands import Commands
+from pcn.p4net.steps import carry_out
+from pcn.softswitch.embed.library import build_runtime, load_library
+from pcn.softswitch.embed.switch import EmbeddedSwitch, NativeSwitch, load
+from pcn.softswitch.trace.decoder import Step
+from pcn.softswitch.trace.lines import Lines
+from pcn.softswitch.trace.tracer import Tracer
 
 HERE = Path(__file__).resolve().parent
 ROUTER = HERE.parents[1] / "examples/router"

@@ -24,12 +24,12 @@ import numpy as np
 HERE = Path(__file__).resolve().parent
 sys.path[:0] = [path for path in (str(HERE), str(HERE.parents[1])) if path not in sys.path]
 
-from controller.control_plane import CloneSession, ControlPlane, TableAction, TableEntry, TableMatch  # noqa: E402
-from p4net import sending  # noqa: E402
-from p4net.packets import ipv4, udp  # noqa: E402
-from p4net.tutorials import read_exercise  # noqa: E402
-from p4net.virtual import VirtualP4  # noqa: E402
-from topologies.errors import LabError  # noqa: E402
+from pcn.controller.control_plane import CloneSession, ControlPlane, TableAction, TableEntry, TableMatch  # noqa: E402
+from pcn.p4net import sending  # noqa: E402
+from pcn.p4net.packets import ipv4, udp  # noqa: E402
+from pcn.p4net.tutorials import read_exercise  # noqa: E402
+from pcn.p4net.virtual import VirtualP4  # noqa: E402
+from pcn.topologies.errors import LabError  # noqa: E402
 
 TCP, TTL, ECT, CE = 6, 22, 1, 3
 SYN, ACK = 0x02, 0x10

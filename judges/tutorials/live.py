@@ -25,13 +25,13 @@ from pathlib import Path
 import exercises
 from finsy.proto import p4r
 
-from controller.switch import SwitchClient
-from lab.namespaces import in_namespace
-from lab.p4 import P4Live
-from p4net.network import P4Network
-from p4net.tutorials import read_exercise
-from p4net.virtual import VirtualP4
-from topologies.errors import LabError
+from pcn.controller.switch import SwitchClient
+from pcn.lab.namespaces import in_namespace
+from pcn.lab.p4 import P4Live
+from pcn.p4net.network import P4Network
+from pcn.p4net.tutorials import read_exercise
+from pcn.p4net.virtual import VirtualP4
+from pcn.topologies.errors import LabError
 
 QUIET_S = 1.0  # nothing arrives for so long: all has arrived
 _ALL_TRAFFIC, _OUTGOING = socket.htons(3), 4

@@ -1,8 +1,8 @@
 """Virtual time: the compiled P4 program and the host algorithms at exact line rate, deterministic, on one core.
 
-    from lab.virtual import VirtualNetwork
-    from topologies.dumbbell import dumbbell
-    from hosts.algorithms import find_scheme
+    from pcn.lab.virtual import VirtualNetwork
+    from pcn.topologies.dumbbell import dumbbell
+    from pcn.hosts.algorithms import find_scheme
 
     topology = dumbbell()
     with VirtualNetwork(topology, find_scheme("pcn").configure({"period_s": 500e-6})) as network:
@@ -17,7 +17,7 @@ docs/virtualnet.md describes the model.
 
 from __future__ import annotations
 
-from lab.virtual.flows import FlowStats, VirtualFlow
-from lab.virtual.network import VirtualNetwork
+from pcn.lab.virtual.flows import FlowStats, VirtualFlow
+from pcn.lab.virtual.network import VirtualNetwork
 
 __all__ = ["FlowStats", "VirtualFlow", "VirtualNetwork"]

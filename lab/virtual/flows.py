@@ -8,21 +8,21 @@ from collections.abc import Hashable
 from functools import partial
 from typing import NamedTuple
 
-from hosts import wire
-from hosts.algorithms import Configured, NotificationPoint, ReactionPoint, SchemeError, window_phase
-from hosts.algorithms.base import check_rate, check_window
-from hosts.compiled import CompiledNotificationPoint, CompiledReactionPoint, Ends
-from hosts.paths import BY_FLOW, Paths
-from hosts.reliability import LOSSLESS, Reliability, Repeats
-from lab.virtual import native
-from lab.virtual.nics import Nic
-from softswitch.dataclass import dataclass
-from topologies.errors import error_text
-from topologies.lossless import CONTROL_CLASS
-from topologies.model import FlowSpec
-from virtualnet.errors import VirtualError
-from virtualnet.native import NEVER
-from virtualnet.times import LONGEST_S, picoseconds
+from pcn.hosts import wire
+from pcn.hosts.algorithms import Configured, NotificationPoint, ReactionPoint, SchemeError, window_phase
+from pcn.hosts.algorithms.base import check_rate, check_window
+from pcn.hosts.compiled import CompiledNotificationPoint, CompiledReactionPoint, Ends
+from pcn.hosts.paths import BY_FLOW, Paths
+from pcn.hosts.reliability import LOSSLESS, Reliability, Repeats
+from pcn.lab.virtual import native
+from pcn.lab.virtual.nics import Nic
+from pcn.softswitch.dataclass import dataclass
+from pcn.topologies.errors import error_text
+from pcn.topologies.lossless import CONTROL_CLASS
+from pcn.topologies.model import FlowSpec
+from pcn.virtualnet.errors import VirtualError
+from pcn.virtualnet.native import NEVER
+from pcn.virtualnet.times import LONGEST_S, picoseconds
 
 MAX_PAYLOAD = 9000
 _ANY = wire.Ends(bytes(6), bytes(6), bytes(4), bytes(4))

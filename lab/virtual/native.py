@@ -5,8 +5,8 @@ from __future__ import annotations
 import ctypes
 import struct
 
-from hosts.native import CSRC as HOST_CSRC
-from virtualnet import native
+from pcn.hosts.native import CSRC as HOST_CSRC
+from pcn.virtualnet import native
 
 (
     FLOW_RATE,

@@ -16,30 +16,30 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from controller.configure import packet_generator, plan, program_switch, require_tables
-from controller.in_process import InProcessSwitch
-from controller.programs import Program
-from hosts.algorithms import Ack, Cnm, Cnp, Configured, Demand, Grant, Hop, Loss, Mark, Telemetry, Turn, Window
-from hosts.paths import Paths
-from hosts.reliability import Reliability
-from lab.virtual.flows import FlowMaker, Made, VirtualFlow
-from lab.virtual.latency import BUCKETS, Latency
-from lab.virtual.native import NO_GROUP, RDMA, FlowStats
-from lab.virtual.nics import Nics
-from lab.virtual.paths import FlowPaths
-from lab.virtual.reroute import Reroute
-from lab.virtual.sources import Sources
-from softswitch import signals
-from topologies import lossy
-from topologies.ecn import COLOURS, GREEN
-from topologies.lossless import CONTROL_CLASS, CREDITS
-from topologies.model import Endpoint, FlowSpec, Topology
-from topologies.routing import Routing
-from virtualnet import native
-from virtualnet.errors import VirtualError
-from virtualnet.switch import LoadedProgram, VirtualSwitch, load
-from virtualnet.timed import TimedNetwork
-from virtualnet.times import picoseconds
+from pcn.controller.configure import packet_generator, plan, program_switch, require_tables
+from pcn.controller.in_process import InProcessSwitch
+from pcn.controller.programs import Program
+from pcn.hosts.algorithms import Ack, Cnm, Cnp, Configured, Demand, Grant, Hop, Loss, Mark, Telemetry, Turn, Window
+from pcn.hosts.paths import Paths
+from pcn.hosts.reliability import Reliability
+from pcn.lab.virtual.flows import FlowMaker, Made, VirtualFlow
+from pcn.lab.virtual.latency import BUCKETS, Latency
+from pcn.lab.virtual.native import NO_GROUP, RDMA, FlowStats
+from pcn.lab.virtual.nics import Nics
+from pcn.lab.virtual.paths import FlowPaths
+from pcn.lab.virtual.reroute import Reroute
+from pcn.lab.virtual.sources import Sources
+from pcn.softswitch import signals
+from pcn.topologies import lossy
+from pcn.topologies.ecn import COLOURS, GREEN
+from pcn.topologies.lossless import CONTROL_CLASS, CREDITS
+from pcn.topologies.model import Endpoint, FlowSpec, Topology
+from pcn.topologies.routing import Routing
+from pcn.virtualnet import native
+from pcn.virtualnet.errors import VirtualError
+from pcn.virtualnet.switch import LoadedProgram, VirtualSwitch, load
+from pcn.virtualnet.timed import TimedNetwork
+from pcn.virtualnet.times import picoseconds
 
 _CLASSES = (Window, Cnp, Cnm, Ack, Loss, Telemetry, Hop, Demand, Grant)
 _MARKS = tuple(map(Mark, range(4)))

@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from functools import partial
 from typing import NamedTuple
 
-from hosts import wire
-from hosts.ports import choose
-from topologies.model import Endpoint, Topology
-from topologies.routing import Routing
-from virtualnet.errors import VirtualError
+from pcn.hosts import wire
+from pcn.hosts.ports import choose
+from pcn.topologies.model import Endpoint, Topology
+from pcn.topologies.routing import Routing
+from pcn.virtualnet.errors import VirtualError
 
 
 class Nic(NamedTuple):

@@ -7,9 +7,9 @@ import csv
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from topologies.errors import nearest
-from topologies.model import Endpoint, Topology
-from virtualnet.errors import VirtualError
+from pcn.topologies.errors import nearest
+from pcn.topologies.model import Endpoint, Topology
+from pcn.virtualnet.errors import VirtualError
 
 HEADING = ("flow", "switch", "next")
 FlowPaths = Mapping[int, tuple[Endpoint, ...]]

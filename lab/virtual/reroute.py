@@ -6,12 +6,12 @@ import math
 from functools import partial
 from typing import TYPE_CHECKING
 
-from controller.reroute import SwitchRoutes, change, routes_of
-from topologies.model import Link
-from virtualnet.errors import VirtualError
+from pcn.controller.reroute import SwitchRoutes, change, routes_of
+from pcn.topologies.model import Link
+from pcn.virtualnet.errors import VirtualError
 
 if TYPE_CHECKING:
-    from lab.virtual.network import VirtualNetwork
+    from pcn.lab.virtual.network import VirtualNetwork
 
 
 class Reroute:

@@ -6,12 +6,12 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Protocol
 
-from lab.virtual import native as rdma
-from lab.virtual.flows import VirtualFlow
-from softswitch.embed.switch import Array, Register
-from topologies.model import Topology
-from virtualnet import native
-from virtualnet.samples import Source
+from pcn.lab.virtual import native as rdma
+from pcn.lab.virtual.flows import VirtualFlow
+from pcn.softswitch.embed.switch import Array, Register
+from pcn.topologies.model import Topology
+from pcn.virtualnet import native
+from pcn.virtualnet.samples import Source
 
 
 class _Cells(Protocol):

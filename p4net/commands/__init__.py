@@ -8,5 +8,5 @@ An entry's handle is counted as BMv2 counts it. A line that isn't supported is r
 
 from __future__ import annotations
 
-from p4net.commands.file import COMMANDS as COMMANDS
-from p4net.commands.file import Commands as Commands
+from pcn.p4net.commands.file import COMMANDS as COMMANDS
+from pcn.p4net.commands.file import Commands as Commands

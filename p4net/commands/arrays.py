@@ -18,10 +18,10 @@ from finsy import (
     P4RegisterEntry,
 )
 
-from controller.control_plane import TableEntry
-from p4net import values
-from p4net.commands.session import MODIFY, Command, Session
-from p4net.steps import Queue, Read, Step
+from pcn.controller.control_plane import TableEntry
+from pcn.p4net import values
+from pcn.p4net.commands.session import MODIFY, Command, Session
+from pcn.p4net.steps import Queue, Read, Step
 
 _RATE = re.compile(r"([0-9]+\.?[0-9]*(?:[eE][-+]?[0-9]+)?|\.[0-9]+):([0-9]+)\Z")
 _MICROSECONDS = 10**6

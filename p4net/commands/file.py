@@ -7,13 +7,13 @@ from typing import Final
 
 from finsy import P4Schema
 
-from p4net.commands import arrays, profiles, replication, tables
-from p4net.commands.session import Command, Session
-from p4net.errors import P4NetError
-from p4net.steps import Place, Step
-from softswitch.dataclass import dataclass
-from topologies.errors import nearest
-from topologies.tree import FileError, read_text
+from pcn.p4net.commands import arrays, profiles, replication, tables
+from pcn.p4net.commands.session import Command, Session
+from pcn.p4net.errors import P4NetError
+from pcn.p4net.steps import Place, Step
+from pcn.softswitch.dataclass import dataclass
+from pcn.topologies.errors import nearest
+from pcn.topologies.tree import FileError, read_text
 
 COMMANDS: Final[dict[str, Command]] = {
     **tables.COMMANDS,

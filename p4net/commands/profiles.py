@@ -9,11 +9,11 @@ from finsy import P4ActionProfileGroup, P4ActionProfileMember, P4IndirectAction
 from finsy import P4Member as Member
 from finsy.proto import p4r
 
-from controller.control_plane import TableEntry
-from p4net import values
-from p4net.commands import tables
-from p4net.commands.session import DELETE, INSERT, MODIFY, Command, Group, Handles, Session
-from p4net.steps import Read, Step
+from pcn.controller.control_plane import TableEntry
+from pcn.p4net import values
+from pcn.p4net.commands import tables
+from pcn.p4net.commands.session import DELETE, INSERT, MODIFY, Command, Group, Handles, Session
+from pcn.p4net.steps import Read, Step
 
 
 def _profile(session: Session, name: str) -> str:

@@ -12,9 +12,9 @@ from finsy import P4CloneSessionEntry, P4MulticastGroupEntry
 from finsy.p4entity import P4Replica as Replica
 from finsy.proto import p4r
 
-from p4net import values
-from p4net.commands.session import DELETE, INSERT, MODIFY, Command, Node, Session
-from p4net.steps import Read, Step
+from pcn.p4net import values
+from pcn.p4net.commands.session import DELETE, INSERT, MODIFY, Command, Node, Session
+from pcn.p4net.steps import Read, Step
 
 _MOST_GROUP, _MOST_RID, _MOST_PORT, _MOST_SESSION = 2**16 - 1, 2**16 - 1, 511, 2**15 - 1
 

@@ -9,9 +9,9 @@ from typing import Generic, TypeVar
 from finsy import P4Schema
 from finsy.proto import p4r
 
-from controller.control_plane import TableEntry
-from p4net.steps import Place, Step, Write
-from softswitch.dataclass import dataclass
+from pcn.controller.control_plane import TableEntry
+from pcn.p4net.steps import Place, Step, Write
+from pcn.softswitch.dataclass import dataclass
 
 T = TypeVar("T")
 _VERSION_BITS = 24

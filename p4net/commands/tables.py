@@ -11,10 +11,10 @@ from finsy import P4IndirectAction
 from finsy.p4schema import P4MatchType, P4Table
 from finsy.proto import p4r
 
-from controller.control_plane import TableAction, TableEntry, TableMatch
-from p4net import values
-from p4net.commands.session import DELETE, INSERT, MODIFY, Command, Session
-from p4net.steps import Read, Step
+from pcn.controller.control_plane import TableAction, TableEntry, TableMatch
+from pcn.p4net import values
+from pcn.p4net.commands.session import DELETE, INSERT, MODIFY, Command, Session
+from pcn.p4net.steps import Read, Step
 
 ARROW = "=>"
 _MOST_MS = 2**31 - 1

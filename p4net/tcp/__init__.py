@@ -4,8 +4,8 @@ segments.py has the frames, sender.py and receiver.py the two state machines, co
 connection.py joins them to a network.
 """
 
-from p4net.tcp.congestion import ALGORITHMS
-from p4net.tcp.connection import FIRST_PORT, MSS, Connection, connect
-from p4net.tcp.segments import FRAME_BYTES
+from pcn.p4net.tcp.congestion import ALGORITHMS
+from pcn.p4net.tcp.connection import FIRST_PORT, MSS, Connection, connect
+from pcn.p4net.tcp.segments import FRAME_BYTES
 
 __all__ = ["ALGORITHMS", "FIRST_PORT", "FRAME_BYTES", "MSS", "Connection", "connect"]

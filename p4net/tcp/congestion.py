@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from softswitch.dataclass import dataclass
+from pcn.softswitch.dataclass import dataclass
 
 INITIAL_SEGMENTS: Final = 10  # RFC 6928
 LEAST_SEGMENTS: Final = 2

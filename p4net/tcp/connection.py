@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from p4net.errors import P4NetError
-from p4net.tcp.congestion import ALGORITHMS
-from p4net.tcp.receiver import Receiver
-from p4net.tcp.segments import FRAME_BYTES, Addresses, Segment, decode, encode
-from p4net.tcp.sender import Sender
-from p4net.virtual import VirtualP4
-from virtualnet.frames import Arrived
+from pcn.p4net.errors import P4NetError
+from pcn.p4net.tcp.congestion import ALGORITHMS
+from pcn.p4net.tcp.receiver import Receiver
+from pcn.p4net.tcp.segments import FRAME_BYTES, Addresses, Segment, decode, encode
+from pcn.p4net.tcp.sender import Sender
+from pcn.p4net.virtual import VirtualP4
+from pcn.virtualnet.frames import Arrived
 
 MSS: Final = 1460
 FIRST_PORT: Final = 49152

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from p4net.tcp.segments import ACK, CE, CWR, ECE, FIN, SYN, Segment
+from pcn.p4net.tcp.segments import ACK, CE, CWR, ECE, FIN, SYN, Segment
 
 
 class Receiver:

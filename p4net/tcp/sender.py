@@ -5,9 +5,9 @@ from __future__ import annotations
 
 from typing import Final
 
-from p4net.tcp.congestion import Acked, Reno
-from p4net.tcp.receiver import content
-from p4net.tcp.segments import ACK, CWR, ECE, ECT, FIN, SYN, Segment
+from pcn.p4net.tcp.congestion import Acked, Reno
+from pcn.p4net.tcp.receiver import content
+from pcn.p4net.tcp.segments import ACK, CWR, ECE, ECT, FIN, SYN, Segment
 
 FIRST_TIMEOUT_S: Final = 1.0
 LEAST_TIMEOUT_S: Final = 0.2  # Linux's

@@ -15,11 +15,11 @@ import click
 from click.core import ParameterSource
 
 from pcn.complete import complete_network
+from pcn.softswitch.units import Kind, quantity
 from pcn.visible import visible
-from softswitch.units import Kind, quantity
 
 if TYPE_CHECKING:
-    from lab.journal import Record
+    from pcn.lab.journal import Record
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 
@@ -27,7 +27,7 @@ _SHORT = 18  # characters of a cell that is never broken
 
 
 class Quantity(click.ParamType):  # type: ignore[type-arg]  # generic in newer releases alone
-    """A number with a unit, as `softswitch.units` reads it, above 0 unless `zero`."""
+    """A number with a unit, as `pcn.softswitch.units` reads it, above 0 unless `zero`."""
 
     def __init__(self, kind: Kind, zero: bool = False) -> None:
         self.kind = kind
@@ -100,7 +100,7 @@ def write_file(path: Path, content: bytes) -> None:
     try:
         path.write_bytes(content)
     except OSError as error:
-        from topologies.errors import LabError
+        from pcn.topologies.errors import LabError
 
         raise LabError(f"{path}: {error.strerror}") from None
 
@@ -144,8 +144,8 @@ class _Threads(click.ParamType):  # type: ignore[type-arg]  # generic in newer r
     name = "threads"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        from virtualnet.native import MOST_THREADS
-        from virtualnet.threads import AUTO
+        from pcn.virtualnet.native import MOST_THREADS
+        from pcn.virtualnet.threads import AUTO
 
         text = str(value)
         if text != AUTO and not (text.isdecimal() and 1 <= int(text) <= MOST_THREADS):
@@ -154,14 +154,14 @@ class _Threads(click.ParamType):  # type: ignore[type-arg]  # generic in newer r
 
 
 def _command_threads(context: click.Context, parameter: click.Parameter, value: str | None) -> None:
-    from virtualnet.threads import VARIABLE
+    from pcn.virtualnet.threads import VARIABLE
 
     if value is not None:
         os.environ[VARIABLE] = value  # of processes that this one starts, too
 
 
 def threads_option(function: _F) -> _F:
-    """Adds --threads to a command that runs networks in virtual time; `virtualnet.threads` reads the number."""
+    """Adds --threads to a command that runs networks in virtual time; `pcn.virtualnet.threads` reads the number."""
     return click.option(
         "--threads",
         type=_Threads(),
@@ -190,7 +190,7 @@ def election_id_option(default: int | None = None) -> Callable[[_F], _F]:
 
 def print_pace(record: Record, beside: bool) -> None:
     """Prints in a line which nodes of a network don't keep pace, if any: on stderr where it is `beside` the output."""
-    from lab.pace import Pacing
+    from pcn.lab.pace import Pacing
 
     if (overload := Pacing(record).overload()) is not None:
         click.echo(str(overload), err=beside)

@@ -26,11 +26,11 @@ def compare(results: tuple[Path, ...], out: Path | None, as_csv: bool) -> None:
       pcn compare results/mine/pcn results/mine/pfc --out results/compared
       pcn compare results/mine --csv
     """
-    from experiments.compare import tables, write
-    from experiments.compare.groups import grouped
-    from experiments.compare.kept import read
-    from experiments.page.terminal import show_table, stdout
-    from topologies import extras
+    from pcn.experiments.compare import tables, write
+    from pcn.experiments.compare.groups import grouped
+    from pcn.experiments.compare.kept import read
+    from pcn.experiments.page.terminal import show_table, stdout
+    from pcn.topologies import extras
 
     groups = grouped([run for place in results for run in read(place)])
     if as_csv:

@@ -20,12 +20,12 @@ from pcn.commands.common import (
 from pcn.complete import complete_node, complete_port, complete_setting, complete_switch
 
 if TYPE_CHECKING:
-    from controller.marking_contract import Setting
-    from lab.running import Running
+    from pcn.controller.marking_contract import Setting
+    from pcn.lab.running import Running
 
 
 def _settings() -> Iterator[tuple[str, str]]:
-    from controller.settings import known
+    from pcn.controller.settings import known
 
     for setting in known():
         yield setting.name, setting.what
@@ -49,9 +49,9 @@ def set_(switch: str, words: tuple[str, ...], election_id: int | None, network: 
       pcn set s1 xoff=256KB
       pcn set s1 2 xoff=128KB xon=64KB
     """
-    from controller import settings
-    from lab.attach import attach
-    from lab.running import endpoint
+    from pcn.controller import settings
+    from pcn.lab.attach import attach
+    from pcn.lab.running import endpoint
 
     ports = [int(word) for word in words if word.isdecimal()]
     texts = [word for word in words if not word.isdecimal()]
@@ -92,7 +92,7 @@ def _shown(value: float, kind: str) -> str:
 
 
 def _value(text: str, settings: Sequence[Setting]) -> tuple[str, float]:
-    from controller.errors import UnknownNameError
+    from pcn.controller.errors import UnknownNameError
 
     name, equals, raw = text.partition("=")
     kinds = {setting.name: setting.kind for setting in settings}
@@ -126,10 +126,10 @@ def pause(
       pcn pause s1 3 --for 2ms
       pcn pause h0 --for 500us
     """
-    from controller.texts import dilated_text
-    from lab.attach import attach
-    from lab.pause import pause as send
-    from lab.running import endpoint
+    from pcn.controller.texts import dilated_text
+    from pcn.lab.attach import attach
+    from pcn.lab.pause import pause as send
+    from pcn.lab.running import endpoint
 
     with attach(network) as lab:
         end = endpoint(lab.topology, node, port)
@@ -165,8 +165,8 @@ def resume(node: str, port: int | None, traffic_class: int, network: str | None,
       pcn resume s1 3
       pcn resume h0
     """
-    from lab.attach import attach
-    from lab.pause import resume as send
+    from pcn.lab.attach import attach
+    from pcn.lab.pause import resume as send
 
     with attach(network) as lab:
         name = send(lab, node, port, traffic_class=traffic_class)

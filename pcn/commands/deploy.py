@@ -13,9 +13,9 @@ import click
 from pcn.commands.common import FilePath, election_id_option, json_option, print_json, print_table, refuse
 
 if TYPE_CHECKING:
-    from controller.tofino.deploy import Deployed
-    from controller.tofino.model import TofinoLab
-    from controller.tofino.package import Package
+    from pcn.controller.tofino.deploy import Deployed
+    from pcn.controller.tofino.model import TofinoLab
+    from pcn.controller.tofino.package import Package
 
 _ADDRESS = re.compile(r"(\[[0-9a-fA-F:.]+\]|[^\s:/\[\]]+):(\d{1,5})")
 _MOST_PORT = 0xFFFF
@@ -89,9 +89,9 @@ def deploy(
       pcn deploy --grpc 192.0.2.10:9559 --ports ports.yaml --read
       pcn deploy --bfrt 192.0.2.10:50052 --ports ports.yaml
     """
-    from controller.tofino import deploy as tofino
-    from controller.tofino.lab_file import SAMPLE, read
-    from controller.tofino.package import Package
+    from pcn.controller.tofino import deploy as tofino
+    from pcn.controller.tofino.lab_file import SAMPLE, read
+    from pcn.controller.tofino.package import Package
 
     if sample:
         refuse("--sample does nothing but print", "program", "address", "driver", "path", "check", "reads", "directory")
@@ -139,11 +139,11 @@ def deploy(
 
 
 def _write(directory: Path, lab: TofinoLab, package: Package) -> list[str]:
-    from controller.tofino.buffers import pfc_script
-    from controller.tofino.chassis import chassis_config
-    from experiments.results.atomic_folder import replacing
-    from softswitch import private
-    from topologies.errors import LabError
+    from pcn.controller.tofino.buffers import pfc_script
+    from pcn.controller.tofino.chassis import chassis_config
+    from pcn.experiments.results.atomic_folder import replacing
+    from pcn.softswitch import private
+    from pcn.topologies.errors import LabError
 
     contents = {
         "p4_device_config.pb.bin": package.data,

@@ -14,7 +14,7 @@ import click
 from pcn.commands.common import Quantity, refuse, threads_option
 
 if TYPE_CHECKING:
-    from experiments.sweep.run_task import Execution
+    from pcn.experiments.sweep.run_task import Execution
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 
@@ -96,15 +96,15 @@ def _execution(
 ) -> Execution:
     if scheduler is not None:
         refuse("for processes of this machine; give them to the workers of --scheduler", "jobs", "memory", "threads")
-    from experiments.data.errors import ExperimentError
-    from experiments.sweep.cluster import Tls
-    from experiments.sweep.executor import Means
-    from experiments.sweep.run_task import Execution
+    from pcn.experiments.data.errors import ExperimentError
+    from pcn.experiments.sweep.cluster import Tls
+    from pcn.experiments.sweep.executor import Means
+    from pcn.experiments.sweep.run_task import Execution
 
     files = [Path(one) for one in tls if one is not None]
     if len(files) not in (0, len(tls)):
         raise ExperimentError("--tls-ca, --tls-cert and --tls-key go together: give all three")
-    from virtualnet.threads import commanded, cores
+    from pcn.virtualnet.threads import commanded, cores
 
     threads = commanded() or 1
     if threads > 1 and (jobs or 1) * threads > cores():

@@ -14,11 +14,11 @@ from pcn.commands.execution import execution_options, seeds_option
 from pcn.complete import complete_figure, complete_scheme
 
 if TYPE_CHECKING:
-    from experiments.sweep.run_task import Execution
+    from pcn.experiments.sweep.run_task import Execution
 
 
 def _figures() -> Iterator[tuple[str, str]]:
-    from experiments.papers import FIGURES
+    from pcn.experiments.papers import FIGURES
 
     for name, figure in FIGURES.items():
         yield name, f"{figure.title}. {figure.source}"
@@ -65,20 +65,20 @@ def figure(
     """
     if redraw:
         refuse("--redraw runs nothing", "schemes", "seeds", "jobs", "scheduler", "memory", "limit", "fresh")
-    from experiments.data.errors import ExperimentError
-    from experiments.data.failures import Failures, IncompleteError
-    from experiments.data.parameters import lookup
-    from experiments.define.scheme_parameters import scheme_names
-    from experiments.page.figures_page import page, sections, write_docs
-    from experiments.page.terminal import show_checks, stdout
-    from experiments.papers import FIGURES
-    from experiments.results.atomic_folder import replacing
-    from experiments.run.progress import ConsoleProgress
-    from experiments.sweep.figures import OUTCOMES, judge, kept, read, run_figure, runs_of, write
-    from experiments.sweep.run_task import RunsFailedError
-    from experiments.sweep.store import Store
-    from p4src.manifest import stale
-    from topologies import extras
+    from pcn.experiments.data.errors import ExperimentError
+    from pcn.experiments.data.failures import Failures, IncompleteError
+    from pcn.experiments.data.parameters import lookup
+    from pcn.experiments.define.scheme_parameters import scheme_names
+    from pcn.experiments.page.figures_page import page, sections, write_docs
+    from pcn.experiments.page.terminal import show_checks, stdout
+    from pcn.experiments.papers import FIGURES
+    from pcn.experiments.results.atomic_folder import replacing
+    from pcn.experiments.run.progress import ConsoleProgress
+    from pcn.experiments.sweep.figures import OUTCOMES, judge, kept, read, run_figure, runs_of, write
+    from pcn.experiments.sweep.run_task import RunsFailedError
+    from pcn.experiments.sweep.store import Store
+    from pcn.p4src.manifest import stale
+    from pcn.topologies import extras
 
     extras.require("figures")
     wanted = list(FIGURES) if "all" in names else [lookup(name, FIGURES, "figure").name for name in names]

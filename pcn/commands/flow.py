@@ -6,10 +6,10 @@ from dataclasses import asdict
 
 import click
 
-from controller.texts import marks_text
 from pcn.commands.common import Quantity, json_option, network_option, print_json, print_pace, print_table
 from pcn.complete import complete_flow, complete_host
-from topologies.lossless import CLASSES, DATA_CLASS
+from pcn.controller.texts import marks_text
+from pcn.topologies.lossless import CLASSES, DATA_CLASS
 
 
 @click.group()
@@ -56,9 +56,9 @@ def start(
       pcn flow start h0 r0 --size 64KB --count 16
       pcn flow start h1 r1 --rate 5G --duration 10ms
     """
-    from controller.texts import dilated_text
-    from lab import flows
-    from lab.attach import attach
+    from pcn.controller.texts import dilated_text
+    from pcn.lab import flows
+    from pcn.lab.attach import attach
 
     with attach(network) as lab:
         numbers = flows.start(
@@ -92,8 +92,8 @@ def stop(numbers: tuple[int, ...], every: bool, network: str | None, as_json: bo
       pcn flow stop 1 2
       pcn flow stop --all
     """
-    from lab import flows
-    from lab.attach import attach
+    from pcn.lab import flows
+    from pcn.lab.attach import attach
 
     if bool(numbers) == every:
         raise click.UsageError("name the flows to stop, or --all")
@@ -116,8 +116,8 @@ def list_flows(network: str | None, as_json: bool) -> None:
       pcn flow list
       pcn flow list --json
     """
-    from lab import flows
-    from lab.attach import attach
+    from pcn.lab import flows
+    from pcn.lab.attach import attach
 
     with attach(network) as lab:
         stats = flows.at_once(lab.agents)
@@ -163,8 +163,8 @@ def stats(network: str | None, as_json: bool) -> None:
       pcn flow stats
       pcn flow stats --json
     """
-    from lab import control_frames, flows
-    from lab.attach import attach
+    from pcn.lab import control_frames, flows
+    from pcn.lab.attach import attach
 
     with attach(network) as lab:
         read = flows.ask(lab.agents)

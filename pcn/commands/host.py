@@ -12,8 +12,8 @@ from pcn.commands.common import FilePath, Quantity, assignments, json_option, pr
 from pcn.complete import complete_scheme
 
 if TYPE_CHECKING:
-    from hosts.stats import AgentStats
-    from lab.nic_host import NicHost
+    from pcn.hosts.stats import AgentStats
+    from pcn.lab.nic_host import NicHost
 
 _LOOK_S = 0.2
 
@@ -61,8 +61,8 @@ def host(
       pcn host --iface eth2 --for 2s
       pcn host --iface eth2 --to 10.0.0.2 --rate 500M --for 2s
     """
-    from lab.nic_host import NEXT_HOP, NicError, NicHost, SchemeError, find_nic, settings
-    from softswitch.units import quantity_text
+    from pcn.lab.nic_host import NEXT_HOP, NicError, NicHost, SchemeError, find_nic, settings
+    from pcn.softswitch.units import quantity_text
 
     if not receivers and (rate or size or via):
         raise click.UsageError("--rate, --size and --via are of flows: give a flow's destination with --to ADDRESS")

@@ -40,8 +40,8 @@ def link(
       pcn link s0 s1 up
       pcn link s0 s1 up --reroute 1ms
     """
-    from lab.attach import attach
-    from lab.links import between, links, reroute, set_link
+    from pcn.lab.attach import attach
+    from pcn.lab.links import between, links, reroute, set_link
 
     if node is not None and other is None:
         raise click.UsageError("name two nodes, which a link connects")

@@ -12,7 +12,7 @@ from pcn.commands.common import network_option
 from pcn.complete import complete_node
 
 if TYPE_CHECKING:
-    from lab.logs import Line
+    from pcn.lab.logs import Line
 
 
 @click.command()
@@ -33,8 +33,8 @@ def log(nodes: tuple[str, ...], lines: int, follow: bool, network: str | None, a
       pcn log h0 r0 --lines 3
       pcn log h0 --follow
     """
-    from lab import logs
-    from lab.attach import find
+    from pcn.lab import logs
+    from pcn.lab.attach import find
 
     record = find(network)
     wide = max(map(len, logs.nodes_with_logs(record)))

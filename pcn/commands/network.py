@@ -31,7 +31,7 @@ from pcn.complete import (
 )
 
 if TYPE_CHECKING:
-    from lab.journal import Record
+    from pcn.lab.journal import Record
 
 
 @click.command()
@@ -106,15 +106,15 @@ def up(
       pcn up dumbbell --scheme pfc --dilation 1000
       pcn up dumbbell --set pairs=2 --set xoff_bytes=256KB
     """
-    from lab import calibrate, supervisor
-    from lab import journal as records
-    from lab.launch import links
-    from lab.log_folder import new
-    from lab.network import configured
-    from lab.startable import require_startable
-    from lab.target import target as find_target
-    from p4src.manifest import stale
-    from topologies.found import find_topology
+    from pcn.lab import calibrate, supervisor
+    from pcn.lab import journal as records
+    from pcn.lab.launch import links
+    from pcn.lab.log_folder import new
+    from pcn.lab.network import configured
+    from pcn.lab.startable import require_startable
+    from pcn.lab.target import target as find_target
+    from pcn.p4src.manifest import stale
+    from pcn.topologies.found import find_topology
 
     values = assignments(options, "rate_bps=10G")
     blueprint = find_topology(topology)
@@ -177,11 +177,11 @@ def down(name: str | None, every: bool, force: bool, network: str | None, as_jso
       pcn down dumbbell
       pcn down --all
     """
-    from controller.errors import UnknownNameError
-    from experiments.results.atomic_folder import remove_dead
-    from lab import journal as records
-    from lab import supervisor
-    from lab.attach import NotRunningError
+    from pcn.controller.errors import UnknownNameError
+    from pcn.experiments.results.atomic_folder import remove_dead
+    from pcn.lab import journal as records
+    from pcn.lab import supervisor
+    from pcn.lab.attach import NotRunningError
 
     name = named_network(name, network)
     if name and every:
@@ -223,8 +223,8 @@ def status(name: str | None, network: str | None, as_json: bool) -> None:
       pcn status
       pcn status --json
     """
-    from controller.errors import UnknownNameError
-    from lab import journal as records
+    from pcn.controller.errors import UnknownNameError
+    from pcn.lab import journal as records
 
     wanted = named_network(name, network)
     found = [record for one in records.names() if wanted in (None, one) and (record := records.load(one))]
@@ -256,7 +256,7 @@ def status(name: str | None, network: str | None, as_json: bool) -> None:
 
 def _ours() -> list[str]:
     """Networks that are up by `pcn up`."""
-    from lab import journal as records
+    from pcn.lab import journal as records
 
     held = [name for name in records.names() if records.is_held(name)]
     return [name for name in held if (record := records.load(name)) and record.role == "up"]
@@ -277,9 +277,9 @@ def _state(network: dict[str, Any]) -> str:
 
 
 def _network(record: Record, held: bool) -> dict[str, Any]:
-    from lab.links import links
-    from lab.pace import Pacing
-    from topologies.serialise import from_dict
+    from pcn.lab.links import links
+    from pcn.lab.pace import Pacing
+    from pcn.topologies.serialise import from_dict
 
     topology = from_dict(record.topology)
     overload = Pacing(record).overload() if held else None

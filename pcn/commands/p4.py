@@ -25,7 +25,7 @@ from pcn.commands.p4_trace import trace as trace_ways
 from pcn.commands.watch import page_of
 
 if TYPE_CHECKING:
-    from p4net.virtual import VirtualP4
+    from pcn.p4net.virtual import VirtualP4
 
 _LIVE, _VIRTUAL = (
     ("name", "logs", "trace", "thrift", "control"),
@@ -129,25 +129,25 @@ def run(
       pcn p4 run examples/router --clock virtual --web
       pcn p4 run examples/router --web --control
     """
-    from p4net.tutorials import read_exercise
+    from pcn.p4net.tutorials import read_exercise
 
     virtual = clock == "virtual"
     refuse(f"is for the {'live' if virtual else 'virtual'} clock alone", *(_LIVE if virtual else _VIRTUAL))
     if (port or control) and not web:
         raise click.UsageError(f"{'--port' if port else '--control'} is of the page: add --web")
     if web:
-        from topologies import extras
+        from pcn.topologies import extras
 
         extras.require("web")
     network = read_exercise(place, program, rate)
     if not virtual:
-        from lab.p4 import hold
+        from pcn.lab.p4 import hold
 
         stay = {"stay": partial(_stay, port, control)} if web else {}
         hold(network, name, logs, click.echo, trace=trace, pcap=pcap, thrift=thrift, **stay)
         return
-    from p4net.report import Queues, whole
-    from p4net.virtual import VirtualP4
+    from pcn.p4net.report import Queues, whole
+    from pcn.p4net.virtual import VirtualP4
 
     if web:
         from pcn.web.p4 import p4_on_page
@@ -175,9 +175,9 @@ def run(
 
 def _stay(port: int, control: bool, name: str) -> None:
     """Serves the page of a network, which outlives it, until a signal. Raises PortError."""
+    from pcn.softswitch import signals
+    from pcn.topologies.errors import LabError
     from pcn.web.server import PortError
-    from softswitch import signals
-    from topologies.errors import LabError
 
     try:
         page_of(name, port, control)
@@ -192,10 +192,10 @@ def prepare(
     made: VirtualP4, until: float, sends: tuple[str, ...], script: Path | None, pcap: Path | None, seed: int
 ) -> None:
     """Gives a network in virtual time its traffic and captures. Raises LabError."""
-    from p4net import sending
-    from p4net.captures import capture_ports
-    from topologies import python_file
-    from topologies.errors import LabError
+    from pcn.p4net import sending
+    from pcn.p4net.captures import capture_ports
+    from pcn.topologies import python_file
+    from pcn.topologies.errors import LabError
 
     if pcap is not None:
         capture_ports(made, pcap)

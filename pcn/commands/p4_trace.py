@@ -10,8 +10,8 @@ import click
 from pcn.commands.common import FilePath, Quantity
 
 if TYPE_CHECKING:
-    from p4net.network import P4Network
-    from p4net.ways import Ways
+    from pcn.p4net.network import P4Network
+    from pcn.p4net.ways import Ways
 
 
 @click.command()
@@ -77,9 +77,9 @@ def trace(
       pcn p4 trace examples/router --send h1,h3
       pcn p4 trace examples/router --match ipv4.dst_addr=10.0.3.3 --steps
     """
-    from p4net.tutorials import read_exercise
-    from p4net.way_lines import Wanted, lines
-    from softswitch.trace import json_lines
+    from pcn.p4net.tutorials import read_exercise
+    from pcn.p4net.way_lines import Wanted, lines
+    from pcn.softswitch.trace import json_lines
 
     network = read_exercise(place, program, rate)
     wanted = Wanted(packets, at, match)
@@ -99,9 +99,9 @@ def trace(
 
 
 def _virtual(network: P4Network, until: float, sends: tuple[str, ...], script: Path | None, seed: int) -> Ways:
-    from p4net.virtual import VirtualP4
-    from p4net.ways import Ways
     from pcn.commands.p4 import empty, prepare
+    from pcn.p4net.virtual import VirtualP4
+    from pcn.p4net.ways import Ways
 
     ways = Ways()
     with VirtualP4(network, seed=seed, trace=ways.take) as made:
@@ -112,9 +112,9 @@ def _virtual(network: P4Network, until: float, sends: tuple[str, ...], script: P
 
 
 def _live(network: P4Network, logs: Path) -> Ways:
-    from lab.network import STEPS
-    from p4net.ways import read
-    from topologies.errors import LabError
+    from pcn.lab.network import STEPS
+    from pcn.p4net.ways import read
+    from pcn.topologies.errors import LabError
 
     names = {str(one.device_id): one.name for one in network.topology.switches}
     files = [path for one in network.topology.switches if (path := logs / f"{one.name}.{STEPS}").is_file()]

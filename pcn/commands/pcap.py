@@ -47,10 +47,10 @@ def pcap(
       pcn pcap h0 --count 100 --out h0.pcapng
       pcn pcap s0 1 --for 5ms --out - | tshark -r -
     """
-    from controller.texts import dilated_text
-    from lab.attach import attach
-    from lab.capture import capture
-    from lab.running import endpoint
+    from pcn.controller.texts import dilated_text
+    from pcn.lab.attach import attach
+    from pcn.lab.capture import capture
+    from pcn.lab.running import endpoint
 
     stopped = False
 

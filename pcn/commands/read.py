@@ -11,7 +11,7 @@ from pcn.commands.common import json_option, network_option, print_json, print_p
 from pcn.complete import complete_counter, complete_register, complete_switch, complete_table
 
 if TYPE_CHECKING:
-    from lab.attach import Attached
+    from pcn.lab.attach import Attached
 
 
 @click.command()
@@ -30,7 +30,7 @@ def tables(switch: str, name: str | None, network: str | None, as_json: bool) ->
       pcn tables s0 ipv4_lpm
       pcn tables s0 pfc_config --json
     """
-    from lab.attach import attach
+    from pcn.lab.attach import attach
     from pcn.present import assignments, entry
 
     with attach(network) as lab:
@@ -69,8 +69,8 @@ def counters(switch: str, name: str | None, every: bool, network: str | None, as
       pcn counters s0 marked
       pcn counters s1 pause_sent --all --json
     """
-    from controller import interface_counters
-    from lab.attach import attach
+    from pcn.controller import interface_counters
+    from pcn.lab.attach import attach
 
     with attach(network) as lab:
         client = lab.switches[switch]
@@ -124,7 +124,7 @@ def registers(switch: str, name: str | None, every: bool, network: str | None, a
       pcn registers s0 waiting_bytes
       pcn registers s0 pn --all --json
     """
-    from lab.attach import attach
+    from pcn.lab.attach import attach
 
     with attach(network) as lab:
         client = lab.switches[switch]
@@ -147,13 +147,13 @@ def registers(switch: str, name: str | None, every: bool, network: str | None, a
 
 
 def _place(cell: int) -> dict[str, int]:
-    from controller.constants import CLASSES
+    from pcn.controller.constants import CLASSES
 
     return {"port": cell // CLASSES, "class": cell % CLASSES}
 
 
 def _cells(lab: Attached, switch: str) -> Sequence[int]:
-    from controller.constants import CLASSES, index
+    from pcn.controller.constants import CLASSES, index
 
     return [index(port, number) for port in lab.topology.ports(switch) for number in range(CLASSES)]
 

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from pcn.commands.common import Quantity
-from softswitch.dataclass import dataclass
+from pcn.softswitch.dataclass import dataclass
 
 if TYPE_CHECKING:
-    from experiments.data.records import Records
+    from pcn.experiments.data.records import Records
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ class Recording:
 
     def records(self) -> Records:
         """Raises ExperimentError."""
-        from experiments.data.records import FlowChoice, Records, parse_port
+        from pcn.experiments.data.records import FlowChoice, Records, parse_port
 
         return Records(
             events=self.events,

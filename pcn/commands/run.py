@@ -38,7 +38,7 @@ from pcn.complete import (
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from experiments.data.parameters import Parameter
+    from pcn.experiments.data.parameters import Parameter
     from pcn.web.run import RunOnPage
 
 UNMET = 3
@@ -46,7 +46,7 @@ UNMET = 3
 
 
 def _scenarios() -> Iterator[tuple[str, str]]:
-    from experiments.papers import SCENARIOS
+    from pcn.experiments.papers import SCENARIOS
 
     for name, scenario in SCENARIOS.items():
         yield name, f"{scenario.title}. {scenario.source}"
@@ -161,11 +161,11 @@ def run(
     """
     from rich.console import Console
 
-    from experiments import runner
-    from experiments.data.failures import IncompleteError
-    from experiments.page import terminal
-    from experiments.papers import SCENARIOS
-    from experiments.run.progress import ConsoleProgress, Later, Notes
+    from pcn.experiments import runner
+    from pcn.experiments.data.failures import IncompleteError
+    from pcn.experiments.page import terminal
+    from pcn.experiments.papers import SCENARIOS
+    from pcn.experiments.run.progress import ConsoleProgress, Later, Notes
 
     if program and scenario in SCENARIOS:
         scheme = with_program(scheme or ",".join(SCENARIOS[scenario].schemes), program)
@@ -223,7 +223,7 @@ def run(
 
 def _page(port: int) -> AbstractContextManager[RunOnPage]:
     """Returns the page that shows runs; once they are over, it stays until Ctrl-C."""
-    from topologies import extras
+    from pcn.topologies import extras
 
     extras.require("web")
     from pcn.web.show import run_on_page
@@ -233,8 +233,8 @@ def _page(port: int) -> AbstractContextManager[RunOnPage]:
 
 def _show(place: Path, console: Console | None, as_json: bool) -> list[str]:
     """Prints a result's summary, or its tables on the console. Returns what names the checks that aren't met."""
-    from experiments.page import terminal
-    from experiments.results.atomic_folder import COMPARISON, SUMMARY
+    from pcn.experiments.page import terminal
+    from pcn.experiments.results.atomic_folder import COMPARISON, SUMMARY
 
     found = [place / name for name in (SUMMARY, COMPARISON) if (place / name).exists()]
     if not found:
@@ -249,10 +249,10 @@ def _show(place: Path, console: Console | None, as_json: bool) -> list[str]:
 
 def _list(scenario: str, scheme: str | None, as_json: bool) -> None:
     """Prints the parameters of a scenario; with `scheme` those that runs of these schemes have."""
-    from experiments.data.parameters import UNITS, format_value
-    from experiments.papers import find_scenario
-    from experiments.runner import in_effect, parameters
-    from hosts.algorithms import schemes
+    from pcn.experiments.data.parameters import UNITS, format_value
+    from pcn.experiments.papers import find_scenario
+    from pcn.experiments.runner import in_effect, parameters
+    from pcn.hosts.algorithms import schemes
 
     listed, everyone = parameters(scenario, scheme), parameters(scenario)
     rows = [(one, everyone[one] if len(everyone[one]) < len(schemes) else []) for one in listed]

@@ -12,9 +12,9 @@ from pcn.commands.common import json_option, print_json, print_table
 from pcn.complete import complete_scheme
 
 if TYPE_CHECKING:
-    from hosts.algorithms import Scheme
-    from hosts.algorithms.check import Finding
-    from topologies.model import Topology
+    from pcn.hosts.algorithms import Scheme
+    from pcn.hosts.algorithms.check import Finding
+    from pcn.topologies.model import Topology
 
 BROKEN = 1
 
@@ -42,7 +42,7 @@ def list_schemes(as_json: bool) -> None:
     Examples:
       pcn scheme list
     """
-    from hosts.algorithms import SchemeError, find_scheme, names
+    from pcn.hosts.algorithms import SchemeError, find_scheme, names
 
     rows = []
     for name in names():
@@ -72,10 +72,10 @@ def check(name: str, seed: int, as_json: bool) -> int:
     Examples:
       pcn scheme check pcn --seed 2
     """
-    from hosts.algorithms import SchemeError, find_scheme
-    from hosts.algorithms.check import check as check_scheme
-    from hosts.algorithms.check import cost
-    from topologies.errors import LabError
+    from pcn.hosts.algorithms import SchemeError, find_scheme
+    from pcn.hosts.algorithms.check import check as check_scheme
+    from pcn.hosts.algorithms.check import cost
+    from pcn.topologies.errors import LabError
 
     try:
         found = find_scheme(name)
@@ -96,12 +96,12 @@ def check(name: str, seed: int, as_json: bool) -> int:
 def _in_switches(scheme: Scheme) -> list[Finding]:
     """Judges whether switches take a scheme's program and what its marking points set, on a dumbbell in virtual
     time."""
-    from controller import marking
-    from controller.programs import Program
-    from hosts.algorithms.check import Finding
-    from lab.virtual import VirtualNetwork
-    from topologies.dumbbell import dumbbell
-    from topologies.errors import LabError
+    from pcn.controller import marking
+    from pcn.controller.programs import Program
+    from pcn.hosts.algorithms.check import Finding
+    from pcn.lab.virtual import VirtualNetwork
+    from pcn.topologies.dumbbell import dumbbell
+    from pcn.topologies.errors import LabError
 
     rule, filled = "switches take its program and tables", "marking tables of its program are its own"
     topology = dumbbell(pairs=1)
@@ -128,10 +128,10 @@ def _in_switches(scheme: Scheme) -> list[Finding]:
 
 def _settings(scheme: Scheme, topology: Topology) -> list[Finding]:
     """Judges whether `pcn set` shows and changes what a scheme's marking points set, on a switch's entries."""
-    from controller import marking, settings
-    from controller.configure import plan
-    from controller.marking_contract import SettableTable
-    from hosts.algorithms.check import Finding
+    from pcn.controller import marking, settings
+    from pcn.controller.configure import plan
+    from pcn.controller.marking_contract import SettableTable
+    from pcn.hosts.algorithms.check import Finding
 
     findings = []
     ports = plan(topology, topology.switches[0].name, 1.0, scheme.configure()).marking

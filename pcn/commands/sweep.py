@@ -15,16 +15,16 @@ from pcn.commands.traffic import Traffic, traffic_options
 from pcn.complete import complete_experiment, complete_parameter, complete_scheme
 
 if TYPE_CHECKING:
-    from experiments.define.outcomes import Outcome
-    from experiments.sweep.parameter_sweep import Mean
-    from experiments.sweep.run_task import Execution
+    from pcn.experiments.define.outcomes import Outcome
+    from pcn.experiments.sweep.parameter_sweep import Mean
+    from pcn.experiments.sweep.run_task import Execution
 
 _SHOWN = 6
 """Numbers that the terminal shows unless some are named."""
 
 
 def _experiments() -> Iterator[tuple[str, str]]:
-    from experiments.papers import EXPERIMENTS
+    from pcn.experiments.papers import EXPERIMENTS
 
     for name, experiment in EXPERIMENTS.items():
         yield name, f"{experiment.title}. {experiment.source}"
@@ -76,19 +76,19 @@ def sweep(
       pcn sweep traffic --topology clos --workload W1 --load 0.4,0.6,0.8 --scheme pcn,dcqcn --seeds 1:3
       pcn sweep dumbbell --scheme pcn --seeds 1:2 --set duration=5ms --set w_min=0.01,0.025 --show utilisation
     """
-    from experiments.data.errors import ExperimentError
-    from experiments.define.scheme_parameters import scheme_names
-    from experiments.page.terminal import stdout
-    from experiments.papers import find_experiment
-    from experiments.results.atomic_folder import left_out
-    from experiments.run.progress import ConsoleProgress
-    from experiments.run.versions import provenance
-    from experiments.sweep import parameter_sweep
-    from experiments.sweep.run_task import require_all, run_tasks, task_of
-    from experiments.sweep.store import Store
-    from hosts.algorithms import find_scheme
-    from p4src.manifest import stale
-    from topologies import extras
+    from pcn.experiments.data.errors import ExperimentError
+    from pcn.experiments.define.scheme_parameters import scheme_names
+    from pcn.experiments.page.terminal import stdout
+    from pcn.experiments.papers import find_experiment
+    from pcn.experiments.results.atomic_folder import left_out
+    from pcn.experiments.run.progress import ConsoleProgress
+    from pcn.experiments.run.versions import provenance
+    from pcn.experiments.sweep import parameter_sweep
+    from pcn.experiments.sweep.run_task import require_all, run_tasks, task_of
+    from pcn.experiments.sweep.store import Store
+    from pcn.hosts.algorithms import find_scheme
+    from pcn.p4src.manifest import stale
+    from pcn.topologies import extras
 
     reference, settings = traffic.of(experiment, parameters)
     found = find_experiment(reference)
@@ -126,8 +126,8 @@ def sweep(
 
 def _show(outcomes: Sequence[Outcome], decided: Mapping[str, str], shown: Sequence[str]) -> list[str]:
     """Prints the means; returns remarks on them."""
-    from experiments.data.errors import ExperimentError
-    from experiments.sweep import parameter_sweep
+    from pcn.experiments.data.errors import ExperimentError
+    from pcn.experiments.sweep import parameter_sweep
 
     found = {
         name: parameter_sweep.means(members, decided[name])

@@ -12,7 +12,7 @@ from pcn.commands.common import assignments, json_option, print_json, print_tabl
 from pcn.complete import complete_topology, complete_topology_option
 
 if TYPE_CHECKING:
-    from topologies.model import Topology
+    from pcn.topologies.model import Topology
 
 set_option = click.option(
     "--set",
@@ -48,8 +48,8 @@ def list_topologies(as_json: bool) -> None:
     Examples:
       pcn topology list
     """
-    from topologies.errors import LabError
-    from topologies.found import find_topology, names
+    from pcn.topologies.errors import LabError
+    from pcn.topologies.found import find_topology, names
 
     rows = []
     for name in names():
@@ -76,8 +76,8 @@ def check(reference: str, options: tuple[str, ...], as_json: bool) -> None:
       pcn topology check fat-tree --set k=6
       pcn topology check parking-lot --json
     """
-    from topologies.found import find_topology
-    from topologies.unusual import unusual
+    from pcn.topologies.found import find_topology
+    from pcn.topologies.unusual import unusual
 
     built = find_topology(reference).build(assignments(options, "rate_bps=10G"))
     found = facts(built)
@@ -111,9 +111,9 @@ def convert(reference: str, out: str, sonic: tuple[str, ...], options: tuple[str
       pcn topology convert net.yaml hpcc:topology2.txt
       pcn topology convert star net.yaml --sonic config_db.json
     """
-    from topologies.formats import sonic as config_db
-    from topologies.formats import writer
-    from topologies.found import find_topology
+    from pcn.topologies.formats import sonic as config_db
+    from pcn.topologies.formats import writer
+    from pcn.topologies.found import find_topology
 
     form, path = writer(out)
     built = find_topology(reference).build(assignments(options, "rate_bps=10G"))
@@ -147,8 +147,8 @@ def draw(reference: str, out: str, options: tuple[str, ...]) -> None:
       pcn topology draw clos clos.svg
       pcn topology draw topology.txt network.html
     """
-    from topologies.found import find_topology
-    from topologies.picture import drawn
+    from pcn.topologies.found import find_topology
+    from pcn.topologies.picture import drawn
 
     path = Path(out)
     built = find_topology(reference).build(assignments(options, "rate_bps=10G"))
@@ -165,7 +165,7 @@ def list_formats(as_json: bool) -> None:
     Examples:
       pcn topology formats
     """
-    from topologies.formats import FORMATS
+    from pcn.topologies.formats import FORMATS
 
     rows = [(one.name, one.summary, one.suffix if one.write else "") for one in FORMATS.values()]
     if as_json:
@@ -177,7 +177,7 @@ def list_formats(as_json: bool) -> None:
 def facts(built: Topology) -> dict[str, Any]:
     """Returns what a topology consists of, as texts and counts by name. Raises TopologyError where a host doesn't reach
     another one."""
-    from softswitch.units import quantity_text
+    from pcn.softswitch.units import quantity_text
 
     kinds = Counter((link.rate_bps, link.delay_s) for link in built.links)
     return {

@@ -11,7 +11,7 @@ import click
 
 from pcn.commands.common import assignments
 from pcn.complete import complete_arrivals, complete_pattern, complete_topology, complete_workload
-from softswitch.dataclass import dataclass
+from pcn.softswitch.dataclass import dataclass
 
 
 @dataclass(frozen=True)
@@ -35,8 +35,8 @@ class Traffic:
             if given := [f"--{name}" for name, value in asdict(self).items() if value]:
                 raise click.UsageError(f"{', '.join(given)}: for traffic alone, not for {experiment}")
             return experiment, list(settings)
-        from experiments.define.collectives import collective
-        from experiments.traffic.spec import parse_spec, text_options
+        from pcn.experiments.define.collectives import collective
+        from pcn.experiments.traffic.spec import parse_spec, text_options
 
         more = [f"load={self.load}"] if self.load else []
         workload = self.workload

@@ -25,7 +25,7 @@ def view(result: Path, port: int, save: Path | None) -> None:
       pcn view results/mine/pcn
       pcn view results/mine/pcn --save replay.html
     """
-    from topologies import extras
+    from pcn.topologies import extras
 
     if save is not None:
         refuse("not beside --save", "port")

@@ -15,8 +15,8 @@ import click
 from pcn.commands.common import Quantity, control_option, network_option, port_option, print_json, refuse
 
 if TYPE_CHECKING:
-    from lab.attach import Attached
-    from lab.observe import Observer, Snapshot
+    from pcn.lab.attach import Attached
+    from pcn.lab.observe import Observer, Snapshot
 
 _LEAST_S, _EVERY_S, _MOST_S = 0.1, 1.0, 3600.0
 _LOG_LINES = 20
@@ -92,13 +92,13 @@ def watch(
     if not _LEAST_S <= every <= _MOST_S:
         raise click.UsageError(f"--every: from {_LEAST_S:g}s to {_MOST_S:g}s are possible")
     if web:
-        from topologies import extras
+        from pcn.topologies import extras
 
         extras.require("web")
     with contextlib.ExitStack() as stack, contextlib.suppress(KeyboardInterrupt):
         with _said("connecting ..."):
-            from lab.attach import attach
-            from lab.observe import Observer
+            from pcn.lab.attach import attach
+            from pcn.lab.observe import Observer
 
             lab = stack.enter_context(attach(network))
             looks = Looks(lambda: Observer(lab), every)
@@ -152,8 +152,8 @@ def _said(text: str) -> Iterator[None]:
 
 def page_of(name: str, port: int, control: bool) -> None:
     """Serves the page of a network that is up, with a look a second, until Ctrl-C or its end. Raises LabError."""
-    from lab.attach import attach
-    from lab.observe import Observer
+    from pcn.lab.attach import attach
+    from pcn.lab.observe import Observer
 
     with attach(name) as lab:
         _page(lab, Looks(lambda: Observer(lab), _EVERY_S), port, control)
@@ -211,8 +211,8 @@ def _metrics(lab: Attached, looks: Looks, place: tuple[str, int], as_json: bool)
 
 
 def _live(lab: Attached, looks: Looks) -> None:
-    from lab.logs import PERIODIC, Reader
     from pcn.commands.log import as_text
+    from pcn.lab.logs import PERIODIC, Reader
     from pcn.terminal import watch
     from pcn.visible import visible
 

@@ -33,8 +33,8 @@ def list_workloads(as_json: bool) -> None:
     Examples:
       pcn workload list
     """
-    from experiments.define.published_sizes import PUBLISHED
-    from softswitch.units import quantity_text
+    from pcn.experiments.define.published_sizes import PUBLISHED
+    from pcn.softswitch.units import quantity_text
 
     rows = [(name, one.sizes.mean_bytes, one.source) for name, one in PUBLISHED.items()]
     if as_json:
@@ -56,8 +56,8 @@ def show(name: str) -> None:
     Examples:
       pcn workload show GoogleRPC
     """
-    from experiments.define.published_sizes import percentiles
-    from experiments.traffic.spec import parse_spec, sizes
+    from pcn.experiments.define.published_sizes import percentiles
+    from pcn.experiments.traffic.spec import parse_spec, sizes
 
     found = sizes(parse_spec(workload=name))
     click.echo(f"# {found.name}: {found.mean_bytes:,.0f} bytes on average")
@@ -74,8 +74,8 @@ def flows(file: Path) -> None:
     Examples:
       pcn workload flows flow.txt > flows.csv
     """
-    from experiments.traffic.flow_files import read_flows
-    from experiments.traffic.flow_files.csv_file import written
+    from pcn.experiments.traffic.flow_files import read_flows
+    from pcn.experiments.traffic.flow_files.csv_file import written
 
     for line in written(read_flows(file)):
         click.echo(line, nl=False)

@@ -13,15 +13,15 @@ from typing import TYPE_CHECKING, Any
 import click
 import numpy as np
 
-from experiments.data.frames import Frames
-from experiments.data.series import Series
-from experiments.data.series_math import Array
+from pcn.experiments.data.frames import Frames
+from pcn.experiments.data.series import Series
+from pcn.experiments.data.series_math import Array
+from pcn.virtualnet.native import CLASSES
 from pcn.web.history import History
 from pcn.web.recorded import described
-from virtualnet.native import CLASSES
 
 if TYPE_CHECKING:
-    from p4net.virtual import VirtualP4
+    from pcn.p4net.virtual import VirtualP4
 
 _FRAMES, _LOOKS = 500, 50
 """Of a run: samples where the user chose no interval, and times at which the page gets what is new."""

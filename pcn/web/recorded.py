@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from pcn.rates import rate_unit
+from pcn.topologies.model import Endpoint, Topology
+from pcn.topologies.picture.load import STEPS
+from pcn.topologies.picture.svg import STYLE, svg
 from pcn.web.history import History, Item
-from topologies.model import Endpoint, Topology
-from topologies.picture.load import STEPS
-from topologies.picture.svg import STYLE, svg
 
 STATIC = Path(__file__).resolve().parent / "static"
 
@@ -42,7 +42,7 @@ def described(topology: Topology, *, scheme: bool = True, **about: Any) -> dict[
 
 def recorded(place: Path) -> History:
     """Returns the frames of the run that a folder keeps. Raises LabError."""
-    from experiments.results.kept_run import read_run
+    from pcn.experiments.results.kept_run import read_run
 
     run, history = read_run(place), History()
     title = f"{run.topology.name}: {run.scheme}, {run.clock} clock, k = {run.k:g}"

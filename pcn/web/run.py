@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from experiments.data.frames import Frames, edges, interval
+from pcn.experiments.data.frames import Frames, edges, interval
 from pcn.web.history import History
 from pcn.web.recorded import described
 
 if TYPE_CHECKING:
-    from experiments.data.plan import Plan
-    from experiments.data.series import Series
+    from pcn.experiments.data.plan import Plan
+    from pcn.experiments.data.series import Series
 
 
 class RunOnPage:
-    """Shows runs in virtual time as they go on: `experiments.run.progress.Watcher`."""
+    """Shows runs in virtual time as they go on: `pcn.experiments.run.progress.Watcher`."""
 
     def __init__(self, history: History) -> None:
         self._history = history

@@ -17,12 +17,12 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import PlainTextResponse, Response, StreamingResponse
 from starlette.routing import Route
 
+from pcn.softswitch.dataclass import dataclass
+from pcn.topologies.errors import LabError
+from pcn.topologies.picture.svg import STYLE
 from pcn.web import commands
 from pcn.web.guard import Guard, new_token
 from pcn.web.history import History
-from softswitch.dataclass import dataclass
-from topologies.errors import LabError
-from topologies.picture.svg import STYLE
 
 STATIC = Path(__file__).parent / "static"
 _TYPES = {".css": "text/css", ".js": "text/javascript", ".html": "text/html"}

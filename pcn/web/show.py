@@ -11,16 +11,16 @@ from typing import TYPE_CHECKING
 
 import click
 
+from pcn.topologies.errors import LabError
 from pcn.visible import visible
 from pcn.web.history import History
 from pcn.web.recorded import described, recorded
 from pcn.web.run import RunOnPage
 from pcn.web.server import serving
-from topologies.errors import LabError
 
 if TYPE_CHECKING:
-    from lab.attach import Attached
-    from lab.observe import Snapshot
+    from pcn.lab.attach import Attached
+    from pcn.lab.observe import Snapshot
 
 _LOG_LINES = 20
 """Of a node's log, at most, in a frame."""
@@ -30,9 +30,9 @@ def show_network(
     lab: Attached, look: Callable[[], Snapshot], wait: Callable[[], None], port: int, control: bool
 ) -> None:
     """Serves a network that is up, with each look, until Ctrl-C or its end. `wait` returns when to look."""
-    from lab.logs import PERIODIC, Reader
     from pcn.commands.log import as_text
-    from topologies.errors import error_text
+    from pcn.lab.logs import PERIODIC, Reader
+    from pcn.topologies.errors import error_text
 
     record, history = lab.record, History()
     history.begin(

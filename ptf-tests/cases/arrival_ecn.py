@@ -8,9 +8,9 @@ from dataclasses import replace
 from frames import CNP_CLASS, FRAME, cnp, data, forwarded
 from testbed import SLOW_PORT, Arrival, PcnTest, index
 
-from controller.configure import SwitchPlan
-from controller.marking.arrival_ecn import ArrivalPort
-from hosts import wire
+from pcn.controller.configure import SwitchPlan
+from pcn.controller.marking.arrival_ecn import ArrivalPort
+from pcn.hosts import wire
 
 CE = wire.ECN_CE
 

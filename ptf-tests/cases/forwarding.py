@@ -6,10 +6,10 @@ from scapy.layers.l2 import Ether
 from scapy.packet import Raw
 from testbed import FAST_PORTS, PORTS, SLOW_PORT, PcnTest, Reason, index
 
-from controller.constants import RECIRCULATION_PORT
-from controller.control_plane import TableAction, TableEntry, TableMatch
-from controller.routes import Route, route_entry
-from hosts import wire
+from pcn.controller.constants import RECIRCULATION_PORT
+from pcn.controller.control_plane import TableAction, TableEntry, TableMatch
+from pcn.controller.routes import Route, route_entry
+from pcn.hosts import wire
 
 TTL, DESTINATION = 22, 30  # offsets in a frame
 

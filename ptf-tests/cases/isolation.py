@@ -3,7 +3,7 @@
 from frames import ROCE_CLASS, cnp, data, expected_pfc, forwarded, pfc, port_mac
 from testbed import FAST_PORTS, PcnTest, index
 
-from hosts import wire
+from pcn.hosts import wire
 
 
 class PfcFloodHarmsItsOwnPort(PcnTest):

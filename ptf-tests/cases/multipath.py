@@ -11,9 +11,9 @@ from scapy.layers.l2 import Ether
 from scapy.packet import Raw
 from testbed import FAST_PORTS, PORTS, PcnTest, Reason, index
 
-from controller.control_plane import TableActions, TableEntry, TableMatch
-from controller.routes import MultipathRoute, PortGroup, group_entry, route_entry
-from hosts import wire
+from pcn.controller.control_plane import TableActions, TableEntry, TableMatch
+from pcn.controller.routes import MultipathRoute, PortGroup, group_entry, route_entry
+from pcn.hosts import wire
 
 FAR = bytes((198, 51, 100, 1))
 NEXT_MAC = bytes.fromhex("020000001234")

@@ -7,7 +7,7 @@ is recirculated may be overtaken, so the tests there check how many leave unmark
 from frames import CNP_CLASS, PAYLOAD, ROCE_CLASS, cnp, data, forwarded
 from testbed import SLOW_PORT, Arrival, PcnTest, index
 
-from hosts import wire
+from pcn.hosts import wire
 
 CE = wire.ECN_CE
 

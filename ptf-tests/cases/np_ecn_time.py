@@ -4,7 +4,7 @@ its tests, which run with this program as well: `run.py --program pcn_time`."""
 from frames import CNP_CLASS, FRAME, LARGEST_FRAME, OTHER_CLASS, ROCE_CLASS, cnp, data
 from testbed import SLOW_PORT, Arrival, PcnTest, RestPort, index
 
-from hosts import wire
+from pcn.hosts import wire
 
 
 def marks(arrivals: list[Arrival]) -> list[bool]:

@@ -7,7 +7,7 @@ from frames import CNP_CLASS, FRAME, LARGEST_FRAME, OTHER_CLASS, ROCE_CLASS, dat
 from np_ecn_time import NpEcnTimeTest, marks
 from testbed import SLOW_PORT, PcnTest, RestPort, index
 
-from hosts import wire
+from pcn.hosts import wire
 
 HIGHER_CLASS, LOWER_CLASS = 5, 2
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 from frames import CNP_CLASS, OTHER_CLASS, ROCE_CLASS, cnp, data, forwarded, patched, pfc
 from testbed import FAST_PORTS, LONG_PAUSE, QUANTUM_US, PcnTest, index
 
-from hosts import wire
+from pcn.hosts import wire
 
 CLASS_ENABLE = 16  # offset in a PFC frame
 

@@ -24,12 +24,12 @@ from frames import (
 )
 from testbed import CELLS, FAST_PORTS, LONG_PAUSE, NO_STEPS, SLOW_PORT, PcnTest, Reason, index
 
-from controller.configure import SwitchPlan
-from controller.marking.qcn_cp import CNM_CLONE_SESSION, QcnPort
-from controller.pfc import PFC_CLONE_SESSION
-from controller.tofino.chips import TOFINO
-from controller.tofino.qcn import W
-from hosts import wire
+from pcn.controller.configure import SwitchPlan
+from pcn.controller.marking.qcn_cp import CNM_CLONE_SESSION, QcnPort
+from pcn.controller.pfc import PFC_CLONE_SESSION
+from pcn.controller.tofino.chips import TOFINO
+from pcn.controller.tofino.qcn import W
+from pcn.hosts import wire
 
 
 class QcnTest(PcnTest):

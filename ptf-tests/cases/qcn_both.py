@@ -10,12 +10,12 @@ from cnm import feedback, message, messages
 from frames import FRAME, data
 from testbed import SLOW_PORT, PcnTest, index
 
-from controller.configure import SwitchPlan
-from controller.marking.qcn_cp import CNM_CLONE_SESSION
-from controller.marking.qcn_in_cp import Culprit, QcnInPort
-from controller.marking.qcn_out_cp import QcnOutPort
-from controller.pfc import PFC_CLONE_SESSION
-from hosts import wire
+from pcn.controller.configure import SwitchPlan
+from pcn.controller.marking.qcn_cp import CNM_CLONE_SESSION
+from pcn.controller.marking.qcn_in_cp import Culprit, QcnInPort
+from pcn.controller.marking.qcn_out_cp import QcnOutPort
+from pcn.controller.pfc import PFC_CLONE_SESSION
+from pcn.hosts import wire
 
 UNSURE = 4
 """On a live target packets still come when this number has left."""

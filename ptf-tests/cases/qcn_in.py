@@ -13,8 +13,8 @@ from frames import FRAME, cnp, data, expected_pfc, forwarded, host_ip
 from inputs import SLOTS, QcnInTest, packet
 from testbed import LONG_PAUSE, SLOW_PORT, index
 
-from controller.configure import SwitchPlan
-from controller.marking.qcn_in_cp import Culprit, QcnInPort
+from pcn.controller.configure import SwitchPlan
+from pcn.controller.marking.qcn_in_cp import Culprit, QcnInPort
 
 # A flow that has nothing inside for long: back out of the port that it came in at.
 FREE_PORT = 1

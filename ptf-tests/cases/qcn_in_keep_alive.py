@@ -11,9 +11,9 @@ from frames import CNP_CLASS, FRAME, expected_pfc, forwarded, host_ip
 from inputs import QcnInTest, packet
 from testbed import LONG_PAUSE, SLOW_PORT, PcnTest, Reason, index
 
-from controller.configure import SwitchPlan
-from controller.constants import GENERATOR_PORT
-from controller.marking.qcn_in_cp import Culprit, QcnInPort
+from pcn.controller.configure import SwitchPlan
+from pcn.controller.constants import GENERATOR_PORT
+from pcn.controller.marking.qcn_in_cp import Culprit, QcnInPort
 
 
 class KeepAliveTest(QcnInTest):

@@ -8,9 +8,9 @@ from dataclasses import replace
 from frames import CNP_CLASS, ROCE_CLASS, cnp, data, forwarded
 from testbed import SLOW_PORT, Arrival, PcnTest, index
 
-from controller.configure import SwitchPlan
-from controller.marking.red_depth import RedDepthPort
-from hosts import wire
+from pcn.controller.configure import SwitchPlan
+from pcn.controller.marking.red_depth import RedDepthPort
+from pcn.hosts import wire
 
 CE = wire.ECN_CE
 

@@ -10,9 +10,9 @@ from dataclasses import replace
 from frames import CNP_CLASS, FRAME, ROCE_CLASS, cnp, data, forwarded
 from testbed import SLOW_PORT, Arrival, PcnTest, index
 
-from controller.configure import SwitchPlan
-from controller.marking.red_ecn import RedPort
-from hosts import wire
+from pcn.controller.configure import SwitchPlan
+from pcn.controller.marking.red_ecn import RedPort
+from pcn.hosts import wire
 
 CE = wire.ECN_CE
 

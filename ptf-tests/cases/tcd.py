@@ -9,10 +9,10 @@ from dataclasses import replace
 from frames import FRAME, OTHER_CLASS, ROCE_CLASS, data
 from testbed import SLOW_PORT, Arrival, PcnTest, index
 
-from controller.configure import SwitchPlan
-from controller.marking.red_ecn import RedPort
-from controller.marking.tcd_port import TcdPort
-from hosts import wire
+from pcn.controller.configure import SwitchPlan
+from pcn.controller.marking.red_ecn import RedPort
+from pcn.controller.marking.tcd_port import TcdPort
+from pcn.hosts import wire
 
 UE, ECT0, CE = 1, wire.ECN_ECT0, wire.ECN_CE
 NON_CONGESTION, DRAINING, UNDETERMINED, CONGESTION = range(4)

@@ -8,7 +8,7 @@ from frames import ROCE_CLASS, data
 from tcd import NON_CONGESTION, UE, ecn
 from testbed import SLOW_PORT, RestPort, index
 
-from controller.configure import SwitchPlan
+from pcn.controller.configure import SwitchPlan
 
 
 class ByTime(tcd.TcdTest):

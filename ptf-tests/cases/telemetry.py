@@ -10,11 +10,11 @@ from dataclasses import replace
 from frames import FRAME, data, expected_pfc, forwarded, patched
 from testbed import SLOW_PORT, Arrival, PcnTest, Reason, index
 
-from controller.configure import SwitchPlan
-from controller.constants import TELEMETRY_RATES_BPS
-from controller.marking.telemetry import TelemetryPort
-from hosts import telemetry, wire
-from hosts.algorithms.base import Hop, Telemetry
+from pcn.controller.configure import SwitchPlan
+from pcn.controller.constants import TELEMETRY_RATES_BPS
+from pcn.controller.marking.telemetry import TelemetryPort
+from pcn.hosts import telemetry, wire
+from pcn.hosts.algorithms.base import Hop, Telemetry
 
 RATE_BPS = 40e9  # as telemetry has it: the test bed's ports are slower
 LONG = FRAME + wire.TELEMETRY_BYTES

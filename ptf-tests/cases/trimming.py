@@ -9,7 +9,7 @@ import ptf.testutils
 from frames import CNP_CLASS, data, forwarded, patched
 from testbed import SLOW_PORT, PcnTest, index
 
-from hosts import wire
+from pcn.hosts import wire
 
 TRIMS, DROPS = 1, 4
 """Classes."""

@@ -4,7 +4,7 @@ A cached object's name holds a hash of the sources, the flags and the compiler's
 Objects are written beside their place and renamed, so two processes that build the same one do no harm; the next build
 removes the files of a build that was killed. Their last bytes are a checksum: a damaged object is built again.
 The cache is `$XDG_CACHE_HOME/pcn-lab`, else `~/.cache/pcn-lab`; it may be deleted at any time. What stands there runs
-in this process: so the cache, and each object in it, is this user's own (`softswitch.private`).
+in this process: so the cache, and each object in it, is this user's own (`pcn.softswitch.private`).
 A wheel may have objects in `shipped/`; the names of these don't depend on a compiler. With `$CC` they aren't used.
 """
 
@@ -22,9 +22,9 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from softswitch import private
-from softswitch.cache import compiler_process
-from softswitch.cache.compiler_process import BuildError as BuildError
+from pcn.softswitch import private
+from pcn.softswitch.cache import compiler_process
+from pcn.softswitch.cache.compiler_process import BuildError as BuildError
 
 COMMON_FLAGS = (
     "-std=gnu11", "-O2", "-fPIC", "-shared", "-fno-strict-aliasing", "-Wall", "-Wextra",

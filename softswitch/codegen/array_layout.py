@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections import defaultdict
 
-from softswitch.dataclass import dataclass
-from softswitch.program.model import ActionNode, Program, TableNode
-from softswitch.program.statements import Count, RegisterRead, RegisterWrite
+from pcn.softswitch.dataclass import dataclass
+from pcn.softswitch.program.model import ActionNode, Program, TableNode
+from pcn.softswitch.program.statements import Count, RegisterRead, RegisterWrite
 
 COUNTER_BYTES, COUNTER_ALIGNMENT = 16, 8
 LINE = 64

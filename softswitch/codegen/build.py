@@ -1,4 +1,5 @@
-"""The switch's two kinds of shared object: the runtime, and a loaded program. `softswitch.cache` makes and keeps them.
+"""The switch's two kinds of shared object: the runtime, and a loaded program. `pcn.softswitch.cache` makes and keeps
+them.
 
 A program's object is kept by its C text, and found by the JSON that the text was made of: loading the program and
 generating its C, which take longer than all else of a switch's start, are then left out, and so are their modules.
@@ -14,8 +15,8 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from softswitch.cache.compiler_process import BuildError, LimitError
-from softswitch.cache.objects import (
+from pcn.softswitch.cache.compiler_process import BuildError, LimitError
+from pcn.softswitch.cache.objects import (
     COMMON_FLAGS,
     build,
     build_folder,
@@ -30,7 +31,7 @@ from softswitch.cache.objects import (
 )
 
 if TYPE_CHECKING:
-    from softswitch.program.model import Program
+    from pcn.softswitch.program.model import Program
 
 __all__ = [
     "CSRC",
@@ -81,9 +82,9 @@ def build_program(
     key = "json", hashlib.sha256(identity.encode()).hexdigest(), (*PROGRAM_FLAGS, *extra_flags)
     if known := found(*key):
         return known
-    from softswitch.codegen.generate import generate, largest_part  # late: these are most of the switch's modules
-    from softswitch.program.errors import UnsupportedProgram
-    from softswitch.program.load import load_program
+    from pcn.softswitch.codegen.generate import generate, largest_part  # late: these are most of the switch's modules
+    from pcn.softswitch.program.errors import UnsupportedProgram
+    from pcn.softswitch.program.load import load_program
 
     program = load_program(json_text)
     generated = generate(program, inplace=inplace, traced=traced)
@@ -109,7 +110,7 @@ def read_program(json_text: str) -> tuple[Program, Callable[[], None]]:
         if (state := kept(cache_dir() / name)) is not None:
             program: Program = pickle.loads(state)  # no other user writes there, as with objects
             return program, lambda: None
-    from softswitch.program.load import load_program  # late, as above
+    from pcn.softswitch.program.load import load_program  # late, as above
 
     loaded = load_program(json_text)
 

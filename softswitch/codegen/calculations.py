@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from softswitch.codegen.expressions import Expressions
-from softswitch.codegen.packets import Piece, as_integer, field_piece, header_pieces, runs, write_pieces
-from softswitch.program.expressions import FieldRef, HeaderRef, Valid
-from softswitch.program.model import Calculation, InputConstant, InputField, InputHeader
+from pcn.softswitch.codegen.expressions import Expressions
+from pcn.softswitch.codegen.packets import Piece, as_integer, field_piece, header_pieces, runs, write_pieces
+from pcn.softswitch.program.expressions import FieldRef, HeaderRef, Valid
+from pcn.softswitch.program.model import Calculation, InputConstant, InputField, InputHeader
 
 _HASHES = {
     "crc16": "sw_hash_crc16",

@@ -8,16 +8,16 @@ from __future__ import annotations
 
 from collections import defaultdict
 
-from softswitch.codegen.expressions import Expressions
-from softswitch.codegen.names import comment, identifier
-from softswitch.codegen.packets import Piece, write_pieces
-from softswitch.codegen.specs import lookup_of
-from softswitch.codegen.statements import Statements
-from softswitch.codegen.tracing import Tracing
-from softswitch.codegen.values import Value, constant, modular_kind
-from softswitch.program.limits import JUMPS_BACK
-from softswitch.program.model import ActionNode, ConditionNode, Control, KeyField, Node, Table, TableNode
-from softswitch.program.statements import Exit, Jump, JumpIfZero
+from pcn.softswitch.codegen.expressions import Expressions
+from pcn.softswitch.codegen.names import comment, identifier
+from pcn.softswitch.codegen.packets import Piece, write_pieces
+from pcn.softswitch.codegen.specs import lookup_of
+from pcn.softswitch.codegen.statements import Statements
+from pcn.softswitch.codegen.tracing import Tracing
+from pcn.softswitch.codegen.values import Value, constant, modular_kind
+from pcn.softswitch.program.limits import JUMPS_BACK
+from pcn.softswitch.program.model import ActionNode, ConditionNode, Control, KeyField, Node, Table, TableNode
+from pcn.softswitch.program.statements import Exit, Jump, JumpIfZero
 
 SIGNATURE = "(struct sw_instance *s, struct sw_packet *p, struct phv *h, struct locals *l"
 UNUSED = "    (void)s; (void)p; (void)h; (void)l;"

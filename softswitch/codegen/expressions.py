@@ -6,11 +6,11 @@ cheaper wherever the result is masked or stored; `condition` gives a C truth val
 
 from __future__ import annotations
 
-from softswitch.codegen.array_layout import cells
-from softswitch.codegen.layout import Layout, storage_of
-from softswitch.codegen.lvalues import Places, header_type_of
-from softswitch.codegen.ranges import Ranges, TooWide, field_of
-from softswitch.codegen.values import (
+from pcn.softswitch.codegen.array_layout import cells
+from pcn.softswitch.codegen.layout import Layout, storage_of
+from pcn.softswitch.codegen.lvalues import Places, header_type_of
+from pcn.softswitch.codegen.ranges import Ranges, TooWide, field_of
+from pcn.softswitch.codegen.values import (
     Limbs,
     Range,
     Value,
@@ -23,8 +23,8 @@ from softswitch.codegen.values import (
     unsigned_range,
     within,
 )
-from softswitch.program.errors import Source, UnsupportedProgram
-from softswitch.program.expressions import (
+from pcn.softswitch.program.errors import Source, UnsupportedProgram
+from pcn.softswitch.program.expressions import (
     Binary,
     BoolConst,
     Const,
@@ -48,8 +48,8 @@ from softswitch.program.expressions import (
     UnionStackElement,
     Valid,
 )
-from softswitch.program.limits import C_LINES, VALUE_BITS
-from softswitch.program.model import Program
+from pcn.softswitch.program.limits import C_LINES, VALUE_BITS
+from pcn.softswitch.program.model import Program
 
 _C_OPERATORS = {"+", "-", "*", "&", "|", "^"}
 _WIDE_NAMES = {"+": "add", "-": "sub", "*": "mul", "&": "and", "|": "or", "^": "xor"}

@@ -9,23 +9,23 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
-from softswitch.codegen.calculations import Calculations
-from softswitch.codegen.controls import ControlGenerator
-from softswitch.codegen.expressions import Expressions
-from softswitch.codegen.inplace import InPlace
-from softswitch.codegen.layout import Layout
-from softswitch.codegen.names import comment, string_literal
-from softswitch.codegen.packets import header_pieces, write_pieces
-from softswitch.codegen.parser import ParserGenerator
-from softswitch.codegen.specs import Specs, array
-from softswitch.codegen.statements import Statements
-from softswitch.codegen.tracing import SUPPORT as TRACING
-from softswitch.codegen.tracing import Tracing
-from softswitch.codegen.values import Limbs, wide_constant
-from softswitch.program.errors import Source, UnsupportedProgram
-from softswitch.program.expressions import FieldRef
-from softswitch.program.limits import C_TEXT, EMITTED_BYTES, PHV_BYTES
-from softswitch.program.model import Program
+from pcn.softswitch.codegen.calculations import Calculations
+from pcn.softswitch.codegen.controls import ControlGenerator
+from pcn.softswitch.codegen.expressions import Expressions
+from pcn.softswitch.codegen.inplace import InPlace
+from pcn.softswitch.codegen.layout import Layout
+from pcn.softswitch.codegen.names import comment, string_literal
+from pcn.softswitch.codegen.packets import header_pieces, write_pieces
+from pcn.softswitch.codegen.parser import ParserGenerator
+from pcn.softswitch.codegen.specs import Specs, array
+from pcn.softswitch.codegen.statements import Statements
+from pcn.softswitch.codegen.tracing import SUPPORT as TRACING
+from pcn.softswitch.codegen.tracing import Tracing
+from pcn.softswitch.codegen.values import Limbs, wide_constant
+from pcn.softswitch.program.errors import Source, UnsupportedProgram
+from pcn.softswitch.program.expressions import FieldRef
+from pcn.softswitch.program.limits import C_TEXT, EMITTED_BYTES, PHV_BYTES
+from pcn.softswitch.program.model import Program
 
 PART = 100  # headers that one function of the deparser emits
 SUPPORT = Path(__file__).resolve().parent / "support.h"

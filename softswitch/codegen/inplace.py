@@ -13,15 +13,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from softswitch.codegen.expressions import Expressions
-from softswitch.codegen.layout import sort_rows
-from softswitch.codegen.names import identifier
-from softswitch.codegen.packets import extract_fields, header_pieces, runs, write_pieces
-from softswitch.codegen.parser import ParserGenerator
-from softswitch.codegen.usage import control_parts, references
-from softswitch.program.expressions import FieldRef
-from softswitch.program.model import ActionNode, Control, TableNode
-from softswitch.program.statements import (
+from pcn.softswitch.codegen.expressions import Expressions
+from pcn.softswitch.codegen.layout import sort_rows
+from pcn.softswitch.codegen.names import identifier
+from pcn.softswitch.codegen.packets import extract_fields, header_pieces, runs, write_pieces
+from pcn.softswitch.codegen.parser import ParserGenerator
+from pcn.softswitch.codegen.usage import control_parts, references
+from pcn.softswitch.program.expressions import FieldRef
+from pcn.softswitch.program.model import ActionNode, Control, TableNode
+from pcn.softswitch.program.statements import (
     Assert,
     Assign,
     Count,

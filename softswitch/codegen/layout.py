@@ -11,12 +11,12 @@ Field::export_bytes), and comparisons see them.
 
 from __future__ import annotations
 
-from softswitch.codegen.names import comment, identifier
-from softswitch.codegen.usage import analyse
-from softswitch.dataclass import dataclass
-from softswitch.program.expressions import FieldRef
-from softswitch.program.load_headers import STD_FIELDS
-from softswitch.program.model import FieldType, Program
+from pcn.softswitch.codegen.names import comment, identifier
+from pcn.softswitch.codegen.usage import analyse
+from pcn.softswitch.dataclass import dataclass
+from pcn.softswitch.program.expressions import FieldRef
+from pcn.softswitch.program.load_headers import STD_FIELDS
+from pcn.softswitch.program.model import FieldType, Program
 
 STD_BITS = dict(STD_FIELDS.values())
 

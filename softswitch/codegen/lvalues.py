@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 
-from softswitch.codegen.layout import Layout, Storage, storage_of
-from softswitch.codegen.ranges import field_of
-from softswitch.program.expressions import (
+from pcn.softswitch.codegen.layout import Layout, Storage, storage_of
+from pcn.softswitch.codegen.ranges import field_of
+from pcn.softswitch.program.expressions import (
     Expression,
     FieldRef,
     HeaderExpression,
@@ -21,7 +21,7 @@ from softswitch.program.expressions import (
     UnionRef,
     UnionStackElement,
 )
-from softswitch.program.model import Program
+from pcn.softswitch.program.model import Program
 
 
 class Places(ABC):

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from softswitch.codegen.layout import Layout, storage_of
-from softswitch.dataclass import dataclass
-from softswitch.program.model import FieldType, Program
+from pcn.softswitch.codegen.layout import Layout, storage_of
+from pcn.softswitch.dataclass import dataclass
+from pcn.softswitch.program.model import FieldType, Program
 
 
 def extract_fields(layout: Layout, program: Program, header_type: int, to: str, varbit_bits: str = "0") -> list[str]:

@@ -11,23 +11,23 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import fields, is_dataclass
 
-from softswitch.codegen.controls import SIGNATURE, UNUSED, store_key
-from softswitch.codegen.expressions import Expressions
-from softswitch.codegen.names import comment
-from softswitch.codegen.packets import extract_fields
-from softswitch.codegen.statements import Statements
-from softswitch.codegen.tracing import Tracing
-from softswitch.codegen.values import constant, modular_kind, unsigned_range
-from softswitch.program.errors import Source
-from softswitch.program.expressions import (
+from pcn.softswitch.codegen.controls import SIGNATURE, UNUSED, store_key
+from pcn.softswitch.codegen.expressions import Expressions
+from pcn.softswitch.codegen.names import comment
+from pcn.softswitch.codegen.packets import extract_fields
+from pcn.softswitch.codegen.statements import Statements
+from pcn.softswitch.codegen.tracing import Tracing
+from pcn.softswitch.codegen.values import constant, modular_kind, unsigned_range
+from pcn.softswitch.program.errors import Source
+from pcn.softswitch.program.expressions import (
     Const,
     Expression,
     HeaderRef,
     Lookahead,
 )
-from softswitch.program.limits import STATE_VISITS
-from softswitch.program.model import KeyPart, ParseState, Transition
-from softswitch.program.statements import (
+from pcn.softswitch.program.limits import STATE_VISITS
+from pcn.softswitch.program.model import KeyPart, ParseState, Transition
+from pcn.softswitch.program.statements import (
     Advance,
     Extract,
     ExtractNext,

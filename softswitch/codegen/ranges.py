@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from softswitch.codegen.values import Range, signed_bits, signed_range, union, unsigned_range
-from softswitch.program.expressions import (
+from pcn.softswitch.codegen.values import Range, signed_bits, signed_range, union, unsigned_range
+from pcn.softswitch.program.expressions import (
     Binary,
     Const,
     Expression,
@@ -20,8 +20,8 @@ from softswitch.program.expressions import (
     Unary,
     Valid,
 )
-from softswitch.program.limits import VALUE_BITS
-from softswitch.program.model import FieldType, Program
+from pcn.softswitch.program.limits import VALUE_BITS
+from pcn.softswitch.program.model import FieldType, Program
 
 
 class TooWide(Exception):  # noqa: N818, a signal to the caller, not an error

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from softswitch.codegen.array_layout import Place, cells
-from softswitch.codegen.names import string_literal
-from softswitch.program.model import ActionCall, ConstEntry, Match, Program, Table
+from pcn.softswitch.codegen.array_layout import Place, cells
+from pcn.softswitch.codegen.names import string_literal
+from pcn.softswitch.program.model import ActionCall, ConstEntry, Match, Program, Table
 
 
 def words(value: int, width: int) -> list[str]:

@@ -3,13 +3,13 @@
 
 from __future__ import annotations
 
-from softswitch.codegen.expressions import Expressions
-from softswitch.codegen.lvalues import header_type_of
-from softswitch.codegen.names import string_literal
-from softswitch.codegen.ranges import field_of, field_range
-from softswitch.codegen.values import Value, convert, modular_kind, unsigned_range
-from softswitch.program.errors import Source
-from softswitch.program.expressions import (
+from pcn.softswitch.codegen.expressions import Expressions
+from pcn.softswitch.codegen.lvalues import header_type_of
+from pcn.softswitch.codegen.names import string_literal
+from pcn.softswitch.codegen.ranges import field_of, field_range
+from pcn.softswitch.codegen.values import Value, convert, modular_kind, unsigned_range
+from pcn.softswitch.program.errors import Source
+from pcn.softswitch.program.expressions import (
     Expression,
     HeaderExpression,
     HeaderRef,
@@ -22,8 +22,8 @@ from softswitch.program.expressions import (
     UnionRef,
     sort_of,
 )
-from softswitch.program.model import FieldType
-from softswitch.program.statements import (
+from pcn.softswitch.program.model import FieldType
+from pcn.softswitch.program.statements import (
     Assert,
     Assign,
     AssignHeader,

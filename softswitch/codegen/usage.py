@@ -12,10 +12,10 @@ import dataclasses
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from softswitch.dataclass import dataclass
-from softswitch.program.expressions import FieldRef, HeaderRef
-from softswitch.program.model import ActionNode, ConditionNode, Control, Program, TableNode
-from softswitch.program.statements import Hash
+from pcn.softswitch.dataclass import dataclass
+from pcn.softswitch.program.expressions import FieldRef, HeaderRef
+from pcn.softswitch.program.model import ActionNode, ConditionNode, Control, Program, TableNode
+from pcn.softswitch.program.statements import Hash
 
 
 @dataclass(frozen=True)

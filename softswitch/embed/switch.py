@@ -12,19 +12,19 @@ from typing import TYPE_CHECKING, Protocol
 
 from finsy.proto import p4r
 
-from softswitch.dataclass import dataclass
-from softswitch.native import NativeError, NativeSwitch
-from softswitch.p4runtime import packetio
-from softswitch.p4runtime.checked_config import verify
-from softswitch.p4runtime.entities import Forwarding
-from softswitch.p4runtime.errors import FAILED_PRECONDITION, RpcError, from_native
-from softswitch.p4runtime.idle import NEVER
-from softswitch.p4runtime.schema import Array, Register, Schema
+from pcn.softswitch.dataclass import dataclass
+from pcn.softswitch.native import NativeError, NativeSwitch
+from pcn.softswitch.p4runtime import packetio
+from pcn.softswitch.p4runtime.checked_config import verify
+from pcn.softswitch.p4runtime.entities import Forwarding
+from pcn.softswitch.p4runtime.errors import FAILED_PRECONDITION, RpcError, from_native
+from pcn.softswitch.p4runtime.idle import NEVER
+from pcn.softswitch.p4runtime.schema import Array, Register, Schema
 
 if TYPE_CHECKING:
     from finsy import P4Schema
 
-    from softswitch.trace.tracer import Tracer
+    from pcn.softswitch.trace.tracer import Tracer
 
 __all__ = [
     "FAILED_PRECONDITION",

@@ -10,9 +10,9 @@ from typing import NamedTuple
 
 from finsy.proto import p4r
 
-from softswitch.p4runtime.bytestring import decode, encode
-from softswitch.p4runtime.errors import INVALID_ARGUMENT, RpcError
-from softswitch.p4runtime.schema import Action
+from pcn.softswitch.p4runtime.bytestring import decode, encode
+from pcn.softswitch.p4runtime.errors import INVALID_ARGUMENT, RpcError
+from pcn.softswitch.p4runtime.schema import Action
 
 WORD = 64
 WORD_MASK = (1 << WORD) - 1

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from finsy.proto import p4r, rpc_status
 from google.protobuf.any_pb2 import Any
 
-from softswitch.p4runtime.errors import (
+from pcn.softswitch.p4runtime.errors import (
     ALREADY_EXISTS,
     FAILED_PRECONDITION,
     INVALID_ARGUMENT,
@@ -27,7 +27,7 @@ from softswitch.p4runtime.errors import (
     RESOURCE_EXHAUSTED,
     RpcError,
 )
-from softswitch.p4runtime.roles import Scope, scope_of
+from pcn.softswitch.p4runtime.roles import Scope, scope_of
 
 log = logging.getLogger(__name__)
 

@@ -12,11 +12,11 @@ from typing import TypeVar
 
 from finsy.proto import p4r
 
-from softswitch.native import NativeSwitch
-from softswitch.native_state import Counter, MeterConfig
-from softswitch.p4runtime.errors import INVALID_ARGUMENT, OUT_OF_RANGE, UNIMPLEMENTED, RpcError
-from softswitch.p4runtime.parts import Part
-from softswitch.p4runtime.schema import Array, Register, Schema
+from pcn.softswitch.native import NativeSwitch
+from pcn.softswitch.native_state import Counter, MeterConfig
+from pcn.softswitch.p4runtime.errors import INVALID_ARGUMENT, OUT_OF_RANGE, UNIMPLEMENTED, RpcError
+from pcn.softswitch.p4runtime.parts import Part
+from pcn.softswitch.p4runtime.schema import Array, Register, Schema
 
 Undo = Callable[[], None]
 A = TypeVar("A", bound=Array)

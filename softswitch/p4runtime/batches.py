@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from finsy.proto import p4r
 
-from softswitch.p4runtime.errors import (
+from pcn.softswitch.p4runtime.errors import (
     ABORTED,
     PERMISSION_DENIED,
     RESOURCE_EXHAUSTED,
@@ -19,11 +19,11 @@ from softswitch.p4runtime.errors import (
     BatchError,
     RpcError,
 )
-from softswitch.p4runtime.parts import Part
-from softswitch.p4runtime.roles import Scope
+from pcn.softswitch.p4runtime.parts import Part
+from pcn.softswitch.p4runtime.roles import Scope
 
 if TYPE_CHECKING:
-    from softswitch.p4runtime.entities import Forwarding
+    from pcn.softswitch.p4runtime.entities import Forwarding
 
 CHUNK = 1000  # entities a ReadResponse, so that no message comes near gRPC's limit of 4 MiB
 CHUNK_BYTES = 1 << 20

@@ -11,13 +11,13 @@ from typing import Protocol, TypeVar
 
 from finsy.proto import p4i
 
-from softswitch.p4runtime import p4data, schema
-from softswitch.p4runtime.actions import to_words
-from softswitch.p4runtime.errors import INVALID_ARGUMENT, UNIMPLEMENTED, RpcError
-from softswitch.p4runtime.p4data import MAX_WIDTH, Types
-from softswitch.p4runtime.replication import MAX_GROUP
-from softswitch.p4runtime.translation import Translations
-from softswitch.program import model
+from pcn.softswitch.p4runtime import p4data, schema
+from pcn.softswitch.p4runtime.actions import to_words
+from pcn.softswitch.p4runtime.errors import INVALID_ARGUMENT, UNIMPLEMENTED, RpcError
+from pcn.softswitch.p4runtime.p4data import MAX_WIDTH, Types
+from pcn.softswitch.p4runtime.replication import MAX_GROUP
+from pcn.softswitch.p4runtime.translation import Translations
+from pcn.softswitch.program import model
 
 _MATCHES = {
     p4i.MatchField.EXACT: schema.Match.EXACT,

@@ -5,7 +5,7 @@ Source: P4Runtime specification, "Bytestrings". A `bit<W>` is unsigned, an `int<
 
 from __future__ import annotations
 
-from softswitch.p4runtime.errors import INVALID_ARGUMENT, OUT_OF_RANGE, RpcError
+from pcn.softswitch.p4runtime.errors import INVALID_ARGUMENT, OUT_OF_RANGE, RpcError
 
 SHOWN_BYTES = 64  # of a value that an error quotes
 

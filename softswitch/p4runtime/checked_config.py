@@ -17,15 +17,15 @@ from google.protobuf.empty_pb2 import Empty
 from google.protobuf.message import DecodeError
 from google.protobuf.unknown_fields import UnknownFieldSet
 
-from softswitch.codegen.build import BuildError, build_program, read_program
-from softswitch.dataclass import dataclass
-from softswitch.native import NativeSwitch
-from softswitch.p4runtime import binding
-from softswitch.p4runtime.entities import Forwarding
-from softswitch.p4runtime.errors import INTERNAL, INVALID_ARGUMENT, RpcError
-from softswitch.p4runtime.schema import Schema
-from softswitch.program.errors import ProgramError
-from softswitch.program.model import Program
+from pcn.softswitch.codegen.build import BuildError, build_program, read_program
+from pcn.softswitch.dataclass import dataclass
+from pcn.softswitch.native import NativeSwitch
+from pcn.softswitch.p4runtime import binding
+from pcn.softswitch.p4runtime.entities import Forwarding
+from pcn.softswitch.p4runtime.errors import INTERNAL, INVALID_ARGUMENT, RpcError
+from pcn.softswitch.p4runtime.schema import Schema
+from pcn.softswitch.program.errors import ProgramError
+from pcn.softswitch.program.model import Program
 
 LENGTH_DELIMITED = 2  # protobuf's wire type of bytes and messages
 
@@ -64,7 +64,7 @@ def verify(config: p4r.ForwardingPipelineConfig, *, inplace: bool = False, trace
 
 def of_json(text: str, *, traced: bool = False) -> Verified:
     """Returns the configuration of a program without a p4info: one is made of its JSON. Raises as `build_program`."""
-    from softswitch.thrift import p4info
+    from pcn.softswitch.thrift import p4info
 
     info = p4info.describe(_loaded(text)[0])
     config = p4r.ForwardingPipelineConfig(p4info=info, p4_device_config=text.encode())

@@ -10,9 +10,9 @@ import threading
 from collections.abc import Callable, Iterable
 from typing import Final
 
-from softswitch.native import Departed, NativeSwitch
-from softswitch.p4runtime.idle import NEVER
-from softswitch.p4runtime.pipeline import Pipeline
+from pcn.softswitch.native import Departed, NativeSwitch
+from pcn.softswitch.p4runtime.idle import NEVER
+from pcn.softswitch.p4runtime.pipeline import Pipeline
 
 LONGEST_NS: Final = 2**62  # 146 years: so far can time go
 

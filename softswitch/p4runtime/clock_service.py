@@ -7,10 +7,10 @@ from typing import Any
 
 import grpc
 
-from softswitch.clock_messages import SERVICE, Frame, Moment, messages_of
-from softswitch.native import NativeError
-from softswitch.p4runtime.clock import Clock
-from softswitch.values import MAX_PORT
+from pcn.softswitch.clock_messages import SERVICE, Frame, Moment, messages_of
+from pcn.softswitch.native import NativeError
+from pcn.softswitch.p4runtime.clock import Clock
+from pcn.softswitch.values import MAX_PORT
 
 
 def handler(clock: Clock) -> Any:

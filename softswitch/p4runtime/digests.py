@@ -13,11 +13,11 @@ from dataclasses import dataclass, field
 
 from finsy.proto import p4r
 
-from softswitch.p4runtime import p4data
-from softswitch.p4runtime.errors import ALREADY_EXISTS, INVALID_ARGUMENT, NOT_FOUND, RpcError
-from softswitch.p4runtime.idle import NEVER
-from softswitch.p4runtime.parts import Part
-from softswitch.p4runtime.schema import Digest, Schema
+from pcn.softswitch.p4runtime import p4data
+from pcn.softswitch.p4runtime.errors import ALREADY_EXISTS, INVALID_ARGUMENT, NOT_FOUND, RpcError
+from pcn.softswitch.p4runtime.idle import NEVER
+from pcn.softswitch.p4runtime.parts import Part
+from pcn.softswitch.p4runtime.schema import Digest, Schema
 
 Undo = Callable[[], None]
 MAX_LIST = 1000  # digests a list, where the client sets no limit

@@ -11,14 +11,14 @@ from collections.abc import Callable, Iterator
 
 from finsy.proto import p4r
 
-from softswitch.native_state import Counter, MeterConfig
-from softswitch.p4runtime.arrays import fill_meter, meter_config
-from softswitch.p4runtime.errors import INVALID_ARGUMENT, UNIMPLEMENTED, RpcError
-from softswitch.p4runtime.matches import Key
-from softswitch.p4runtime.parts import Part
-from softswitch.p4runtime.schema import Schema, Table
-from softswitch.p4runtime.shown import fill_counter, fill_key
-from softswitch.p4runtime.tables import Tables
+from pcn.softswitch.native_state import Counter, MeterConfig
+from pcn.softswitch.p4runtime.arrays import fill_meter, meter_config
+from pcn.softswitch.p4runtime.errors import INVALID_ARGUMENT, UNIMPLEMENTED, RpcError
+from pcn.softswitch.p4runtime.matches import Key
+from pcn.softswitch.p4runtime.parts import Part
+from pcn.softswitch.p4runtime.schema import Schema, Table
+from pcn.softswitch.p4runtime.shown import fill_counter, fill_key
+from pcn.softswitch.p4runtime.tables import Tables
 
 Undo = Callable[[], None]
 

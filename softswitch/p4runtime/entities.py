@@ -8,18 +8,18 @@ from typing import Any
 
 from finsy.proto import p4r
 
-from softswitch.native import EVENT_DIGEST, EVENT_PACKET_IN, Event, NativeError, NativeSwitch
-from softswitch.p4runtime import packetio
-from softswitch.p4runtime.arrays import Arrays
-from softswitch.p4runtime.digests import Digests
-from softswitch.p4runtime.direct import DirectResources
-from softswitch.p4runtime.errors import INVALID_ARGUMENT, UNIMPLEMENTED, RpcError, from_native
-from softswitch.p4runtime.parts import Part, entities
-from softswitch.p4runtime.profiles import Profiles
-from softswitch.p4runtime.replication import Replication
-from softswitch.p4runtime.schema import Schema
-from softswitch.p4runtime.tables import Tables
-from softswitch.p4runtime.value_sets import ValueSets
+from pcn.softswitch.native import EVENT_DIGEST, EVENT_PACKET_IN, Event, NativeError, NativeSwitch
+from pcn.softswitch.p4runtime import packetio
+from pcn.softswitch.p4runtime.arrays import Arrays
+from pcn.softswitch.p4runtime.digests import Digests
+from pcn.softswitch.p4runtime.direct import DirectResources
+from pcn.softswitch.p4runtime.errors import INVALID_ARGUMENT, UNIMPLEMENTED, RpcError, from_native
+from pcn.softswitch.p4runtime.parts import Part, entities
+from pcn.softswitch.p4runtime.profiles import Profiles
+from pcn.softswitch.p4runtime.replication import Replication
+from pcn.softswitch.p4runtime.schema import Schema
+from pcn.softswitch.p4runtime.tables import Tables
+from pcn.softswitch.p4runtime.value_sets import ValueSets
 
 Undo = Callable[[], None]
 INSERT, MODIFY, DELETE = p4r.Update.INSERT, p4r.Update.MODIFY, p4r.Update.DELETE

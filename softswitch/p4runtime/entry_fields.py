@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from finsy.proto import p4r
 
-from softswitch.native_state import Counter, MeterConfig
-from softswitch.p4runtime.arrays import meter_config
-from softswitch.p4runtime.errors import INVALID_ARGUMENT, UNIMPLEMENTED, RpcError
-from softswitch.p4runtime.schema import Table
+from pcn.softswitch.native_state import Counter, MeterConfig
+from pcn.softswitch.p4runtime.arrays import meter_config
+from pcn.softswitch.p4runtime.errors import INVALID_ARGUMENT, UNIMPLEMENTED, RpcError
+from pcn.softswitch.p4runtime.schema import Table
 
 
 def check_write(table: Table, message: p4r.TableEntry) -> None:

@@ -12,7 +12,7 @@ from typing import NoReturn
 import grpc
 from finsy.proto import p4r, rpc_code, rpc_status
 
-from softswitch.native import NativeError
+from pcn.softswitch.native import NativeError
 
 DETAILS_KEY = "grpc-status-details-bin"
 # Receivers accept 8 KiB of metadata by default; of a larger status they would get nothing but RESOURCE_EXHAUSTED.

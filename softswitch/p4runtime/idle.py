@@ -9,8 +9,8 @@ from __future__ import annotations
 import heapq
 from typing import Final, Protocol
 
-from softswitch.native import NativeSwitch
-from softswitch.p4runtime.schema import Table
+from pcn.softswitch.native import NativeSwitch
+from pcn.softswitch.p4runtime.schema import Table
 
 SHORTEST_NS: Final = 10_000_000  # shorter timeouts count as this one
 NEVER: Final = 2**63

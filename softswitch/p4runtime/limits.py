@@ -20,8 +20,8 @@ from typing import Any, Final
 import grpc
 from google.protobuf.message import DecodeError
 
-from softswitch.p4runtime.errors import CANCELLED, INVALID_ARGUMENT, RESOURCE_EXHAUSTED, RpcError, abort_rpc
-from softswitch.values import MESSAGE_BYTES
+from pcn.softswitch.p4runtime.errors import CANCELLED, INVALID_ARGUMENT, RESOURCE_EXHAUSTED, RpcError, abort_rpc
+from pcn.softswitch.values import MESSAGE_BYTES
 
 SMALL_BYTES: Final = 1 << 20  # of one that carries no configuration, no batch of writes and no frames
 STREAM_BYTES: Final = 128 << 10  # of a stream's message: a packet, or a claim with its role's configuration

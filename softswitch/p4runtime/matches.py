@@ -11,9 +11,9 @@ from typing import NamedTuple
 
 from finsy.proto import p4r
 
-from softswitch.p4runtime.bytestring import decode, encode
-from softswitch.p4runtime.errors import INVALID_ARGUMENT, RpcError
-from softswitch.p4runtime.schema import KeyField, Kind, Match, Table, ValueSet
+from pcn.softswitch.p4runtime.bytestring import decode, encode
+from pcn.softswitch.p4runtime.errors import INVALID_ARGUMENT, RpcError
+from pcn.softswitch.p4runtime.schema import KeyField, Kind, Match, Table, ValueSet
 
 
 class Key(NamedTuple):

@@ -11,9 +11,9 @@ from typing import ClassVar, Final
 
 from finsy.proto import p4d, p4i, p4t
 
-from softswitch.dataclass import dataclass
-from softswitch.p4runtime import bytestring
-from softswitch.p4runtime.errors import INVALID_ARGUMENT, OUT_OF_RANGE, UNIMPLEMENTED, RpcError
+from pcn.softswitch.dataclass import dataclass
+from pcn.softswitch.p4runtime import bytestring
+from pcn.softswitch.p4runtime.errors import INVALID_ARGUMENT, OUT_OF_RANGE, UNIMPLEMENTED, RpcError
 
 MAX_SIZE: Final = 4096  # a type, its members, and theirs
 MAX_DEPTH: Final = 64  # types that contain each other

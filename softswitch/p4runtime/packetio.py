@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Final
 
 from finsy.proto import p4r
 
-from softswitch.p4runtime.bytestring import decode, encode
-from softswitch.p4runtime.errors import INVALID_ARGUMENT, RpcError
+from pcn.softswitch.p4runtime.bytestring import decode, encode
+from pcn.softswitch.p4runtime.errors import INVALID_ARGUMENT, RpcError
 
 if TYPE_CHECKING:
-    from softswitch.p4runtime.schema import HeaderField
+    from pcn.softswitch.p4runtime.schema import HeaderField
 
 
 MAX_PACKET_OUT: Final = 9216

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING
 
 from finsy.proto import p4r
 
-from softswitch.native import NativeError, NativeSwitch
-from softswitch.p4runtime.errors import INVALID_ARGUMENT, NOT_FOUND, RpcError, from_native
+from pcn.softswitch.native import NativeError, NativeSwitch
+from pcn.softswitch.p4runtime.errors import INVALID_ARGUMENT, NOT_FOUND, RpcError, from_native
 
 if TYPE_CHECKING:
-    from softswitch.p4runtime.checked_config import Verified
-    from softswitch.p4runtime.entities import Forwarding
-    from softswitch.trace.tracer import Tracer
+    from pcn.softswitch.p4runtime.checked_config import Verified
+    from pcn.softswitch.p4runtime.entities import Forwarding
+    from pcn.softswitch.trace.tracer import Tracer
 
 
 @dataclass

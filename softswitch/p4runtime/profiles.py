@@ -16,10 +16,10 @@ from dataclasses import dataclass, field
 
 from finsy.proto import p4r
 
-from softswitch.native import NativeSwitch
-from softswitch.p4runtime import actions
-from softswitch.p4runtime.actions import Call
-from softswitch.p4runtime.errors import (
+from pcn.softswitch.native import NativeSwitch
+from pcn.softswitch.p4runtime import actions
+from pcn.softswitch.p4runtime.actions import Call
+from pcn.softswitch.p4runtime.errors import (
     ALREADY_EXISTS,
     FAILED_PRECONDITION,
     INVALID_ARGUMENT,
@@ -28,9 +28,9 @@ from softswitch.p4runtime.errors import (
     RESOURCE_EXHAUSTED,
     RpcError,
 )
-from softswitch.p4runtime.parts import Part, entities
-from softswitch.p4runtime.references import GROUP, MEMBER, Reference, check_watch, check_weight
-from softswitch.p4runtime.schema import Profile, Schema, Table
+from pcn.softswitch.p4runtime.parts import Part, entities
+from pcn.softswitch.p4runtime.references import GROUP, MEMBER, Reference, check_watch, check_weight
+from pcn.softswitch.p4runtime.schema import Profile, Schema, Table
 
 Undo = Callable[[], None]
 

@@ -9,17 +9,17 @@ from dataclasses import dataclass, field
 
 from finsy.proto import p4r
 
-from softswitch.native_state import REFER_GROUP, REFER_MEMBER
-from softswitch.p4runtime import actions
-from softswitch.p4runtime.actions import Call
-from softswitch.p4runtime.errors import (
+from pcn.softswitch.native_state import REFER_GROUP, REFER_MEMBER
+from pcn.softswitch.p4runtime import actions
+from pcn.softswitch.p4runtime.actions import Call
+from pcn.softswitch.p4runtime.errors import (
     INVALID_ARGUMENT,
     PERMISSION_DENIED,
     RESOURCE_EXHAUSTED,
     UNIMPLEMENTED,
     RpcError,
 )
-from softswitch.p4runtime.schema import Profile
+from pcn.softswitch.p4runtime.schema import Profile
 
 MEMBER, GROUP, SET = "action_profile_member_id", "action_profile_group_id", "action_profile_action_set"
 ActionSet = p4r.ActionProfileActionSet

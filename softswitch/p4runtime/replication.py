@@ -10,9 +10,9 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from finsy.proto import p4r
 
-from softswitch.native import NativeSwitch, Replica
-from softswitch.p4runtime.bytestring import encode
-from softswitch.p4runtime.errors import (
+from pcn.softswitch.native import NativeSwitch, Replica
+from pcn.softswitch.p4runtime.bytestring import encode
+from pcn.softswitch.p4runtime.errors import (
     ALREADY_EXISTS,
     INVALID_ARGUMENT,
     NOT_FOUND,
@@ -20,7 +20,7 @@ from softswitch.p4runtime.errors import (
     UNIMPLEMENTED,
     RpcError,
 )
-from softswitch.p4runtime.parts import Part
+from pcn.softswitch.p4runtime.parts import Part
 
 Undo = Callable[[], None]
 MAX_PORT = 511

@@ -13,8 +13,8 @@ from finsy.proto import p4r, stratum
 from google.protobuf import any_pb2
 from google.protobuf.message import DecodeError
 
-from softswitch.dataclass import dataclass
-from softswitch.p4runtime.errors import INVALID_ARGUMENT, RpcError
+from pcn.softswitch.dataclass import dataclass
+from pcn.softswitch.p4runtime.errors import INVALID_ARGUMENT, RpcError
 
 _IDS: dict[str, Callable[[Any], int]] = {
     "table_entry": lambda entry: entry.table_id,

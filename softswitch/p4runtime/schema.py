@@ -12,10 +12,10 @@ from typing import TypeVar
 
 from finsy.proto import p4i
 
-from softswitch.dataclass import dataclass
-from softswitch.p4runtime.errors import NOT_FOUND, RpcError
-from softswitch.p4runtime.p4data import Scalar, Type
-from softswitch.p4runtime.translation import Strings
+from pcn.softswitch.dataclass import dataclass
+from pcn.softswitch.p4runtime.errors import NOT_FOUND, RpcError
+from pcn.softswitch.p4runtime.p4data import Scalar, Type
+from pcn.softswitch.p4runtime.translation import Strings
 
 T = TypeVar("T")
 MAX_GROUPS = 1 << 20  # members of all groups of an action selector, where the program sets no limit

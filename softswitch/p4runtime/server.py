@@ -12,12 +12,12 @@ from types import TracebackType
 import grpc
 from finsy.proto import p4r_grpc
 
-from softswitch import private
-from softswitch.dataclass import dataclass
-from softswitch.p4runtime.arbitration import MAX_SESSIONS
-from softswitch.p4runtime.limits import READS_AT_ONCE, Limits
-from softswitch.p4runtime.service import Service
-from softswitch.values import MESSAGE_BYTES
+from pcn.softswitch import private
+from pcn.softswitch.dataclass import dataclass
+from pcn.softswitch.p4runtime.arbitration import MAX_SESSIONS
+from pcn.softswitch.p4runtime.limits import READS_AT_ONCE, Limits
+from pcn.softswitch.p4runtime.service import Service
+from pcn.softswitch.values import MESSAGE_BYTES
 
 WORKERS = MAX_SESSIONS + READS_AT_ONCE + 48  # a stream holds one as long as it lives, a Read as long as it is read
 CONNECTIONS = 256
@@ -76,7 +76,7 @@ class Server:
         )
         p4r_grpc.add_P4RuntimeServicer_to_server(service, self._server)
         if service.clock:
-            from softswitch.p4runtime.clock_service import handler  # late: no switch on the live clock waits for it
+            from pcn.softswitch.p4runtime.clock_service import handler  # late: no switch on the live clock waits for it
 
             self._server.add_generic_rpc_handlers((handler(service.clock),))
         self._server.add_generic_rpc_handlers(tuple(others))

@@ -16,17 +16,17 @@ from typing import TYPE_CHECKING, Any, Final, cast
 import grpc
 from finsy.proto import p4r, p4r_grpc
 
-from softswitch.native import (
+from pcn.softswitch.native import (
     EVENT_FENCE,
     EVENT_LOG,
     EVENT_NOTICE,
     NativeError,
     NativeSwitch,
 )
-from softswitch.p4runtime import batches, packetio
-from softswitch.p4runtime.arbitration import MAX_SESSIONS, Arbitration, Session
-from softswitch.p4runtime.clock import Clock
-from softswitch.p4runtime.errors import (
+from pcn.softswitch.p4runtime import batches, packetio
+from pcn.softswitch.p4runtime.arbitration import MAX_SESSIONS, Arbitration, Session
+from pcn.softswitch.p4runtime.clock import Clock
+from pcn.softswitch.p4runtime.errors import (
     ABORTED,
     FAILED_PRECONDITION,
     INVALID_ARGUMENT,
@@ -38,11 +38,11 @@ from softswitch.p4runtime.errors import (
     abort_batch,
     abort_rpc,
 )
-from softswitch.p4runtime.pipeline import Pipeline
-from softswitch.p4runtime.roles import Scope
+from pcn.softswitch.p4runtime.pipeline import Pipeline
+from pcn.softswitch.p4runtime.roles import Scope
 
 if TYPE_CHECKING:
-    from softswitch.p4runtime.entities import Forwarding
+    from pcn.softswitch.p4runtime.entities import Forwarding
 
 Request = p4r.SetForwardingPipelineConfigRequest
 API_VERSION: Final = "1.5.0"
@@ -55,7 +55,7 @@ class Service(p4r_grpc.P4RuntimeServicer):
     def __init__(self, native: NativeSwitch, pipeline: Pipeline, device_id: int, cpu_port: int) -> None:
         self._native = native
         self._pipeline = pipeline
-        self._log = logging.getLogger(f"softswitch.{device_id}")
+        self._log = logging.getLogger(f"pcn.softswitch.{device_id}")
         self._cpu_port = cpu_port
         self._lock = threading.RLock()
         self._turn = threading.Lock()  # whose Read may take more
@@ -377,7 +377,7 @@ class Service(p4r_grpc.P4RuntimeServicer):
             raise RpcError(INVALID_ARGUMENT, "the request has no action")
         if not request.HasField("config"):
             raise RpcError(INVALID_ARGUMENT, "the request has no configuration")
-        from softswitch.p4runtime.checked_config import verify  # late: no switch waits for it at its start
+        from pcn.softswitch.p4runtime.checked_config import verify  # late: no switch waits for it at its start
 
         started = time.monotonic()
         verified = verify(request.config, traced=self._pipeline.traced)

@@ -9,13 +9,13 @@ from typing import NamedTuple
 
 from finsy.proto import p4r
 
-from softswitch.native_state import Counter, MeterConfig
-from softswitch.p4runtime import matches
-from softswitch.p4runtime.actions import Call
-from softswitch.p4runtime.arrays import fill_meter
-from softswitch.p4runtime.matches import Key
-from softswitch.p4runtime.references import Reference
-from softswitch.p4runtime.schema import Table
+from pcn.softswitch.native_state import Counter, MeterConfig
+from pcn.softswitch.p4runtime import matches
+from pcn.softswitch.p4runtime.actions import Call
+from pcn.softswitch.p4runtime.arrays import fill_meter
+from pcn.softswitch.p4runtime.matches import Key
+from pcn.softswitch.p4runtime.references import Reference
+from pcn.softswitch.p4runtime.schema import Table
 
 
 class Shown(NamedTuple):

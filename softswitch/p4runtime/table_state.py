@@ -6,12 +6,12 @@ import heapq
 from dataclasses import field
 from typing import NamedTuple
 
-from softswitch.dataclass import dataclass
-from softswitch.native_state import Counter, MeterConfig
-from softswitch.p4runtime.actions import Call
-from softswitch.p4runtime.matches import Key
-from softswitch.p4runtime.references import Reference
-from softswitch.p4runtime.schema import Table
+from pcn.softswitch.dataclass import dataclass
+from pcn.softswitch.native_state import Counter, MeterConfig
+from pcn.softswitch.p4runtime.actions import Call
+from pcn.softswitch.p4runtime.matches import Key
+from pcn.softswitch.p4runtime.references import Reference
+from pcn.softswitch.p4runtime.schema import Table
 
 DEFAULT_HANDLE = -1  # of the default entry, for direct counters
 _VERSION_BITS = 24

@@ -10,12 +10,12 @@ from collections.abc import Callable, Iterator
 
 from finsy.proto import p4r
 
-from softswitch.native import NativeError, NativeSwitch
-from softswitch.native_state import PROGRAM_DEFAULT, Counter, MeterConfig
-from softswitch.p4runtime import actions, matches
-from softswitch.p4runtime.actions import Call
-from softswitch.p4runtime.entry_fields import check_write, counter_of, meter_of
-from softswitch.p4runtime.errors import (
+from pcn.softswitch.native import NativeError, NativeSwitch
+from pcn.softswitch.native_state import PROGRAM_DEFAULT, Counter, MeterConfig
+from pcn.softswitch.p4runtime import actions, matches
+from pcn.softswitch.p4runtime.actions import Call
+from pcn.softswitch.p4runtime.entry_fields import check_write, counter_of, meter_of
+from pcn.softswitch.p4runtime.errors import (
     ALREADY_EXISTS,
     INVALID_ARGUMENT,
     NOT_FOUND,
@@ -25,14 +25,14 @@ from softswitch.p4runtime.errors import (
     RpcError,
     from_native,
 )
-from softswitch.p4runtime.idle import IdleTimers
-from softswitch.p4runtime.matches import Key
-from softswitch.p4runtime.parts import Part
-from softswitch.p4runtime.profiles import Profiles
-from softswitch.p4runtime.references import Reference
-from softswitch.p4runtime.schema import Schema, Table
-from softswitch.p4runtime.shown import Shown, entity_of, fill_key
-from softswitch.p4runtime.table_state import DEFAULT_HANDLE, Direct, Entry, Selected, TableState
+from pcn.softswitch.p4runtime.idle import IdleTimers
+from pcn.softswitch.p4runtime.matches import Key
+from pcn.softswitch.p4runtime.parts import Part
+from pcn.softswitch.p4runtime.profiles import Profiles
+from pcn.softswitch.p4runtime.references import Reference
+from pcn.softswitch.p4runtime.schema import Schema, Table
+from pcn.softswitch.p4runtime.shown import Shown, entity_of, fill_key
+from pcn.softswitch.p4runtime.table_state import DEFAULT_HANDLE, Direct, Entry, Selected, TableState
 
 Undo = Callable[[], None]
 _ANY_ACTION = p4r.TableAction(action=p4r.Action())

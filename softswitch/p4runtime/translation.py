@@ -13,7 +13,7 @@ from collections.abc import Iterable
 
 from finsy.proto import p4i
 
-from softswitch.p4runtime.errors import INVALID_ARGUMENT, NOT_FOUND, RESOURCE_EXHAUSTED, UNIMPLEMENTED, RpcError
+from pcn.softswitch.p4runtime.errors import INVALID_ARGUMENT, NOT_FOUND, RESOURCE_EXHAUSTED, UNIMPLEMENTED, RpcError
 
 MAX_WIDTH = 4096  # bits
 _MAPPINGS = "@p4runtime_translation_mappings"

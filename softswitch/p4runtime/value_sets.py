@@ -10,13 +10,13 @@ from collections.abc import Callable, Iterable, Iterator
 
 from finsy.proto import p4r
 
-from softswitch.native import NativeSwitch
-from softswitch.native_state import NO_ACTION
-from softswitch.p4runtime import matches
-from softswitch.p4runtime.errors import ALREADY_EXISTS, RESOURCE_EXHAUSTED, UNIMPLEMENTED, RpcError
-from softswitch.p4runtime.matches import Key
-from softswitch.p4runtime.parts import Part
-from softswitch.p4runtime.schema import Match, Schema, ValueSet
+from pcn.softswitch.native import NativeSwitch
+from pcn.softswitch.native_state import NO_ACTION
+from pcn.softswitch.p4runtime import matches
+from pcn.softswitch.p4runtime.errors import ALREADY_EXISTS, RESOURCE_EXHAUSTED, UNIMPLEMENTED, RpcError
+from pcn.softswitch.p4runtime.matches import Key
+from pcn.softswitch.p4runtime.parts import Part
+from pcn.softswitch.p4runtime.schema import Match, Schema, ValueSet
 
 Undo = Callable[[], None]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from enum import Enum
 
-from softswitch.dataclass import dataclass
+from pcn.softswitch.dataclass import dataclass
 
 
 class Sort(Enum):

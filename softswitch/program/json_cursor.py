@@ -6,8 +6,8 @@ import json
 from collections.abc import Iterator
 from typing import Any, NoReturn
 
-from softswitch.program import limits
-from softswitch.program.errors import ProgramError, Source, UnsupportedProgram
+from pcn.softswitch.program import limits
+from pcn.softswitch.program.errors import ProgramError, Source, UnsupportedProgram
 
 ROOT = "program"  # the place of what stands in no other
 _TYPES = {dict: "an object", list: "an array", str: "a string", bool: "a boolean", int: "an integer", float: "a number"}

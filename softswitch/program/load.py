@@ -6,14 +6,14 @@ is refused with an error that names the place in the JSON and the line of P4, be
 
 from __future__ import annotations
 
-from softswitch.program import limits
-from softswitch.program.json_cursor import Place, parse
-from softswitch.program.load_controls import ControlLoader
-from softswitch.program.load_expressions import ExpressionLoader
-from softswitch.program.load_headers import load_headers
-from softswitch.program.load_parser import ParserLoader
-from softswitch.program.load_statements import StatementLoader
-from softswitch.program.model import (
+from pcn.softswitch.program import limits
+from pcn.softswitch.program.json_cursor import Place, parse
+from pcn.softswitch.program.load_controls import ControlLoader
+from pcn.softswitch.program.load_expressions import ExpressionLoader
+from pcn.softswitch.program.load_headers import load_headers
+from pcn.softswitch.program.load_parser import ParserLoader
+from pcn.softswitch.program.load_statements import StatementLoader
+from pcn.softswitch.program.model import (
     Action,
     ActionProfile,
     Calculation,
@@ -32,8 +32,8 @@ from softswitch.program.model import (
     Register,
     ValueSet,
 )
-from softswitch.program.names import Index, Names
-from softswitch.program.statements import Jump, Statement
+from pcn.softswitch.program.names import Index, Names
+from pcn.softswitch.program.statements import Jump, Statement
 
 SUPPORTED_MAJOR = 2
 ALGORITHMS = frozenset(

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from softswitch.program import limits
-from softswitch.program.expressions import Sort, sort_of
-from softswitch.program.json_cursor import Place
-from softswitch.program.load_expressions import ExpressionLoader
-from softswitch.program.model import (
+from pcn.softswitch.program import limits
+from pcn.softswitch.program.expressions import Sort, sort_of
+from pcn.softswitch.program.json_cursor import Place
+from pcn.softswitch.program.load_expressions import ExpressionLoader
+from pcn.softswitch.program.model import (
     Action,
     ActionCall,
     ActionNode,
@@ -19,7 +19,7 @@ from softswitch.program.model import (
     Table,
     TableNode,
 )
-from softswitch.program.names import Index, Names
+from pcn.softswitch.program.names import Index, Names
 
 
 class ControlLoader:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from softswitch.program import limits
-from softswitch.program.expressions import (
+from pcn.softswitch.program import limits
+from pcn.softswitch.program.expressions import (
     Binary,
     BoolConst,
     Const,
@@ -30,8 +30,8 @@ from softswitch.program.expressions import (
     UnionStackElement,
     sort_of,
 )
-from softswitch.program.json_cursor import Place
-from softswitch.program.names import Names
+from pcn.softswitch.program.json_cursor import Place
+from pcn.softswitch.program.names import Names
 
 _DATA_UNARY = {"-", "~"}
 _DATA_BINARY = {"+", "-", "*", "/", "%", "<<", ">>", "&", "|", "^", "two_comp_mod", "usat_cast", "sat_cast"}

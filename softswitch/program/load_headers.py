@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from softswitch.program import limits
-from softswitch.program.expressions import FieldRef
-from softswitch.program.json_cursor import Place
-from softswitch.program.model import (
+from pcn.softswitch.program import limits
+from pcn.softswitch.program.expressions import FieldRef
+from pcn.softswitch.program.json_cursor import Place
+from pcn.softswitch.program.model import (
     FieldType,
     Header,
     HeaderStack,
@@ -15,7 +15,7 @@ from softswitch.program.model import (
     HeaderUnion,
     HeaderUnionStack,
 )
-from softswitch.program.names import Names
+from pcn.softswitch.program.names import Names
 
 # BMv2's names of the fields that simple_switch reads and writes; the member of struct sw_std, and its bits.
 STD_FIELDS = {

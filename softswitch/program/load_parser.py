@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from softswitch.program import limits
-from softswitch.program.expressions import Const, Expression, FieldRef, LastField, LastUnionField, Lookahead, Valid
-from softswitch.program.json_cursor import Place
-from softswitch.program.load_expressions import ExpressionLoader
-from softswitch.program.load_statements import StatementLoader
-from softswitch.program.model import KeyPart, Parser, ParseState, Transition, ValueSet
-from softswitch.program.names import Index, Names
-from softswitch.program.statements import (
+from pcn.softswitch.program import limits
+from pcn.softswitch.program.expressions import Const, Expression, FieldRef, LastField, LastUnionField, Lookahead, Valid
+from pcn.softswitch.program.json_cursor import Place
+from pcn.softswitch.program.load_expressions import ExpressionLoader
+from pcn.softswitch.program.load_statements import StatementLoader
+from pcn.softswitch.program.model import KeyPart, Parser, ParseState, Transition, ValueSet
+from pcn.softswitch.program.names import Index, Names
+from pcn.softswitch.program.statements import (
     Advance,
     Extract,
     ExtractNext,

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from softswitch.program import limits
-from softswitch.program.expressions import Binary, Const, Expression, FieldRef, HeaderField, LastField, LValue
-from softswitch.program.json_cursor import Place
-from softswitch.program.load_expressions import ExpressionLoader
-from softswitch.program.statements import (
+from pcn.softswitch.program import limits
+from pcn.softswitch.program.expressions import Binary, Const, Expression, FieldRef, HeaderField, LastField, LValue
+from pcn.softswitch.program.json_cursor import Place
+from pcn.softswitch.program.load_expressions import ExpressionLoader
+from pcn.softswitch.program.statements import (
     Assert,
     Assign,
     AssignHeader,

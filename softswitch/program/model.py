@@ -9,10 +9,10 @@ from __future__ import annotations
 from dataclasses import field
 from enum import Enum
 
-from softswitch.dataclass import dataclass
-from softswitch.program.errors import Source
-from softswitch.program.expressions import Expression, FieldRef, Valid
-from softswitch.program.statements import Statement
+from pcn.softswitch.dataclass import dataclass
+from pcn.softswitch.program.errors import Source
+from pcn.softswitch.program.expressions import Expression, FieldRef, Valid
+from pcn.softswitch.program.statements import Statement
 
 
 @dataclass(frozen=True)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from softswitch.program.expressions import FieldRef, HeaderExpression, HeaderRef, Valid
-from softswitch.program.json_cursor import Place
-from softswitch.program.model import Header, HeaderStack, HeaderType, HeaderUnion, HeaderUnionStack
+from pcn.softswitch.program.expressions import FieldRef, HeaderExpression, HeaderRef, Valid
+from pcn.softswitch.program.json_cursor import Place
+from pcn.softswitch.program.model import Header, HeaderStack, HeaderType, HeaderUnion, HeaderUnionStack
 
 VALID = "$valid$"
 

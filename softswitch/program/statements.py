@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from softswitch.dataclass import dataclass
-from softswitch.program.errors import Source
-from softswitch.program.expressions import Expression, FieldRef, HeaderExpression, LValue, UnionExpression
+from pcn.softswitch.dataclass import dataclass
+from pcn.softswitch.program.errors import Source
+from pcn.softswitch.program.expressions import Expression, FieldRef, HeaderExpression, LValue, UnionExpression
 
 
 @dataclass(frozen=True)

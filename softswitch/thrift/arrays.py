@@ -6,11 +6,11 @@ from typing import Any, Final
 
 from finsy.proto import p4r
 
-from softswitch.p4runtime import matches
-from softswitch.p4runtime.bytestring import encode
-from softswitch.p4runtime.errors import RpcError
-from softswitch.p4runtime.schema import Array, Register, ValueSet
-from softswitch.thrift.face import MODIFY, Face, named
+from pcn.softswitch.p4runtime import matches
+from pcn.softswitch.p4runtime.bytestring import encode
+from pcn.softswitch.p4runtime.errors import RpcError
+from pcn.softswitch.p4runtime.schema import Array, Register, ValueSet
+from pcn.softswitch.thrift.face import MODIFY, Face, named
 
 _NAME, _INDEX, _ERROR = 1, 2, 3  # of BMv2's error codes
 _SIGNED: Final = 1 << 63

@@ -7,7 +7,7 @@ from typing import Any, Protocol, TypeVar
 
 from finsy.proto import p4r
 
-from softswitch.p4runtime.errors import (
+from pcn.softswitch.p4runtime.errors import (
     ALREADY_EXISTS,
     FAILED_PRECONDITION,
     INVALID_ARGUMENT,
@@ -17,8 +17,8 @@ from softswitch.p4runtime.errors import (
     RESOURCE_EXHAUSTED,
     RpcError,
 )
-from softswitch.p4runtime.service import Service
-from softswitch.thrift import idl
+from pcn.softswitch.p4runtime.service import Service
+from pcn.softswitch.thrift import idl
 
 INSERT, MODIFY, DELETE = p4r.Update.INSERT, p4r.Update.MODIFY, p4r.Update.DELETE
 

@@ -6,7 +6,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from softswitch.errors import StartError
+from pcn.softswitch.errors import StartError
 
 PATH = Path(__file__).with_name("bmv2.thrift")
 

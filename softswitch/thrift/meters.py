@@ -8,14 +8,14 @@ from typing import Any, Final
 
 from finsy.proto import p4r
 
-from softswitch.native_state import MeterConfig
-from softswitch.p4runtime.arrays import checked_meter
-from softswitch.p4runtime.errors import RpcError
-from softswitch.p4runtime.schema import Array, Schema, Table
-from softswitch.p4runtime.service import Service
-from softswitch.p4runtime.table_state import Entry
-from softswitch.thrift.face import named
-from softswitch.thrift.tables import TableCalls
+from pcn.softswitch.native_state import MeterConfig
+from pcn.softswitch.p4runtime.arrays import checked_meter
+from pcn.softswitch.p4runtime.errors import RpcError
+from pcn.softswitch.p4runtime.schema import Array, Schema, Table
+from pcn.softswitch.p4runtime.service import Service
+from pcn.softswitch.p4runtime.table_state import Entry
+from pcn.softswitch.thrift.face import named
+from pcn.softswitch.thrift.tables import TableCalls
 
 _NAME, _INDEX, _RATE = 1, 2, 4  # of BMv2's error codes
 _US: Final = 10**6

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from finsy.proto import p4i
 
-from softswitch.program.model import ActionCall, Match, Program, Table
+from pcn.softswitch.program.model import ActionCall, Match, Program, Table
 
 _MATCHES = {
     Match.EXACT: p4i.MatchField.EXACT,

@@ -7,10 +7,10 @@ from typing import Any
 
 from finsy.proto import p4r
 
-from softswitch.p4runtime.bytestring import encode
-from softswitch.p4runtime.errors import ALREADY_EXISTS, FAILED_PRECONDITION, NOT_FOUND, RESOURCE_EXHAUSTED, RpcError
-from softswitch.p4runtime.schema import Profile
-from softswitch.thrift.face import DELETE, INSERT, MODIFY, Face, named
+from pcn.softswitch.p4runtime.bytestring import encode
+from pcn.softswitch.p4runtime.errors import ALREADY_EXISTS, FAILED_PRECONDITION, NOT_FOUND, RESOURCE_EXHAUSTED, RpcError
+from pcn.softswitch.p4runtime.schema import Profile
+from pcn.softswitch.thrift.face import DELETE, INSERT, MODIFY, Face, named
 
 
 class ProfileCalls(Face):

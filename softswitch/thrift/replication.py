@@ -10,10 +10,10 @@ from typing import Any, Final
 
 from finsy.proto import p4r
 
-from softswitch.p4runtime.bytestring import encode
-from softswitch.p4runtime.errors import RpcError
-from softswitch.p4runtime.service import Service
-from softswitch.thrift.face import DELETE, INSERT, MODIFY, Face
+from pcn.softswitch.p4runtime.bytestring import encode
+from pcn.softswitch.p4runtime.errors import RpcError
+from pcn.softswitch.p4runtime.service import Service
+from pcn.softswitch.thrift.face import DELETE, INSERT, MODIFY, Face
 
 _GROUP, _GROUP_HANDLE, _NODE_HANDLE, _ERROR = 2, 3, 4, 5  # of BMv2's error codes
 _MAX_GROUP: Final = 0xFFFF

@@ -11,20 +11,20 @@ import socket
 import threading
 from typing import Any, Final, cast
 
-from softswitch.errors import StartError
-from softswitch.native import NativeSwitch
-from softswitch.options import Options
-from softswitch.p4runtime.errors import RpcError
-from softswitch.p4runtime.service import Service
-from softswitch.thrift import idl
-from softswitch.thrift.replication import ReplicationCalls
-from softswitch.thrift.switch import PlainReplication, SimpleSwitch, Standard
+from pcn.softswitch.errors import StartError
+from pcn.softswitch.native import NativeSwitch
+from pcn.softswitch.options import Options
+from pcn.softswitch.p4runtime.errors import RpcError
+from pcn.softswitch.p4runtime.service import Service
+from pcn.softswitch.thrift import idl
+from pcn.softswitch.thrift.replication import ReplicationCalls
+from pcn.softswitch.thrift.switch import PlainReplication, SimpleSwitch, Standard
 
 ADDRESS: Final = "127.0.0.1"
 MOST_CONNECTIONS: Final = 32
 MOST_BYTES: Final = 16_000_000  # of a message
 
-log = logging.getLogger("softswitch")
+log = logging.getLogger("pcn.softswitch")
 
 
 class ThriftServer:

@@ -9,15 +9,15 @@ import time
 from collections.abc import Sequence
 from typing import Any, Final
 
-from softswitch.native import NativeError, NativeSwitch
-from softswitch.options import Options
-from softswitch.p4runtime.errors import RpcError
-from softswitch.p4runtime.service import Service
-from softswitch.thrift.arrays import ArrayCalls
-from softswitch.thrift.face import Face
-from softswitch.thrift.meters import MeterCalls
-from softswitch.thrift.profiles import ProfileCalls
-from softswitch.thrift.replication import MirrorCalls, ReplicationCalls
+from pcn.softswitch.native import NativeError, NativeSwitch
+from pcn.softswitch.options import Options
+from pcn.softswitch.p4runtime.errors import RpcError
+from pcn.softswitch.p4runtime.service import Service
+from pcn.softswitch.thrift.arrays import ArrayCalls
+from pcn.softswitch.thrift.face import Face
+from pcn.softswitch.thrift.meters import MeterCalls
+from pcn.softswitch.thrift.profiles import ProfileCalls
+from pcn.softswitch.thrift.replication import MirrorCalls, ReplicationCalls
 
 _RESOURCES: Final = ("tables", "action_profiles", "counter_arrays", "meter_arrays", "register_arrays", "learn_lists")
 """Of the JSON, by bm_get_id_from_name's number."""
@@ -127,7 +127,7 @@ class SimpleSwitch(MirrorCalls):
     def __init__(self, service: Service, native: NativeSwitch, options: Options) -> None:
         super().__init__(service)
         self._native = native
-        self._log = logging.getLogger(f"softswitch.{options.device_id}")
+        self._log = logging.getLogger(f"pcn.softswitch.{options.device_id}")
 
     def set_egress_queue_depth(self, port: int, packets: int) -> int:
         return self._set(port, None, depth=packets)

@@ -7,15 +7,15 @@ from typing import Any, Final
 
 from finsy.proto import p4r
 
-from softswitch.p4runtime import matches
-from softswitch.p4runtime.actions import Call
-from softswitch.p4runtime.bytestring import encode
-from softswitch.p4runtime.errors import RpcError
-from softswitch.p4runtime.matches import prefix_mask
-from softswitch.p4runtime.references import Reference
-from softswitch.p4runtime.schema import Action, Match, Table
-from softswitch.p4runtime.table_state import Entry
-from softswitch.thrift.face import DELETE, INSERT, MODIFY, Face, named
+from pcn.softswitch.p4runtime import matches
+from pcn.softswitch.p4runtime.actions import Call
+from pcn.softswitch.p4runtime.bytestring import encode
+from pcn.softswitch.p4runtime.errors import RpcError
+from pcn.softswitch.p4runtime.matches import prefix_mask
+from pcn.softswitch.p4runtime.references import Reference
+from pcn.softswitch.p4runtime.schema import Action, Match, Table
+from pcn.softswitch.p4runtime.table_state import Entry
+from pcn.softswitch.thrift.face import DELETE, INSERT, MODIFY, Face, named
 
 INDEX: Final = 0xFFFFFF
 """Of a handle: what an entry shares with others that had its place."""

@@ -9,8 +9,8 @@ import struct
 from collections.abc import Callable, Iterator
 from typing import Any, Final, NamedTuple
 
-from softswitch.program.errors import Source
-from softswitch.program.model import Program
+from pcn.softswitch.program.errors import Source
+from pcn.softswitch.program.model import Program
 
 _HEAD: Final = struct.Struct("=QQIIII")
 _DECISION: Final = struct.Struct("=IIIiiii")

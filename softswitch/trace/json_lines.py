@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-from softswitch.trace.decoder import KINDS, Step
+from pcn.softswitch.trace.decoder import KINDS, Step
 
 _MOST: Final = 2**64
 _HEXADECIMAL: Final = re.compile(r"0x[0-9a-f]+\Z")

@@ -6,7 +6,7 @@ from collections import OrderedDict
 from collections.abc import Iterator
 from typing import Any, Final
 
-from softswitch.trace.decoder import Step
+from pcn.softswitch.trace.decoder import Step
 
 _SKIPPED: Final = {
     "not updated": "update because condition not met",

@@ -6,14 +6,14 @@ import logging
 import os
 import time
 
-from softswitch.errors import StartError
-from softswitch.log_file import STEPS, LogFile
-from softswitch.native import NativeSwitch
-from softswitch.options import Options
-from softswitch.trace import json_lines
-from softswitch.trace.decoder import Step
-from softswitch.trace.lines import Lines
-from softswitch.trace.tracer import Tracer
+from pcn.softswitch.errors import StartError
+from pcn.softswitch.log_file import STEPS, LogFile
+from pcn.softswitch.native import NativeSwitch
+from pcn.softswitch.options import Options
+from pcn.softswitch.trace import json_lines
+from pcn.softswitch.trace.decoder import Step
+from pcn.softswitch.trace.lines import Lines
+from pcn.softswitch.trace.tracer import Tracer
 
 
 def start(native: NativeSwitch, options: Options, log: logging.Logger) -> Tracer:

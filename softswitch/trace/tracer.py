@@ -6,9 +6,9 @@ import threading
 from collections.abc import Callable, Sequence
 from typing import Final
 
-from softswitch.native import NativeError, NativeSwitch
-from softswitch.program.load import load_program
-from softswitch.trace.decoder import Decoder, Step
+from pcn.softswitch.native import NativeError, NativeSwitch
+from pcn.softswitch.program.load import load_program
+from pcn.softswitch.trace.decoder import Decoder, Step
 
 MOST_BYTES: Final = 64 << 20  # of steps that wait for the writers
 WAIT_MS: Final = 200

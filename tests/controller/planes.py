@@ -7,13 +7,13 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
-from controller.control_plane import ControlPlane
-from controller.in_process import InProcessSwitch
-from controller.programs import Program
-from controller.switch import SwitchClient
-from softswitch.codegen.build import build_runtime
-from softswitch.embed.switch import EmbeddedSwitch
-from softswitch.native import NativeSwitch, load_library
+from pcn.controller.control_plane import ControlPlane
+from pcn.controller.in_process import InProcessSwitch
+from pcn.controller.programs import Program
+from pcn.controller.switch import SwitchClient
+from pcn.softswitch.codegen.build import build_runtime
+from pcn.softswitch.embed.switch import EmbeddedSwitch
+from pcn.softswitch.native import NativeSwitch, load_library
 
 P4RUNTIME = Path(__file__).resolve().parents[1] / "p4runtime"
 sys.path.insert(0, str(P4RUNTIME))

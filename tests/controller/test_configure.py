@@ -8,25 +8,25 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from controller import marking, pfc
-from controller.configure import entries, plan
-from controller.constants import GENERATOR_PORT, MAX_QUANTA, RECIRCULATION_PORT
-from controller.errors import UnknownNameError
-from controller.marking import arrival_ecn, credit, qcn_in_cp, red_depth
-from controller.marking.arrival_ecn import ArrivalPort
-from controller.marking.qcn_cp import CNM_CLONE_SESSION, QcnPort
-from controller.marking.red_depth import RedDepthPort
-from controller.marking.red_ecn import RedPort
-from controller.marking.rest import LATE_US, RestPort
-from controller.marking_contract import PortEntries
-from controller.pfc import PFC_CLONE_SESSION, quantum_q16_us
-from controller.programs import COMPILED, Program
-from hosts.algorithms import schemes
-from topologies.dumbbell import dumbbell
-from topologies.ecn import EcnThresholds
-from topologies.fat_tree import fat_tree
-from topologies.lossless import CREDITS, PFC
-from topologies.model import Topology, TopologyError
+from pcn.controller import marking, pfc
+from pcn.controller.configure import entries, plan
+from pcn.controller.constants import GENERATOR_PORT, MAX_QUANTA, RECIRCULATION_PORT
+from pcn.controller.errors import UnknownNameError
+from pcn.controller.marking import arrival_ecn, credit, qcn_in_cp, red_depth
+from pcn.controller.marking.arrival_ecn import ArrivalPort
+from pcn.controller.marking.qcn_cp import CNM_CLONE_SESSION, QcnPort
+from pcn.controller.marking.red_depth import RedDepthPort
+from pcn.controller.marking.red_ecn import RedPort
+from pcn.controller.marking.rest import LATE_US, RestPort
+from pcn.controller.marking_contract import PortEntries
+from pcn.controller.pfc import PFC_CLONE_SESSION, quantum_q16_us
+from pcn.controller.programs import COMPILED, Program
+from pcn.hosts.algorithms import schemes
+from pcn.topologies.dumbbell import dumbbell
+from pcn.topologies.ecn import EcnThresholds
+from pcn.topologies.fat_tree import fat_tree
+from pcn.topologies.lossless import CREDITS, PFC
+from pcn.topologies.model import Topology, TopologyError
 
 
 def test_quantum_is_512_bit_times_of_the_dilated_port() -> None:

@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 from planes import BENCH, KINDS, Plane, opened
 from waiting import wait_until
 
-from controller.control_plane import DigestEntry, DigestList, TableAction, TableEntry, TableMatch
-from controller.errors import SwitchError, UnknownNameError, WriteError
-from controller.inbox import MOST_BYTES, OVERHEAD_BYTES, Inbox
-from softswitch.native import Departed
+from pcn.controller.control_plane import DigestEntry, DigestList, TableAction, TableEntry, TableMatch
+from pcn.controller.errors import SwitchError, UnknownNameError, WriteError
+from pcn.controller.inbox import MOST_BYTES, OVERHEAD_BYTES, Inbox
+from pcn.softswitch.native import Departed
 
 TO_CPU, TO_PORT_2, LEARNT, LEARNT_TOO = 0xC0, 0xC2, 0xA1, 0xA2
 LIMIT_S = 60.0

@@ -8,14 +8,14 @@ from contextlib import ExitStack
 import pytest
 from planes import BENCH, KINDS, opened
 
-from controller.configure import entries, plan, program_switch
-from controller.control_plane import ControlPlane, MeterConfig, TableAction, TableEntry, TableMatch
-from controller.errors import SwitchError, UnknownNameError, WriteError
-from controller.in_process import InProcessSwitch
-from controller.programs import Program
-from controller.routes import route_entry
-from hosts.algorithms import find_scheme
-from topologies.dumbbell import dumbbell
+from pcn.controller.configure import entries, plan, program_switch
+from pcn.controller.control_plane import ControlPlane, MeterConfig, TableAction, TableEntry, TableMatch
+from pcn.controller.errors import SwitchError, UnknownNameError, WriteError
+from pcn.controller.in_process import InProcessSwitch
+from pcn.controller.programs import Program
+from pcn.controller.routes import route_entry
+from pcn.hosts.algorithms import find_scheme
+from pcn.topologies.dumbbell import dumbbell
 
 PLAN = plan(dumbbell(), "s0", 1.0, find_scheme("dcqcn").configure())
 

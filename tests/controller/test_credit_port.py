@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from controller.marking import credit, tcd_port
-from hosts.algorithms import find_scheme
-from topologies.head_of_line import P1, head_of_line
-from topologies.model import Topology
+from pcn.controller.marking import credit, tcd_port
+from pcn.hosts.algorithms import find_scheme
+from pcn.topologies.head_of_line import P1, head_of_line
+from pcn.topologies.model import Topology
 
 
 def with_credits(**parameters: float) -> Topology:

@@ -8,20 +8,20 @@ from pathlib import Path
 
 import pytest
 
-from controller.configure import plan
-from controller.marking.arrival_ecn import ArrivalPort
-from controller.marking.red_ecn import RedPort
-from hosts.algorithms import find_scheme
-from lab.virtual import VirtualNetwork
-from topologies import serialise
-from topologies.dumbbell import dumbbell
-from topologies.ecn import COLOURS, EcnThresholds
-from topologies.errors import TopologyError
-from topologies.formats import FORMATS
-from topologies.found import find_topology
-from topologies.model import FlowSpec, Topology
-from topologies.star import star
-from virtualnet import VirtualError
+from pcn.controller.configure import plan
+from pcn.controller.marking.arrival_ecn import ArrivalPort
+from pcn.controller.marking.red_ecn import RedPort
+from pcn.hosts.algorithms import find_scheme
+from pcn.lab.virtual import VirtualNetwork
+from pcn.topologies import serialise
+from pcn.topologies.dumbbell import dumbbell
+from pcn.topologies.ecn import COLOURS, EcnThresholds
+from pcn.topologies.errors import TopologyError
+from pcn.topologies.formats import FORMATS
+from pcn.topologies.found import find_topology
+from pcn.topologies.model import FlowSpec, Topology
+from pcn.topologies.star import star
+from pcn.virtualnet import VirtualError
 
 BY_RATE = (EcnThresholds(1, 2, 0.5, port=2), EcnThresholds(400e3, 1600e3, 0.2, rate_bps=10e9))
 

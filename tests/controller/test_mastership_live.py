@@ -14,12 +14,12 @@ import forks
 import needs
 import pytest
 
-from controller import settings
-from controller.errors import PrimaryError
-from controller.switch import SwitchClient
-from lab.attach import attach
-from lab.lab import Lab
-from topologies.dumbbell import dumbbell
+from pcn.controller import settings
+from pcn.controller.errors import PrimaryError
+from pcn.controller.switch import SwitchClient
+from pcn.lab.attach import attach
+from pcn.lab.lab import Lab
+from pcn.topologies.dumbbell import dumbbell
 
 pytestmark = pytest.mark.root
 

@@ -6,14 +6,14 @@ from dataclasses import replace
 
 import pytest
 
-from controller.configure import packet_generator
-from controller.constants import GENERATOR_PORT, index
-from controller.marking import qcn_in_cp
-from controller.marking.qcn_in_cp import Culprit
-from controller.marking_contract import PacketGenerator
-from hosts.algorithms import Configured, SchemeError, find_scheme
-from topologies.model import Endpoint, Topology, TopologyError
-from topologies.star import star
+from pcn.controller.configure import packet_generator
+from pcn.controller.constants import GENERATOR_PORT, index
+from pcn.controller.marking import qcn_in_cp
+from pcn.controller.marking.qcn_in_cp import Culprit
+from pcn.controller.marking_contract import PacketGenerator
+from pcn.hosts.algorithms import Configured, SchemeError, find_scheme
+from pcn.topologies.model import Endpoint, Topology, TopologyError
+from pcn.topologies.star import star
 
 STAR = star(4, xoff_bytes=110e3, xon_bytes=44e3)
 

@@ -11,17 +11,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from controller.configure import plan
-from controller.routes import ROUTER_MAC, MultipathRoute, PortGroup, Route, Way, host_ways, join
-from hosts.algorithms import find_scheme
-from lab.virtual import VirtualNetwork
-from topologies.clos import clos
-from topologies.compact import compact
-from topologies.dumbbell import dumbbell
-from topologies.fat_tree import fat_tree
-from topologies.found import find_topology
-from topologies.model import FlowSpec, Topology, TopologyError
-from topologies.parking_lot import parking_lot
+from pcn.controller.configure import plan
+from pcn.controller.routes import ROUTER_MAC, MultipathRoute, PortGroup, Route, Way, host_ways, join
+from pcn.hosts.algorithms import find_scheme
+from pcn.lab.virtual import VirtualNetwork
+from pcn.topologies.clos import clos
+from pcn.topologies.compact import compact
+from pcn.topologies.dumbbell import dumbbell
+from pcn.topologies.fat_tree import fat_tree
+from pcn.topologies.found import find_topology
+from pcn.topologies.model import FlowSpec, Topology, TopologyError
+from pcn.topologies.parking_lot import parking_lot
 
 TOPOLOGIES: dict[str, Callable[[], Topology]] = {
     "dumbbell": dumbbell,

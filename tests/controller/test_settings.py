@@ -9,14 +9,14 @@ from typing import cast
 import pytest
 from planes import KINDS, opened
 
-from controller import settings
-from controller.configure import plan, program_switch
-from controller.errors import UnknownNameError
-from controller.marking_contract import SettableTable, Setting
-from controller.programs import Program
-from hosts.algorithms import find_scheme
 from pcn import present
-from topologies.dumbbell import dumbbell
+from pcn.controller import settings
+from pcn.controller.configure import plan, program_switch
+from pcn.controller.errors import UnknownNameError
+from pcn.controller.marking_contract import SettableTable, Setting
+from pcn.controller.programs import Program
+from pcn.hosts.algorithms import find_scheme
+from pcn.topologies.dumbbell import dumbbell
 
 
 def test_a_setting_has_a_unit_that_can_be_written() -> None:

@@ -10,13 +10,13 @@ from pathlib import Path
 import needs
 import pytest
 
-from controller.constants import index
-from controller.control_plane import TableAction, TableEntry, TableMatch
-from controller.errors import SwitchError, UnknownNameError
-from controller.routes import route_entry
-from controller.switch import SwitchClient
-from lab.lab import Lab
-from topologies.dumbbell import dumbbell
+from pcn.controller.constants import index
+from pcn.controller.control_plane import TableAction, TableEntry, TableMatch
+from pcn.controller.errors import SwitchError, UnknownNameError
+from pcn.controller.routes import route_entry
+from pcn.controller.switch import SwitchClient
+from pcn.lab.lab import Lab
+from pcn.topologies.dumbbell import dumbbell
 
 pytestmark = pytest.mark.root
 # The base round trip is there before any queue.

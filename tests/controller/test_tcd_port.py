@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from controller.marking import tcd_port
-from hosts.algorithms import find_scheme
-from topologies.head_of_line import P1, head_of_line
+from pcn.controller.marking import tcd_port
+from pcn.hosts.algorithms import find_scheme
+from pcn.topologies.head_of_line import P1, head_of_line
 
 
 def configured(dilation: float = 1.0, **fields: float) -> tcd_port.TcdPort:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from experiments.data.plan import Plan
-from experiments.data.recording import FlowRecord, LinkRecord, PortRecord, Recording, flow_entity
-from experiments.data.series import Series
-from experiments.define.fluid import Fluid
+from pcn.experiments.data.plan import Plan
+from pcn.experiments.data.recording import FlowRecord, LinkRecord, PortRecord, Recording, flow_entity
+from pcn.experiments.data.series import Series
+from pcn.experiments.define.fluid import Fluid
 
 STEP_S = 50e-6
 

@@ -6,8 +6,8 @@ from copy import copy
 from dataclasses import replace
 from typing import Any, TypeVar
 
-from experiments.data.plan import Plan
-from experiments.define.experiment import Experiment
+from pcn.experiments.data.plan import Plan
+from pcn.experiments.define.experiment import Experiment
 
 _Figure = TypeVar("_Figure", bound=Experiment)
 

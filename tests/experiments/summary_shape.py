@@ -6,8 +6,8 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any, get_args
 
-from experiments.results.columns import Columns
-from experiments.results.summary import RUN
+from pcn.experiments.results.columns import Columns
+from pcn.experiments.results.summary import RUN
 
 
 def mismatches(summary: Mapping[str, Any]) -> list[str]:

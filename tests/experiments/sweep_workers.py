@@ -21,6 +21,6 @@ def alive(pid: int) -> bool:
 
 def _is_worker(pid: str) -> bool:
     try:
-        return b"experiments.sweep.pool" in Path(f"/proc/{pid}/cmdline").read_bytes()
+        return b"pcn.experiments.sweep.pool" in Path(f"/proc/{pid}/cmdline").read_bytes()
     except OSError:
         return False

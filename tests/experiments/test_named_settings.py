@@ -8,13 +8,13 @@ from unittest import mock
 
 import pytest
 
-from experiments.data.errors import ExperimentError
-from experiments.data.parameters import Parameter
-from experiments.papers import EXPERIMENTS
-from experiments.traffic import Traffic
-from experiments.traffic.spec import TrafficSpec
-from hosts.algorithms import find_scheme, schemes
-from topologies.catalog import TOPOLOGIES
+from pcn.experiments.data.errors import ExperimentError
+from pcn.experiments.data.parameters import Parameter
+from pcn.experiments.papers import EXPERIMENTS
+from pcn.experiments.traffic import Traffic
+from pcn.experiments.traffic.spec import TrafficSpec
+from pcn.hosts.algorithms import find_scheme, schemes
+from pcn.topologies.catalog import TOPOLOGIES
 
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGES = ("controller", "experiments", "hosts", "lab", "p4net", "pcn", "topologies", "virtualnet")

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from experiments.run.versions import outside
-from hosts.algorithms import find_scheme
 from pcn.cli import run as pcn
+from pcn.experiments.run.versions import outside
+from pcn.hosts.algorithms import find_scheme
 
 EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "aimd"
 AIMD = f"{EXAMPLE}/aimd.py:AIMD"
@@ -148,7 +148,7 @@ def test_a_scheme_that_goes_wrong_in_a_run_is_one_line(
 @pytest.fixture
 def few_events(monkeypatch: pytest.MonkeyPatch) -> None:
     """Of those that RPs and NPs are driven by, where switches are what is checked."""
-    monkeypatch.setattr("hosts.algorithms.check_events.EVENTS", 100)
+    monkeypatch.setattr("pcn.hosts.algorithms.check_events.EVENTS", 100)
 
 
 @pytest.mark.usefixtures("few_events")
@@ -191,7 +191,7 @@ def test_check_tries_the_settings_too(
     capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("controller.marking._from_files", {})  # or other tests would find the broken module
+    monkeypatch.setattr("pcn.controller.marking._from_files", {})  # or other tests would find the broken module
     shutil.copytree(EXAMPLE, tmp_path / "aimd")
     file = tmp_path / "aimd" / "step_ecn.py"
     file.write_text(file.read_text().replace(right, wrong))

@@ -13,14 +13,14 @@ import pytest
 from click.shell_completion import ShellComplete
 from summary_shape import mismatches
 
-from experiments import runner
-from experiments.data.errors import ExperimentError
-from experiments.define.checks import Check
-from experiments.papers import FIGURES, SCENARIOS
-from hosts.algorithms import schemes
 from pcn import cli
 from pcn.cli import run as pcn
-from topologies import extras
+from pcn.experiments import runner
+from pcn.experiments.data.errors import ExperimentError
+from pcn.experiments.define.checks import Check
+from pcn.experiments.papers import FIGURES, SCENARIOS
+from pcn.hosts.algorithms import schemes
+from pcn.topologies import extras
 
 SHORT = ("run", "dumbbell", "--clock", "virtual", "--set", "duration=3ms")
 

@@ -9,9 +9,9 @@ import pytest
 from rich.console import Console
 from summary_shape import mismatches
 
-from experiments.data.errors import ExperimentError
-from experiments.page.terminal import show
-from experiments.runner import place_of, run
+from pcn.experiments.data.errors import ExperimentError
+from pcn.experiments.page.terminal import show
+from pcn.experiments.runner import place_of, run
 
 SHORT = ("before=1ms", "duration=5ms")
 

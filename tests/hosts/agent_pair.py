@@ -13,7 +13,7 @@ from typing import Any
 
 from waiting import LIMIT_S
 
-from hosts.client import AgentClient
+from pcn.hosts.client import AgentClient
 
 _COUNTER = itertools.count()
 DILATION = 100.0
@@ -54,7 +54,7 @@ class Pair:
     def command(self, side: int, *options: str) -> list[str]:
         """The command line of an agent, in its namespace; later options win."""
         return [
-            *("ip", "netns", "exec", self.namespaces[side], sys.executable, "-m", "hosts.agent"),
+            *("ip", "netns", "exec", self.namespaces[side], sys.executable, "-m", "pcn.hosts.agent"),
             *("--name", "ab"[side], "--iface", self.interfaces[side], "--mac", self.macs[side], "--ip", self.ips[side]),
             *("--line-rate", str(LINE_RATE), "--dilation", str(DILATION), "--scheme", "pcn"),
             *("--control", str(self.folder / f"{'ab'[side]}.sock"), "--log", str(self.logs[side])),

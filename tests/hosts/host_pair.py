@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from hosts import wire
-from hosts.algorithms import Configured, Mark
-from hosts.clock import DilatedClock
-from hosts.log import EventLog
-from hosts.loop import Loop, LoopPort
-from hosts.native import Events
-from hosts.nic import Nic
-from hosts.receiver import Receiver
-from hosts.sender import Sender
-from hosts.sent_flow import FlowRequest, SentFlow
-from hosts.structures import FRAME, Event
+from pcn.hosts import wire
+from pcn.hosts.algorithms import Configured, Mark
+from pcn.hosts.clock import DilatedClock
+from pcn.hosts.log import EventLog
+from pcn.hosts.loop import Loop, LoopPort
+from pcn.hosts.native import Events
+from pcn.hosts.nic import Nic
+from pcn.hosts.receiver import Receiver
+from pcn.hosts.sender import Sender
+from pcn.hosts.sent_flow import FlowRequest, SentFlow
+from pcn.hosts.structures import FRAME, Event
 
 LINE, DELAY, DATA, ACK = 10e9, 5e-6, 1058, 62
 RTT = 2 * DELAY + (DATA + ACK) * 8 / LINE

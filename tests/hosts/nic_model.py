@@ -21,7 +21,7 @@ from collections import deque
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from hosts.wire import CLASSES, QUANTUM_BITS
+from pcn.hosts.wire import CLASSES, QUANTUM_BITS
 
 INFINITY = math.inf
 CATCH_UP = 2

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 import pytest
 from waiting import LIMIT_S, wait_until
 
-from hosts import wire
-from hosts.client import AgentClient, AgentError
-from hosts.wire import AckPacket, CnpPacket, DataPacket, PfcFrame
+from pcn.hosts import wire
+from pcn.hosts.client import AgentClient, AgentError
+from pcn.hosts.wire import AckPacket, CnpPacket, DataPacket, PfcFrame
 
 if TYPE_CHECKING:
     from agent_pair import Pair
@@ -185,7 +185,7 @@ def test_flow_that_fails_leaves_the_agent_and_its_other_flow(bare_pair: Pair) ->
 BACK = """
 from dataclasses import replace
 
-from hosts.reliability import Reliability, Repeats
+from pcn.hosts.reliability import Reliability, Repeats
 from pcn import ReactionPoint, find_scheme
 
 
@@ -340,7 +340,9 @@ def test_a_wrong_start_is_one_clear_line(bare_pair: Pair) -> None:
         (["--control", "/nowhere/a.sock"], "control socket /nowhere/a.sock: No such file"),
         (["--log", "/nowhere/a.jsonl"], "No such file or directory: '/nowhere/a.jsonl'"),
     )
-    program = "import json, sys; from hosts.agent import main; print([main(one) for one in json.loads(sys.argv[1])])"
+    program = (
+        "import json, sys; from pcn.hosts.agent import main; print([main(one) for one in json.loads(sys.argv[1])])"
+    )
     inside, words = bare_pair.command(0)[:5], bare_pair.command(0)[7:]
     lines = json.dumps([[*words, *options] for options, _ in wrong])
     result = subprocess.run([*inside, "-c", program, lines], capture_output=True, text=True, timeout=LIMIT_S)

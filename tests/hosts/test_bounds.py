@@ -19,15 +19,15 @@ from hypothesis import strategies as st
 from test_loop import IP, MAC, PEER, PEER_MAC, Host
 from whole_host import LINE, WholeHost, fragile_np
 
-from hosts import sender as sender_module
-from hosts import stats, wire
-from hosts.algorithms import Cnp, Mark, find_scheme
-from hosts.clock import DilatedClock
-from hosts.control import CommandError, ControlServer
-from hosts.log import EventLog
-from hosts.nic import Nic
-from hosts.sent_flow import FlowError
-from hosts.structures import PAUSE, WINDOW, Event
+from pcn.hosts import sender as sender_module
+from pcn.hosts import stats, wire
+from pcn.hosts.algorithms import Cnp, Mark, find_scheme
+from pcn.hosts.clock import DilatedClock
+from pcn.hosts.control import CommandError, ControlServer
+from pcn.hosts.log import EventLog
+from pcn.hosts.nic import Nic
+from pcn.hosts.sent_flow import FlowError
+from pcn.hosts.structures import PAUSE, WINDOW, Event
 
 # ---- memory ----
 

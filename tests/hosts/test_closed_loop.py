@@ -12,16 +12,16 @@ from collections import deque
 from collections.abc import Callable
 from typing import Any
 
-from hosts import wire
-from hosts.algorithms import Cnp, Mark, find_scheme
-from hosts.clock import DilatedClock
-from hosts.log import EventLog
-from hosts.loop import Loop, LoopPort
-from hosts.native import Events
-from hosts.nic import Nic
-from hosts.receiver import Receiver
-from hosts.sender import Sender
-from hosts.sent_flow import FlowRequest
+from pcn.hosts import wire
+from pcn.hosts.algorithms import Cnp, Mark, find_scheme
+from pcn.hosts.clock import DilatedClock
+from pcn.hosts.log import EventLog
+from pcn.hosts.loop import Loop, LoopPort
+from pcn.hosts.native import Events
+from pcn.hosts.nic import Nic
+from pcn.hosts.receiver import Receiver
+from pcn.hosts.sender import Sender
+from pcn.hosts.sent_flow import FlowRequest
 
 LINE = 10e9
 RTT = 500e-6

@@ -11,8 +11,8 @@ import needs
 import pytest
 import sanitizers
 
-from hosts.native import CSRC, FLAGS
-from softswitch.cache.objects import compiler
+from pcn.hosts.native import CSRC, FLAGS
+from pcn.softswitch.cache.objects import compiler
 
 pytestmark = pytest.mark.long
 

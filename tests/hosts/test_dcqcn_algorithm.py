@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hosts.algorithms import Cnp, Mark, SchemeError, schemes
-from hosts.algorithms.dcqcn import DcqcnNotificationPoint, DcqcnParameters, DcqcnReactionPoint
+from pcn.hosts.algorithms import Cnp, Mark, SchemeError, schemes
+from pcn.hosts.algorithms.dcqcn import DcqcnNotificationPoint, DcqcnParameters, DcqcnReactionPoint
 
 LINE = 40e9
 K = T = 55e-6

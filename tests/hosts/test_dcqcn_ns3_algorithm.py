@@ -6,8 +6,8 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from hosts.algorithms import Cnp, Mark, find_scheme
-from hosts.algorithms.dcqcn_ns3 import DcqcnNs3NotificationPoint, DcqcnNs3Parameters, DcqcnNs3ReactionPoint
+from pcn.hosts.algorithms import Cnp, Mark, find_scheme
+from pcn.hosts.algorithms.dcqcn_ns3 import DcqcnNs3NotificationPoint, DcqcnNs3Parameters, DcqcnNs3ReactionPoint
 
 LINE = 100e9
 CNP = Cnp(Mark.CE)

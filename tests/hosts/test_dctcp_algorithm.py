@@ -6,8 +6,8 @@ import itertools
 
 import pytest
 
-from hosts.algorithms import Ack, Loss, Mark, find_scheme
-from hosts.algorithms.dctcp import DctcpReactionPoint
+from pcn.hosts.algorithms import Ack, Loss, Mark, find_scheme
+from pcn.hosts.algorithms.dctcp import DctcpReactionPoint
 
 FRAME = 1058
 LINE = 10e9

@@ -11,11 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from hosts.algorithms import Ack, Cnm, Cnp, Mark, Scheme, SchemeError, discovery, find_scheme, names, schemes
+from pcn.hosts.algorithms import Ack, Cnm, Cnp, Mark, Scheme, SchemeError, discovery, find_scheme, names, schemes
 
 SOURCE = """
-from hosts.algorithms.parameters import Parameters
-from hosts.algorithms import ReactionPoint, Scheme
+from pcn.hosts.algorithms.parameters import Parameters
+from pcn.hosts.algorithms import ReactionPoint, Scheme
 
 class Stay(ReactionPoint):
     def __init__(self, line_rate_bps, parameters):
@@ -54,9 +54,8 @@ def test_a_file_s_scheme_is_found_by_name_from_then_on(file: Path, monkeypatch: 
 
 
 def test_another_process_finds_it_by_its_reference(file: Path, tmp_path: Path) -> None:
-    script = (
-        f"from hosts.algorithms import find_scheme; print(find_scheme({find_scheme(f'{file}:STAY').reference!r}).name)"
-    )
+    reference = find_scheme(f"{file}:STAY").reference
+    script = f"from pcn.hosts.algorithms import find_scheme; print(find_scheme({reference!r}).name)"
     done = subprocess.run([sys.executable, "-c", script], cwd="/", capture_output=True, text=True, check=True)
     assert done.stdout == "stay\n"
 
@@ -103,7 +102,7 @@ def test_an_installed_package_s_scheme_is_found_by_name(file: Path, tmp_path: Pa
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: stay\nVersion: 1\n")
     (info / "entry_points.txt").write_text("[pcn_lab.schemes]\nstay = stay:STAY\n")
     script = (
-        "from hosts.algorithms import find_scheme, names\n"
+        "from pcn.hosts.algorithms import find_scheme, names\n"
         "assert 'stay' in names(); print(find_scheme('stay').reference, find_scheme('stay').program)"
     )
     environment = {**os.environ, "PYTHONPATH": str(tmp_path)}

@@ -11,9 +11,9 @@ from host_pair import DATA, LINE, RTT, Pair
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from hosts import wire
-from hosts.algorithms import Configured, Loss, Mark, find_scheme
-from hosts.reliability import Reliability, Repeats
+from pcn.hosts import wire
+from pcn.hosts.algorithms import Configured, Loss, Mark, find_scheme
+from pcn.hosts.reliability import Reliability, Repeats
 
 WINDOW = f"{Path(__file__).resolve().parents[2]}/examples/aimd_window/aimd_window.py:AIMD_WINDOW"
 TIMEOUT = 20 * RTT

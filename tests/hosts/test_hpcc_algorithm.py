@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from hosts.algorithms import Ack, Hop, Mark, NetworkFacts, Telemetry, find_scheme
-from hosts.algorithms.hpcc import HpccReactionPoint
+from pcn.hosts.algorithms import Ack, Hop, Mark, NetworkFacts, Telemetry, find_scheme
+from pcn.hosts.algorithms.hpcc import HpccReactionPoint
 
 LINE, T = 100e9, 10e-6
 W_INIT = LINE * T / 8

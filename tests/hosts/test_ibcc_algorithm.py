@@ -9,13 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hosts.algorithms import Cnp, Mark, Window, find_scheme
-from hosts.algorithms.ibcc import IbccNotificationPoint, IbccParameters, IbccReactionPoint
-from hosts.algorithms.ibcc_tcd import IbccTcdNotificationPoint, IbccTcdParameters, IbccTcdReactionPoint
-from lab.virtual import VirtualNetwork
-from topologies.head_of_line import head_of_line
-from topologies.model import FlowSpec
-from topologies.star import star
+from pcn.hosts.algorithms import Cnp, Mark, Window, find_scheme
+from pcn.hosts.algorithms.ibcc import IbccNotificationPoint, IbccParameters, IbccReactionPoint
+from pcn.hosts.algorithms.ibcc_tcd import IbccTcdNotificationPoint, IbccTcdParameters, IbccTcdReactionPoint
+from pcn.lab.virtual import VirtualNetwork
+from pcn.topologies.head_of_line import head_of_line
+from pcn.topologies.model import FlowSpec
+from pcn.topologies.star import star
 
 LINE, TIMER = 40e9, 150e-6
 

@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from test_loop import PEER
 from whole_host import BAD_BPS, LINE, Fragile, NoParameters, WholeHost, fragile, fragile_np
 
-from hosts import wire
-from hosts.algorithms import Cnm, Cnp, Mark, NotificationPoint, Scheme, find_scheme, schemes
-from hosts.sent_flow import FlowError
+from pcn.hosts import wire
+from pcn.hosts.algorithms import Cnm, Cnp, Mark, NotificationPoint, Scheme, find_scheme, schemes
+from pcn.hosts.sent_flow import FlowError
 
 
 def setting(name: str, value: Any) -> Callable[[Fragile], None]:

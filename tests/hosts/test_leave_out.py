@@ -6,7 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-START = "from softswitch.unused import leave_out\nleave_out(switch={})\n"
+START = "from pcn.softswitch.unused import leave_out\nleave_out(switch={})\n"
 
 
 def run(script: str, *words: str, switch: bool = False) -> str:
@@ -18,11 +18,11 @@ def test_scheme_file_may_import_a_controller(tmp_path: Path) -> None:
     """A marking point and its scheme may be in one file."""
     (tmp_path / "mine.py").write_text(
         "import dataclasses\n"
-        "from controller.control_plane import TableEntry\n"
-        "from hosts.algorithms import schemes\n"
+        "from pcn.controller.control_plane import TableEntry\n"
+        "from pcn.hosts.algorithms import schemes\n"
         "MINE = dataclasses.replace(schemes['pcn'], name='mine')\n"
     )
-    script = "import sys; from hosts.algorithms import find_scheme; print(find_scheme(sys.argv[1]).name)"
+    script = "import sys; from pcn.hosts.algorithms import find_scheme; print(find_scheme(sys.argv[1]).name)"
     assert run(script, f"{tmp_path / 'mine.py'}:MINE") == "mine"
 
 

@@ -12,8 +12,8 @@ from disk import Steps, play_steps
 from hypothesis import given, settings
 from others import in_child
 
-from hosts.clock import DilatedClock
-from hosts.log import EventLog
+from pcn.hosts.clock import DilatedClock
+from pcn.hosts.log import EventLog
 
 
 def test_events_are_lines_in_order_at_nominal_times(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""The loop in C reads frames as `hosts.wire` does; and its sockets: time stamps, batches, flows that are new."""
+"""The loop in C reads frames as `pcn.hosts.wire` does; and its sockets: time stamps, batches, flows that are new."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 from waiting import wait_until
 
-from hosts import wire
-from hosts.algorithms import find_scheme
-from hosts.clock import DilatedClock
-from hosts.log import EventLog
-from hosts.loop import Loop, LoopPort
-from hosts.native import Events
-from hosts.nic import Nic
-from hosts.receiver import Receiver
-from hosts.sender import Sender
-from hosts.sent_flow import FlowRequest
-from hosts.structures import FRAME, Event
-from hosts.wire import CnpPacket, DataPacket, PfcFrame
+from pcn.hosts import wire
+from pcn.hosts.algorithms import find_scheme
+from pcn.hosts.clock import DilatedClock
+from pcn.hosts.log import EventLog
+from pcn.hosts.loop import Loop, LoopPort
+from pcn.hosts.native import Events
+from pcn.hosts.nic import Nic
+from pcn.hosts.receiver import Receiver
+from pcn.hosts.sender import Sender
+from pcn.hosts.sent_flow import FlowRequest
+from pcn.hosts.structures import FRAME, Event
+from pcn.hosts.wire import CnpPacket, DataPacket, PfcFrame
 
 LINE = 1e9
 SO_TIMESTAMPNS = 35
@@ -88,7 +88,7 @@ def samples() -> list[bytes]:
 
 
 def reading(frame: bytes) -> str:
-    """The kind of a frame for this host by `hosts.wire`."""
+    """The kind of a frame for this host by `pcn.hosts.wire`."""
     try:
         packet = wire.decode(frame)
     except wire.WireError:
@@ -123,7 +123,7 @@ def test_frames_are_what_they_are(index: int) -> None:
 
 @given(st.integers(0, 8), st.randoms(use_true_random=False))
 def test_damaged_frames_are_never_taken_for_data(index: int, rng: random.Random) -> None:
-    """Nor for anything that `hosts.wire` doesn't take them for."""
+    """Nor for anything that `pcn.hosts.wire` doesn't take them for."""
     frame = bytearray(samples()[index])
     for _ in range(rng.choice([0, 1, 1, 2])):
         frame[rng.randrange(len(frame))] ^= 1 << rng.randrange(8)

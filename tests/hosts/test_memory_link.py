@@ -14,11 +14,11 @@ from hypothesis import strategies as st
 from test_loop import IP, LINE, MAC, PEER, PEER_MAC, Host, data
 from waiting import wait_until
 
-from hosts import wire
-from hosts.loop import HostLink, Loop, LoopPort
-from hosts.memory_link import CHANNEL_BYTES, Ends, promiscuity
-from hosts.native import library
-from hosts.sent_flow import FlowRequest
+from pcn.hosts import wire
+from pcn.hosts.loop import HostLink, Loop, LoopPort
+from pcn.hosts.memory_link import CHANNEL_BYTES, Ends, promiscuity
+from pcn.hosts.native import library
+from pcn.hosts.sent_flow import FlowRequest
 
 DELAY_S = 100.0  # what may be late by so much changes nothing
 NEVER = 2**64 - 1

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from hosts.nic import Nic, NicFlow
+from pcn.hosts.nic import Nic, NicFlow
 
 LINE = 10e9
 BITS = 8464

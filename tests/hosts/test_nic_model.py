@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from nic_model import ModelFlow, ModelNic
 
-from hosts.nic import Nic, NicFlow
+from pcn.hosts.nic import Nic, NicFlow
 
 LINE = 10_000_000_000
 S = 10**12  # picoseconds

@@ -6,14 +6,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hosts import wire
-from hosts.agent import parser, settings
-from hosts.algorithms import Mark
-from hosts.control import CommandError
-from hosts.native import Events
-from hosts.nic import Nic, NicFlow
-from hosts.nics import Nics, Routes
-from hosts.ports import choose
+from pcn.hosts import wire
+from pcn.hosts.agent import parser, settings
+from pcn.hosts.algorithms import Mark
+from pcn.hosts.control import CommandError
+from pcn.hosts.native import Events
+from pcn.hosts.nic import Nic, NicFlow
+from pcn.hosts.nics import Nics, Routes
+from pcn.hosts.ports import choose
 
 MAC, IP = bytes.fromhex("020000000001"), bytes([10, 0, 0, 1])
 PEERS = [bytes([10, 0, 0, last]) for last in (2, 3, 4)]

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from hosts.algorithms import Ack, Loss, Mark, NetworkFacts, find_scheme
-from hosts.algorithms.nscc import NsccReactionPoint
-from hosts.paths import Paths
+from pcn.hosts.algorithms import Ack, Loss, Mark, NetworkFacts, find_scheme
+from pcn.hosts.algorithms.nscc import NsccReactionPoint
+from pcn.hosts.paths import Paths
 
 FRAME, LINE, RTT = 4150, 100e9, 12e-6
 SEGMENT = FRAME - 58

@@ -9,8 +9,8 @@ from random import Random
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hosts.native import CSRC, FLAGS
-from softswitch.cache.objects import build, digest
+from pcn.hosts.native import CSRC, FLAGS
+from pcn.softswitch.cache.objects import build, digest
 
 NEVER = 2**64 - 1
 _FUNCTIONS = """

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hosts.native import CSRC, FLAGS
-from hosts.paths import BY_FLOW, Paths
-from softswitch.cache.objects import build, digest
+from pcn.hosts.native import CSRC, FLAGS
+from pcn.hosts.paths import BY_FLOW, Paths
+from pcn.softswitch.cache.objects import build, digest
 
 _FUNCTIONS = """
 #include "paths.h"

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hosts.algorithms import Cnp, Mark, SchemeError, Window, find_scheme, schemes
-from hosts.algorithms.pcn import PcnNotificationPoint, PcnParameters, PcnReactionPoint
+from pcn.hosts.algorithms import Cnp, Mark, SchemeError, Window, find_scheme, schemes
+from pcn.hosts.algorithms.pcn import PcnNotificationPoint, PcnParameters, PcnReactionPoint
 
 LINE = 40e9
 T = 50e-6

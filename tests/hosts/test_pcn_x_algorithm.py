@@ -6,12 +6,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from experiments.data import series_math
-from hosts.algorithms import Cnp, Mark, Window, find_scheme
-from hosts.algorithms.pcn import PcnParameters, PcnReactionPoint
-from hosts.algorithms.pcn_x import PcnXNotificationPoint, PcnXParameters, PcnXReactionPoint
-from lab.virtual import VirtualNetwork
-from topologies.dumbbell import dumbbell
+from pcn.experiments.data import series_math
+from pcn.hosts.algorithms import Cnp, Mark, Window, find_scheme
+from pcn.hosts.algorithms.pcn import PcnParameters, PcnReactionPoint
+from pcn.hosts.algorithms.pcn_x import PcnXNotificationPoint, PcnXParameters, PcnXReactionPoint
+from pcn.lab.virtual import VirtualNetwork
+from pcn.topologies.dumbbell import dumbbell
 
 LINE = 10e9
 T = 500e-6

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hosts.algorithms import Cnm, SchemeError, find_scheme
-from hosts.algorithms.qcn import QcnParameters, QcnReactionPoint
+from pcn.hosts.algorithms import Cnm, SchemeError, find_scheme
+from pcn.hosts.algorithms.qcn import QcnParameters, QcnReactionPoint
 
 LINE = 10e9
 TIMER, BYTES = 15e-3, 150_000

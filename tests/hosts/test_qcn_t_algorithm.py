@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hosts.algorithms import Cnm
-from hosts.algorithms.qcn_t import QcnTParameters, QcnTReactionPoint
+from pcn.hosts.algorithms import Cnm
+from pcn.hosts.algorithms.qcn_t import QcnTParameters, QcnTReactionPoint
 
 LINE, TIMER, R_AI = 10e9, 1.2e-3, 5e6
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from hosts.algorithms import Ack, Demand, Grant, Loss, Turn, find_scheme
-from hosts.algorithms.rccc import RcccNotificationPoint, RcccReactionPoint
+from pcn.hosts.algorithms import Ack, Demand, Grant, Loss, Turn, find_scheme
+from pcn.hosts.algorithms.rccc import RcccNotificationPoint, RcccReactionPoint
 
 LINE, FRAME, MOST = 100e9, 1062, 16 * 1062
 SCHEME = find_scheme("rccc").configure({"maxwnd_bytes": MOST, "frame_bytes": FRAME})

@@ -10,16 +10,16 @@ from scapy.layers.inet import IP, UDP
 from scapy.layers.l2 import Ether
 from scapy.packet import Raw
 
-from hosts import wire
-from hosts.algorithms import NotificationPoint, find_scheme, window_phase
-from hosts.clock import DilatedClock
-from hosts.log import EventLog
-from hosts.loop import Loop, LoopPort
-from hosts.native import Events
-from hosts.nic import Nic
-from hosts.receiver import Receiver
-from hosts.stats import ReceivedFlow
-from hosts.wire import AckPacket, CnpPacket, DataPacket
+from pcn.hosts import wire
+from pcn.hosts.algorithms import NotificationPoint, find_scheme, window_phase
+from pcn.hosts.clock import DilatedClock
+from pcn.hosts.log import EventLog
+from pcn.hosts.loop import Loop, LoopPort
+from pcn.hosts.native import Events
+from pcn.hosts.nic import Nic
+from pcn.hosts.receiver import Receiver
+from pcn.hosts.stats import ReceivedFlow
+from pcn.hosts.wire import AckPacket, CnpPacket, DataPacket
 
 T = 500e-6
 SENDER = (wire.parse_mac("00:00:00:00:00:01"), wire.parse_ip("10.0.0.1"))

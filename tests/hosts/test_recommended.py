@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from hosts.algorithms import find_scheme
-from hosts.recommended import recommended
-from topologies.compact import compact
-from topologies.dumbbell import dumbbell
+from pcn.hosts.algorithms import find_scheme
+from pcn.hosts.recommended import recommended
+from pcn.topologies.compact import compact
+from pcn.topologies.dumbbell import dumbbell
 
 
 def test_topology_decides_what_pcn_is_recommended() -> None:

@@ -12,10 +12,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hosts.native import CSRC, FLAGS
-from hosts.reliability import Reliability, Repeats
-from hosts.structures import NativeTransport
-from softswitch.cache.objects import build, digest
+from pcn.hosts.native import CSRC, FLAGS
+from pcn.hosts.reliability import Reliability, Repeats
+from pcn.hosts.structures import NativeTransport
+from pcn.softswitch.cache.objects import build, digest
 
 PSNS = 1 << 24
 FRAME, LAST = 1058, 62

@@ -1,4 +1,4 @@
-"""`hosts.algorithms.check`: our schemes keep the rules, and each broken rule is reported with the scheme and the
+"""`pcn.hosts.algorithms.check`: our schemes keep the rules, and each broken rule is reported with the scheme and the
 event."""
 
 from __future__ import annotations
@@ -12,16 +12,27 @@ from typing import Any
 
 import pytest
 
-from hosts.algorithms import Ack, Cnm, Cnp, Mark, NotificationPoint, ReactionPoint, Scheme, Window, find_scheme, schemes
-from hosts.algorithms.check import Finding, check
-from hosts.algorithms.parameters import Parameters, parameter
+from pcn.hosts.algorithms import (
+    Ack,
+    Cnm,
+    Cnp,
+    Mark,
+    NotificationPoint,
+    ReactionPoint,
+    Scheme,
+    Window,
+    find_scheme,
+    schemes,
+)
+from pcn.hosts.algorithms.check import Finding, check
+from pcn.hosts.algorithms.parameters import Parameters, parameter
 
 
 @pytest.fixture(autouse=True)
 def _few_events(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """A rule that is broken on purpose is broken soon. `pcn scheme check` brings ours three times as many."""
     few = 1000 if request.function is test_ours_keep_the_rules else 200
-    monkeypatch.setattr("hosts.algorithms.check_events.EVENTS", few)
+    monkeypatch.setattr("pcn.hosts.algorithms.check_events.EVENTS", few)
 
 
 @pytest.mark.parametrize("name", list(schemes))

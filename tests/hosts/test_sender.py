@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hosts import wire
-from hosts.algorithms import (
+from pcn.hosts import wire
+from pcn.hosts.algorithms import (
     Cnm,
     Cnp,
     Configured,
@@ -20,14 +20,14 @@ from hosts.algorithms import (
     SchemeError,
     find_scheme,
 )
-from hosts.clock import DilatedClock
-from hosts.log import EventLog
-from hosts.nic import Nic
-from hosts.pace import PaceMeter
-from hosts.reliability import Reliability, Repeats
-from hosts.sender import Sender
-from hosts.sent_flow import FlowError, FlowRequest
-from hosts.wire import DataPacket
+from pcn.hosts.clock import DilatedClock
+from pcn.hosts.log import EventLog
+from pcn.hosts.nic import Nic
+from pcn.hosts.pace import PaceMeter
+from pcn.hosts.reliability import Reliability, Repeats
+from pcn.hosts.sender import Sender
+from pcn.hosts.sent_flow import FlowError, FlowRequest
+from pcn.hosts.wire import DataPacket
 
 LINE = 10e9
 MAC, IP = wire.parse_mac("00:00:00:00:00:01"), wire.parse_ip("10.0.0.1")

@@ -6,8 +6,8 @@ import math
 
 import pytest
 
-from hosts.algorithms import Ack, Loss, NetworkFacts, find_scheme
-from hosts.algorithms.swift import SwiftReactionPoint
+from pcn.hosts.algorithms import Ack, Loss, NetworkFacts, find_scheme
+from pcn.hosts.algorithms.swift import SwiftReactionPoint
 
 FRAME = 1058
 LINE = 100e9

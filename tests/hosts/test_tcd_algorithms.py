@@ -6,12 +6,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hosts.algorithms import Ack, Cnp, Mark, Window, find_scheme
-from hosts.algorithms.dcqcn import DcqcnParameters, DcqcnReactionPoint
-from hosts.algorithms.dcqcn_tcd import DcqcnTcdParameters, DcqcnTcdReactionPoint
-from hosts.algorithms.tcd import TcdNotificationPoint
-from hosts.algorithms.timely import TimelyParameters, TimelyReactionPoint
-from hosts.algorithms.timely_tcd import TimelyTcdParameters, TimelyTcdReactionPoint
+from pcn.hosts.algorithms import Ack, Cnp, Mark, Window, find_scheme
+from pcn.hosts.algorithms.dcqcn import DcqcnParameters, DcqcnReactionPoint
+from pcn.hosts.algorithms.dcqcn_tcd import DcqcnTcdParameters, DcqcnTcdReactionPoint
+from pcn.hosts.algorithms.tcd import TcdNotificationPoint
+from pcn.hosts.algorithms.timely import TimelyParameters, TimelyReactionPoint
+from pcn.hosts.algorithms.timely_tcd import TimelyTcdParameters, TimelyTcdReactionPoint
 
 LINE, US = 40e9, 1e-6
 CE, UE = Cnp(Mark.CE), Cnp(Mark.UE)

@@ -9,13 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from controller.constants import TELEMETRY_RATES_BPS
-from hosts import telemetry
-from hosts.algorithms import Hop, Telemetry
-from hosts.compiled.rp import _RawTelemetry
-from hosts.native import CSRC, FLAGS
-from hosts.wire import TELEMETRY_BYTES, WireError
-from softswitch.cache.objects import build, digest
+from pcn.controller.constants import TELEMETRY_RATES_BPS
+from pcn.hosts import telemetry
+from pcn.hosts.algorithms import Hop, Telemetry
+from pcn.hosts.compiled.rp import _RawTelemetry
+from pcn.hosts.native import CSRC, FLAGS
+from pcn.hosts.wire import TELEMETRY_BYTES, WireError
+from pcn.softswitch.cache.objects import build, digest
 
 hops = st.builds(
     Hop,

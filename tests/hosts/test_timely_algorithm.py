@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hosts.algorithms import Ack, SchemeError, find_scheme
-from hosts.algorithms.timely import TimelyParameters, TimelyReactionPoint
+from pcn.hosts.algorithms import Ack, SchemeError, find_scheme
+from pcn.hosts.algorithms.timely import TimelyParameters, TimelyReactionPoint
 
 LINE = 40e9
 DELTA = 10e6

@@ -8,17 +8,17 @@ from typing import Any
 
 import pytest
 
-from hosts import wire
-from hosts.algorithms import find_scheme
-from hosts.clock import DilatedClock
-from hosts.log import EventLog
-from hosts.loop import Loop, LoopPort
-from hosts.native import Events
-from hosts.nic import INFINITY, Nic
-from hosts.receiver import Receiver
-from hosts.sender import Sender
-from hosts.sent_flow import FlowRequest
-from hosts.trace import FlowTrace
+from pcn.hosts import wire
+from pcn.hosts.algorithms import find_scheme
+from pcn.hosts.clock import DilatedClock
+from pcn.hosts.log import EventLog
+from pcn.hosts.loop import Loop, LoopPort
+from pcn.hosts.native import Events
+from pcn.hosts.nic import INFINITY, Nic
+from pcn.hosts.receiver import Receiver
+from pcn.hosts.sender import Sender
+from pcn.hosts.sent_flow import FlowRequest
+from pcn.hosts.trace import FlowTrace
 
 PERIOD = 100e-6
 MAC, IP = wire.parse_mac("00:00:00:00:00:01"), wire.parse_ip("10.0.0.1")

@@ -9,9 +9,9 @@ from functools import lru_cache
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hosts.native import CSRC, FLAGS
-from hosts.structures import NativeTransport
-from softswitch.cache.objects import build, digest
+from pcn.hosts.native import CSRC, FLAGS
+from pcn.hosts.structures import NativeTransport
+from pcn.softswitch.cache.objects import build, digest
 
 PSNS = 1 << 24
 _FUNCTIONS = """

@@ -9,8 +9,8 @@ from host_pair import DATA, LINE, RTT, Pair
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hosts import telemetry, wire
-from hosts.algorithms import Hop, Mark, Telemetry, find_scheme
+from pcn.hosts import telemetry, wire
+from pcn.hosts.algorithms import Hop, Mark, Telemetry, find_scheme
 
 WINDOW = f"{Path(__file__).resolve().parents[2]}/examples/aimd_window/aimd_window.py:AIMD_WINDOW"
 PACKETS = (1, 2, 5, 12, 13, 14, 100)

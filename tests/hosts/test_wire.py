@@ -15,8 +15,8 @@ from scapy.layers.inet import IP, UDP
 from scapy.layers.l2 import Ether
 from scapy.packet import Raw
 
-from hosts import wire
-from hosts.wire import AckPacket, CnmPacket, CnpPacket, DataPacket, PfcFrame, WireError
+from pcn.hosts import wire
+from pcn.hosts.wire import AckPacket, CnmPacket, CnpPacket, DataPacket, PfcFrame, WireError
 
 MACS = (wire.parse_mac("00:00:00:00:00:01"), wire.parse_mac("00:00:00:00:00:02"))
 IPS = (wire.parse_ip("10.0.0.1"), wire.parse_ip("10.0.1.2"))

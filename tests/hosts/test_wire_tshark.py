@@ -10,8 +10,8 @@ import needs
 import pytest
 from waiting import LIMIT_S
 
-from hosts import wire
-from hosts.wire import AckPacket, CnpPacket, DataPacket, PfcFrame
+from pcn.hosts import wire
+from pcn.hosts.wire import AckPacket, CnpPacket, DataPacket, PfcFrame
 
 MACS = (wire.parse_mac("00:00:00:00:00:01"), wire.parse_mac("00:00:00:00:00:02"))
 IPS = (wire.parse_ip("10.0.0.1"), wire.parse_ip("10.0.1.2"))

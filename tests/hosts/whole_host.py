@@ -9,16 +9,16 @@ from typing import Any
 
 from test_loop import IP, MAC, PEER, PEER_MAC
 
-from hosts import wire
-from hosts.algorithms import Cnp, Configured, Mark, NotificationPoint, ReactionPoint, Scheme, Window
-from hosts.clock import DilatedClock
-from hosts.log import EventLog
-from hosts.loop import Loop, LoopPort
-from hosts.native import Events
-from hosts.nic import Nic
-from hosts.receiver import Receiver
-from hosts.sender import Sender
-from hosts.sent_flow import FlowRequest
+from pcn.hosts import wire
+from pcn.hosts.algorithms import Cnp, Configured, Mark, NotificationPoint, ReactionPoint, Scheme, Window
+from pcn.hosts.clock import DilatedClock
+from pcn.hosts.log import EventLog
+from pcn.hosts.loop import Loop, LoopPort
+from pcn.hosts.native import Events
+from pcn.hosts.nic import Nic
+from pcn.hosts.receiver import Receiver
+from pcn.hosts.sender import Sender
+from pcn.hosts.sent_flow import FlowRequest
 
 LINE = 1e9
 BAD_BPS = 7e6  # of a CNP that `Fragile` doesn't bear

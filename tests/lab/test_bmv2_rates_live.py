@@ -12,10 +12,10 @@ import needs
 import pytest
 from waiting import LIMIT_S
 
-from hosts import wire
-from lab.lab import Lab
-from lab.namespaces import in_namespace
-from topologies.dumbbell import dumbbell
+from pcn.hosts import wire
+from pcn.lab.lab import Lab
+from pcn.lab.namespaces import in_namespace
+from pcn.topologies.dumbbell import dumbbell
 
 pytestmark = [pytest.mark.root, pytest.mark.long]
 K = 20_000

@@ -16,14 +16,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lab import calibrate, journal
-from lab.calibrate import Choice, agents_cost, mean_hops, rounds_per_s, stretch
-from softswitch.pace import Board
-from topologies.catalog import TOPOLOGIES
-from topologies.dumbbell import dumbbell
-from topologies.found import find_topology
-from topologies.model import Topology
-from topologies.serialise import to_dict
+from pcn.lab import calibrate, journal
+from pcn.lab.calibrate import Choice, agents_cost, mean_hops, rounds_per_s, stretch
+from pcn.softswitch.pace import Board
+from pcn.topologies.catalog import TOPOLOGIES
+from pcn.topologies.dumbbell import dumbbell
+from pcn.topologies.found import find_topology
+from pcn.topologies.model import Topology
+from pcn.topologies.serialise import to_dict
 
 ROUNDS = [80_000.0, 60_000.0]
 
@@ -142,7 +142,7 @@ def test_networks_that_are_up_leave_less(monkeypatch: pytest.MonkeyPatch, tmp_pa
 
 
 def test_choice_for_mininet_is_printed() -> None:
-    command = [sys.executable, "-m", "lab.calibrate", "softswitch"]
+    command = [sys.executable, "-m", "pcn.lab.calibrate", "softswitch"]
     done = subprocess.run(command, input=json.dumps(to_dict(dumbbell())), capture_output=True, text=True, timeout=120)
     choice = json.loads(done.stdout)
     assert choice["k"] >= calibrate.LEAST_K

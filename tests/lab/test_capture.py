@@ -9,7 +9,7 @@ from collections import deque
 
 import pytest
 
-from lab.capture import CaptureError, Merged, Tap
+from pcn.lab.capture import CaptureError, Merged, Tap
 
 MS = 1_000_000
 START = 1_000 * MS

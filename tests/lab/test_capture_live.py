@@ -17,11 +17,11 @@ from pathlib import Path
 import pytest
 from waiting import LIMIT_S, wait_until
 
-from hosts import wire
-from lab import flows
-from lab.capture import CaptureError, capture
-from lab.lab import Lab
-from topologies.dumbbell import dumbbell
+from pcn.hosts import wire
+from pcn.lab import flows
+from pcn.lab.capture import CaptureError, capture
+from pcn.lab.lab import Lab
+from pcn.topologies.dumbbell import dumbbell
 
 pytestmark = [pytest.mark.root, pytest.mark.long]
 K = 100

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 from waiting import wait_until
 
-from lab import flows
-from lab.lab import Lab
-from topologies.dumbbell import dumbbell
+from pcn.lab import flows
+from pcn.lab.lab import Lab
+from pcn.topologies.dumbbell import dumbbell
 
 pytestmark = [pytest.mark.root, pytest.mark.long]
 

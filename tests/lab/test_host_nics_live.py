@@ -14,14 +14,14 @@ import needs
 import pytest
 from waiting import wait_until
 
-from hosts.algorithms import find_scheme
-from lab import flows
-from lab.lab import Lab
-from lab.links import reroute, set_link
-from lab.observe import Observer
-from lab.pause import pause, resume
-from lab.virtual import VirtualNetwork
-from topologies.model import Endpoint, FlowSpec, Link, Switch, Topology, make_hosts
+from pcn.hosts.algorithms import find_scheme
+from pcn.lab import flows
+from pcn.lab.lab import Lab
+from pcn.lab.links import reroute, set_link
+from pcn.lab.observe import Observer
+from pcn.lab.pause import pause, resume
+from pcn.lab.virtual import VirtualNetwork
+from pcn.topologies.model import Endpoint, FlowSpec, Link, Switch, Topology, make_hosts
 
 pytestmark = [pytest.mark.root, pytest.mark.long]
 

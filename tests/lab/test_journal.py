@@ -18,11 +18,11 @@ import pytest
 from others import NOBODY, UMASKS, as_nobody, refused, shared_folder, umask
 from waiting import LIMIT_S
 
-from lab import journal as records
 from pcn import cli
-from topologies.dumbbell import dumbbell
-from topologies.errors import LabError
-from topologies.serialise import to_dict
+from pcn.lab import journal as records
+from pcn.topologies.dumbbell import dumbbell
+from pcn.topologies.errors import LabError
+from pcn.topologies.serialise import to_dict
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -116,7 +116,7 @@ def test_one_of_three_processes_gets_the_name(run_dir: Path) -> None:
     script = """
 import sys
 from pathlib import Path
-from lab import journal as records
+from pcn.lab import journal as records
 records.RUN_DIR = Path(sys.argv[1])
 print("ready", flush=True)
 sys.stdin.readline()
@@ -275,7 +275,7 @@ def test_claim_is_one_process_s_and_leaves_nothing(run_dir: Path) -> None:
 FULL = """
 import os, sys
 from pathlib import Path
-from lab import journal as records
+from pcn.lab import journal as records
 records.RUN_DIR = Path(sys.argv[1]) / "run"
 records.RUN_DIR.mkdir(0o700)
 with open(records.RUN_DIR.parent / "filling", "wb", buffering=0) as filling:

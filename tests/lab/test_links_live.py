@@ -11,15 +11,15 @@ import forks
 import pytest
 from waiting import LIMIT_S, wait_until
 
-from controller import interface_counters
-from controller.constants import index
-from controller.errors import UnknownNameError
-from hosts.stats import ReceivedFlow
-from lab.lab import Lab
-from lab.links import LinkState, links, set_link
-from lab.observe import Observer
-from lab.pause import PauseError, pause, resume
-from topologies.model import TopologyError
+from pcn.controller import interface_counters
+from pcn.controller.constants import index
+from pcn.controller.errors import UnknownNameError
+from pcn.hosts.stats import ReceivedFlow
+from pcn.lab.lab import Lab
+from pcn.lab.links import LinkState, links, set_link
+from pcn.lab.observe import Observer
+from pcn.lab.pause import PauseError, pause, resume
+from pcn.topologies.model import TopologyError
 
 pytestmark = [pytest.mark.root, pytest.mark.long]
 StartFlow = Callable[[float], int]
@@ -66,7 +66,7 @@ def test_a_change_that_was_interrupted_is_finished_by_the_next(
     if up:
         set_link(dcqcn_lab, "s0", "s1", up=False)
     with monkeypatch.context() as patch:
-        patch.setattr("lab.target.Bmv2Target.after_up" if up else "lab.links.in_namespace", interrupted)
+        patch.setattr("pcn.lab.target.Bmv2Target.after_up" if up else "pcn.lab.links.in_namespace", interrupted)
         with pytest.raises(KeyboardInterrupt):
             set_link(dcqcn_lab, "s0", "s1", up=up)
     set_link(dcqcn_lab, "s0", "s1", up=True)

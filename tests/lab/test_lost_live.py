@@ -14,12 +14,12 @@ import forks
 import pytest
 from waiting import wait_until
 
-from controller.constants import index
-from lab import control_frames, flows
-from lab.lab import Lab
-from lab.links import set_link
-from lab.pause import pause, resume
-from topologies.dumbbell import dumbbell
+from pcn.controller.constants import index
+from pcn.lab import control_frames, flows
+from pcn.lab.lab import Lab
+from pcn.lab.links import set_link
+from pcn.lab.pause import pause, resume
+from pcn.topologies.dumbbell import dumbbell
 
 pytestmark = pytest.mark.root
 

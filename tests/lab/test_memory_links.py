@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lab.memory_links import MemoryLinks
-from topologies.found import find_topology
-from topologies.model import Topology
+from pcn.lab.memory_links import MemoryLinks
+from pcn.topologies.found import find_topology
+from pcn.topologies.model import Topology
 
 FAT_TREE = find_topology("fat-tree").build()
 SWITCHES = [switch.name for switch in FAT_TREE.switches]

@@ -13,7 +13,7 @@ import pytest
 from own_pids import OWN_PIDS
 from waiting import LIMIT_S
 
-from lab.journal import free_name, names
+from pcn.lab.journal import free_name, names
 
 pytestmark = pytest.mark.long
 
@@ -41,7 +41,7 @@ def _pythons() -> list[str]:
 @pytest.mark.parametrize("python", _pythons())
 def test_mininet_reads_topologies(python: str, tmp_path: Path) -> None:
     """The dumbbell's and the compact one, with and without sizes, and that of a file."""
-    (tmp_path / "mine.py").write_text("from topologies.dumbbell import dumbbell\nMINE = dumbbell(pairs=1)\n")
+    (tmp_path / "mine.py").write_text("from pcn.topologies.dumbbell import dumbbell\nMINE = dumbbell(pairs=1)\n")
     topologies = ("dumbbell", "dumbbell,1", "file,mine.py:MINE", "compact", "compact,3")
     command = [python, "-c", _LIKE_MN, str(ROOT / "lab" / "mn.py"), *topologies]
     senders = sorted(f"h{i}" for i in range(16))

@@ -12,10 +12,10 @@ import needs
 import pytest
 from waiting import wait_until
 
-from lab import flows
-from lab.lab import Lab
-from topologies.dumbbell import dumbbell
-from topologies.model import Endpoint, Topology
+from pcn.lab import flows
+from pcn.lab.lab import Lab
+from pcn.topologies.dumbbell import dumbbell
+from pcn.topologies.model import Endpoint, Topology
 
 NAMES = {"h0": "0", "r0": "GPU-1_b", "s0": "Superspine-of-the-left-hand-side-01", "s1": "superspine_02"}
 

@@ -14,16 +14,16 @@ import forks
 import pytest
 from waiting import LIMIT_S, wait_until
 
-from lab import journal as records
+from pcn.lab import journal as records
 
 pytestmark = [pytest.mark.root, pytest.mark.long]
 SCRIPT = """
 import os
 import sys
 from pathlib import Path
-from softswitch import signals
-from topologies.dumbbell import dumbbell
-from lab.network import Network
+from pcn.softswitch import signals
+from pcn.topologies.dumbbell import dumbbell
+from pcn.lab.network import Network
 print("started", flush=True)
 os.environ["PCN_TEST_MARK"] = sys.argv[2]
 try:

@@ -16,15 +16,15 @@ import forks
 import pytest
 from waiting import wait_until
 
-from lab import journal as records
-from lab.lab import Lab
-from lab.launch import NetworkError
-from lab.network import Network
-from lab.process import StartError
-from lab.target import SoftswitchTarget
-from softswitch import signals
-from topologies.dumbbell import dumbbell
-from topologies.errors import LabError
+from pcn.lab import journal as records
+from pcn.lab.lab import Lab
+from pcn.lab.launch import NetworkError
+from pcn.lab.network import Network
+from pcn.lab.process import StartError
+from pcn.lab.target import SoftswitchTarget
+from pcn.softswitch import signals
+from pcn.topologies.dumbbell import dumbbell
+from pcn.topologies.errors import LabError
 
 pytestmark = pytest.mark.root
 STEPS = ("namespaces and links", "switches", "agents")
@@ -93,9 +93,9 @@ def test_exec_reports_a_node_s_ended_shell(name: str, tmp_path: Path) -> None:
 def test_attaching_to_a_switch_loads_no_schemes(name: str, tmp_path: Path) -> None:
     """Loading them took a fifth of the processor time of `pcn counters`, which waits for it beside a busy network."""
     code = (
-        "import sys; from lab.attach import attach\n"
+        "import sys; from pcn.lab.attach import attach\n"
         "with attach(sys.argv[1]) as lab: print(lab.switches['s0'].read_counter('marked', 0))\n"
-        "print([one for one in sys.modules if one.startswith('hosts.algorithms')])"
+        "print([one for one in sys.modules if one.startswith('pcn.hosts.algorithms')])"
     )
     with Lab(dumbbell(pairs=1), log_dir=tmp_path, name=name, dilation=400):
         done = subprocess.run([sys.executable, "-c", code, name], capture_output=True, text=True, check=True)
@@ -175,8 +175,8 @@ def test_an_interface_of_the_name_in_the_root_namespace_is_named(name: str, tmp_
     """In a namespace that stands for the root one, so that this test collides with no other network."""
     script = (
         "import sys; from pathlib import Path\n"
-        "from topologies.dumbbell import dumbbell; from lab.network import Network\n"
-        "from lab.journal import NameInUseError\n"
+        "from pcn.topologies.dumbbell import dumbbell; from pcn.lab.network import Network\n"
+        "from pcn.lab.journal import NameInUseError\n"
         "try:\n"
         "    with Network(dumbbell(), log_dir=Path(sys.argv[1]), name=sys.argv[2]): print('up')\n"
         "except NameInUseError as error: print(error)\n"

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from lab.nodes import LabNode, NodeError
+from pcn.lab.nodes import LabNode, NodeError
 
 
 class Struck(LabNode):

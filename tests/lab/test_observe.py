@@ -9,15 +9,15 @@ from typing import Any
 
 import pytest
 
-from controller import interface_counters
-from controller.control_plane import Counter
-from controller.errors import SwitchError
-from hosts.stats import ReceivedFlow, SentFlow
-from lab import flows, observe
-from lab.observe import Observer
-from topologies.dumbbell import dumbbell
-from topologies.errors import LabError
-from topologies.serialise import to_dict
+from pcn.controller import interface_counters
+from pcn.controller.control_plane import Counter
+from pcn.controller.errors import SwitchError
+from pcn.hosts.stats import ReceivedFlow, SentFlow
+from pcn.lab import flows, observe
+from pcn.lab.observe import Observer
+from pcn.topologies.dumbbell import dumbbell
+from pcn.topologies.errors import LabError
+from pcn.topologies.serialise import to_dict
 
 TOPOLOGY = dumbbell(pairs=1)
 FRAME = 1058

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lab.pace import overload, rounded_up
-from softswitch.pace import MILLION, NEVER, WINDOW_NS, Pace
+from pcn.lab.pace import overload, rounded_up
+from pcn.softswitch.pace import MILLION, NEVER, WINDOW_NS, Pace
 
 NOW = 10**13
 

@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 from waiting import wait_until
 
-from lab import flows
-from lab.lab import Lab
-from lab.observe import Observer
-from lab.pace import Pacing
 from pcn.cli import run as pcn
-from topologies.dumbbell import dumbbell
+from pcn.lab import flows
+from pcn.lab.lab import Lab
+from pcn.lab.observe import Observer
+from pcn.lab.pace import Pacing
+from pcn.topologies.dumbbell import dumbbell
 
 pytestmark = pytest.mark.root
 

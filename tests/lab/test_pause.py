@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from controller.constants import MAX_QUANTA
-from lab.pause import _next
+from pcn.controller.constants import MAX_QUANTA
+from pcn.lab.pause import _next
 
 QUANTUM_S = 512 / 10e9
 

@@ -11,11 +11,11 @@ import needs
 import pytest
 from waiting import wait_until
 
-from controller.reroute import read_routes
-from lab import flows
-from lab.lab import Lab
-from lab.links import LinkError, reroute, set_link
-from topologies.model import Endpoint, Link, Switch, Topology, make_hosts
+from pcn.controller.reroute import read_routes
+from pcn.lab import flows
+from pcn.lab.lab import Lab
+from pcn.lab.links import LinkError, reroute, set_link
+from pcn.topologies.model import Endpoint, Link, Switch, Topology, make_hosts
 
 pytestmark = [pytest.mark.root, pytest.mark.long]
 

@@ -10,13 +10,13 @@ from pathlib import Path
 import pytest
 from waiting import wait_until
 
-from controller import settings
-from controller.constants import index
-from lab import flows
-from lab.attach import attach
-from lab.lab import Lab
 from pcn.cli import run as pcn
-from topologies.dumbbell import dumbbell
+from pcn.controller import settings
+from pcn.controller.constants import index
+from pcn.lab import flows
+from pcn.lab.attach import attach
+from pcn.lab.lab import Lab
+from pcn.topologies.dumbbell import dumbbell
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 AIMD = f"{EXAMPLES}/aimd/aimd.py:AIMD"

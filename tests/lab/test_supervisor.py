@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from lab import journal, supervisor
-from lab.log_folder import LogFolder
+from pcn.lab import journal, supervisor
+from pcn.lab.log_folder import LogFolder
 
 LIMIT_S = 0.3
 

@@ -6,17 +6,17 @@ from pathlib import Path
 
 import pytest
 
-from controller.configure import packet_generator
-from controller.constants import GENERATOR_PORT, index
-from hosts import wire
-from hosts.algorithms import find_scheme
-from hosts.loop import transmit_gap_s
-from lab.launch import launch_spec, links, share_process, slack, switch_slack_s
-from lab.network import Network
-from lab.target import LaunchSpec, TargetError, target
-from softswitch.options import Generator, parse
-from softswitch.pace import Place
-from topologies.star import star
+from pcn.controller.configure import packet_generator
+from pcn.controller.constants import GENERATOR_PORT, index
+from pcn.hosts import wire
+from pcn.hosts.algorithms import find_scheme
+from pcn.hosts.loop import transmit_gap_s
+from pcn.lab.launch import launch_spec, links, share_process, slack, switch_slack_s
+from pcn.lab.network import Network
+from pcn.lab.target import LaunchSpec, TargetError, target
+from pcn.softswitch.options import Generator, parse
+from pcn.softswitch.pace import Place
+from pcn.topologies.star import star
 
 
 def spec(**fields: float) -> LaunchSpec:

@@ -17,11 +17,11 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from waiting import wait_until
 
-from controller.constants import index
-from lab import flows
-from lab.lab import Lab
-from lab.pause import pause
-from topologies.dumbbell import dumbbell
+from pcn.controller.constants import index
+from pcn.lab import flows
+from pcn.lab.lab import Lab
+from pcn.lab.pause import pause
+from pcn.topologies.dumbbell import dumbbell
 
 PAUSES = 3
 

@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from np_ecn_rules import WRAP, Dequeue, TofinoRule
 
-from controller.marking.rest import RestPort
-from hosts import wire
+from pcn.controller.marking.rest import RestPort
+from pcn.hosts import wire
 
 ASSEMBLY = Path(__file__).parents[2] / "p4src/compiled/tofino/pcn/pcn.bfa"
 PORT, GAP, INGRESS = 136, 9, 4

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from np_ecn_rules import WRAP, Dequeue, TimeRule
 from program_driver import Driver
 
-from controller.marking.rest import RestPort
-from hosts import wire
+from pcn.controller.marking.rest import RestPort
+from pcn.hosts import wire
 
 COMPILED = Path(__file__).parents[2] / "p4src/compiled"
 PORT, GAP, LOSSLESS = 2, 9, 0b0010_1000

@@ -247,9 +247,9 @@ def test_reasons_are_the_programs() -> None:
 
 
 def test_controllers_constants_are_the_programs() -> None:
-    from controller import pfc
-    from controller.marking import qcn_cp
-    from lab import target
+    from pcn.controller import pfc
+    from pcn.controller.marking import qcn_cp
+    from pcn.lab import target
 
     source = (ROOT / "p4src/shared/constants.p4").read_text()
 

@@ -13,8 +13,8 @@ from hypothesis import HealthCheck, event, example, given, settings
 from hypothesis import strategies as st
 from program_driver import Driver
 
-from controller.tofino.package import DRIVER, driver_files
-from hosts import wire
+from pcn.controller.tofino.package import DRIVER, driver_files
+from pcn.hosts import wire
 
 COMPILED = Path(__file__).resolve().parents[2] / "p4src/compiled"
 PORT = 1

@@ -11,8 +11,8 @@ from finsy import P4Schema
 from finsy.proto import p4i
 from google.protobuf import text_format
 
-from controller import routes
-from lab import observe
+from pcn.controller import routes
+from pcn.lab import observe
 
 COMPILED = Path(__file__).resolve().parents[2] / "p4src/compiled"
 # By the twin's name: its v1model program, by time as well, and for a target that pauses, as on Tofino.

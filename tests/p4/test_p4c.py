@@ -10,8 +10,8 @@ from types import ModuleType
 import needs
 import pytest
 
-from controller.tofino.chips import CHIPS
-from softswitch import p4c
+from pcn.controller.tofino.chips import CHIPS
+from pcn.softswitch import p4c
 
 ROOT = Path(__file__).resolve().parents[2]
 

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from p4src import manifest
 from pcn.cli import run as pcn
+from pcn.p4src import manifest
 
 CHECKOUT = Path(__file__).resolve().parents[2]
 LINE = "p4src/v1model/np_ecn.p4 was changed after p4src/compiled/pcn.json was made: make p4"
@@ -108,7 +108,7 @@ def test_ptf_reports_stale_programs(sources: Path) -> None:
     """Before it is refused: BMv2 has no manual clock."""
     edit(sources / "np_ecn.p4")
     script = (
-        "import runpy, sys; from pathlib import Path; from p4src import manifest\n"
+        "import runpy, sys; from pathlib import Path; from pcn.p4src import manifest\n"
         "manifest.ROOT, sys.argv = Path(sys.argv[1]), sys.argv[2:]\n"
         "sys.path.insert(0, str(Path(sys.argv[0]).parent))\n"
         "runpy.run_path(sys.argv[0], run_name='__main__')\n"

@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 
-from controller.tofino.chips import CHIPS
-from controller.tofino.package import DRIVER, driver_files
+from pcn.controller.tofino.chips import CHIPS
+from pcn.controller.tofino.package import DRIVER, driver_files
 
 ROOT = Path(__file__).resolve().parents[2]
 COMPILED = ROOT / "p4src/compiled"

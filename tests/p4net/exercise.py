@@ -7,8 +7,8 @@ import shutil
 from pathlib import Path
 from typing import Any
 
-from p4net.network import P4Network
-from p4net.tutorials import read_exercise
+from pcn.p4net.network import P4Network
+from pcn.p4net.tutorials import read_exercise
 
 EXAMPLE = Path(__file__).resolve().parents[2] / "examples/router"
 IPS = {"h1": "10.0.1.1", "h2": "10.0.2.2", "h3": "10.0.3.3"}

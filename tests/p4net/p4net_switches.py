@@ -8,10 +8,10 @@ from pathlib import Path
 
 from planes import KINDS, opened
 
-from controller.control_plane import ControlPlane
-from controller.programs import Program
-from p4net.errors import P4NetError
-from p4net.steps import Entries, Queue, carry_out
+from pcn.controller.control_plane import ControlPlane
+from pcn.controller.programs import Program
+from pcn.p4net.errors import P4NetError
+from pcn.p4net.steps import Entries, Queue, carry_out
 
 PROGRAMS = Path(__file__).resolve().parents[1] / "p4runtime/programs"
 BENCH = Program("bench", PROGRAMS / "bench.json", PROGRAMS / "bench.p4info.txtpb")

@@ -15,16 +15,16 @@ from hypothesis import strategies as st
 from p4net_switches import PROGRAMS
 from waiting import LIMIT_S
 
-from p4net import tcp
-from p4net.arp import ARP, EVERY_S, MOST_WAITING, REQUESTS
-from p4net.captures import capture_ports
-from p4net.network import P4Network
-from p4net.packets import NO_MAC, udp
-from p4net.ping import ping
-from p4net.traffic import capture
-from p4net.tutorials import read_exercise
-from p4net.virtual import VirtualP4
 from pcn.cli import run
+from pcn.p4net import tcp
+from pcn.p4net.arp import ARP, EVERY_S, MOST_WAITING, REQUESTS
+from pcn.p4net.captures import capture_ports
+from pcn.p4net.network import P4Network
+from pcn.p4net.packets import NO_MAC, udp
+from pcn.p4net.ping import ping
+from pcn.p4net.traffic import capture
+from pcn.p4net.tutorials import read_exercise
+from pcn.p4net.virtual import VirtualP4
 
 MACS = {f"h{number}": f"08:00:00:00:00:0{number}" for number in (1, 2, 3)}
 FLOOD = [
@@ -156,9 +156,9 @@ def test_requests_of_a_capture_are_answered(tmp_path: Path) -> None:
 
 @pytest.mark.root
 def test_messages_are_the_kernels(tmp_path: Path) -> None:
-    from lab.p4 import P4Live
+    from pcn.lab.p4 import P4Live
 
-    needs.program("ping", needs.Need("no ping", "apt-get install iputils-ping; make unit"))
+    needs.program("ping", needs.PING)
     folder, live, virtual = folder_of(tmp_path / "exercise"), tmp_path / "live", tmp_path / "virtual"
     for captures in (live, virtual):
         captures.mkdir()

@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 from p4net_switches import BENCH, IDLE, INDIRECT, error_of, switch, written
 from planes import KINDS
 
-from controller.control_plane import Counter, MeterConfig, TableActions, TableMatch
-from p4net.commands import COMMANDS, Commands
-from p4net.errors import P4NetError
-from p4net.steps import Queue, Read, Step, carry_out
+from pcn.controller.control_plane import Counter, MeterConfig, TableActions, TableMatch
+from pcn.p4net.commands import COMMANDS, Commands
+from pcn.p4net.errors import P4NetError
+from pcn.p4net.steps import Queue, Read, Step, carry_out
 
 EVERYTHING = """\
 # a comment, and an empty line

@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 from p4net_switches import BENCH, error_of, switch, written
 from planes import KINDS
 
-from controller.control_plane import TableMatch
-from p4net.commands import Commands
-from p4net.errors import P4NetError
-from p4net.runtime_json import RuntimeJson
-from p4net.text_proto import TextProto
+from pcn.controller.control_plane import TableMatch
+from pcn.p4net.commands import Commands
+from pcn.p4net.errors import P4NetError
+from pcn.p4net.runtime_json import RuntimeJson
+from pcn.p4net.text_proto import TextProto
 
 FORWARD = {"table": "BenchIngress.l2", "match": {"dst_addr": "08:00:00:00:01:11"}, "action_name": "forward"}
 

@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 from scapy.layers.inet import IP, UDP
 from scapy.layers.l2 import Ether
 
-from p4net.errors import P4NetError
-from p4net.neighbours import mac_of
-from p4net.network import P4Host, P4Network
-from p4net.packets import udp
+from pcn.p4net.errors import P4NetError
+from pcn.p4net.neighbours import mac_of
+from pcn.p4net.network import P4Host, P4Network
+from pcn.p4net.packets import udp
 
 
 @pytest.fixture(scope="module")

@@ -13,9 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from p4net_switches import error_of
 
-from p4net import sending
-from p4net.traffic import capture
 from pcn.cli import run
+from pcn.p4net import sending
+from pcn.p4net.traffic import capture
 
 RUN = ["p4", "run", str(EXAMPLE), "--clock", "virtual"]
 
@@ -79,7 +79,7 @@ def test_script_prepares_sources_controllers_and_applications(
 ) -> None:
     script = tmp_path / "echo.py"
     script.write_text(
-        "from p4net.packets import udp\n\n\n"
+        "from pcn.p4net.packets import udp\n\n\n"
         "def start(network):\n"
         "    answer = udp(network.value, 'h3', 'h1', b'answer')\n"
         "    network.react('h3', lambda frame: network.send('h3', frame.time_s, answer))\n"

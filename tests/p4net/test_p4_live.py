@@ -18,15 +18,15 @@ import pytest
 from exercise import EXAMPLE, IPS, write_exercise
 from waiting import LIMIT_S
 
-from controller.switch import SwitchClient
-from lab import journal as records
-from lab import links
-from lab.network import STEPS
-from lab.p4 import FIRST_THRIFT_PORT, P4Live
-from lab.thrift import Bmv2Thrift
-from p4net.traffic import capture
-from p4net.tutorials import read_exercise
-from p4net.ways import read
+from pcn.controller.switch import SwitchClient
+from pcn.lab import journal as records
+from pcn.lab import links
+from pcn.lab.network import STEPS
+from pcn.lab.p4 import FIRST_THRIFT_PORT, P4Live
+from pcn.lab.thrift import Bmv2Thrift
+from pcn.p4net.traffic import capture
+from pcn.p4net.tutorials import read_exercise
+from pcn.p4net.ways import read
 
 pytestmark = pytest.mark.root
 NAME = "p4-live-test"
@@ -59,7 +59,7 @@ def test_hosts_have_kernel_interfaces_by_their_commands(live: P4Live) -> None:
 
 def test_ping_crosses_the_links_with_their_delay(live: P4Live) -> None:
     """1 ms each way, at least, between the switches."""
-    needs.program("ping", needs.Need("no ping", "apt-get install iputils-ping; make unit"))
+    needs.program("ping", needs.PING)
     near = inside(live, "h1", "ping", "-c", "2", "-i", "0.2", IPS["h2"])
     far = inside(live, "h1", "ping", "-c", "2", "-i", "0.2", IPS["h3"])
     assert "2 received" in near
@@ -94,7 +94,7 @@ def test_commands_of_links_and_captures_find_a_hosts_interface(live: P4Live, tmp
     assert "1 received" in inside(live, "h1", "ping", "-c", "1", IPS["h3"])
     line = "import sys; from pcn.cli import run; sys.exit(run(sys.argv[1:]))"
     words = [sys.executable, "-c", line, "pcap", "h1", "-n", NAME, "--count", "2", "--out", str(tmp_path / "h1.pcapng")]
-    environment = {**os.environ, "PYTHONPATH": str(EXAMPLE.parents[1])}
+    environment = {**os.environ, "PYTHONPATH": str(EXAMPLE.parents[1] / "src")}
     with subprocess.Popen(words, env=environment, stdout=subprocess.PIPE, text=True) as capturing:
         end = time.monotonic() + LIMIT_S
         while capturing.poll() is None and time.monotonic() < end:
@@ -105,7 +105,7 @@ def test_commands_of_links_and_captures_find_a_hosts_interface(live: P4Live, tmp
 
 def test_command_holds_the_network_until_it_is_interrupted(tmp_path: Path, live: P4Live) -> None:
     """While another one has its ports, it names that in an error; a network of the same name, too."""
-    environment = {**os.environ, "PYTHONPATH": str(EXAMPLE.parents[1])}
+    environment = {**os.environ, "PYTHONPATH": str(EXAMPLE.parents[1] / "src")}
     line = "import sys; from pcn.cli import run; sys.exit(run(sys.argv[1:]))"
     command = [sys.executable, "-c", line, "p4", "run", str(EXAMPLE), "--logs", str(tmp_path / "logs")]
     for name, said in ((NAME, NAME), (f"{NAME}-3", "127.0.0.1:50051: Address already in use: end the network")):
@@ -126,7 +126,7 @@ def test_command_holds_the_network_until_it_is_interrupted(tmp_path: Path, live:
 
 def test_queues_have_depths_and_rates_of_command_files(tmp_path: Path) -> None:
     """Towards h1 a packet leaves s1 each second, and one waits: most of 20 answers find no room."""
-    needs.program("ping", needs.Need("no ping", "apt-get install iputils-ping; make unit"))
+    needs.program("ping", needs.PING)
     folder = write_exercise(tmp_path / "exercise", cli_input="commands")
     (folder / "commands").write_text(
         "set_queue_depth 64\nset_queue_depth 1 1\nset_queue_rate 1 1\nset_queue_rate 5 1 7"
@@ -142,7 +142,7 @@ def test_queues_have_depths_and_rates_of_command_files(tmp_path: Path) -> None:
 def test_live_network_writes_steps_and_captures(tmp_path: Path) -> None:
     """A ping's ways through both switches, there and back, and its frames at all ports. BMv2's tools reach the switches
     meanwhile."""
-    needs.program("ping", needs.Need("no ping", "apt-get install iputils-ping; make unit"))
+    needs.program("ping", needs.PING)
     value = read_exercise(EXAMPLE)
     captures = tmp_path / "captures"
     captures.mkdir()

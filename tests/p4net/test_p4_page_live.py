@@ -19,11 +19,11 @@ from exercise import IPS, write_exercise
 from pages import command, rows
 from waiting import LIMIT_S, wait_until
 
-from controller import interface_counters
-from lab import journal as records
-from lab.attach import Attached, attach
-from lab.observe import Observer
-from softswitch.python_process import python_command
+from pcn.controller import interface_counters
+from pcn.lab import journal as records
+from pcn.lab.attach import Attached, attach
+from pcn.lab.observe import Observer
+from pcn.softswitch.python_process import python_command
 
 pytestmark = pytest.mark.root
 NAME = f"p4-page-{os.getpid()}"
@@ -36,7 +36,7 @@ UNITS = (
 @contextmanager
 def page_of_router(folder: Path, *words: str) -> Iterator[str]:
     """Yields the page's address. Towards h1, s1 sends a packet a second."""
-    needs.program("ping", needs.Need("no ping", "apt-get install iputils-ping; make unit"))
+    needs.program("ping", needs.PING)
     place = write_exercise(folder / "exercise", cli_input="commands")
     (place / "commands").write_text("set_queue_rate 1 1")
     command = python_command("pcn", "p4", "run", str(place), "-n", NAME, "--logs", str(folder / "logs"), *words)

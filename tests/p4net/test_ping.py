@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 from exercise import exercise, write_exercise
 
-from p4net.errors import P4NetError
-from p4net.network import P4Network
-from p4net.packets import ipv4
-from p4net.ping import ICMP, LEAST_BYTES, ping
-from p4net.virtual import VirtualP4
 from pcn.cli import run
+from pcn.p4net.errors import P4NetError
+from pcn.p4net.network import P4Network
+from pcn.p4net.packets import ipv4
+from pcn.p4net.ping import ICMP, LEAST_BYTES, ping
+from pcn.p4net.virtual import VirtualP4
 
 ROUTER_PASSES = {("h1", "h2"): 1, ("h1", "h3"): 2}
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from exercise import EXAMPLE
 
-from p4net import sending
-from p4net.tutorials import read_exercise
-from p4net.virtual import VirtualP4
+from pcn.p4net import sending
+from pcn.p4net.tutorials import read_exercise
+from pcn.p4net.virtual import VirtualP4
 
 
 @pytest.mark.parametrize("queues", ["one", "nodes"])

@@ -13,14 +13,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from p4net_switches import error_of
 
-from p4net import sending, tcp
-from p4net.packets import checksum
-from p4net.tcp.congestion import ALGORITHMS, Acked, Cubic, Dctcp, Reno
-from p4net.tcp.receiver import Receiver
-from p4net.tcp.segments import ACK, CE, CWR, ECT, FIN, SYN, Addresses, Segment, decode, encode
-from p4net.tcp.sender import Sender
-from p4net.tutorials import read_exercise
-from p4net.virtual import VirtualP4
+from pcn.p4net import sending, tcp
+from pcn.p4net.packets import checksum
+from pcn.p4net.tcp.congestion import ALGORITHMS, Acked, Cubic, Dctcp, Reno
+from pcn.p4net.tcp.receiver import Receiver
+from pcn.p4net.tcp.segments import ACK, CE, CWR, ECT, FIN, SYN, Addresses, Segment, decode, encode
+from pcn.p4net.tcp.sender import Sender
+from pcn.p4net.tutorials import read_exercise
+from pcn.p4net.virtual import VirtualP4
 
 MSS, RTT_S = 1000, 0.1
 Path_ = Callable[[Segment], list[tuple[float, Segment]]]

@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from p4net_switches import error_of
 
-from p4net import traffic
-from p4net.errors import P4NetError
+from pcn.p4net import traffic
+from pcn.p4net.errors import P4NetError
 
 
 def test_frames_at_a_rate_have_equal_distances() -> None:

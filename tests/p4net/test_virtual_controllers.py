@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 from p4net_switches import BENCH, PROGRAMS
 
-from controller.control_plane import ControlPlane, DigestEntry, TableAction, TableActions, TableEntry, TableMatch
-from controller.programs import Program
-from p4net.network import P4Network, P4Switch
-from p4net.packets import udp
-from p4net.virtual import VirtualP4
-from topologies.model import Endpoint, Link, Switch, Topology, make_hosts
-from virtualnet.errors import CallbackError, VirtualError
+from pcn.controller.control_plane import ControlPlane, DigestEntry, TableAction, TableActions, TableEntry, TableMatch
+from pcn.controller.programs import Program
+from pcn.p4net.network import P4Network, P4Switch
+from pcn.p4net.packets import udp
+from pcn.p4net.virtual import VirtualP4
+from pcn.topologies.model import Endpoint, Link, Switch, Topology, make_hosts
+from pcn.virtualnet.errors import CallbackError, VirtualError
 
 IDLE = Program("idle", PROGRAMS / "idle.json", PROGRAMS / "idle.p4info.txtpb")
 CPU_PORT = 255

@@ -12,13 +12,13 @@ import pytest
 from exercise import IPS, MACS, exercise, write_exercise
 from scapy.layers.l2 import Ether
 
-from p4net.errors import P4NetError
-from p4net.network import P4Network
-from p4net.packets import udp
-from p4net.traffic import poisson
-from p4net.tutorials import read_exercise
-from p4net.virtual import VirtualP4
-from virtualnet.errors import VirtualError
+from pcn.p4net.errors import P4NetError
+from pcn.p4net.network import P4Network
+from pcn.p4net.packets import udp
+from pcn.p4net.traffic import poisson
+from pcn.p4net.tutorials import read_exercise
+from pcn.p4net.virtual import VirtualP4
+from pcn.virtualnet.errors import VirtualError
 
 PROBE = 5000
 LINKS = [["h1", "s1-p1"], ["h2", "s1-p2"], ["s1-p3", "s2-p1", 0.0, 8], ["h3", "s2-p2"]]
@@ -240,7 +240,7 @@ def test_frame_that_grows_beyond_the_longest_ends_the_run(network: P4Network) ->
 
 def test_capture_has_frames_as_they_are_stored(network: P4Network, tmp_path: Path) -> None:
     """RoCE's port is a port like any other: no checksum is written into the frame."""
-    from p4net.traffic import capture
+    from pcn.p4net.traffic import capture
 
     frame = udp(network, "h1", "h2", bytes(range(100)), dport=4791)
     with VirtualP4(network) as made:

@@ -12,15 +12,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from p4net_switches import error_of
 
-from p4net.packets import udp
-from p4net.tutorials import read_exercise
-from p4net.virtual import VirtualP4
-from p4net.way_lines import lines
-from p4net.ways import Hop, Ways, read
 from pcn.cli import run
-from softswitch.trace import json_lines
-from softswitch.trace.decoder import Step
-from topologies.model import Topology
+from pcn.p4net.packets import udp
+from pcn.p4net.tutorials import read_exercise
+from pcn.p4net.virtual import VirtualP4
+from pcn.p4net.way_lines import lines
+from pcn.p4net.ways import Hop, Ways, read
+from pcn.softswitch.trace import json_lines
+from pcn.softswitch.trace.decoder import Step
+from pcn.topologies.model import Topology
 
 TRACE = ["p4", "trace", str(EXAMPLE)]
 

@@ -13,9 +13,9 @@ from p4rt_client import Client, Names
 from p4rt_switch import PROGRAMS, Program, Switch, load, running_switch
 from p4rt_thrift import Bmv2
 
-from softswitch.clock import ManualClock
-from softswitch.codegen.build import build_runtime
-from softswitch.native import load_library
+from pcn.softswitch.clock import ManualClock
+from pcn.softswitch.codegen.build import build_runtime
+from pcn.softswitch.native import load_library
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "judges/p4runtime"))  # some share its messages and target
 

@@ -8,7 +8,7 @@ import sys
 
 from p4rt_client import WAIT_S
 
-COMMAND = [sys.executable, "-m", "softswitch"]
+COMMAND = [sys.executable, "-m", "pcn.softswitch"]
 
 
 class Process:

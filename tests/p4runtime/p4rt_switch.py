@@ -12,10 +12,10 @@ from finsy.proto import p4i
 from google.protobuf import text_format
 from p4rt_client import Names
 
-from softswitch.native import NativeSwitch
-from softswitch.p4runtime.pipeline import Pipeline
-from softswitch.p4runtime.server import Server
-from softswitch.p4runtime.service import Service
+from pcn.softswitch.native import NativeSwitch
+from pcn.softswitch.p4runtime.pipeline import Pipeline
+from pcn.softswitch.p4runtime.server import Server
+from pcn.softswitch.p4runtime.service import Service
 
 PROGRAMS = Path(__file__).parent / "programs"
 CPU_PORT = 255

@@ -11,7 +11,7 @@ import thriftpy2.transport
 from p4rt_process import Process
 from thriftpy2.thrift import TClient
 
-from softswitch.thrift import idl
+from pcn.softswitch.thrift import idl
 
 L2, FORWARD, DROP = "BenchIngress.l2", "BenchIngress.forward", "BenchIngress.drop"
 TYPES = idl.load()

@@ -132,7 +132,7 @@ def test_later_claims_that_end_the_stream(clients: list[Client]) -> None:
 
 def test_more_streams_than_there_may_be(clients: list[Client], monkeypatch: pytest.MonkeyPatch) -> None:
     for module in ("arbitration", "service"):
-        monkeypatch.setattr(f"softswitch.p4runtime.{module}.MAX_SESSIONS", 2)
+        monkeypatch.setattr(f"pcn.softswitch.p4runtime.{module}.MAX_SESSIONS", 2)
     first, second, third, _ = clients
     first.arbitrate(1)
     second.arbitrate(2)

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from softswitch.p4runtime import bytestring
-from softswitch.p4runtime.errors import INVALID_ARGUMENT, OUT_OF_RANGE, RpcError
+from pcn.softswitch.p4runtime import bytestring
+from pcn.softswitch.p4runtime.errors import INVALID_ARGUMENT, OUT_OF_RANGE, RpcError
 
 
 @pytest.mark.parametrize(

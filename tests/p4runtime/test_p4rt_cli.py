@@ -17,9 +17,9 @@ from p4rt_client import Client
 from p4rt_process import COMMAND, Process
 from p4rt_switch import PROGRAMS, Program
 
-from softswitch.codegen.build import build_program
-from softswitch.options import Generator, OptionError, Shape, parse
-from softswitch.p4runtime.server import is_local
+from pcn.softswitch.codegen.build import build_program
+from pcn.softswitch.options import Generator, OptionError, Shape, parse
+from pcn.softswitch.p4runtime.server import is_local
 
 
 @pytest.fixture
@@ -118,9 +118,9 @@ def test_what_a_start_leaves_out(monkeypatch: pytest.MonkeyPatch) -> None:
     process = Process(str(PROGRAMS / "bench.json"))
     assert process.end() == 0
     imported = {line.rpartition("|")[2].strip() for line in process.lines}
-    later = {"softswitch.program.load", "softswitch.p4runtime.binding", "softswitch.p4runtime.entities"}
+    later = {"pcn.softswitch.program.load", "pcn.softswitch.p4runtime.binding", "pcn.softswitch.p4runtime.entities"}
     never = {
-        "softswitch.codegen.generate",
+        "pcn.softswitch.codegen.generate",
         "asyncio.base_events",
         "finsy.controller",
         "google.protobuf.text_format",
@@ -128,7 +128,7 @@ def test_what_a_start_leaves_out(monkeypatch: pytest.MonkeyPatch) -> None:
         "ast",
         "shutil",
     }
-    assert {"softswitch.p4runtime.server", "grpc", "finsy.proto"} < imported
+    assert {"pcn.softswitch.p4runtime.server", "grpc", "finsy.proto"} < imported
     assert not (later | never) & imported, (later | never) & imported
 
 

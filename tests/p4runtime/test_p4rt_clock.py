@@ -15,8 +15,8 @@ from p4rt_client import Client, update
 from p4rt_process import Process
 from p4rt_switch import Program, Switch
 
-from softswitch.clock import ClockError, ManualClock
-from softswitch.clock_messages import PROTO, SERVICE, messages_of
+from pcn.softswitch.clock import ClockError, ManualClock
+from pcn.softswitch.clock_messages import PROTO, SERVICE, messages_of
 
 ROOT = Path(__file__).resolve().parents[2]
 TO_CPU, OUT = 0xAA, 0xBB

@@ -13,7 +13,7 @@ from finsy.proto import p4i, stratum
 from google.protobuf import text_format
 from p4rt_switch import CPU_PORT, PROGRAMS, Switch
 
-from softswitch.native import NativeSwitch
+from pcn.softswitch.native import NativeSwitch
 
 BROADCAST = 0xFFFFFFFFFFFF
 

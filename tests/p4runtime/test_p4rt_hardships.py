@@ -23,8 +23,8 @@ from p4rt_client import WAIT_S, Client, RefusedError
 from p4rt_process import COMMAND, Process
 from p4rt_switch import PROGRAMS, Program, running_switch
 
-from softswitch.codegen.build import build_program, build_runtime
-from softswitch.p4runtime import service
+from pcn.softswitch.codegen.build import build_program, build_runtime
+from pcn.softswitch.p4runtime import service
 
 
 @pytest.fixture

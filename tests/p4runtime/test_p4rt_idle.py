@@ -11,7 +11,7 @@ from finsy.proto import p4r, rpc_code
 from p4rt_client import Client, RefusedError, update
 from p4rt_switch import PROGRAMS, Program, Switch, load
 
-from softswitch.clock import ManualClock
+from pcn.softswitch.clock import ManualClock
 
 MS = 1_000_000
 

@@ -21,9 +21,9 @@ from p4rt_client import Client, Names, RefusedError
 from p4rt_process import Process
 from p4rt_switch import Switch
 
-from softswitch.p4runtime import arbitration, batches, limits, service
-from softswitch.p4runtime.arbitration import Arbitration, Session
-from softswitch.p4runtime.errors import NOT_FOUND, RESOURCE_EXHAUSTED, RpcError
+from pcn.softswitch.p4runtime import arbitration, batches, limits, service
+from pcn.softswitch.p4runtime.arbitration import Arbitration, Session
+from pcn.softswitch.p4runtime.errors import NOT_FOUND, RESOURCE_EXHAUSTED, RpcError
 
 PACKET = {"packet": p4r.PacketOut(payload=bytes(60_000))}  # of one who isn't primary: refused, and sent back
 UNKNOWN = {"other": {"type_url": "x", "value": bytes(60_000)}}

@@ -7,9 +7,9 @@ from finsy.proto import p4r
 from hypothesis import given
 from hypothesis import strategies as st
 
-from softswitch.p4runtime import matches
-from softswitch.p4runtime.errors import INVALID_ARGUMENT, RpcError
-from softswitch.p4runtime.schema import KeyField, Kind, Match, Table
+from pcn.softswitch.p4runtime import matches
+from pcn.softswitch.p4runtime.errors import INVALID_ARGUMENT, RpcError
+from pcn.softswitch.p4runtime.schema import KeyField, Kind, Match, Table
 
 
 def table(kind: Kind, *fields: tuple[Match, int]) -> Table:

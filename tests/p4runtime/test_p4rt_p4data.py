@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from finsy.proto import p4d, p4i, p4t
 
-from softswitch.p4runtime import p4data
-from softswitch.p4runtime.errors import INVALID_ARGUMENT, OUT_OF_RANGE, RpcError
-from softswitch.p4runtime.p4data import Scalar
+from pcn.softswitch.p4runtime import p4data
+from pcn.softswitch.p4runtime.errors import INVALID_ARGUMENT, OUT_OF_RANGE, RpcError
+from pcn.softswitch.p4runtime.p4data import Scalar
 
 BYTE = p4t.P4DataTypeSpec(bitstring={"bit": {"bitwidth": 8}})
 SIGNED = p4t.P4DataTypeSpec(bitstring={"int": {"bitwidth": 8}})

@@ -15,14 +15,14 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from p4rt_switch import PROGRAMS, Program, load
 
-from softswitch.codegen.build import build_program
-from softswitch.native import NativeSwitch
-from softswitch.p4runtime import packetio
-from softswitch.p4runtime.binding import bind
-from softswitch.p4runtime.entities import Forwarding
-from softswitch.p4runtime.errors import INVALID_ARGUMENT, RpcError
-from softswitch.program.load import load_program
-from softswitch.program.model import Program as Model
+from pcn.softswitch.codegen.build import build_program
+from pcn.softswitch.native import NativeSwitch
+from pcn.softswitch.p4runtime import packetio
+from pcn.softswitch.p4runtime.binding import bind
+from pcn.softswitch.p4runtime.entities import Forwarding
+from pcn.softswitch.p4runtime.errors import INVALID_ARGUMENT, RpcError
+from pcn.softswitch.program.load import load_program
+from pcn.softswitch.program.model import Program as Model
 
 Change = Callable[[p4i.P4Info], object]
 

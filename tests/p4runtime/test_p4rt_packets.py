@@ -9,7 +9,7 @@ from finsy.proto import p4r, rpc_code
 from p4rt_client import Client, Names, RefusedError, update
 from p4rt_switch import Program, Switch, running_switch
 
-from softswitch.clock import ManualClock
+from pcn.softswitch.clock import ManualClock
 
 TO_CPU, FRAME_TAIL = bytes.fromhex("0000000000aa"), bytes.fromhex("0000000000010800") + bytes(46)
 FRAME = TO_CPU + FRAME_TAIL

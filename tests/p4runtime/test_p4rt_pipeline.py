@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from p4rt_client import Client, Names, RefusedError
 from p4rt_switch import Program, Switch
 
-from softswitch.p4runtime.checked_config import device_data
+from pcn.softswitch.p4runtime.checked_config import device_data
 
 FieldProto = descriptor_pb2.FieldDescriptorProto
 

@@ -93,7 +93,7 @@ def test_it_has_commands() -> None:
 def test_its_options_are_those_of_the_command(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from softswitch.options import parse
+    from pcn.softswitch.options import parse
 
     monkeypatch.setitem(os.environ, "COLUMNS", "200")
     with pytest.raises(SystemExit):

@@ -16,8 +16,8 @@ from oracle.target import Embedded
 from p4rt_client import Client, Names, RefusedError, update
 from p4rt_switch import PROGRAMS, Program, Switch
 
-from softswitch.p4runtime import batches, limits
-from softswitch.p4runtime.checked_config import verify
+from pcn.softswitch.p4runtime import batches, limits
+from pcn.softswitch.p4runtime.checked_config import verify
 
 CELLS = 4096  # of bench.p4's largest register
 
@@ -188,7 +188,7 @@ def test_untaken_read_is_cut_off(
     switch: Switch, program: Program, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr(limits, "PEER_S", 0.05)
-    with Client(switch.port) as client, caplog.at_level(logging.INFO, "softswitch"):
+    with Client(switch.port) as client, caplog.at_level(logging.INFO, "pcn.softswitch"):
         call = untaken(client, program)
         waiting.wait_until(lambda: "a client is cut off" in caplog.text, "the switch to end the read")
         with pytest.raises(grpc.RpcError) as failure:

@@ -7,7 +7,7 @@ from finsy.proto import p4r, rpc_code
 from p4rt_client import Client, RefusedError, update
 from p4rt_switch import Program, Switch
 
-from softswitch.clock import ManualClock
+from pcn.softswitch.clock import ManualClock
 
 
 def session(number: int, *replicas: p4r.Replica, **fields: int) -> p4r.PacketReplicationEngineEntry:

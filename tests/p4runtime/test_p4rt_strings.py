@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from p4rt_client import Client, Names, RefusedError
 from p4rt_switch import Program, Switch
 
-from softswitch.p4runtime.errors import INVALID_ARGUMENT, NOT_FOUND, RESOURCE_EXHAUSTED, RpcError
-from softswitch.p4runtime.translation import Strings, Translations
+from pcn.softswitch.p4runtime.errors import INVALID_ARGUMENT, NOT_FOUND, RESOURCE_EXHAUSTED, RpcError
+from pcn.softswitch.p4runtime.translation import Strings, Translations
 
 PORTS = '@p4runtime_translation_mappings({{"uplink", 4}, {"a \\"b\\"", 0x1f}, {"" , 9w0} , })'
 

@@ -18,7 +18,7 @@ from p4rt_client import Client, RefusedError
 from p4rt_process import COMMAND, Process
 from p4rt_switch import PROGRAMS
 
-from softswitch.options import parse
+from pcn.softswitch.options import parse
 
 
 class Authority:

@@ -14,7 +14,7 @@ from p4rt_client import Client, update
 from p4rt_process import Process
 from p4rt_switch import PROGRAMS, Program
 
-from softswitch.clock import ManualClock
+from pcn.softswitch.clock import ManualClock
 
 MULTICAST, UNICAST = 0xAA, 0xBB
 _BMV2_LINE = re.compile(r"\[\d\d:\d\d:\d\d\.\d{3}\] \[bmv2\] \[([DT])\] \[thread 1\] \[(\d+\.\d+)\] \[cxt 0\] (.*)")

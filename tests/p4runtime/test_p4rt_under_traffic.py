@@ -13,7 +13,7 @@ from finsy.proto import p4r
 from p4rt_client import Client, Names, octets, update
 from p4rt_switch import Switch
 
-from softswitch.native import NativeError
+from pcn.softswitch.native import NativeError
 
 PORT = 3
 BACKGROUND, PROBE = 7, 1  # source addresses: of the traffic, and of the packets that are looked at

@@ -8,9 +8,9 @@ from contextlib import contextmanager
 
 from waiting import LIMIT_S, wait_until
 
-from controller.constants import index
-from lab.lab import Lab
-from lab.pause import Pause, pause, resume
+from pcn.controller.constants import index
+from pcn.lab.lab import Lab
+from pcn.lab.pause import Pause, pause, resume
 
 
 @contextmanager

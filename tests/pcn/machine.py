@@ -51,7 +51,7 @@ class Machine:
         cache = os.environ.get("XDG_CACHE_HOME", str(Path.home() / ".cache"))  # what is compiled already
         home = {"HOME": str(directory), "XDG_CACHE_HOME": cache}
         planted_modules.plant(directory)
-        self.environment = {**os.environ, "PATH": path, **home, "PYTHONPATH": str(ROOT), "COLUMNS": "80"}
+        self.environment = {**os.environ, "PATH": path, **home, "PYTHONPATH": str(ROOT / "src"), "COLUMNS": "80"}
 
     def start(self, line: str) -> subprocess.Popen[str]:
         inside = [*self.enter, "bash", "-c", f'cd "$0" && {line}', str(self.directory)]

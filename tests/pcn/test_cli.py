@@ -18,14 +18,14 @@ import pytest
 from click.testing import CliRunner
 from distributions import required
 
-from controller.texts import dilated_text
-from lab import journal as records
 from lint import prose
-from p4src import manifest
-from p4src.manifest import ROOT
 from pcn import cli, doctor
 from pcn.commands.common import assignments
-from topologies import extras
+from pcn.controller.texts import dilated_text
+from pcn.lab import journal as records
+from pcn.p4src import manifest
+from pcn.p4src.manifest import ROOT
+from pcn.topologies import extras
 
 
 def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
@@ -162,7 +162,7 @@ def test_down_with_a_home_that_cannot_be_written(
 def test_without_root(tmp_path: Path) -> None:
     """As a user who may not make namespaces; `nobody` reads the checkout through its file descriptors only."""
     program = (
-        "import os, sys; from pcn import cli; from lab import network, supervisor;"
+        "import os, sys; from pcn import cli; from pcn.lab import network, supervisor;"
         "os.geteuid = lambda: 1000; sys.exit(cli.run(['up', 'dumbbell']))"
     )
     done = subprocess.run([sys.executable, "-c", program], cwd=tmp_path, capture_output=True, text=True, check=False)
@@ -202,9 +202,8 @@ def test_assignments_keep_the_text() -> None:
 
 @pytest.fixture
 def without_tools(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Without the versions of other programs and whose packages are whose, on which most of doctor's time goes."""
+    """Without the versions of other programs, on which most of doctor's time goes."""
     monkeypatch.setattr(doctor, "_tools", lambda: ())
-    monkeypatch.setattr(doctor.names, "clashes", lambda: ())
 
 
 class TestDoctor:
@@ -296,23 +295,6 @@ class TestDoctor:
             monkeypatch.setattr(module, "ROOT", tmp_path)
         check = doctor._programs()
         assert (check.present, check.found) == (False, "not found: p4src/compiled/pcn.json")
-
-    def test_doctor_names_a_module_of_another_project(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        """As by a module of that name on PYTHONPATH: then no other module of ours may be imported."""
-        (tmp_path / "controller.py").touch()
-        script = "import sys; from pcn.cli import main; main()"
-        environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(tmp_path), str(ROOT)])}
-        done = subprocess.run(
-            [sys.executable, "-c", script, "doctor"],
-            env=environment,
-            cwd=tmp_path,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        finds = f"`import controller` finds {tmp_path}/controller.py, not {ROOT}/controller"
-        assert (done.returncode, done.stdout) == (1, "")
-        assert done.stderr == f"pcn: another project's package has a name of ours: {finds}\n"
 
     def test_what_is_optional_does_not_fail_it(self, monkeypatch: pytest.MonkeyPatch) -> None:
         optional = doctor.Check("p4c", "changing P4", needed=False, present=False, found="not found", remedy="build it")

@@ -15,8 +15,8 @@ import forks
 import pytest
 from waiting import LIMIT_S, wait_until
 
-from controller.switch import SwitchClient
-from lab import journal as records
+from pcn.controller.switch import SwitchClient
+from pcn.lab import journal as records
 
 pytestmark = pytest.mark.root
 

@@ -12,15 +12,15 @@ import pytest
 from held import held
 from waiting import LIMIT_S, wait_until
 
-from controller import settings
-from controller.constants import index
-from controller.errors import UnknownNameError
-from hosts.stats import Pauses
-from lab import flows
-from lab.attach import attach
-from lab.lab import Lab
-from lab.pause import Pause, PauseError, pause, resume
-from topologies.errors import LabError
+from pcn.controller import settings
+from pcn.controller.constants import index
+from pcn.controller.errors import UnknownNameError
+from pcn.hosts.stats import Pauses
+from pcn.lab import flows
+from pcn.lab.attach import attach
+from pcn.lab.lab import Lab
+from pcn.lab.pause import Pause, PauseError, pause, resume
+from pcn.topologies.errors import LabError
 
 pytestmark = pytest.mark.root
 StartFlow = Callable[[float], int]

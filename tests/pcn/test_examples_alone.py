@@ -21,8 +21,8 @@ from own_pids import OWN_PIDS
 
 import examples
 from examples import LIFE, LINES, OURS, PRINTED, ROOT
-from softswitch.units import quantity
-from topologies.compact import compact
+from pcn.softswitch.units import quantity
+from pcn.topologies.compact import compact
 
 pytestmark = pytest.mark.long
 

@@ -12,9 +12,9 @@ from pathlib import Path
 
 import planted_modules
 import pytest
+from distributions import PACKAGES
 
-from pcn import names
-from softswitch.python_process import python_command
+from pcn.softswitch.python_process import python_command
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 BIN = Path(sys.executable).parent
@@ -48,7 +48,7 @@ def test_child_processes_import_nothing_from_the_current_folder(name: str, tmp_p
 def test_hostile_folder_is_what_python_m_imports(tmp_path: Path) -> None:
     """What the others would find."""
     planted_modules.plant(tmp_path)
-    subprocess.run([sys.executable, "-m", "hosts.agent"], cwd=tmp_path, check=False, env=_environment())
+    subprocess.run([sys.executable, "-m", "pcn.hosts.agent"], cwd=tmp_path, check=False, env=_environment())
     with pytest.raises(AssertionError, match=r"imported from the current folder: \w+ "):
         planted_modules.check(tmp_path)
 
@@ -56,7 +56,7 @@ def test_hostile_folder_is_what_python_m_imports(tmp_path: Path) -> None:
 def test_product_starts_python_by_one_function() -> None:
     """`sys.executable` elsewhere, or multiprocessing's `spawn`, would look into the current folder."""
     found = set()
-    for folder in (*names.PACKAGES, "docs", "p4src", "pcn"):
+    for folder in (*PACKAGES, "docs", "p4src", "pcn"):
         for path in (ROOT / folder).rglob("*.py"):
             text = path.read_text()
             for node in ast.walk(ast.parse(text)) if re.search("executable|spawn|forkserver", text) else ():

@@ -10,10 +10,10 @@ import pytest
 from held import held
 from waiting import wait_until
 
-from controller.constants import index
-from lab import flows
-from lab.lab import Lab
-from topologies.star import star
+from pcn.controller.constants import index
+from pcn.lab import flows
+from pcn.lab.lab import Lab
+from pcn.topologies.star import star
 
 pytestmark = pytest.mark.root
 

@@ -51,7 +51,7 @@ def serving(made: Machine, server: str, address: str) -> Iterator[None]:
         stdout=subprocess.PIPE,
         text=True,
         cwd=ROOT,
-        env={"PYTHONPATH": str(ROOT)},
+        env={"PYTHONPATH": str(ROOT / "src")},
     ) as process:
         assert process.stdout is not None
         assert process.stdout.readline() == "ready\n"

@@ -24,14 +24,14 @@ from held import held
 from small_lab import TOGETHER
 from waiting import LIMIT_S, wait_until
 
-from controller.constants import index
-from controller.errors import UnknownNameError
-from hosts import wire
-from lab import flows, logs
-from lab.capture import Captured, CaptureError, capture
-from lab.lab import Lab
-from lab.observe import Observer
-from lab.pause import SOURCE_MAC, pause
+from pcn.controller.constants import index
+from pcn.controller.errors import UnknownNameError
+from pcn.hosts import wire
+from pcn.lab import flows, logs
+from pcn.lab.capture import Captured, CaptureError, capture
+from pcn.lab.lab import Lab
+from pcn.lab.observe import Observer
+from pcn.lab.pause import SOURCE_MAC, pause
 
 pytestmark = pytest.mark.root
 by_command = pytest.mark.parametrize("dcqcn_lab", [*needs.TARGETS[1:], TOGETHER], indirect=True)

@@ -23,10 +23,10 @@ from hypothesis import strategies as st
 from prometheus_client.parser import text_string_to_metric_families
 from small_lab import TOGETHER, StartFlow
 
-from lab.lab import Lab
-from lab.observe import FlowState, PortState, Snapshot
 from pcn import prometheus
-from topologies.errors import LabError
+from pcn.lab.lab import Lab
+from pcn.lab.observe import FlowState, PortState, Snapshot
+from pcn.topologies.errors import LabError
 
 DASHBOARD = Path(__file__).resolve().parents[2] / "examples/grafana/pcn-lab.json"
 LABELS = {"port": ("port", "link"), "flow": ("id", "src", "dst", "src_port")}

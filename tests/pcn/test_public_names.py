@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pcn
 from lint import public
-from softswitch.python_process import python_command
+from pcn.softswitch.python_process import python_command
 
 
 def _for_type_checkers() -> dict[str, str]:
@@ -35,7 +35,7 @@ def test_every_name_is_there() -> None:
 def test_names_are_loaded_at_first_use() -> None:
     script = "import sys, pcn; before = set(sys.modules); pcn.dumbbell; print(sorted(set(sys.modules) - before))"
     loaded = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout
-    assert "topologies.dumbbell" in loaded
+    assert "pcn.topologies.dumbbell" in loaded
     assert "grpc" not in loaded
 
 

@@ -51,7 +51,9 @@ def test_cell_that_is_wide_or_no_text_is_left_to_rich(cell: str, monkeypatch: py
     assert folded == ["a title"]
 
 
-@pytest.mark.parametrize("module", ["pcn.commands.network", "lab.links", "lab.flows", "lab.pace", "lab.attach"])
+@pytest.mark.parametrize(
+    "module", ["pcn.commands.network", "pcn.lab.links", "pcn.lab.flows", "pcn.lab.pace", "pcn.lab.attach"]
+)
 def test_module_of_status_and_flow_list_loads_no_grpc(module: str) -> None:
     """grpc and finsy take longer to load than all else that `pcn status` does."""
     code = f"import sys, {module}; print([one for one in ('grpc', 'finsy', 'rich', 'numpy') if one in sys.modules])"
@@ -62,9 +64,9 @@ def test_module_of_status_and_flow_list_loads_no_grpc(module: str) -> None:
 @pytest.mark.parametrize(
     ("code", "without"),
     [
-        ("import hosts.agent; hosts.agent.find_scheme('pcn-w')", "hosts.algorithms.swift"),
-        ("import lab.nodes", "setuptools"),
-        ("import pcn.cli; pcn.cli.run(['--help'])", "hosts.client"),
+        ("import pcn.hosts.agent; pcn.hosts.agent.find_scheme('pcn-w')", "pcn.hosts.algorithms.swift"),
+        ("import pcn.lab.nodes", "setuptools"),
+        ("import pcn.cli; pcn.cli.run(['--help'])", "pcn.hosts.client"),
     ],
 )
 def test_process_of_a_network_loads_what_it_uses(code: str, without: str) -> None:
@@ -77,6 +79,6 @@ def test_process_of_a_network_loads_what_it_uses(code: str, without: str) -> Non
 def test_mininet_without_setuptools_compares_versions() -> None:
     from mininet.node import StrictVersion
 
-    import lab.nodes  # noqa: F401
+    import pcn.lab.nodes  # noqa: F401
 
     assert StrictVersion("1.9") < StrictVersion("1.10")

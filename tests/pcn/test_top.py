@@ -13,15 +13,15 @@ import pytest
 from rich.console import Console
 from waiting import LIMIT_S
 
-from experiments import runner
-from p4net.sending import read
-from p4net.tutorials import read_exercise
-from p4net.virtual import VirtualP4
+from pcn.experiments import runner
+from pcn.p4net.sending import read
+from pcn.p4net.tutorials import read_exercise
+from pcn.p4net.virtual import VirtualP4
+from pcn.softswitch.python_process import python_command
 from pcn.top import Screen
 from pcn.web.history import History
 from pcn.web.p4 import shown_p4
 from pcn.web.run import RunOnPage
-from softswitch.python_process import python_command
 
 ROUTER = Path(__file__).resolve().parents[2] / "examples/router"
 SETTINGS = ("duration=4ms", "before=500us")

@@ -16,7 +16,7 @@ import forks
 import pytest
 from others import as_nobody, refused, shared_folder
 
-from lab import journal as records
+from pcn.lab import journal as records
 
 pytestmark = pytest.mark.root
 ROOT = Path(__file__).resolve().parents[2]

@@ -8,11 +8,11 @@ from dataclasses import replace
 import pytest
 from rich.console import Console
 
-from lab.journal import Process, Record
-from lab.observe import FlowState, PortState, Snapshot
+from pcn.lab.journal import Process, Record
+from pcn.lab.observe import FlowState, PortState, Snapshot
+from pcn.topologies.compact import compact
+from pcn.topologies.serialise import to_dict
 from pcn.view import picture
-from topologies.compact import compact
-from topologies.serialise import to_dict
 
 TOPOLOGY = compact()
 RECORD = Record("compact", Process(1, 1), to_dict(TOPOLOGY), "softswitch", 400.0, "pcn", "pcn", "/tmp", state="up")

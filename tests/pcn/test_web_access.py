@@ -16,10 +16,10 @@ from browser import Browser
 from pages import COUNT, drawn, load
 from waiting import wait_until
 
+from pcn.topologies.dumbbell import dumbbell
 from pcn.web.history import History
 from pcn.web.recorded import described
 from pcn.web.server import STATIC, serving
-from topologies.dumbbell import dumbbell
 
 TOPOLOGY = dumbbell(pairs=1)
 AT = "Number(document.getElementById('slider').value)"

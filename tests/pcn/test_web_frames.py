@@ -12,19 +12,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from experiments import runner
-from experiments.data.errors import ExperimentError
-from experiments.data.frames import Frame, Frames, edges, interval
-from experiments.data.records import Records
-from experiments.data.series import Series
-from experiments.papers import SCENARIOS
-from experiments.results.kept_run import read_run
-from experiments.run.progress import Silent
-from experiments.run.virtual import run_virtual
+from pcn.experiments import runner
+from pcn.experiments.data.errors import ExperimentError
+from pcn.experiments.data.frames import Frame, Frames, edges, interval
+from pcn.experiments.data.records import Records
+from pcn.experiments.data.series import Series
+from pcn.experiments.papers import SCENARIOS
+from pcn.experiments.results.kept_run import read_run
+from pcn.experiments.run.progress import Silent
+from pcn.experiments.run.virtual import run_virtual
+from pcn.topologies.dumbbell import dumbbell
+from pcn.topologies.errors import LabError
 from pcn.web.history import History
 from pcn.web.run import RunOnPage
-from topologies.dumbbell import dumbbell
-from topologies.errors import LabError
 
 SETTINGS = {"duration": 4e-3, "before": 0.5e-3}
 

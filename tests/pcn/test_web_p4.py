@@ -13,10 +13,10 @@ from typing import Any
 import forks
 import pytest
 
-from p4net.report import whole
-from p4net.sending import read
-from p4net.tutorials import read_exercise
-from p4net.virtual import VirtualP4
+from pcn.p4net.report import whole
+from pcn.p4net.sending import read
+from pcn.p4net.tutorials import read_exercise
+from pcn.p4net.virtual import VirtualP4
 from pcn.web.history import History
 from pcn.web.p4 import P4OnPage
 

@@ -16,17 +16,17 @@ from pages import COUNT, command, drawn, go, load, rows
 from small_lab import TOGETHER
 from waiting import wait_until
 
-from controller.constants import index
-from experiments.data.frames import Frame
-from experiments.data.records import Records
-from experiments.results.kept_run import read_run
-from experiments.runner import run
-from lab import flows
-from lab.lab import Lab
+from pcn.controller.constants import index
+from pcn.experiments.data.frames import Frame
+from pcn.experiments.data.records import Records
+from pcn.experiments.results.kept_run import read_run
+from pcn.experiments.runner import run
+from pcn.lab import flows
+from pcn.lab.lab import Lab
+from pcn.topologies.found import find_topology
 from pcn.web.history import History
 from pcn.web.recorded import described, one_file
 from pcn.web.server import serving
-from topologies.found import find_topology
 
 UNNAMED = """
 [...document.querySelectorAll('button, input, select')]

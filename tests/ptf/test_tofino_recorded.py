@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from hosts import wire
+from pcn.hosts import wire
 
 ROOT = Path(__file__).resolve().parents[2]
 RECORDED = ROOT / "ptf-tests/recorded"

@@ -11,10 +11,10 @@ from finsy.proto import p4i
 from google.protobuf import text_format
 from qcn_rules import WRAP, Point
 
-from controller.constants import ROCE_CLASS
-from controller.control_plane import TableAction, TableEntry, TableMatch
-from controller.tofino import qcn
-from hosts import wire
+from pcn.controller.constants import ROCE_CLASS
+from pcn.controller.control_plane import TableAction, TableEntry, TableMatch
+from pcn.controller.tofino import qcn
+from pcn.hosts import wire
 
 COMPILED = Path(__file__).parents[2] / "p4src/compiled/tofino"
 KINDS = ("NEW", "SAMPLE", "CNM")

@@ -5,8 +5,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from controller.marking.qcn_in_cp import Culprit
-from controller.tofino.qcn import MOST_FEEDBACK, STEP_BYTES, STEPS, W, dice_mask, feedback_steps, sampling
+from pcn.controller.marking.qcn_in_cp import Culprit
+from pcn.controller.tofino.qcn import MOST_FEEDBACK, STEP_BYTES, STEPS, W, dice_mask, feedback_steps, sampling
 
 WRAP = 1 << 32
 CELL_BYTES = 80

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from programs import DESTINATION, SOURCE, Program
 from qcn_rules import InputRule, OutputRule, Point
 
-from controller.constants import index
-from controller.marking.qcn_in_cp import Culprit
-from hosts import wire
+from pcn.controller.constants import index
+from pcn.controller.marking.qcn_in_cp import Culprit
+from pcn.hosts import wire
 
 CNM_LENGTH = 60
 INPUT, OUTPUT = 136, 8  # of two pipes

@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 from qcn_rules import CELL_BYTES, InputRule, OutputRule, Point, feedback_of
 from switch_model import Arrives, Departs, Event, Packet, run
 
-from controller.marking.qcn_cp import QcnPort
-from controller.marking.qcn_in_cp import Culprit
-from controller.tofino.qcn import W
+from pcn.controller.marking.qcn_cp import QcnPort
+from pcn.controller.marking.qcn_in_cp import Culprit
+from pcn.controller.tofino.qcn import W
 
 FRAME = 1058
 GB10 = 1.25  # bytes a ns

@@ -9,9 +9,9 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from softswitch.codegen.build import build_program, build_runtime, build_source
-from softswitch.program.load import load_program
-from softswitch.program.model import Program
+from pcn.softswitch.codegen.build import build_program, build_runtime, build_source
+from pcn.softswitch.program.load import load_program
+from pcn.softswitch.program.model import Program
 
 # Generated C has no warnings, and no undefined behaviour that the sanitizer finds in a plain host process.
 SANITIZED = ("-fsanitize=undefined", "-fno-sanitize-recover=undefined", "-fsanitize-undefined-trap-on-error")

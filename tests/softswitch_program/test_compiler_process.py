@@ -14,10 +14,10 @@ from pathlib import Path
 import pytest
 from program_json import Builder, assign, field, op, value
 
-from softswitch.cache import compiler_process
-from softswitch.cache.objects import SCRATCH, build
-from softswitch.codegen.build import BuildError, build_program, build_runtime
-from softswitch.program.errors import UnsupportedProgram
+from pcn.softswitch.cache import compiler_process
+from pcn.softswitch.cache.objects import SCRATCH, build
+from pcn.softswitch.codegen.build import BuildError, build_program, build_runtime
+from pcn.softswitch.program.errors import UnsupportedProgram
 
 ROOT = Path(__file__).resolve().parents[2]
 HANG_S = 120  # only a hang takes so long
@@ -70,7 +70,7 @@ def wait(condition: Callable[[], bool]) -> bool:
     return True
 
 
-BUILD = "import sys; from softswitch.codegen.build import build_program; build_program(sys.argv[1])"
+BUILD = "import sys; from pcn.softswitch.codegen.build import build_program; build_program(sys.argv[1])"
 
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
@@ -123,9 +123,9 @@ def test_switch_that_compiles_ends_at_a_signal(
 SWITCH = """
 import sys
 from pathlib import Path
-import softswitch.serve
-from softswitch.cli import main
-softswitch.serve.build_runtime = lambda: Path(sys.argv[1])
+import pcn.softswitch.serve
+from pcn.softswitch.cli import main
+pcn.softswitch.serve.build_runtime = lambda: Path(sys.argv[1])
 sys.exit(main([sys.argv[2], "--clock", "manual", "--", "--grpc-server-addr", "127.0.0.1:0"]))
 """
 
@@ -174,7 +174,7 @@ def test_number_that_c_would_cut_is_an_error() -> None:
     """gcc only warns of it by itself."""
     text = '#include "pipeline.h"\nconst uint32_t cut = {};\n'
     headers = ROOT / "softswitch" / "csrc"
-    from softswitch.codegen.build import PROGRAM_FLAGS
+    from pcn.softswitch.codegen.build import PROGRAM_FLAGS
 
     build("number", [text.format("0xffffffff")], "fits", PROGRAM_FLAGS, headers)
     with pytest.raises(BuildError, match="overflow"):

@@ -1,4 +1,4 @@
-"""`softswitch.dataclass` beside `dataclasses`: the same body under both decorators."""
+"""`pcn.softswitch.dataclass` beside `dataclasses`: the same body under both decorators."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from softswitch.dataclass import dataclass as lean
+from pcn.softswitch.dataclass import dataclass as lean
 
 DECORATORS: dict[str, Any] = {"lean": lean(frozen=True), "plain": dataclasses.dataclass(frozen=True)}
 

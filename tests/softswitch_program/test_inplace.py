@@ -8,10 +8,10 @@ from pathlib import Path
 
 from program_json import Builder, case, extract, field, state
 
-import softswitch
-from softswitch.codegen.generate import generate
-from softswitch.codegen.inplace import SET_BEFORE_EGRESS
-from softswitch.program.load import load_program
+from pcn import softswitch
+from pcn.softswitch.codegen.generate import generate
+from pcn.softswitch.codegen.inplace import SET_BEFORE_EGRESS
+from pcn.softswitch.program.load import load_program
 
 
 def test_what_is_not_bridged_is_what_both_forms_set_before_egress() -> None:

@@ -14,11 +14,11 @@ import pytest
 from program_driver import Driver
 from program_json import Builder, assign, case, extract, field, header, op, primitive, state, value
 
-from softswitch.codegen import expressions
-from softswitch.codegen.generate import generate
-from softswitch.program import limits
-from softswitch.program.errors import ProgramError, UnsupportedProgram
-from softswitch.program.load import load_program
+from pcn.softswitch.codegen import expressions
+from pcn.softswitch.codegen.generate import generate
+from pcn.softswitch.program import limits
+from pcn.softswitch.program.errors import ProgramError, UnsupportedProgram
+from pcn.softswitch.program.load import load_program
 
 Json = dict[str, Any]
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "switch.md"

@@ -17,16 +17,16 @@ from finsy.proto import p4r
 from others import NOBODY, UMASKS, as_nobody, refused, shared_folder, umask
 from program_json import Builder, assign, field, primitive, value
 
-import softswitch
-from softswitch.cache.objects import BuildError, build_folder, cache_dir, digest, intact
-from softswitch.codegen.build import build_program, read_program
-from softswitch.p4runtime.checked_config import verify
-from softswitch.p4runtime.errors import RpcError
-from softswitch.program.errors import ProgramError, UnsupportedProgram
-from softswitch.program.model import Program
-from virtualnet.native import engine
+from pcn import softswitch
+from pcn.softswitch.cache.objects import BuildError, build_folder, cache_dir, digest, intact
+from pcn.softswitch.codegen.build import build_program, read_program
+from pcn.softswitch.p4runtime.checked_config import verify
+from pcn.softswitch.p4runtime.errors import RpcError
+from pcn.softswitch.program.errors import ProgramError, UnsupportedProgram
+from pcn.softswitch.program.model import Program
+from pcn.virtualnet.native import engine
 
-SOFTSWITCH = Path(softswitch.__file__).parent
+SOFTSWITCH = Path(softswitch.__file__).resolve().parent
 PCN = SOFTSWITCH.parent / "p4src" / "compiled" / "pcn.json"
 FOLDERS = ("program", "codegen", "csrc")
 
@@ -47,25 +47,28 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 # what happens meanwhile.
 BUILD = """
 import sys
-import softswitch.codegen.build as build
+import pcn.softswitch.codegen.build as build
 for word in sys.argv[1:]:
     if word[0] == "!":
         exec(word[1:])
         continue
     built = build.build_program(word)
-    print("generated" if "softswitch.codegen.generate" in sys.modules else "found", built)
+    print("generated" if "pcn.softswitch.codegen.generate" in sys.modules else "found", built)
 """
 
 
 @pytest.fixture
 def checkout(tmp_path: Path) -> Path:
     """A copy of the sources, to be changed; with their bytecode, which a changed file's time or size makes void."""
-    return Path(shutil.copytree(SOFTSWITCH, tmp_path / "checkout" / "softswitch"))
+    package = tmp_path / "checkout" / "pcn"
+    copy = shutil.copytree(SOFTSWITCH, package / "softswitch")
+    shutil.copy(SOFTSWITCH.parent / "pcn" / "__init__.py", package)
+    return Path(copy)
 
 
 def build(checkout: Path, *words: str, **environment: str) -> list[tuple[str, str]]:
     """BUILD's output in a process that has only these sources."""
-    environment = {**os.environ, "PYTHONPATH": str(checkout.parent), "PYTHONDONTWRITEBYTECODE": "1", **environment}
+    environment = {**os.environ, "PYTHONPATH": str(checkout.parents[1]), "PYTHONDONTWRITEBYTECODE": "1", **environment}
     command = [sys.executable, "-c", BUILD, *words]
     said = subprocess.run(command, env=environment, cwd=checkout, check=True, capture_output=True, text=True).stdout
     return [(how, path) for how, path in (line.split() for line in said.splitlines())]
@@ -106,9 +109,9 @@ def test_another_installation_finds_the_same_objects(checkout: Path, monkeypatch
     """In this user's cache, where the engine of these sources is."""
     for name in ("virtualnet", "topologies"):
         shutil.copytree(SOFTSWITCH.parent / name, checkout.parent / name)
-    script = "from virtualnet.native import engine; print(engine()._name)"
+    script = "from pcn.virtualnet.native import engine; print(engine()._name)"
     monkeypatch.undo()
-    environment = {**os.environ, "PYTHONPATH": str(checkout.parent), "PYTHONDONTWRITEBYTECODE": "1"}
+    environment = {**os.environ, "PYTHONPATH": str(checkout.parents[1]), "PYTHONDONTWRITEBYTECODE": "1"}
     command = [sys.executable, "-c", script]
     found = subprocess.run(command, env=environment, cwd=checkout, check=True, capture_output=True, text=True).stdout
     assert found == f"{engine()._name}\n"
@@ -164,13 +167,13 @@ from pathlib import Path
 opened = set()
 sys.addaudithook(lambda event, arguments: event == "open" and opened.add(str(arguments[0])))
 sys.dont_write_bytecode = True
-import softswitch
-root = Path(softswitch.__file__).parent
-from softswitch.codegen.generate import generate
-from softswitch.program.load import load_program
+from pcn import softswitch
+root = Path(softswitch.__file__).resolve().parent
+from pcn.softswitch.codegen.generate import generate
+from pcn.softswitch.program.load import load_program
 loaded = load_program(Path(sys.argv[1]).read_text())
 generate(loaded), generate(loaded, inplace=True)
-sources = [Path(source_from_cache(name) if name.endswith(".pyc") else name) for name in opened]
+sources = [Path(source_from_cache(name) if name.endswith(".pyc") else name).resolve() for name in opened]
 print("\\n".join(str(path.relative_to(root)) for path in sources if root in path.parents))
 """
 
@@ -206,10 +209,10 @@ def test_a_damaged_program(damage: Callable[[Path], object], cache: Path) -> Non
 
 READ_PROGRAM = """
 import sys, zlib
-from softswitch.codegen.build import read_program
+from pcn.softswitch.codegen.build import read_program
 read, keep = read_program(sys.argv[1])
 keep()
-print(zlib.crc32(repr(read).encode()), "softswitch.program.load" in sys.modules)
+print(zlib.crc32(repr(read).encode()), "pcn.softswitch.program.load" in sys.modules)
 """
 
 
@@ -218,7 +221,7 @@ def test_a_kept_program_is_read_without_the_loader(checkout: Path) -> None:
 
     def read(number: int) -> list[str]:
         words = [sys.executable, "-c", READ_PROGRAM, program(number)]
-        return subprocess.run(words, cwd=checkout.parent, check=True, capture_output=True, text=True).stdout.split()
+        return subprocess.run(words, cwd=checkout.parents[1], check=True, capture_output=True, text=True).stdout.split()
 
     said = [read(1), read(1), read(2)]
     with (checkout / "program" / "limits.py").open("a") as file:

@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 from program_driver import Driver
 from program_json import Builder, assign, case, extract, field, op, primitive, state, value
 
-from softswitch.codegen.generate import generate
-from softswitch.program.errors import ProgramError, UnsupportedProgram
-from softswitch.program.load import load_program
-from softswitch.program.model import Match
+from pcn.softswitch.codegen.generate import generate
+from pcn.softswitch.program.errors import ProgramError, UnsupportedProgram
+from pcn.softswitch.program.load import load_program
+from pcn.softswitch.program.model import Match
 
 Json = dict[str, Any]
 PCN = Path(__file__).resolve().parents[2] / "p4src" / "compiled" / "pcn.json"

@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 from program_json import Builder, assign, case, extract, field, header, op, primitive, state, value
 
-from softswitch.codegen.generate import generate
-from softswitch.program.errors import UnsupportedProgram
-from softswitch.program.limits import HEADERS
-from softswitch.program.load import load_program
+from pcn.softswitch.codegen.generate import generate
+from pcn.softswitch.program.errors import UnsupportedProgram
+from pcn.softswitch.program.limits import HEADERS
+from pcn.softswitch.program.load import load_program
 
 Json = dict[str, Any]
 LINE = 7  # of `primitive`

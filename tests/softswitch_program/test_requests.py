@@ -11,8 +11,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from program_json import Builder, assign, field, header, primitive, value
 
-from softswitch.codegen.build import build_program, build_runtime
-from softswitch.native import EVENT_NOTICE, NativeSwitch, Replica, load_library
+from pcn.softswitch.codegen.build import build_program, build_runtime
+from pcn.softswitch.native import EVENT_NOTICE, NativeSwitch, Replica, load_library
 
 Json = dict[str, Any]
 STD = "standard_metadata"

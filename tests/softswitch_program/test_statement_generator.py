@@ -9,8 +9,8 @@ import pytest
 from program_driver import Driver
 from program_json import STANDARD_METADATA, Builder, assign, field, header, op, primitive, value
 
-from softswitch.program.errors import ProgramError
-from softswitch.program.load import load_program
+from pcn.softswitch.program.errors import ProgramError
+from pcn.softswitch.program.load import load_program
 
 Json = dict[str, Any]
 STD = {"type": "header", "value": "standard_metadata"}

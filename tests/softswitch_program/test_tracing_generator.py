@@ -11,13 +11,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from softswitch.codegen.build import CSRC, build_program, build_runtime
-from softswitch.codegen.generate import generate
-from softswitch.native import NativeSwitch, load_library
-from softswitch.program.load import load_program
-from softswitch.trace import tracer
-from softswitch.trace.decoder import KINDS, Step
-from softswitch.trace.lines import Lines
+from pcn.softswitch.codegen.build import CSRC, build_program, build_runtime
+from pcn.softswitch.codegen.generate import generate
+from pcn.softswitch.native import NativeSwitch, load_library
+from pcn.softswitch.program.load import load_program
+from pcn.softswitch.trace import tracer
+from pcn.softswitch.trace.decoder import KINDS, Step
+from pcn.softswitch.trace.lines import Lines
 
 ROOT = Path(__file__).resolve().parents[2]
 PROGRAMS = (ROOT / "examples/router/router.json", ROOT / "p4src/compiled/pcn.json", ROOT / "p4src/compiled/qcn.json")

@@ -11,7 +11,7 @@ from typing import TypeVar
 
 from links import HANG_S
 
-from lab.namespaces import in_namespace
+from pcn.lab.namespaces import in_namespace
 
 VLAN = 5
 _Made = TypeVar("_Made")

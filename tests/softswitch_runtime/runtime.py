@@ -1,4 +1,4 @@
-"""The runtime's C interface for its tests, by ctypes: thin, apart from the switch's own Python (softswitch.native)."""
+"""The runtime's C interface for its tests, by ctypes: thin, apart from the switch's Python (pcn.softswitch.native)."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from softswitch.codegen.build import build_runtime, build_source
-from softswitch.native_types import CounterCell as Counter
-from softswitch.native_types import EventHeader as Event
-from softswitch.native_types import PortStatsRecord as PortStats
-from softswitch.native_types import ReplicaRecord as Replica
+from pcn.softswitch.codegen.build import build_runtime, build_source
+from pcn.softswitch.native_types import CounterCell as Counter
+from pcn.softswitch.native_types import EventHeader as Event
+from pcn.softswitch.native_types import PortStatsRecord as PortStats
+from pcn.softswitch.native_types import ReplicaRecord as Replica
 
 PROGRAMS = Path(__file__).with_name("programs")
 DROP_PORT = 511

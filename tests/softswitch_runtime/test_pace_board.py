@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from softswitch import pace, private
-from softswitch.errors import StartError
-from softswitch.pace import Board, Pace, Place, Window
+from pcn.softswitch import pace, private
+from pcn.softswitch.errors import StartError
+from pcn.softswitch.pace import Board, Pace, Place, Window
 
 
 def test_readers_see_what_nodes_write() -> None:
@@ -32,7 +32,7 @@ def test_readers_see_what_nodes_write() -> None:
 
 def test_node_in_another_process_writes_its_place() -> None:
     board = Board.make(3, 85)
-    code = "import sys; from softswitch.pace import Place, Window; Window(Place.parse(sys.argv[1]), 9)"
+    code = "import sys; from pcn.softswitch.pace import Place, Window; Window(Place.parse(sys.argv[1]), 9)"
     subprocess.run([sys.executable, "-c", code, board.place(2)], check=True, timeout=60)
     assert [one.tolerance_ns for one in board.read()] == [0, 0, 9]
 

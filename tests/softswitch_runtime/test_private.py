@@ -17,9 +17,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from others import NOBODY, UMASKS, as_nobody, refused, shared_folder, umask
 
-from hosts.control import ControlServer
-from softswitch import private
-from softswitch.private import NotPrivateError
+from pcn.hosts.control import ControlServer
+from pcn.softswitch import private
+from pcn.softswitch.private import NotPrivateError
 
 
 @pytest.fixture
@@ -240,7 +240,7 @@ def test_switch_s_socket_is_this_user_s_whatever_the_umask(shared: Path, mask: i
         with socket.socket(socket.AF_UNIX) as client:
             client.connect(str(path))
 
-    command = [sys.executable, "-m", "softswitch", "--no-p4", "--grpc-server-addr", f"unix:{path}"]
+    command = [sys.executable, "-m", "pcn.softswitch", "--no-p4", "--grpc-server-addr", f"unix:{path}"]
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, umask=mask) as switch:
         try:
             assert switch.stderr is not None

@@ -13,8 +13,8 @@ import pytest
 from links import Link
 from runtime import Switch, wait
 
-from softswitch.native_types import MeterCell
-from softswitch.pace import Board, Pace
+from pcn.softswitch.native_types import MeterCell
+from pcn.softswitch.pace import Board, Pace
 
 pytestmark = pytest.mark.root
 Links = Callable[..., list[Link]]

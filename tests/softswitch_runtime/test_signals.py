@@ -11,7 +11,7 @@ from waiting import LIMIT_S
 
 _ENDS = {
     "a network's process": """
-from softswitch import signals
+from pcn.softswitch import signals
 try:
     with signals.raising():
         begin()
@@ -20,7 +20,7 @@ except signals.Terminated:
     sys.exit(7)
 """,
     "a switch": """
-from softswitch.cli import End
+from pcn.softswitch.cli import End
 end = End()
 begin()
 end.wait()

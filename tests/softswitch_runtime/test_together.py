@@ -13,8 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from waiting import LIMIT_S
 
-from softswitch.options import Channel, OptionError
-from softswitch.together import parse_all, parse_file
+from pcn.softswitch.options import Channel, OptionError
+from pcn.softswitch.together import parse_all, parse_file
 
 TWO = """
 # h0 - 1, 1:2 - 2:3
@@ -102,7 +102,7 @@ def test_descriptors_that_are_no_link_are_refused(path: Path, memory: str) -> No
         link = f"1={number}:{near.fileno()}:0"
         path.write_text(f"--no-p4 -i 1@none --process-link {link} --grpc-server-addr unix:{path}.grpc")
         done = subprocess.run(
-            [sys.executable, "-m", "softswitch", "--together", str(path)],
+            [sys.executable, "-m", "pcn.softswitch", "--together", str(path)],
             pass_fds=(other.fileno(), near.fileno()), capture_output=True, text=True, check=False, timeout=LIMIT_S,
         )  # fmt: skip
     assert done.returncode == 1

@@ -11,11 +11,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hosts.native import FLAGS
-from softswitch.cache.objects import build, digest
-from softswitch.embed.library import CSRC
-from softswitch.options import OptionError, parse
-from softswitch.trimming import Trimming
+from pcn.hosts.native import FLAGS
+from pcn.softswitch.cache.objects import build, digest
+from pcn.softswitch.embed.library import CSRC
+from pcn.softswitch.options import OptionError, parse
+from pcn.softswitch.trimming import Trimming
 
 _FUNCTIONS = """
 #include "trim.h"

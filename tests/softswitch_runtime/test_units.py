@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from runtime import library
 
-from softswitch.codegen.build import CSRC, compiler
+from pcn.softswitch.codegen.build import CSRC, compiler
 
 UNITS = Path(__file__).with_name("units")
 SANITIZED = ["-Og", "-g1", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"]

@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from program_driver import Driver
 
-from hosts import wire
+from pcn.hosts import wire
 
 COMPILED = Path(__file__).parents[2] / "p4src/compiled"
 PORT, CLASS = 2, 3

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from np_ecn_rules import WRAP, Dequeue, TofinoRule
 from tcd_rules import State, TofinoStates
 
-from controller.marking.rest import RestPort
-from hosts import wire
+from pcn.controller.marking.rest import RestPort
+from pcn.hosts import wire
 
 ASSEMBLY = Path(__file__).parents[2] / "p4src/compiled/tofino/tcd/tcd.bfa"
 PORT, GAP, INGRESS = 136, 9, 4

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from program_driver import Driver
 from tcd_rules import Port, State, States
 
-from hosts import wire
+from pcn.hosts import wire
 
 COMPILED = Path(__file__).parents[2] / "p4src/compiled"
 PORT, CLASS, QUANTUM_US = 2, 3, 5

@@ -19,10 +19,10 @@ import grpc
 from bfrt_description import MESSAGES, WARM_INIT_FINISHED, WARM_INIT_STARTED
 from finsy.proto import rpc_status
 
-from controller.control_plane import Counter
-from controller.tofino.bfrt_info import BYTES, INDEXES, PACKETS, Info, Table
-from controller.tofino.bfrt_messages import SERVICE
-from controller.tofino.chips import TOFINO, Chip
+from pcn.controller.control_plane import Counter
+from pcn.controller.tofino.bfrt_info import BYTES, INDEXES, PACKETS, Info, Table
+from pcn.controller.tofino.bfrt_messages import SERVICE
+from pcn.controller.tofino.chips import TOFINO, Chip
 
 _NOT_FOUND, _ALREADY_EXISTS, _INVALID_ARGUMENT, _EXHAUSTED = 5, 6, 3, 8
 

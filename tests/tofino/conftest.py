@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from stratum import TRAFFIC, Serving, Stratum, serving
 
-from controller.tofino.lab_file import SAMPLE
-from controller.tofino.package import Package
+from pcn.controller.tofino.lab_file import SAMPLE
+from pcn.controller.tofino.package import Package
 
 
 @pytest.fixture(scope="package", autouse=True)

@@ -24,15 +24,15 @@ from finsy.proto import p4i, p4r
 from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
 from google.protobuf.message import DecodeError
 
-from controller.constants import index
-from softswitch.native import NativeError, NativeSwitch
-from softswitch.native_state import Counter
-from softswitch.p4runtime.entities import Forwarding
-from softswitch.p4runtime.errors import INVALID_ARGUMENT, UNIMPLEMENTED, RpcError
-from softswitch.p4runtime.pipeline import Pipeline
-from softswitch.p4runtime.schema import Action, Array, KeyField, Kind, Match, Param, Schema, Table
-from softswitch.p4runtime.server import Server
-from softswitch.p4runtime.service import Service
+from pcn.controller.constants import index
+from pcn.softswitch.native import NativeError, NativeSwitch
+from pcn.softswitch.native_state import Counter
+from pcn.softswitch.p4runtime.entities import Forwarding
+from pcn.softswitch.p4runtime.errors import INVALID_ARGUMENT, UNIMPLEMENTED, RpcError
+from pcn.softswitch.p4runtime.pipeline import Pipeline
+from pcn.softswitch.p4runtime.schema import Action, Array, KeyField, Kind, Match, Param, Schema, Table
+from pcn.softswitch.p4runtime.server import Server
+from pcn.softswitch.p4runtime.service import Service
 
 DEVICE = 1
 Request = p4r.SetForwardingPipelineConfigRequest

@@ -17,11 +17,11 @@ import pytest
 from others import NOBODY, umask
 from waiting import LIMIT_S, wait_until
 
-from hosts import wire
-from hosts.algorithms import SchemeError
-from lab import journal as records
-from lab.nic_host import NicError, find_nic, settings
 from pcn import cli
+from pcn.hosts import wire
+from pcn.hosts.algorithms import SchemeError
+from pcn.lab import journal as records
+from pcn.lab.nic_host import NicError, find_nic, settings
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 MACS = ("02:00:00:00:00:01", "02:00:00:00:00:02")
@@ -60,7 +60,7 @@ class Cable:
         inside = ["ip", "netns", "exec", self.namespaces[side], sys.executable, "-c", program]
         with subprocess.Popen(
             [*inside, "host", "--iface", "eth2", *arguments],
-            env={**os.environ, "PYTHONPATH": str(ROOT)},
+            env={**os.environ, "PYTHONPATH": str(ROOT / "src")},
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
@@ -270,7 +270,7 @@ def test_interfaces_that_are_none(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_what_is_not_given_is_the_interface_s_or_what_a_raw_socket_carries() -> None:
-    from lab.nic_host import Nic
+    from pcn.lab.nic_host import Nic
 
     fast, slow, silent = Nic("f", MACS[0], IPS[0], 100e9), Nic("s", MACS[0], IPS[0], 1e8), Nic("q", MACS[0], None, None)
     assert settings(fast).line_rate_bps == 1e9

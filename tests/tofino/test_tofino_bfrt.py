@@ -22,18 +22,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 from stratum import TRAFFIC
 
-from controller.control_plane import CloneSession, RegisterEntry, TableAction, TableEntry, TableMatch
-from controller.errors import SwitchError, WriteError
-from controller.tofino import bfrt, bfrt_messages, qcn
-from controller.tofino.bfrt import BfRuntimeSwitch
-from controller.tofino.bfrt_entities import MOST_PRIORITY, Entities
-from controller.tofino.bfrt_info import Info
-from controller.tofino.buffers import FIXED, port_settings, settings
-from controller.tofino.chips import TOFINO2
-from controller.tofino.deploy import check, sessions
-from controller.tofino.lab_file import SAMPLE, read
-from controller.tofino.package import Package
 from pcn import cli, doctor
+from pcn.controller.control_plane import CloneSession, RegisterEntry, TableAction, TableEntry, TableMatch
+from pcn.controller.errors import SwitchError, WriteError
+from pcn.controller.tofino import bfrt, bfrt_messages, qcn
+from pcn.controller.tofino.bfrt import BfRuntimeSwitch
+from pcn.controller.tofino.bfrt_entities import MOST_PRIORITY, Entities
+from pcn.controller.tofino.bfrt_info import Info
+from pcn.controller.tofino.buffers import FIXED, port_settings, settings
+from pcn.controller.tofino.chips import TOFINO2
+from pcn.controller.tofino.deploy import check, sessions
+from pcn.controller.tofino.lab_file import SAMPLE, read
+from pcn.controller.tofino.package import Package
 
 SDE = os.environ.get("SDE_INSTALL", "")
 PROGRAMS = ("pcn", "tcd", "qcn", "qcn_in")
@@ -286,7 +286,7 @@ def test_ctrl_c_ends_deploy_while_no_driver_answers(
     sde: Path, sample: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It needn't wait for the limit."""
-    monkeypatch.setattr("controller.tofino.deploy.CONNECT_LIMIT_S", 3600.0)
+    monkeypatch.setattr("pcn.controller.tofino.deploy.CONNECT_LIMIT_S", 3600.0)
     with socket.create_server(("127.0.0.1", 0)) as silent, contextlib.ExitStack() as connections:
 
         def interrupt() -> None:

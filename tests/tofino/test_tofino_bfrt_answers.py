@@ -14,11 +14,11 @@ from bfrt_driver import Driver, description
 from hypothesis import given
 from hypothesis import strategies as st
 
-from controller.errors import SwitchError
-from controller.tofino.bfrt import BfRuntimeSwitch
-from controller.tofino.bfrt_entities import Entities
-from controller.tofino.bfrt_info import Info
-from controller.tofino.package import Package
+from pcn.controller.errors import SwitchError
+from pcn.controller.tofino.bfrt import BfRuntimeSwitch
+from pcn.controller.tofino.bfrt_entities import Entities
+from pcn.controller.tofino.bfrt_info import Info
+from pcn.controller.tofino.package import Package
 
 _JSON = st.recursive(
     st.none() | st.booleans() | st.integers(-1, 70_000) | st.text(max_size=4),

@@ -6,10 +6,10 @@ import re
 
 import pytest
 
-from controller.control_plane import Counter
-from controller.programs import COMPILED
-from controller.tofino.counters import of_frames
-from controller.tofino.package import Package
+from pcn.controller.control_plane import Counter
+from pcn.controller.programs import COMPILED
+from pcn.controller.tofino.counters import of_frames
+from pcn.controller.tofino.package import Package
 
 _FRAME = 1058
 _FCS = 4

@@ -15,14 +15,14 @@ import pytest
 from finsy.proto import p4i, p4r, p4r_grpc
 from stratum import DEVICE, DeviceConfig, Serving
 
-from controller.programs import COMPILED
-from controller.switch import SwitchClient
-from controller.tofino.chips import TOFINO
-from controller.tofino.deploy import check
-from controller.tofino.lab_file import SAMPLE, read
-from controller.tofino.package import DRIVER, Package, driver_files
-from controller.tofino.tcd import curve
 from pcn import cli
+from pcn.controller.programs import COMPILED
+from pcn.controller.switch import SwitchClient
+from pcn.controller.tofino.chips import TOFINO
+from pcn.controller.tofino.deploy import check
+from pcn.controller.tofino.lab_file import SAMPLE, read
+from pcn.controller.tofino.package import DRIVER, Package, driver_files
+from pcn.controller.tofino.tcd import curve
 
 
 def run(capsys: pytest.CaptureFixture[str], *arguments: str | Path) -> tuple[int, str, str]:
@@ -255,7 +255,7 @@ def test_the_sample_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
 def test_deploy_without_a_server_prints_the_reason(
     host: str, reason: str, sample: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("controller.tofino.deploy.CONNECT_LIMIT_S", 0.5)
+    monkeypatch.setattr("pcn.controller.tofino.deploy.CONNECT_LIMIT_S", 0.5)
     code, _, err = run(capsys, "--grpc", f"{host}:1", "--ports", sample)
     assert code == 1
     assert f"no P4Runtime server answers at {host}:1 within 0.5 s: " in err
@@ -266,7 +266,7 @@ def test_deploy_reports_a_port_of_another_service(
     sample: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A port with another service, or with TLS."""
-    monkeypatch.setattr("controller.tofino.deploy.CONNECT_LIMIT_S", 1.0)
+    monkeypatch.setattr("pcn.controller.tofino.deploy.CONNECT_LIMIT_S", 1.0)
     with socket.create_server(("127.0.0.1", 0)) as other:
         address = "{}:{}".format(*other.getsockname())
 
@@ -290,7 +290,7 @@ def test_ctrl_c_ends_deploy_while_no_server_answers(
     sample: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It needn't wait for the limit."""
-    monkeypatch.setattr("controller.tofino.deploy.CONNECT_LIMIT_S", 3600.0)
+    monkeypatch.setattr("pcn.controller.tofino.deploy.CONNECT_LIMIT_S", 3600.0)
     with socket.create_server(("127.0.0.1", 0)) as silent, contextlib.ExitStack() as connections:
 
         def interrupt() -> None:

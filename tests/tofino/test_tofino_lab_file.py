@@ -9,10 +9,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from controller.tofino.chips import TOFINO2
-from controller.tofino.lab_file import SAMPLE, read
-from controller.tofino.model import Qcn, Tcd
-from topologies.tree import FileError
+from pcn.controller.tofino.chips import TOFINO2
+from pcn.controller.tofino.lab_file import SAMPLE, read
+from pcn.controller.tofino.model import Qcn, Tcd
+from pcn.topologies.tree import FileError
 
 TEXT = SAMPLE.read_text()
 

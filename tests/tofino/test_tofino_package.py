@@ -13,10 +13,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from stratum import DeviceConfig
 
-from controller.errors import UnknownNameError
-from controller.programs import COMPILED
-from controller.tofino.chips import TOFINO, TOFINO2
-from controller.tofino.package import DRIVER, Package, PackageError, driver_files, encode, file_names
+from pcn.controller.errors import UnknownNameError
+from pcn.controller.programs import COMPILED
+from pcn.controller.tofino.chips import TOFINO, TOFINO2
+from pcn.controller.tofino.package import DRIVER, Package, PackageError, driver_files, encode, file_names
 
 FOLDER = COMPILED / "tofino" / "pcn"
 

@@ -11,14 +11,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from stratum import Stratum, serving
 
-from controller.control_plane import TableAction, TableEntry
-from controller.marking.qcn_in_cp import Culprit
-from controller.tofino import qcn
-from controller.tofino.chips import TOFINO2
-from controller.tofino.lab_file import SAMPLE, read
-from controller.tofino.model import Qcn
-from hosts.algorithms.qcn import QcnParameters
 from pcn import cli
+from pcn.controller.control_plane import TableAction, TableEntry
+from pcn.controller.marking.qcn_in_cp import Culprit
+from pcn.controller.tofino import qcn
+from pcn.controller.tofino.chips import TOFINO2
+from pcn.controller.tofino.lab_file import SAMPLE, read
+from pcn.controller.tofino.model import Qcn
+from pcn.hosts.algorithms.qcn import QcnParameters
 
 
 @pytest.mark.parametrize("program", qcn.PROGRAMS)

@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 from google.protobuf import descriptor_pb2, descriptor_pool, message_factory, text_format
 
-from controller.tofino.buffers import FIXED, pfc_script, settings
-from controller.tofino.chassis import chassis_config
-from controller.tofino.chips import TOFINO
-from controller.tofino.lab_file import SAMPLE, read
-from controller.tofino.model import Class, Pfc
+from pcn.controller.tofino.buffers import FIXED, pfc_script, settings
+from pcn.controller.tofino.chassis import chassis_config
+from pcn.controller.tofino.chips import TOFINO
+from pcn.controller.tofino.lab_file import SAMPLE, read
+from pcn.controller.tofino.model import Class, Pfc
 
 # Of Stratum's ChassisConfig, the part that is used: fields by message. The text form has names only.
 _ENUMS = {

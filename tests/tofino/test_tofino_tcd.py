@@ -8,12 +8,12 @@ from itertools import pairwise
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from controller.tofino.chips import CHIPS, MOST_CELLS, TOFINO, TOFINO2, Chip
-from controller.tofino.lab_file import SAMPLE, read
-from controller.tofino.model import Tcd
-from controller.tofino.tcd import STEPS, curve, entries
-from hosts.algorithms.red import RedParameters
-from hosts.algorithms.tcd import TcdParameters
+from pcn.controller.tofino.chips import CHIPS, MOST_CELLS, TOFINO, TOFINO2, Chip
+from pcn.controller.tofino.lab_file import SAMPLE, read
+from pcn.controller.tofino.model import Tcd
+from pcn.controller.tofino.tcd import STEPS, curve, entries
+from pcn.hosts.algorithms.red import RedParameters
+from pcn.hosts.algorithms.tcd import TcdParameters
 
 DRAWS = 1 << 32
 

@@ -6,7 +6,7 @@ import random
 
 from hypothesis import strategies as st
 
-from topologies.model import Endpoint, Link, Switch, Topology, make_hosts
+from pcn.topologies.model import Endpoint, Link, Switch, Topology, make_hosts
 
 
 @st.composite

@@ -11,13 +11,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from topologies.clos import clos
-from topologies.dumbbell import dumbbell
-from topologies.fat_tree import fat_tree
-from topologies.found import find_topology
-from topologies.head_of_line import P3, head_of_line
-from topologies.model import Endpoint, Link, Switch, Topology, TopologyError, make_hosts, make_racks
-from topologies.parking_lot import parking_lot
+from pcn.topologies.clos import clos
+from pcn.topologies.dumbbell import dumbbell
+from pcn.topologies.fat_tree import fat_tree
+from pcn.topologies.found import find_topology
+from pcn.topologies.head_of_line import P3, head_of_line
+from pcn.topologies.model import Endpoint, Link, Switch, Topology, TopologyError, make_hosts, make_racks
+from pcn.topologies.parking_lot import parking_lot
 
 
 def links_of(topology: Topology, src: str, dst: str) -> list[str]:

@@ -12,12 +12,12 @@ from file_networks import connected_topologies
 from hypothesis import given
 from hypothesis import strategies as st
 
-from topologies import formats
-from topologies.catalog import TOPOLOGIES
-from topologies.errors import LabError
-from topologies.formats import FORMATS, FormatError, Source, format_of, writer
-from topologies.found import find_topology
-from topologies.model import FlowSpec, OutputBuffer, Switch, Topology
+from pcn.topologies import formats
+from pcn.topologies.catalog import TOPOLOGIES
+from pcn.topologies.errors import LabError
+from pcn.topologies.formats import FORMATS, FormatError, Source, format_of, writer
+from pcn.topologies.found import find_topology
+from pcn.topologies.model import FlowSpec, OutputBuffer, Switch, Topology
 
 FILES = Path(__file__).parent / "files"
 ROOT = Path(__file__).parents[2]

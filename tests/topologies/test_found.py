@@ -10,16 +10,16 @@ from pathlib import Path
 
 import pytest
 
-from topologies import found
-from topologies.catalog import TOPOLOGIES
-from topologies.errors import LabError
-from topologies.found import find_topology, names
-from topologies.model import TopologyError
-from topologies.star import star
+from pcn.topologies import found
+from pcn.topologies.catalog import TOPOLOGIES
+from pcn.topologies.errors import LabError
+from pcn.topologies.found import find_topology, names
+from pcn.topologies.model import TopologyError
+from pcn.topologies.star import star
 
 SOURCE = '''
-from topologies.star import star
-from topologies.model import TopologyError
+from pcn.topologies.star import star
+from pcn.topologies.model import TopologyError
 
 def mine(leaves: int = 4, rate_bps=40e9, colour: str = "red", more: "list[int] | None" = None):
     """A star of mine.
@@ -146,7 +146,7 @@ def test_python_file_is_executed_once_for_each_content(file: Path) -> None:
 
 
 def test_entry_point_may_have_a_name_like_a_file_s(monkeypatch: pytest.MonkeyPatch) -> None:
-    point = importlib.metadata.EntryPoint("my/star.v2", "topologies.star:star", found.ENTRY_POINTS)
+    point = importlib.metadata.EntryPoint("my/star.v2", "pcn.topologies.star:star", found.ENTRY_POINTS)
     monkeypatch.setattr(found, "_installed", lambda: [point])
     assert find_topology("my/star.v2").build() == star()
 

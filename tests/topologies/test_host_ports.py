@@ -9,13 +9,13 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from controller.routes import MultipathRoute, Route, host_ways
-from topologies.formats.source import FormatError
-from topologies.found import find_topology
-from topologies.model import MAX_PORT, Endpoint, Link, Switch, Topology, TopologyError, make_hosts
-from topologies.picture.dot import dot
-from topologies.picture.svg import svg
-from topologies.picture.tiers import Tiers
+from pcn.controller.routes import MultipathRoute, Route, host_ways
+from pcn.topologies.formats.source import FormatError
+from pcn.topologies.found import find_topology
+from pcn.topologies.model import MAX_PORT, Endpoint, Link, Switch, Topology, TopologyError, make_hosts
+from pcn.topologies.picture.dot import dot
+from pcn.topologies.picture.svg import svg
+from pcn.topologies.picture.tiers import Tiers
 
 
 @st.composite

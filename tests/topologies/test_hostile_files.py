@@ -12,10 +12,10 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from topologies import tree
-from topologies.formats import FORMATS, FormatError, Source, format_of
-from topologies.found import find_topology
-from topologies.tree import ComposeError, ListOf, MappingOf, Scalar, Tree
+from pcn.topologies import tree
+from pcn.topologies.formats import FORMATS, FormatError, Source, format_of
+from pcn.topologies.found import find_topology
+from pcn.topologies.tree import ComposeError, ListOf, MappingOf, Scalar, Tree
 
 LAUGHS = "a: &a [x, x, x, x, x, x, x, x, x, x]\n" + "".join(
     f"{name}: &{name} [{', '.join([f'*{before}'] * 10)}]\n" for before, name in zip("abcdefgh", "bcdefghi", strict=True)
@@ -75,8 +75,9 @@ def test_reader_needs_bounded_memory(text: str, tmp_path: Path) -> None:
     path = tmp_path / "many"
     path.write_text(text)
     script = (
-        "import resource, sys; from pathlib import Path; from topologies import tree; tree.MOST_VALUES //= 10\n"
-        "import pcn.commands.topology, topologies.found, topologies.formats.graphml, yaml; from pcn.cli import run\n"
+        "import resource, sys; from pathlib import Path; from pcn.topologies import tree; tree.MOST_VALUES //= 10\n"
+        "import pcn.commands.topology, pcn.topologies.found, pcn.topologies.formats.graphml, yaml\n"
+        "from pcn.cli import run\n"
         "most = int(Path('/proc/self/statm').read_text().split()[0]) * resource.getpagesize() + (200 << 20)\n"
         "resource.setrlimit(resource.RLIMIT_AS, (most, most)); sys.exit(run(['topology', 'check', sys.argv[1]]))"
     )

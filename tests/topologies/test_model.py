@@ -12,13 +12,13 @@ from file_networks import connected_topologies
 from hypothesis import given
 from hypothesis import strategies as st
 
-from controller.configure import plan
-from topologies import serialise
-from topologies.catalog import TOPOLOGIES
-from topologies.compact import compact
-from topologies.dumbbell import dumbbell
-from topologies.found import find_topology
-from topologies.model import Endpoint, FlowSpec, Host, Link, Switch, Topology, TopologyError, make_hosts
+from pcn.controller.configure import plan
+from pcn.topologies import serialise
+from pcn.topologies.catalog import TOPOLOGIES
+from pcn.topologies.compact import compact
+from pcn.topologies.dumbbell import dumbbell
+from pcn.topologies.found import find_topology
+from pcn.topologies.model import Endpoint, FlowSpec, Host, Link, Switch, Topology, TopologyError, make_hosts
 
 
 @given(connected_topologies())

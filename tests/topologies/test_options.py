@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from pcn import cli
-from topologies.errors import TopologyError
-from topologies.formats import FORMATS, Source, format_of
-from topologies.found import find_topology
-from topologies.model import Topology
+from pcn.topologies.errors import TopologyError
+from pcn.topologies.formats import FORMATS, Source, format_of
+from pcn.topologies.found import find_topology
+from pcn.topologies.model import Topology
 
 FILES = Path(__file__).parent / "files"
 CLAB = "topology:\n  nodes:\n    s: {kind: srl}\n    h0: {kind: linux}\n    h1: {kind: linux}\n  links:\n"

@@ -16,13 +16,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from PIL import Image
 
-from topologies.catalog import TOPOLOGIES
-from topologies.found import find_topology
-from topologies.model import Topology, TopologyError
-from topologies.picture import KINDS, drawn
-from topologies.picture.load import colour
-from topologies.picture.svg import svg
-from topologies.picture.tiers import Tiers
+from pcn.topologies.catalog import TOPOLOGIES
+from pcn.topologies.found import find_topology
+from pcn.topologies.model import Topology, TopologyError
+from pcn.topologies.picture import KINDS, drawn
+from pcn.topologies.picture.load import colour
+from pcn.topologies.picture.svg import svg
+from pcn.topologies.picture.tiers import Tiers
 
 SVG = "{http://www.w3.org/2000/svg}"
 

@@ -13,9 +13,9 @@ from file_networks import connected_topologies
 from hypothesis import given
 from hypothesis import strategies as st
 
-from topologies.formats import FORMATS, FormatError, Source, pcn, pcn_switch
-from topologies.model import Topology
-from topologies.tree import Field
+from pcn.topologies.formats import FORMATS, FormatError, Source, pcn, pcn_switch
+from pcn.topologies.model import Topology
+from pcn.topologies.tree import Field
 
 SCHEMA = json.loads((Path(pcn.__file__).parent / "topology.schema.json").read_text())
 SAMPLE = Path(__file__).parent / "files" / "racks.yaml"

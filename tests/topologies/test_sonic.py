@@ -12,18 +12,18 @@ from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hosts.algorithms import find_scheme
-from lab.virtual import VirtualNetwork
 from pcn.commands.topology import topology as command
-from topologies.buffers import Share
-from topologies.ecn import EcnThresholds
-from topologies.errors import TopologyError
-from topologies.formats import sonic
-from topologies.found import find_topology
-from topologies.model import FlowSpec, Topology
-from topologies.star import star
-from topologies.watchdog import Watchdog
-from virtualnet import VirtualError
+from pcn.hosts.algorithms import find_scheme
+from pcn.lab.virtual import VirtualNetwork
+from pcn.topologies.buffers import Share
+from pcn.topologies.ecn import EcnThresholds
+from pcn.topologies.errors import TopologyError
+from pcn.topologies.formats import sonic
+from pcn.topologies.found import find_topology
+from pcn.topologies.model import FlowSpec, Topology
+from pcn.topologies.star import star
+from pcn.topologies.watchdog import Watchdog
+from pcn.virtualnet import VirtualError
 
 PORTS = [f"Ethernet{4 * number}" for number in range(5)]
 CONFIG: dict[str, Any] = {

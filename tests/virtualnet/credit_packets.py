@@ -9,8 +9,8 @@ from pathlib import Path
 
 from networks import read_pcap
 
-from lab.virtual import VirtualNetwork
-from topologies.model import Endpoint, Topology
+from pcn.lab.virtual import VirtualNetwork
+from pcn.topologies.model import Endpoint, Topology
 
 BLOCK, COUNTS, AHEAD = 64, 4096, 2048
 BUFFER = 280_000

@@ -6,11 +6,11 @@ import struct
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from hosts.algorithms import find_scheme
-from lab.virtual import VirtualNetwork
-from topologies import lossless
-from topologies.dumbbell import dumbbell
-from topologies.model import Endpoint, FlowSpec, Link, Switch, Topology, make_hosts
+from pcn.hosts.algorithms import find_scheme
+from pcn.lab.virtual import VirtualNetwork
+from pcn.topologies import lossless
+from pcn.topologies.dumbbell import dumbbell
+from pcn.topologies.model import Endpoint, FlowSpec, Link, Switch, Topology, make_hosts
 
 MTU = 1058
 PFC_ONLY = find_scheme("pfc").configure()

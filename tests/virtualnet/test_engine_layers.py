@@ -15,10 +15,10 @@ from pathlib import Path
 
 import pytest
 
-from hosts.native import CSRC as HOST_CSRC
-from softswitch.cache.objects import compiler
-from softswitch.codegen.build import CSRC as SWITCH_CSRC
-from virtualnet.native import CSRC
+from pcn.hosts.native import CSRC as HOST_CSRC
+from pcn.softswitch.cache.objects import compiler
+from pcn.softswitch.codegen.build import CSRC as SWITCH_CSRC
+from pcn.virtualnet.native import CSRC
 
 Arrows = Mapping[Path, set[Path]]
 TOKEN = re.compile(r'"(?:\\.|[^"\\])*"|\'(?:\\.|[^\'\\])*\'|[A-Za-z_]\w*|[{}();=,\[\]]|[^\s\w]')

@@ -11,11 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from networks import PFC_ONLY
 
-from lab.virtual import VirtualNetwork
-from lab.virtual.paths import read_paths, write_paths
-from topologies.fat_tree import fat_tree
-from topologies.model import Endpoint, FlowSpec, Topology
-from virtualnet import VirtualError
+from pcn.lab.virtual import VirtualNetwork
+from pcn.lab.virtual.paths import read_paths, write_paths
+from pcn.topologies.fat_tree import fat_tree
+from pcn.topologies.model import Endpoint, FlowSpec, Topology
+from pcn.virtualnet import VirtualError
 
 FLOWS = [FlowSpec(number, f"h{number}", f"h{15 - number}", size_bytes=20_000) for number in range(8)]
 

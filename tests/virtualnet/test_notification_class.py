@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 from networks import read_pcap, star
 
-from hosts.algorithms import Ack, ReactionPoint, find_scheme
-from lab.virtual import VirtualNetwork
-from topologies.lossless import CONTROL_CLASS
-from topologies.model import FlowSpec
+from pcn.hosts.algorithms import Ack, ReactionPoint, find_scheme
+from pcn.lab.virtual import VirtualNetwork
+from pcn.topologies.lossless import CONTROL_CLASS
+from pcn.topologies.model import FlowSpec
 
 RED = find_scheme("red")
 MARKS_ALL = {"k_min_bytes": 0.0, "k_max_bytes": 1.0, "p_max": 1.0}

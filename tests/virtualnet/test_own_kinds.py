@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 from test_timed_network import FRAME, line, loaded, relabelling, switching
 
-from softswitch.native import NativeSwitch
-from topologies.model import Endpoint, Link, Switch, Topology, make_hosts
-from virtualnet import TimedNetwork, native
-from virtualnet.native import Part
+from pcn.softswitch.native import NativeSwitch
+from pcn.topologies.model import Endpoint, Link, Switch, Topology, make_hosts
+from pcn.virtualnet import TimedNetwork, native
+from pcn.virtualnet.native import Part
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "virtualnet.md"
 

@@ -6,10 +6,10 @@ from dataclasses import replace
 
 import pytest
 
-from hosts.algorithms import find_scheme
-from lab.virtual import VirtualNetwork
-from topologies.dumbbell import dumbbell
-from topologies.model import Endpoint, Topology
+from pcn.hosts.algorithms import find_scheme
+from pcn.lab.virtual import VirtualNetwork
+from pcn.topologies.dumbbell import dumbbell
+from pcn.topologies.model import Endpoint, Topology
 
 
 def counted_from(first: int) -> Topology:

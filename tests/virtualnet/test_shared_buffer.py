@@ -15,17 +15,17 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from networks import PFC_ONLY, star
 
-from lab.launch import NetworkError, require_live
-from lab.virtual import VirtualNetwork
-from topologies import serialise
-from topologies.buffers import Share, SharedBuffer, hpcc_buffer
-from topologies.errors import TopologyError
-from topologies.fat_tree import fat_tree
-from topologies.formats import FORMATS
-from topologies.found import find_topology
-from topologies.model import Endpoint, FlowSpec, Link, OutputBuffer, Topology, make_hosts
-from topologies.star import star as many
-from virtualnet import VirtualError
+from pcn.lab.launch import NetworkError, require_live
+from pcn.lab.virtual import VirtualNetwork
+from pcn.topologies import serialise
+from pcn.topologies.buffers import Share, SharedBuffer, hpcc_buffer
+from pcn.topologies.errors import TopologyError
+from pcn.topologies.fat_tree import fat_tree
+from pcn.topologies.formats import FORMATS
+from pcn.topologies.found import find_topology
+from pcn.topologies.model import Endpoint, FlowSpec, Link, OutputBuffer, Topology, make_hosts
+from pcn.topologies.star import star as many
+from pcn.virtualnet import VirtualError
 
 FRAME = 1058
 

@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
-from controller.control_plane import DigestEntry, TableAction, TableEntry, TableMatch
-from controller.in_process import InProcessSwitch
-from controller.programs import Program
-from topologies.model import Endpoint, Link, Switch, Topology, make_hosts
-from virtualnet import TimedNetwork, VirtualError
-from virtualnet.switch import VirtualSwitch, load
+from pcn.controller.control_plane import DigestEntry, TableAction, TableEntry, TableMatch
+from pcn.controller.in_process import InProcessSwitch
+from pcn.controller.programs import Program
+from pcn.topologies.model import Endpoint, Link, Switch, Topology, make_hosts
+from pcn.virtualnet import TimedNetwork, VirtualError
+from pcn.virtualnet.switch import VirtualSwitch, load
 
 PLACE = Path(__file__).resolve().parents[1] / "p4runtime/programs"
 BENCH = Program("bench", PLACE / "bench.json", PLACE / "bench.p4info.txtpb")

@@ -11,13 +11,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from networks import chain, read_pcap, star
 
-from hosts import wire
-from hosts.algorithms import find_scheme
-from hosts.paths import Paths
-from hosts.reliability import LOSSLESS, Reliability, Repeats
-from lab.virtual import VirtualNetwork
-from topologies.model import FlowSpec, Host
-from virtualnet.errors import VirtualError
+from pcn.hosts import wire
+from pcn.hosts.algorithms import find_scheme
+from pcn.hosts.paths import Paths
+from pcn.hosts.reliability import LOSSLESS, Reliability, Repeats
+from pcn.lab.virtual import VirtualNetwork
+from pcn.topologies.model import FlowSpec, Host
+from pcn.virtualnet.errors import VirtualError
 
 addresses = st.tuples(*[st.integers(0, 255)] * 4).filter(lambda ip: 0 < ip[0] < 224 and ip[0] != 127)
 macs = st.binary(min_size=5, max_size=5)

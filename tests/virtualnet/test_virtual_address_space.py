@@ -14,9 +14,9 @@ HERE = Path(__file__).resolve().parent
 RUN = """
 import os, resource, sys
 from networks import PFC_ONLY, chain
-from topologies.model import FlowSpec
-from lab.virtual import VirtualNetwork
-from virtualnet import VirtualError
+from pcn.topologies.model import FlowSpec
+from pcn.lab.virtual import VirtualNetwork
+from pcn.virtualnet import VirtualError
 
 with VirtualNetwork(chain(), PFC_ONLY) as network:  # all that is loaded later is there
     pass

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 from networks import PFC_ONLY, chain
 
-from lab.virtual import VirtualNetwork, network
-from virtualnet import native
+from pcn.lab.virtual import VirtualNetwork, network
+from pcn.virtualnet import native
 
 BREAKS = {
     "an event in the past": "time/schedule.h",

@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 from networks import star, with_flows
 
-from hosts.algorithms import Scheme, SchemeError, find_scheme
-from hosts.algorithms.base import c_file
-from hosts.algorithms.check import check
-from hosts.algorithms.parameters import describe
-from lab.virtual import VirtualNetwork
-from topologies.model import FlowSpec
+from pcn.hosts.algorithms import Scheme, SchemeError, find_scheme
+from pcn.hosts.algorithms.base import c_file
+from pcn.hosts.algorithms.check import check
+from pcn.hosts.algorithms.parameters import describe
+from pcn.lab.virtual import VirtualNetwork
+from pcn.topologies.model import FlowSpec
 
 CONSTANT = """#include "reaction_point.h"
 #define PARAMETERS(P) P(w_bytes, "size", 40e3, 1, 1e9, "the window")

@@ -17,11 +17,11 @@ from typing import Any, Literal
 import pytest
 from networks import chain
 
-from hosts.algorithms import Cnp, Configured, Mark, NotificationPoint, ReactionPoint, Window, find_scheme
-from lab.virtual import VirtualFlow, VirtualNetwork
-from topologies.dumbbell import dumbbell
-from topologies.model import FlowSpec
-from virtualnet import CallbackError, VirtualError
+from pcn.hosts.algorithms import Cnp, Configured, Mark, NotificationPoint, ReactionPoint, Window, find_scheme
+from pcn.lab.virtual import VirtualFlow, VirtualNetwork
+from pcn.topologies.dumbbell import dumbbell
+from pcn.topologies.model import FlowSpec
+from pcn.virtualnet import CallbackError, VirtualError
 
 PERIOD_S = 50e-6
 

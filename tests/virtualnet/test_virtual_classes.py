@@ -9,12 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from networks import PFC_ONLY, chain, star, with_flows
 
-from hosts import wire
-from hosts.algorithms import find_scheme
-from lab.virtual import VirtualNetwork
-from topologies.lossless import CONTROL_CLASS, CREDITS, classes
-from topologies.model import FlowSpec, Topology, TopologyError
-from virtualnet import VirtualError
+from pcn.hosts import wire
+from pcn.hosts.algorithms import find_scheme
+from pcn.lab.virtual import VirtualNetwork
+from pcn.topologies.lossless import CONTROL_CLASS, CREDITS, classes
+from pcn.topologies.model import FlowSpec, Topology, TopologyError
+from pcn.virtualnet import VirtualError
 
 
 def lossless_in(topology: Topology, names: str) -> Topology:

@@ -13,16 +13,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from networks import MTU, PFC_ONLY, read_pcap, star, with_flows
 
-from controller.control_plane import DigestEntry, TableAction, TableEntry, TableMatch
-from controller.errors import SwitchError
-from controller.programs import Program
-from hosts import wire
-from hosts.algorithms import find_scheme
-from lab.target import CPU_PORT
-from lab.virtual import VirtualNetwork
-from topologies.model import FlowSpec
-from virtualnet import VirtualError
-from virtualnet.switch import load
+from pcn.controller.control_plane import DigestEntry, TableAction, TableEntry, TableMatch
+from pcn.controller.errors import SwitchError
+from pcn.controller.programs import Program
+from pcn.hosts import wire
+from pcn.hosts.algorithms import find_scheme
+from pcn.lab.target import CPU_PORT
+from pcn.lab.virtual import VirtualNetwork
+from pcn.topologies.model import FlowSpec
+from pcn.virtualnet import VirtualError
+from pcn.virtualnet.switch import load
 
 Json = dict[str, Any]
 N_PACKETS = 5

@@ -21,9 +21,9 @@ from credit_packets import (
 )
 from networks import MTU, PFC_ONLY, chain, read_pcap, star, with_flows
 
-from hosts.algorithms import find_scheme
-from lab.virtual import VirtualNetwork
-from topologies.model import FlowSpec
+from pcn.hosts.algorithms import find_scheme
+from pcn.lab.virtual import VirtualNetwork
+from pcn.topologies.model import FlowSpec
 
 # ---- their content ----
 

@@ -26,16 +26,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from networks import MTU, PFC_ONLY, chain, mesh, star, with_flows
 
-from experiments.papers.tcd.plans import victims_plan
-from experiments.run.progress import Silent
-from experiments.run.virtual import run_virtual
-from hosts.algorithms import find_scheme
-from lab.launch import NetworkError, launch_spec
-from lab.startable import require_startable
-from lab.target import target as find_target
-from lab.virtual import VirtualNetwork
-from lab.virtual.flows import FlowMaker, VirtualFlow
-from topologies.model import (
+from pcn.experiments.papers.tcd.plans import victims_plan
+from pcn.experiments.run.progress import Silent
+from pcn.experiments.run.virtual import run_virtual
+from pcn.hosts.algorithms import find_scheme
+from pcn.lab.launch import NetworkError, launch_spec
+from pcn.lab.startable import require_startable
+from pcn.lab.target import target as find_target
+from pcn.lab.virtual import VirtualNetwork
+from pcn.lab.virtual.flows import FlowMaker, VirtualFlow
+from pcn.topologies.model import (
     FIFO,
     ROUND_ROBIN,
     Endpoint,
@@ -47,8 +47,8 @@ from topologies.model import (
     TopologyError,
     make_hosts,
 )
-from topologies.serialise import from_dict, to_dict
-from virtualnet import VirtualError
+from pcn.topologies.serialise import from_dict, to_dict
+from pcn.virtualnet import VirtualError
 
 # ---- nothing lost, no buffer above its size ----
 

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 from networks import star, with_flows
 
-from hosts.algorithms import find_scheme
-from hosts.reliability import Reliability, Repeats
-from lab.virtual import VirtualNetwork
-from topologies.model import FlowSpec
+from pcn.hosts.algorithms import find_scheme
+from pcn.hosts.reliability import Reliability, Repeats
+from pcn.lab.virtual import VirtualNetwork
+from pcn.topologies.model import FlowSpec
 
 LINE, DELAY, DATA, ACK, K = 10e9, 25e-6, 1058, 62, 65
 RTT = 4 * DELAY + 2 * (DATA + ACK) * 8 / LINE

@@ -11,15 +11,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from networks import PFC_ONLY, chain, mesh, star, with_flows
 
-from experiments.data.plan import plan_of
-from experiments.define.outcomes import Outcome
-from experiments.papers import FIGURES
-from experiments.run.progress import Silent
-from experiments.run.virtual import run_virtual
-from experiments.sweep.figures import judge
-from lab.virtual import VirtualNetwork
-from topologies.model import FIFO, ROUND_ROBIN, Endpoint, FlowSpec, OutputBuffer, Topology
-from virtualnet import VirtualError
+from pcn.experiments.data.plan import plan_of
+from pcn.experiments.define.outcomes import Outcome
+from pcn.experiments.papers import FIGURES
+from pcn.experiments.run.progress import Silent
+from pcn.experiments.run.virtual import run_virtual
+from pcn.experiments.sweep.figures import judge
+from pcn.lab.virtual import VirtualNetwork
+from pcn.topologies.model import FIFO, ROUND_ROBIN, Endpoint, FlowSpec, OutputBuffer, Topology
+from pcn.virtualnet import VirtualError
 
 SWITCHES, REACH = 7, 3
 RING = [(n, (n + 1) % SWITCHES) for n in range(SWITCHES)]

@@ -12,16 +12,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from networks import dumbbell_network, mesh, star, tree, with_flows
 
-from controller.control_plane import TableAction, TableEntry, TableMatch
-from controller.programs import Program
-from hosts.algorithms import find_scheme
-from lab.virtual import VirtualNetwork
-from softswitch.program.load import load_program
-from topologies.fat_tree import fat_tree
-from topologies.model import FlowSpec, Topology
-from virtualnet import Totals
-from virtualnet import timed as virtual_network
-from virtualnet.switch import VirtualSwitch
+from pcn.controller.control_plane import TableAction, TableEntry, TableMatch
+from pcn.controller.programs import Program
+from pcn.hosts.algorithms import find_scheme
+from pcn.lab.virtual import VirtualNetwork
+from pcn.softswitch.program.load import load_program
+from pcn.topologies.fat_tree import fat_tree
+from pcn.topologies.model import FlowSpec, Topology
+from pcn.virtualnet import Totals
+from pcn.virtualnet import timed as virtual_network
+from pcn.virtualnet.switch import VirtualSwitch
 
 DURATION_S = 4e-3
 

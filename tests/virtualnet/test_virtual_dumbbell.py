@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 from networks import dumbbell_network
 
-from experiments.data import series_math
-from experiments.papers import SCENARIOS
-from experiments.run.virtual import run_virtual
-from experiments.runner import run
+from pcn.experiments.data import series_math
+from pcn.experiments.papers import SCENARIOS
+from pcn.experiments.run.virtual import run_virtual
+from pcn.experiments.runner import run
 
 PORT = ("s0", 4)
 

@@ -10,12 +10,12 @@ from typing import Literal
 import pytest
 from networks import MTU, PFC_ONLY, chain, mesh, star, with_flows
 
-from hosts.algorithms import find_scheme
-from lab.launch import NetworkError, launch_spec
-from lab.virtual import VirtualNetwork
-from topologies.model import FIFO, ROUND_ROBIN, Endpoint, FlowSpec, OutputBuffer, Topology, TopologyError
-from topologies.serialise import from_dict, to_dict
-from virtualnet import VirtualError
+from pcn.hosts.algorithms import find_scheme
+from pcn.lab.launch import NetworkError, launch_spec
+from pcn.lab.virtual import VirtualNetwork
+from pcn.topologies.model import FIFO, ROUND_ROBIN, Endpoint, FlowSpec, OutputBuffer, Topology, TopologyError
+from pcn.topologies.serialise import from_dict, to_dict
+from pcn.virtualnet import VirtualError
 
 SIZE = 20_000
 BUFFER = OutputBuffer(SIZE, speed_up=1.6, latency_s=1e-6)

@@ -12,12 +12,12 @@ from typing import Literal
 import pytest
 from networks import MTU, PFC_ONLY, chain, read_pcap, star, with_flows
 
-from controller.configure import plan
-from controller.routes import route_entry
-from hosts.algorithms import find_scheme
-from lab.virtual import VirtualNetwork
-from topologies.model import FlowSpec
-from virtualnet import VirtualError
+from pcn.controller.configure import plan
+from pcn.controller.routes import route_entry
+from pcn.hosts.algorithms import find_scheme
+from pcn.lab.virtual import VirtualNetwork
+from pcn.topologies.model import FlowSpec
+from pcn.virtualnet import VirtualError
 
 PFC_TYPE = b"\x88\x08"
 

@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 from networks import star, with_flows
 
-from hosts.algorithms import Configured, ReactionPoint, find_scheme
-from hosts.paths import Paths
-from hosts.reliability import Reliability, Repeats
-from lab.virtual import VirtualNetwork
-from topologies.model import FlowSpec
+from pcn.hosts.algorithms import Configured, ReactionPoint, find_scheme
+from pcn.hosts.paths import Paths
+from pcn.hosts.reliability import Reliability, Repeats
+from pcn.lab.virtual import VirtualNetwork
+from pcn.topologies.model import FlowSpec
 
 LINE, CLASS, SENDERS, DEPTH, SIZE = 100e9, 1, 6, 12, 150_000
 END = ("s0", SENDERS + 1)

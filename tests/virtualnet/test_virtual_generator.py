@@ -10,12 +10,12 @@ from typing import Any
 import pytest
 from networks import PFC_ONLY, chain, star, with_flows
 
-from controller.constants import GENERATOR_PORT, index
-from hosts.algorithms import find_scheme
-from lab.virtual import VirtualNetwork
-from lab.virtual.flows import FlowStats
-from topologies.model import FIFO, ROUND_ROBIN, FlowSpec
-from virtualnet import Totals
+from pcn.controller.constants import GENERATOR_PORT, index
+from pcn.hosts.algorithms import find_scheme
+from pcn.lab.virtual import VirtualNetwork
+from pcn.lab.virtual.flows import FlowStats
+from pcn.topologies.model import FIFO, ROUND_ROBIN, FlowSpec
+from pcn.virtualnet import Totals
 
 UNKNOWN_ETHERTYPE = index(GENERATOR_PORT, 6)
 """How a program that expects no generated frames drops them."""

@@ -9,14 +9,14 @@ from pathlib import Path
 
 import pytest
 
-from hosts.algorithms import Configured, find_scheme
-from hosts.ports import choose
-from lab.launch import require_kernel_hosts, require_live
-from lab.network import NetworkError
-from lab.virtual import VirtualNetwork
-from lab.virtual.paths import read_paths, write_paths
-from topologies.model import Endpoint, FlowSpec, Host, Link, Switch, Topology, TopologyError, make_hosts
-from virtualnet.errors import VirtualError
+from pcn.hosts.algorithms import Configured, find_scheme
+from pcn.hosts.ports import choose
+from pcn.lab.launch import require_kernel_hosts, require_live
+from pcn.lab.network import NetworkError
+from pcn.lab.virtual import VirtualNetwork
+from pcn.lab.virtual.paths import read_paths, write_paths
+from pcn.topologies.model import Endpoint, FlowSpec, Host, Link, Switch, Topology, TopologyError, make_hosts
+from pcn.virtualnet.errors import VirtualError
 
 PFC_ONLY = find_scheme("pfc").configure()
 RATE, DELAY = 25e9, 1e-6

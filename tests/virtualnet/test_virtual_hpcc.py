@@ -12,13 +12,13 @@ import numpy as np
 import pytest
 from networks import read_pcap, star, with_flows
 
-from hosts import telemetry, wire
-from hosts.algorithms import Ack, find_scheme
-from hosts.algorithms.hpcc import HpccReactionPoint
-from hosts.recommended import recommended
-from hosts.reliability import Reliability, Repeats
-from lab.virtual import VirtualNetwork
-from topologies.model import FlowSpec
+from pcn.hosts import telemetry, wire
+from pcn.hosts.algorithms import Ack, find_scheme
+from pcn.hosts.algorithms.hpcc import HpccReactionPoint
+from pcn.hosts.recommended import recommended
+from pcn.hosts.reliability import Reliability, Repeats
+from pcn.lab.virtual import VirtualNetwork
+from pcn.topologies.model import FlowSpec
 
 LINE, DELAY, FRAME, ACK = 100e9, 3e-6, 1102, 106
 HPCC = find_scheme("hpcc")

@@ -10,16 +10,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hosts.algorithms import find_scheme
-from lab.launch import require_live
-from lab.network import NetworkError
-from lab.virtual import VirtualNetwork
-from topologies.buffers import OutputBuffer
-from topologies.dumbbell import dumbbell
-from topologies.fat_tree import fat_tree
-from topologies.model import Endpoint, FlowSpec, Link, Switch, Topology, TopologyError, make_hosts
-from topologies.watchdog import Watchdog
-from virtualnet.errors import VirtualError
+from pcn.hosts.algorithms import find_scheme
+from pcn.lab.launch import require_live
+from pcn.lab.network import NetworkError
+from pcn.lab.virtual import VirtualNetwork
+from pcn.topologies.buffers import OutputBuffer
+from pcn.topologies.dumbbell import dumbbell
+from pcn.topologies.fat_tree import fat_tree
+from pcn.topologies.model import Endpoint, FlowSpec, Link, Switch, Topology, TopologyError, make_hosts
+from pcn.topologies.watchdog import Watchdog
+from pcn.virtualnet.errors import VirtualError
 
 PFC_ONLY = find_scheme("pfc").configure()
 FRAME, FIRST = 1058, 64

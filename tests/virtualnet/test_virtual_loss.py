@@ -11,11 +11,11 @@ from typing import Any, Literal
 import pytest
 from networks import read_pcap, star, with_flows
 
-from hosts import wire
-from hosts.algorithms import Ack, Configured, Loss, Mark, ReactionPoint, find_scheme
-from hosts.reliability import Reliability, Repeats
-from lab.virtual import VirtualNetwork
-from topologies.model import FlowSpec
+from pcn.hosts import wire
+from pcn.hosts.algorithms import Ack, Configured, Loss, Mark, ReactionPoint, find_scheme
+from pcn.hosts.reliability import Reliability, Repeats
+from pcn.lab.virtual import VirtualNetwork
+from pcn.topologies.model import FlowSpec
 
 DATA, ACK = 1058, 62
 LINE, DELAY = 100e9, 2e-6

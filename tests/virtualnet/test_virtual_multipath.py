@@ -7,11 +7,11 @@ import zlib
 import pytest
 from networks import PFC_ONLY, with_flows
 
-from hosts import wire
-from lab.virtual import VirtualNetwork
-from topologies.fat_tree import fat_tree
-from topologies.model import Endpoint, FlowSpec, Topology
-from virtualnet import Totals
+from pcn.hosts import wire
+from pcn.lab.virtual import VirtualNetwork
+from pcn.topologies.fat_tree import fat_tree
+from pcn.topologies.model import Endpoint, FlowSpec, Topology
+from pcn.virtualnet import Totals
 
 TOPOLOGY = fat_tree(4)
 

@@ -14,11 +14,11 @@ import pytest
 from networks import chain, read_pcap, star, with_flows
 from waiting import LIMIT_S
 
-from hosts import wire
-from hosts.algorithms import Configured, ReactionPoint, find_scheme
-from hosts.nic import Nic, NicFlow
-from lab.virtual import VirtualNetwork
-from topologies.model import FlowSpec
+from pcn.hosts import wire
+from pcn.hosts.algorithms import Configured, ReactionPoint, find_scheme
+from pcn.hosts.nic import Nic, NicFlow
+from pcn.lab.virtual import VirtualNetwork
+from pcn.topologies.model import FlowSpec
 
 LINE = 10e9
 

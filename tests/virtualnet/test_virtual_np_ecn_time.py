@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 from networks import MTU, dumbbell_network, tree, with_flows
 
-from controller.marking.rest import gap_us
-from experiments.papers import SCENARIOS
-from hosts.algorithms import Scheme, find_scheme
-from lab.virtual import VirtualNetwork
-from topologies.model import FlowSpec, Topology
+from pcn.controller.marking.rest import gap_us
+from pcn.experiments.papers import SCENARIOS
+from pcn.hosts.algorithms import Scheme, find_scheme
+from pcn.lab.virtual import VirtualNetwork
+from pcn.topologies.model import FlowSpec, Topology
 
 ROCE = 3
 TIME = find_scheme("pcn-time")

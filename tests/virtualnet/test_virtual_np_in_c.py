@@ -9,17 +9,17 @@ from typing import Any
 import pytest
 from networks import star, with_flows
 
-from hosts.algorithms import Cnp, Mark, Scheme, SchemeError, Window, find_scheme
-from hosts.algorithms.check import check
-from hosts.compiled import CompiledNotificationPoint, Ends
-from lab.virtual import VirtualNetwork
-from topologies.model import FlowSpec
-from virtualnet import CallbackError
+from pcn.hosts.algorithms import Cnp, Mark, Scheme, SchemeError, Window, find_scheme
+from pcn.hosts.algorithms.check import check
+from pcn.hosts.compiled import CompiledNotificationPoint, Ends
+from pcn.lab.virtual import VirtualNetwork
+from pcn.topologies.model import FlowSpec
+from pcn.virtualnet import CallbackError
 
 PYTHON = """
 from dataclasses import dataclass
 
-from hosts.algorithms.red import RedParameters
+from pcn.hosts.algorithms.red import RedParameters
 from pcn import Cnp, Mark, NotificationPoint, ReactionPoint, Scheme, parameter
 
 
@@ -115,7 +115,7 @@ def outcome(scheme: Scheme, watched: bool, **more: Any) -> tuple[object, ...]:
 @pytest.fixture(autouse=True)
 def fewer_events(monkeypatch: pytest.MonkeyPatch) -> None:
     """Of those of `check`, each of which comes hundreds of times all the same."""
-    monkeypatch.setattr("hosts.algorithms.check_events.EVENTS", 1000)
+    monkeypatch.setattr("pcn.hosts.algorithms.check_events.EVENTS", 1000)
 
 
 def test_np_in_c_and_its_python_text_decide_the_same_at_each_event(both: Scheme) -> None:

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 from networks import star, with_flows
 
-from hosts.algorithms import find_scheme
-from hosts.reliability import Reliability, Repeats
-from lab.virtual import VirtualNetwork
-from topologies.model import FlowSpec
+from pcn.hosts.algorithms import find_scheme
+from pcn.hosts.reliability import Reliability, Repeats
+from pcn.lab.virtual import VirtualNetwork
+from pcn.topologies.model import FlowSpec
 
 LINE, DATA, CLASS = 100e9, 1058, 1
 RTT = 4e-6 + 2 * (DATA + 62) * 8 / LINE

@@ -8,13 +8,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from controller.constants import index
-from controller.marking import tcd_port
-from hosts.algorithms import find_scheme
-from lab.virtual import VirtualNetwork
-from topologies.head_of_line import P1, P2, XOFF_BYTES, XON_BYTES, head_of_line
-from topologies.lossless import CREDITS, DATA_CLASS, MTU_BYTES
-from topologies.model import FlowSpec, Topology
+from pcn.controller.constants import index
+from pcn.controller.marking import tcd_port
+from pcn.hosts.algorithms import find_scheme
+from pcn.lab.virtual import VirtualNetwork
+from pcn.topologies.head_of_line import P1, P2, XOFF_BYTES, XON_BYTES, head_of_line
+from pcn.topologies.lossless import CREDITS, DATA_CLASS, MTU_BYTES
+from pcn.topologies.model import FlowSpec, Topology
 
 LINE_BPS = 40e9
 MARKS = find_scheme("tcd").configure()

@@ -10,14 +10,14 @@ from typing import Any
 import pytest
 from networks import PFC_ONLY, read_pcap, with_flows
 
-from hosts import wire
-from hosts.algorithms import Ack, Configured, Mark, ReactionPoint, find_scheme
-from hosts.paths import Paths
-from hosts.reliability import Reliability, Repeats
-from lab.virtual import VirtualNetwork
-from topologies.fat_tree import fat_tree
-from topologies.model import FlowSpec
-from virtualnet.errors import VirtualError
+from pcn.hosts import wire
+from pcn.hosts.algorithms import Ack, Configured, Mark, ReactionPoint, find_scheme
+from pcn.hosts.paths import Paths
+from pcn.hosts.reliability import Reliability, Repeats
+from pcn.lab.virtual import VirtualNetwork
+from pcn.topologies.fat_tree import fat_tree
+from pcn.topologies.model import FlowSpec
+from pcn.virtualnet.errors import VirtualError
 
 LINE, DATA = 40e9, 1058
 RTT = 12 * 1e-6 + 6 * (DATA + 62) * 8 / LINE

@@ -8,10 +8,10 @@ from typing import NamedTuple
 import pytest
 from networks import star, with_flows
 
-from hosts.algorithms import Configured, NetworkFacts, ReactionPoint, find_scheme
-from hosts.algorithms.check import check
-from lab.virtual import VirtualNetwork
-from topologies.model import FlowSpec
+from pcn.hosts.algorithms import Configured, NetworkFacts, ReactionPoint, find_scheme
+from pcn.hosts.algorithms.check import check
+from pcn.lab.virtual import VirtualNetwork
+from pcn.topologies.model import FlowSpec
 
 LINE, DATA, ACK = 40e9, 1058, 62
 RTT = 8e-6 + 2 * (DATA + ACK) * 8 / LINE

@@ -9,10 +9,10 @@ from dataclasses import replace
 import pytest
 from networks import MTU, PFC_ONLY, chain, star, tree, with_flows
 
-from hosts.algorithms import find_scheme
-from lab.virtual import VirtualNetwork
-from topologies.model import Endpoint, FlowSpec
-from virtualnet import VirtualError
+from pcn.hosts.algorithms import find_scheme
+from pcn.lab.virtual import VirtualNetwork
+from pcn.topologies.model import Endpoint, FlowSpec
+from pcn.virtualnet import VirtualError
 
 
 def incast(network: VirtualNetwork, senders: int, size_bytes: int = 500_000) -> VirtualNetwork:

@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 from networks import read_pcap
 
-from hosts.algorithms import find_scheme
-from lab.virtual import VirtualNetwork
-from lab.virtual.latency import BUCKETS, STEPS, bounds_s
-from topologies.star import star
-from virtualnet.errors import VirtualError
-from virtualnet.pfc_log import KINDS
+from pcn.hosts.algorithms import find_scheme
+from pcn.lab.virtual import VirtualNetwork
+from pcn.lab.virtual.latency import BUCKETS, STEPS, bounds_s
+from pcn.topologies.star import star
+from pcn.virtualnet.errors import VirtualError
+from pcn.virtualnet.pfc_log import KINDS
 
 TOPOLOGY = star(4)
 

@@ -10,14 +10,14 @@ import pytest
 from networks import PFC_ONLY, star, with_flows
 
 from bench.virtual import measure
-from controller.control_plane import TableAction, TableEntry, TableMatch
-from controller.programs import Program
-from lab.virtual import VirtualNetwork
-from softswitch.codegen.generate import generate
-from softswitch.program.load import load_program
-from topologies.model import FlowSpec
-from virtualnet import Totals, VirtualError
-from virtualnet.switch import load
+from pcn.controller.control_plane import TableAction, TableEntry, TableMatch
+from pcn.controller.programs import Program
+from pcn.lab.virtual import VirtualNetwork
+from pcn.softswitch.codegen.generate import generate
+from pcn.softswitch.program.load import load_program
+from pcn.topologies.model import FlowSpec
+from pcn.virtualnet import Totals, VirtualError
+from pcn.virtualnet.switch import load
 
 Json = dict[str, Any]
 N_PACKETS = 40

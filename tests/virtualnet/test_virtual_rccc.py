@@ -10,13 +10,13 @@ from typing import Any
 import pytest
 from networks import star, with_flows
 
-from hosts.algorithms import Demand, NotificationPoint, ReactionPoint, Turn, dcqcn, find_scheme
-from hosts.algorithms.parameters import Parameters
-from hosts.algorithms.scheme import Scheme
-from hosts.reliability import Reliability, Repeats
-from lab.virtual import VirtualNetwork
-from topologies.model import FlowSpec
-from virtualnet.errors import VirtualError
+from pcn.hosts.algorithms import Demand, NotificationPoint, ReactionPoint, Turn, dcqcn, find_scheme
+from pcn.hosts.algorithms.parameters import Parameters
+from pcn.hosts.algorithms.scheme import Scheme
+from pcn.hosts.reliability import Reliability, Repeats
+from pcn.lab.virtual import VirtualNetwork
+from pcn.topologies.model import FlowSpec
+from pcn.virtualnet.errors import VirtualError
 
 LINE, DATA, CLASS = 100e9, 1062, 1
 RTT = 4e-6 + 2 * (DATA + 62) * 8 / LINE

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 from networks import PFC_ONLY, star
 
-from lab.virtual import VirtualNetwork
-from virtualnet import VirtualError, native
-from virtualnet.samples import Source
+from pcn.lab.virtual import VirtualNetwork
+from pcn.virtualnet import VirtualError, native
+from pcn.virtualnet.samples import Source
 
 RATE, DELAY, NODES, LINKS = 10**10, 10**6, 3, 4  # of star(1): s0, h0, r0; each link is two
 SWITCH, HOST, NOWHERE = 0, 1, NODES

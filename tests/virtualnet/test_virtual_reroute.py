@@ -9,16 +9,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from controller.control_plane import TableAction, TableActions
-from controller.reroute import read_routes, routes_of
-from hosts.algorithms import find_scheme
-from hosts.reliability import Reliability, Repeats
-from lab.virtual import VirtualNetwork
-from topologies.buffers import OutputBuffer
-from topologies.dumbbell import dumbbell
-from topologies.fat_tree import fat_tree
-from topologies.model import Endpoint, FlowSpec, Link, Switch, Topology, TopologyError, make_hosts
-from virtualnet.errors import VirtualError
+from pcn.controller.control_plane import TableAction, TableActions
+from pcn.controller.reroute import read_routes, routes_of
+from pcn.hosts.algorithms import find_scheme
+from pcn.hosts.reliability import Reliability, Repeats
+from pcn.lab.virtual import VirtualNetwork
+from pcn.topologies.buffers import OutputBuffer
+from pcn.topologies.dumbbell import dumbbell
+from pcn.topologies.fat_tree import fat_tree
+from pcn.topologies.model import Endpoint, FlowSpec, Link, Switch, Topology, TopologyError, make_hosts
+from pcn.virtualnet.errors import VirtualError
 
 PFC_ONLY = find_scheme("pfc").configure()
 LOSSY = {3: Reliability(Repeats.GO_BACK_N, timeout_s=200e-6)}

@@ -9,10 +9,10 @@ from typing import Literal
 import pytest
 from networks import MTU, PFC_ONLY, chain, mesh, star, with_flows
 
-from hosts.algorithms import find_scheme
-from lab.launch import NetworkError, launch_spec
-from lab.virtual import VirtualNetwork
-from topologies.model import FIFO, ROUND_ROBIN, FlowSpec, Topology, TopologyError
+from pcn.hosts.algorithms import find_scheme
+from pcn.lab.launch import NetworkError, launch_spec
+from pcn.lab.virtual import VirtualNetwork
+from pcn.topologies.model import FIFO, ROUND_ROBIN, FlowSpec, Topology, TopologyError
 
 
 def arbitrated(topology: Topology, arbitration: str) -> Topology:

@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 from networks import star, with_flows
 
-from hosts.algorithms import Ack, Cnm, Cnp, Configured, Mark, Scheme, SchemeError, find_scheme
-from hosts.algorithms.check import check, decided
-from hosts.compiled import CompiledReactionPoint, Ends
-from lab.virtual import VirtualNetwork
-from topologies.model import FlowSpec
-from virtualnet import CallbackError, VirtualError
+from pcn.hosts.algorithms import Ack, Cnm, Cnp, Configured, Mark, Scheme, SchemeError, find_scheme
+from pcn.hosts.algorithms.check import check, decided
+from pcn.hosts.compiled import CompiledReactionPoint, Ends
+from pcn.lab.virtual import VirtualNetwork
+from pcn.topologies.model import FlowSpec
+from pcn.virtualnet import CallbackError, VirtualError
 
 PYTHON = """
 from dataclasses import dataclass
@@ -187,7 +187,7 @@ def other(scheme: Scheme, file: str) -> Any:
 @pytest.fixture(autouse=True)
 def fewer_events(monkeypatch: pytest.MonkeyPatch) -> None:
     """Of those of `check`, each of which comes hundreds of times all the same."""
-    monkeypatch.setattr("hosts.algorithms.check_events.EVENTS", 1000)
+    monkeypatch.setattr("pcn.hosts.algorithms.check_events.EVENTS", 1000)
 
 
 def test_rp_in_c_and_its_python_text_decide_the_same_at_each_event(every_event: Scheme) -> None:

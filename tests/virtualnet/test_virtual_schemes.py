@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from controller.programs import Program
-from hosts import wire
-from hosts.algorithms import (
+from pcn.controller.programs import Program
+from pcn.hosts import wire
+from pcn.hosts.algorithms import (
     Ack,
     Cnm,
     Cnp,
@@ -24,10 +24,10 @@ from hosts.algorithms import (
     Window,
     find_scheme,
 )
-from lab.virtual import VirtualNetwork
-from topologies.dumbbell import dumbbell
-from topologies.model import FlowSpec
-from virtualnet.switch import load
+from pcn.lab.virtual import VirtualNetwork
+from pcn.topologies.dumbbell import dumbbell
+from pcn.topologies.model import FlowSpec
+from pcn.virtualnet.switch import load
 
 RATE = 10e9
 FRAME, ACK = 1058, 62

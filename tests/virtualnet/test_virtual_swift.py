@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from networks import star, with_flows
 
-from hosts.algorithms import find_scheme
-from lab.virtual import VirtualNetwork
-from topologies.model import FlowSpec
+from pcn.hosts.algorithms import find_scheme
+from pcn.lab.virtual import VirtualNetwork
+from pcn.topologies.model import FlowSpec
 
 LINE, DELAY, DATA, ACK = 100e9, 2e-6, 1058, 62
 BASE = 4 * DELAY + (2 * (DATA + ACK) - DATA) * 8 / LINE

@@ -11,12 +11,12 @@ from pathlib import Path
 import pytest
 from networks import tree, with_flows
 
-from experiments.papers.tcd.undetermined import network as fig11
-from hosts.algorithms import Configured, find_scheme
-from lab.virtual import VirtualNetwork
-from topologies.compact import P0_S0
-from topologies.head_of_line import P1, P2, head_of_line
-from topologies.model import Endpoint, FlowSpec, Topology
+from pcn.experiments.papers.tcd.undetermined import network as fig11
+from pcn.hosts.algorithms import Configured, find_scheme
+from pcn.lab.virtual import VirtualNetwork
+from pcn.topologies.compact import P0_S0
+from pcn.topologies.head_of_line import P1, P2, head_of_line
+from pcn.topologies.model import Endpoint, FlowSpec, Topology
 
 ROCE = 3
 DOCUMENTED = (Path(__file__).parents[2] / "docs/tofino.md").read_text()

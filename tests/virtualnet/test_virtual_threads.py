@@ -18,12 +18,12 @@ from networks import mesh, tree, with_flows
 from test_virtual_callbacks import PERIOD_S, Np, Rp, own
 from waiting import wait_until
 
-from hosts.algorithms import Cnp, Mark, find_scheme
-from lab.virtual import VirtualNetwork
 from pcn import cli
-from topologies.fat_tree import fat_tree
-from topologies.model import FlowSpec, Topology
-from virtualnet import CallbackError, VirtualError, threads
+from pcn.hosts.algorithms import Cnp, Mark, find_scheme
+from pcn.lab.virtual import VirtualNetwork
+from pcn.topologies.fat_tree import fat_tree
+from pcn.topologies.model import FlowSpec, Topology
+from pcn.virtualnet import CallbackError, VirtualError, threads
 
 THREADS = (3, 8)
 """Not a divisor of the nodes; more than some networks have groups."""

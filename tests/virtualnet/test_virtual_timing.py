@@ -12,11 +12,11 @@ import numpy as np
 import pytest
 from networks import MTU, PFC_ONLY, chain, dumbbell_network, parameters, star, with_flows
 
-from hosts.algorithms import Cnp, Window, find_scheme
-from hosts.reliability import Reliability, Repeats
-from lab.virtual import VirtualFlow, VirtualNetwork
-from topologies.model import Endpoint, FlowSpec, Link, Switch, Topology, TopologyError, make_hosts
-from virtualnet import CallbackError, Totals, VirtualError
+from pcn.hosts.algorithms import Cnp, Window, find_scheme
+from pcn.hosts.reliability import Reliability, Repeats
+from pcn.lab.virtual import VirtualFlow, VirtualNetwork
+from pcn.topologies.model import Endpoint, FlowSpec, Link, Switch, Topology, TopologyError, make_hosts
+from pcn.virtualnet import CallbackError, Totals, VirtualError
 
 FRAME_S = MTU * 8 / 10e9
 
@@ -172,7 +172,7 @@ def test_a_slower_link_and_one_that_is_down(node: str, port: int) -> None:
 
 def test_classes_are_strict_and_notifications_come_first() -> None:
     """CNPs against a full reverse path still come back within an RTT: they overtake the data of the other direction."""
-    from hosts.algorithms import find_scheme
+    from pcn.hosts.algorithms import find_scheme
 
     scheme = find_scheme("pcn").configure({"period_s": 50e-6})
     with VirtualNetwork(chain(1, delay_s=1e-6), scheme) as network:
@@ -262,7 +262,7 @@ def test_run_reports_progress_with_an_estimate(
     queues: Literal["nodes", "one"], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     clock = iter(range(10**6))
-    monkeypatch.setattr("virtualnet.timed.time.monotonic", lambda: float(next(clock)))
+    monkeypatch.setattr("pcn.virtualnet.timed.time.monotonic", lambda: float(next(clock)))
     told: list[tuple[float, float]] = []
     with VirtualNetwork(star(3), PFC_ONLY, queues=queues) as network:
         with_flows(network, [FlowSpec(i + 1, f"h{i}", "r0") for i in range(3)])
@@ -315,7 +315,7 @@ def test_ctrl_c_closes_a_network_cleanly() -> None:
 
 def test_run_reports_progress_during_callbacks(monkeypatch: pytest.MonkeyPatch) -> None:
     clock = iter(range(10**6))
-    monkeypatch.setattr("virtualnet.timed.time.monotonic", lambda: float(next(clock)))
+    monkeypatch.setattr("pcn.virtualnet.timed.time.monotonic", lambda: float(next(clock)))
     told: list[float] = []
     with dumbbell_network() as network:
         network.run(until_s=60e-3, progress=lambda now, _: told.append(now))

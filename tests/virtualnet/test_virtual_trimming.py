@@ -10,13 +10,13 @@ from typing import Any
 import pytest
 from networks import read_pcap, star, with_flows
 
-from hosts import wire
-from hosts.algorithms import Ack, Configured, Loss, ReactionPoint, find_scheme
-from hosts.reliability import Reliability, Repeats
-from lab.virtual import VirtualNetwork
-from topologies.model import FlowSpec
-from virtualnet import Trimming
-from virtualnet.errors import VirtualError
+from pcn.hosts import wire
+from pcn.hosts.algorithms import Ack, Configured, Loss, ReactionPoint, find_scheme
+from pcn.hosts.reliability import Reliability, Repeats
+from pcn.lab.virtual import VirtualNetwork
+from pcn.topologies.model import FlowSpec
+from pcn.virtualnet import Trimming
+from pcn.virtualnet.errors import VirtualError
 
 LINE, DATA, SENDERS, CLASS, DEPTH = 100e9, 1058, 8, 1, 20
 SIZE = 300_000

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from experiments.data.recording import Recording
-from experiments.papers import SCENARIOS
-from experiments.run.progress import Silent
-from experiments.run.virtual import run_virtual
+from pcn.experiments.data.recording import Recording
+from pcn.experiments.papers import SCENARIOS
+from pcn.experiments.run.progress import Silent
+from pcn.experiments.run.virtual import run_virtual
 
 
 @pytest.fixture(scope="module")

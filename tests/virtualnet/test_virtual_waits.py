@@ -12,13 +12,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from networks import parameters, star
 
-from hosts.algorithms import find_scheme
-from lab.virtual import FlowStats, VirtualNetwork
-from topologies.fat_tree import fat_tree
-from topologies.flow_order import in_order
-from topologies.model import Endpoint, FlowSpec, Link, Switch, Topology, TopologyError, make_hosts
-from virtualnet import Totals, VirtualError
-from virtualnet.times import picoseconds
+from pcn.hosts.algorithms import find_scheme
+from pcn.lab.virtual import FlowStats, VirtualNetwork
+from pcn.topologies.fat_tree import fat_tree
+from pcn.topologies.flow_order import in_order
+from pcn.topologies.model import Endpoint, FlowSpec, Link, Switch, Topology, TopologyError, make_hosts
+from pcn.virtualnet import Totals, VirtualError
+from pcn.virtualnet.times import picoseconds
 
 HOSTS = 4
 LIMIT_S = 1.0

@@ -9,11 +9,11 @@ from typing import Any, Literal
 import pytest
 from networks import PFC_ONLY, star, with_flows
 
-from hosts import wire
-from hosts.algorithms import Ack, Cnm, Configured, Mark, ReactionPoint, find_scheme
-from lab.virtual import VirtualNetwork
-from topologies.model import FlowSpec
-from virtualnet import CallbackError
+from pcn.hosts import wire
+from pcn.hosts.algorithms import Ack, Cnm, Configured, Mark, ReactionPoint, find_scheme
+from pcn.lab.virtual import VirtualNetwork
+from pcn.topologies.model import FlowSpec
+from pcn.virtualnet import CallbackError
 
 LINE, DELAY, DATA, ACK = 10e9, 5e-6, 1058, 62
 RTT = 4 * DELAY + 2 * (DATA + ACK) * 8 / LINE

@@ -11,13 +11,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from networks import PFC_ONLY, chain, mesh, star
 
-from lab.launch import NetworkError, require_live
-from lab.virtual import VirtualNetwork
-from topologies import serialise
-from topologies.errors import TopologyError
-from topologies.model import FlowSpec, OutputBuffer, Topology
-from topologies.watchdog import DROP, FORWARD, Watchdog
-from virtualnet import VirtualError
+from pcn.lab.launch import NetworkError, require_live
+from pcn.lab.virtual import VirtualNetwork
+from pcn.topologies import serialise
+from pcn.topologies.errors import TopologyError
+from pcn.topologies.model import FlowSpec, OutputBuffer, Topology
+from pcn.topologies.watchdog import DROP, FORWARD, Watchdog
+from pcn.virtualnet import VirtualError
 
 QUICK = Watchdog(DROP, detection_s=200e-6, restoration_s=300e-6, poll_s=50e-6)
 SWITCHES, REACH = 7, 3

@@ -12,14 +12,14 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from networks import PFC_ONLY, star
 
-from lab.launch import NetworkError, require_live
-from lab.virtual import VirtualNetwork
-from topologies import serialise
-from topologies.errors import TopologyError
-from topologies.formats import FORMATS
-from topologies.found import find_topology
-from topologies.model import FlowSpec, OutputBuffer, Topology
-from topologies.schedules import Schedule
+from pcn.lab.launch import NetworkError, require_live
+from pcn.lab.virtual import VirtualNetwork
+from pcn.topologies import serialise
+from pcn.topologies.errors import TopologyError
+from pcn.topologies.formats import FORMATS
+from pcn.topologies.found import find_topology
+from pcn.topologies.model import FlowSpec, OutputBuffer, Topology
+from pcn.topologies.schedules import Schedule
 
 LINE, FRAME = 10e9, 1058
 

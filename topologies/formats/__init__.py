@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from topologies.formats import astra, containerlab, graphml, hpcc, htsim, node_link, p4lang, pcn, simai
-from topologies.formats.source import Format as Format
-from topologies.formats.source import FormatError as FormatError
-from topologies.formats.source import Source as Source
+from pcn.topologies.formats import astra, containerlab, graphml, hpcc, htsim, node_link, p4lang, pcn, simai
+from pcn.topologies.formats.source import Format as Format
+from pcn.topologies.formats.source import FormatError as FormatError
+from pcn.topologies.formats.source import Source as Source
 
 FORMATS: dict[str, Format] = {
     one.name: one

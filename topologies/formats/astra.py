@@ -15,11 +15,11 @@ from collections.abc import Iterator, Sequence
 from itertools import combinations, pairwise
 from typing import NamedTuple
 
-from topologies.errors import nearest
-from topologies.formats.draft import MOST_HOSTS, Draft, End
-from topologies.formats.source import Format, Source
-from topologies.model import MAX_PORT, Topology
-from topologies.tree import ListOf, Node, needed
+from pcn.topologies.errors import nearest
+from pcn.topologies.formats.draft import MOST_HOSTS, Draft, End
+from pcn.topologies.formats.source import Format, Source
+from pcn.topologies.model import MAX_PORT, Topology
+from pcn.topologies.tree import ListOf, Node, needed
 
 _RING, _MESH, _SWITCH = _KINDS = ("Ring", "FullyConnected", "Switch")
 _GB_BITS = 8 * 2**30

@@ -5,11 +5,11 @@ A node of kind `linux` is a host, one of another kind a switch; a node's label `
 
 from __future__ import annotations
 
-from topologies import naming
-from topologies.formats.draft import Draft, End
-from topologies.formats.source import Format, Source
-from topologies.model import Topology
-from topologies.tree import MappingOf, Node, Scalar
+from pcn.topologies import naming
+from pcn.topologies.formats.draft import Draft, End
+from pcn.topologies.formats.source import Format, Source
+from pcn.topologies.model import Topology
+from pcn.topologies.tree import MappingOf, Node, Scalar
 
 _HOST_KINDS = ("linux", "keysight_ixia-c-one", "ixia-c-one")
 _NO_NODES = ("host", "mgmt-net", "macvlan", "dummy")

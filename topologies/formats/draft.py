@@ -6,12 +6,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import field, replace
 from typing import NamedTuple
 
-from softswitch.dataclass import dataclass
-from topologies import naming
-from topologies.errors import nearest
-from topologies.formats.source import FormatError, Source
-from topologies.lossless import PFC
-from topologies.model import (
+from pcn.softswitch.dataclass import dataclass
+from pcn.topologies import naming
+from pcn.topologies.errors import nearest
+from pcn.topologies.formats.source import FormatError, Source
+from pcn.topologies.lossless import PFC
+from pcn.topologies.model import (
     MAX_PORT,
     Endpoint,
     FlowSpec,

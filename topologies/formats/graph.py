@@ -6,11 +6,11 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
-from softswitch.units import Kind, quantity
-from topologies import naming
-from topologies.formats.draft import Draft, End
-from topologies.formats.source import Source
-from topologies.model import Topology
+from pcn.softswitch.units import Kind, quantity
+from pcn.topologies import naming
+from pcn.topologies.formats.draft import Draft, End
+from pcn.topologies.formats.source import Source
+from pcn.topologies.model import Topology
 
 Attributes = Mapping[str, str]
 _ROLES = ("role", "type", "kind")

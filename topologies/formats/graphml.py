@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from html import escape
 from xml.parsers import expat
 
-from topologies.formats import graph
-from topologies.formats.graph import GraphEdge, GraphNode
-from topologies.formats.source import Format, FormatError, Source
-from topologies.model import Topology
-from topologies.tree import DEEPEST, MOST_VALUES
+from pcn.topologies.formats import graph
+from pcn.topologies.formats.graph import GraphEdge, GraphNode
+from pcn.topologies.formats.source import Format, FormatError, Source
+from pcn.topologies.model import Topology
+from pcn.topologies.tree import DEEPEST, MOST_VALUES
 
 _LONGEST_TEXT = 1000
 """Of an attribute: what is longer is none that matters."""

@@ -11,10 +11,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from topologies.formats import ns3_units
-from topologies.formats.draft import MOST_HOSTS, MOST_SWITCHES, Draft, End
-from topologies.formats.source import Format, FormatError, Line, Source
-from topologies.model import Topology
+from pcn.topologies.formats import ns3_units
+from pcn.topologies.formats.draft import MOST_HOSTS, MOST_SWITCHES, Draft, End
+from pcn.topologies.formats.source import Format, FormatError, Line, Source
+from pcn.topologies.model import Topology
 
 _HEAD = "NODES SWITCHES LINKS"
 _LINK = "SRC DST RATE DELAY ERROR_RATE, as 0 320 100Gbps 1000ns 0"

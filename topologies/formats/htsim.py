@@ -18,10 +18,10 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 
-from topologies.errors import nearest
-from topologies.formats.draft import MOST_HOSTS, MOST_LINKS, Draft, End
-from topologies.formats.source import Format, FormatError, Line, Source
-from topologies.model import MAX_PORT, Switch, Topology
+from pcn.topologies.errors import nearest
+from pcn.topologies.formats.draft import MOST_HOSTS, MOST_LINKS, Draft, End
+from pcn.topologies.formats.source import Format, FormatError, Line, Source
+from pcn.topologies.model import MAX_PORT, Switch, Topology
 
 _HEAD = {"nodes": "Nodes", "tiers": "Tiers", "podsize": "Podsize"}
 _OF_TIER = {

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 
-from topologies.formats import graph
-from topologies.formats.graph import GraphEdge, GraphNode
-from topologies.formats.source import Format, Source
-from topologies.model import Topology
-from topologies.tree import ListOf, Node
+from pcn.topologies.formats import graph
+from pcn.topologies.formats.graph import GraphEdge, GraphNode
+from pcn.topologies.formats.source import Format, Source
+from pcn.topologies.model import Topology
+from pcn.topologies.tree import ListOf, Node
 
 
 def read(source: Source, rate_bps: float | None = None, delay_s: float | None = None, split_hosts: int = 0) -> Topology:

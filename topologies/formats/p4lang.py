@@ -12,11 +12,11 @@ import json
 import re
 from typing import Any
 
-from softswitch.units import quantity
-from topologies.formats.draft import Draft, End
-from topologies.formats.source import Format, FormatError, Source
-from topologies.model import Topology
-from topologies.tree import ListOf, MappingOf, Node
+from pcn.softswitch.units import quantity
+from pcn.topologies.formats.draft import Draft, End
+from pcn.topologies.formats.source import Format, FormatError, Source
+from pcn.topologies.model import Topology
+from pcn.topologies.tree import ListOf, MappingOf, Node
 
 _PORT = re.compile(r"(.+)-p([0-9]{1,3})\Z")
 

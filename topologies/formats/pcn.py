@@ -8,16 +8,16 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from softswitch.units import Kind, quantity
-from topologies import lossless
-from topologies.ecn import COLOURS, GREEN
-from topologies.formats.draft import Draft, End
-from topologies.formats.pcn_switch import SWITCH, switch_fields, switch_settings
-from topologies.formats.pcn_values import count, exact, one_of, quantity_of, size, text
-from topologies.formats.source import Format, Source
-from topologies.lossless import CREDITS, DATA_CLASS, PFC
-from topologies.model import FlowSpec, Topology, Value
-from topologies.tree import Field, ListOf, Node, needed, optional
+from pcn.softswitch.units import Kind, quantity
+from pcn.topologies import lossless
+from pcn.topologies.ecn import COLOURS, GREEN
+from pcn.topologies.formats.draft import Draft, End
+from pcn.topologies.formats.pcn_switch import SWITCH, switch_fields, switch_settings
+from pcn.topologies.formats.pcn_values import count, exact, one_of, quantity_of, size, text
+from pcn.topologies.formats.source import Format, Source
+from pcn.topologies.lossless import CREDITS, DATA_CLASS, PFC
+from pcn.topologies.model import FlowSpec, Topology, Value
+from pcn.topologies.tree import Field, ListOf, Node, needed, optional
 
 _MAC = re.compile(r"([0-9a-fA-F]{2}:){5}[0-9a-fA-F]{2}\Z")
 _QUOTED = re.compile(r'"((?:[^"\\]|\\.)*)"')

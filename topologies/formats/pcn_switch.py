@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from topologies.buffers import Share, SharedBuffer
-from topologies.ecn import COLOURS, GREEN, EcnThresholds
-from topologies.formats.pcn_values import count, exact, one_of, quantity_of, text
-from topologies.model import FIFO, ROUND_ROBIN, OutputBuffer, Switch, TopologyError
-from topologies.schedules import Schedule
-from topologies.tree import Field, Node, needed, optional
-from topologies.watchdog import ACTIONS, Watchdog
+from pcn.topologies.buffers import Share, SharedBuffer
+from pcn.topologies.ecn import COLOURS, GREEN, EcnThresholds
+from pcn.topologies.formats.pcn_values import count, exact, one_of, quantity_of, text
+from pcn.topologies.model import FIFO, ROUND_ROBIN, OutputBuffer, Switch, TopologyError
+from pcn.topologies.schedules import Schedule
+from pcn.topologies.tree import Field, Node, needed, optional
+from pcn.topologies.watchdog import ACTIONS, Watchdog
 
 OUTPUT: dict[str, Field] = {
     "size": optional(quantity_of("size"), OutputBuffer.size_bytes),

@@ -5,9 +5,9 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Mapping
 
-from softswitch.units import Kind, quantity, quantity_text
-from topologies.formats.source import FormatError
-from topologies.tree import Node
+from pcn.softswitch.units import Kind, quantity, quantity_text
+from pcn.topologies.formats.source import FormatError
+from pcn.topologies.tree import Node
 
 _SI: Mapping[Kind, str] = {"rate": "bit/s", "time": "s", "size": "B"}
 

@@ -11,10 +11,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from topologies.formats import hpcc
-from topologies.formats.draft import Draft
-from topologies.formats.source import Format, Source
-from topologies.model import Topology
+from pcn.topologies.formats import hpcc
+from pcn.topologies.formats.draft import Draft
+from pcn.topologies.formats.source import Format, Source
+from pcn.topologies.model import Topology
 
 _HEAD = "NODES GPUS_A_SERVER NVSWITCHES SWITCHES LINKS GPU_TYPE"
 

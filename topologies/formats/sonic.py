@@ -20,16 +20,16 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TypeVar
 
-from softswitch.dataclass import dataclass
-from topologies.buffers import Share, SharedBuffer
-from topologies.ecn import COLOURS, GREEN, EcnThresholds
-from topologies.errors import TopologyError
-from topologies.formats.source import Source
-from topologies.lossless import CLASSES, CONTROL_CLASS
-from topologies.model import Topology
-from topologies.schedules import Schedule
-from topologies.tree import Node
-from topologies.watchdog import Watchdog
+from pcn.softswitch.dataclass import dataclass
+from pcn.topologies.buffers import Share, SharedBuffer
+from pcn.topologies.ecn import COLOURS, GREEN, EcnThresholds
+from pcn.topologies.errors import TopologyError
+from pcn.topologies.formats.source import Source
+from pcn.topologies.lossless import CLASSES, CONTROL_CLASS
+from pcn.topologies.model import Topology
+from pcn.topologies.schedules import Schedule
+from pcn.topologies.tree import Node
+from pcn.topologies.watchdog import Watchdog
 
 _PORT = re.compile(r"Ethernet([0-9]{1,5})\Z")
 _RANGE = re.compile(r"([0-9])(?:-([0-9]))?\Z")

@@ -8,9 +8,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
-from softswitch.dataclass import dataclass
-from topologies.model import Topology, TopologyError
-from topologies.tree import (
+from pcn.softswitch.dataclass import dataclass
+from pcn.topologies.model import Topology, TopologyError
+from pcn.topologies.tree import (
     MOST_BYTES,
     ComposeError,
     FileError,

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from topologies.errors import nearest
-from topologies.model import Topology, TopologyError
-from topologies.picture.dot import dot
-from topologies.picture.png import png
-from topologies.picture.svg import page, svg
+from pcn.topologies.errors import nearest
+from pcn.topologies.model import Topology, TopologyError
+from pcn.topologies.picture.dot import dot
+from pcn.topologies.picture.png import png
+from pcn.topologies.picture.svg import page, svg
 
 KINDS: Mapping[str, Callable[[Topology], bytes]] = {
     ".svg": lambda topology: svg(topology).encode(),

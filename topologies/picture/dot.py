@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from softswitch.units import quantity_text
-from topologies.model import Link, Topology
-from topologies.picture.tiers import Tiers
+from pcn.softswitch.units import quantity_text
+from pcn.topologies.model import Link, Topology
+from pcn.topologies.picture.tiers import Tiers
 
 
 def dot(topology: Topology) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from topologies.model import Link
+from pcn.topologies.model import Link
 
 STEPS = ((0.1, "#9fb1c3"), (0.3, "#6db3e0"), (0.5, "#3f8fd0"), (0.7, "#5b6fd6"), (0.9, "#8a4fc9"), (1.0, "#c2379e"))
 """The share up to which a colour is for, the last one for all above as well."""

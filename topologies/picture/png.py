@@ -7,9 +7,9 @@ import re
 from collections.abc import Iterator
 from xml.etree import ElementTree
 
-from topologies import extras
-from topologies.model import Topology
-from topologies.picture.svg import svg
+from pcn.topologies import extras
+from pcn.topologies.model import Topology
+from pcn.topologies.picture.svg import svg
 
 _SVG = "{http://www.w3.org/2000/svg}"
 _DPI = 100

@@ -7,10 +7,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from html import escape
 
-from softswitch.units import quantity_text
-from topologies.model import Link, Topology
-from topologies.picture.load import STEPS, Load, busiest, colour
-from topologies.picture.tiers import Cable, Rack, Tiers, kinds
+from pcn.softswitch.units import quantity_text
+from pcn.topologies.model import Link, Topology
+from pcn.topologies.picture.load import STEPS, Load, busiest, colour
+from pcn.topologies.picture.tiers import Cable, Rack, Tiers, kinds
 
 _GAP, _MARGIN, _TOP = 14, 24, 60
 _LEAST_ROW, _MOST_ROW, _FLAT = 100, 500, 14

@@ -5,8 +5,8 @@ from __future__ import annotations
 
 from collections import Counter, deque
 
-from softswitch.dataclass import dataclass
-from topologies.model import Link, Topology
+from pcn.softswitch.dataclass import dataclass
+from pcn.topologies.model import Link, Topology
 
 UNFOLDED = 64
 """Hosts of a network whose racks are not folded."""

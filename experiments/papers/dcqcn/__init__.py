@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from experiments.define.experiment import Paper
-from experiments.papers.dcqcn.fixed_point import FixedPoint
-from experiments.papers.dcqcn.unfairness import Unfairness
-from experiments.papers.dcqcn.victim import Victim
+from pcn.experiments.define.experiment import Paper
+from pcn.experiments.papers.dcqcn.fixed_point import FixedPoint
+from pcn.experiments.papers.dcqcn.unfairness import Unfairness
+from pcn.experiments.papers.dcqcn.victim import Victim
 
 PAPER = Paper(1, "DCQCN (SIGCOMM'15)", (Unfairness(), Victim(), FixedPoint()))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from experiments.define.checks import Claim
+from pcn.experiments.define.checks import Claim
 
 PFC, DCQCN = "pfc", "dcqcn"
 

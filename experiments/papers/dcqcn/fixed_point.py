@@ -7,19 +7,19 @@ from dataclasses import replace
 
 import numpy as np
 
-from experiments.data.parameters import Value
-from experiments.data.plan import HEADER_BYTES, PAYLOAD_BYTES, Plan, plan_of
-from experiments.data.recording import Recording
-from experiments.data.series_math import counter_at, step_at
-from experiments.define.charts import Chart, curve
-from experiments.define.checks import Check, at_most
-from experiments.define.experiment import Experiment, Run
-from experiments.define.looks import label
-from experiments.define.outcomes import Outcome, Outcomes, ratio
-from experiments.papers.dcqcn.claims import DCQCN, SETTLED
-from hosts.algorithms.dcqcn import DcqcnParameters
-from topologies.model import Endpoint, FlowSpec
-from topologies.star import star
+from pcn.experiments.data.parameters import Value
+from pcn.experiments.data.plan import HEADER_BYTES, PAYLOAD_BYTES, Plan, plan_of
+from pcn.experiments.data.recording import Recording
+from pcn.experiments.data.series_math import counter_at, step_at
+from pcn.experiments.define.charts import Chart, curve
+from pcn.experiments.define.checks import Check, at_most
+from pcn.experiments.define.experiment import Experiment, Run
+from pcn.experiments.define.looks import label
+from pcn.experiments.define.outcomes import Outcome, Outcomes, ratio
+from pcn.experiments.papers.dcqcn.claims import DCQCN, SETTLED
+from pcn.hosts.algorithms.dcqcn import DcqcnParameters
+from pcn.topologies.model import Endpoint, FlowSpec
+from pcn.topologies.star import star
 
 FLOWS = (2, 4, 8, 16)
 SEEDS = (1, 2, 3)

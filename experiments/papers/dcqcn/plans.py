@@ -7,15 +7,15 @@ import random
 from collections.abc import Sequence
 from dataclasses import replace
 
-from experiments.data.plan import Plan, plan_of
-from experiments.data.recording import Recording
-from experiments.data.series_math import counter_rate
-from experiments.papers.dcqcn.claims import PFC
-from topologies.model import Endpoint, FlowSpec
-from topologies.two_pods import two_pods
+from pcn.experiments.data.plan import Plan, plan_of
+from pcn.experiments.data.recording import Recording
+from pcn.experiments.data.series_math import counter_rate
+from pcn.experiments.papers.dcqcn.claims import PFC
+from pcn.topologies.model import Endpoint, FlowSpec
+from pcn.topologies.two_pods import two_pods
 
 DRAWS = range(1, 101)
-_PORTS = 1 << 14  # of which a flow has one, hosts.wire.source_port
+_PORTS = 1 << 14  # of which a flow has one, pcn.hosts.wire.source_port
 _SPANS = {PFC: (2e-3, 7e-3)}
 _SPAN = (50e-3, 100e-3)
 """Over which rates are measured: without congestion control, and with it, which has to settle first."""

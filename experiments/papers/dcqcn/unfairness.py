@@ -5,16 +5,16 @@ from __future__ import annotations
 import statistics
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from experiments.data.parameters import Value
-from experiments.data.plan import Plan
-from experiments.data.recording import Recording
-from experiments.define.charts import Chart, Line, curve
-from experiments.define.checks import Check, at_least, at_most, near
-from experiments.define.experiment import Experiment, Run
-from experiments.define.looks import label
-from experiments.define.outcomes import Outcome, Outcomes, ratio
-from experiments.papers.dcqcn.claims import DCQCN, FAIR, PFC, UNFAIR
-from experiments.papers.dcqcn.plans import DRAWN_NUMBERS, DRAWS, plan, rates
+from pcn.experiments.data.parameters import Value
+from pcn.experiments.data.plan import Plan
+from pcn.experiments.data.recording import Recording
+from pcn.experiments.define.charts import Chart, Line, curve
+from pcn.experiments.define.checks import Check, at_least, at_most, near
+from pcn.experiments.define.experiment import Experiment, Run
+from pcn.experiments.define.looks import label
+from pcn.experiments.define.outcomes import Outcome, Outcomes, ratio
+from pcn.experiments.papers.dcqcn.claims import DCQCN, FAIR, PFC, UNFAIR
+from pcn.experiments.papers.dcqcn.plans import DRAWN_NUMBERS, DRAWS, plan, rates
 
 HOSTS = ("h1", "h2", "h3", "h4")
 LINE = 40.0

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from experiments.data.parameters import Value
-from experiments.data.plan import Plan
-from experiments.data.recording import Recording
-from experiments.define.charts import Chart, curve
-from experiments.define.checks import Check, at_least, at_most, near
-from experiments.define.experiment import Experiment, Run
-from experiments.define.looks import label
-from experiments.define.outcomes import Outcome, Outcomes, ratio, said
-from experiments.papers.dcqcn.claims import DCQCN, NO_VICTIM, PFC, VICTIM
-from experiments.papers.dcqcn.plans import DRAWN_NUMBERS, DRAWS, plan, rates
+from pcn.experiments.data.parameters import Value
+from pcn.experiments.data.plan import Plan
+from pcn.experiments.data.recording import Recording
+from pcn.experiments.define.charts import Chart, curve
+from pcn.experiments.define.checks import Check, at_least, at_most, near
+from pcn.experiments.define.experiment import Experiment, Run
+from pcn.experiments.define.looks import label
+from pcn.experiments.define.outcomes import Outcome, Outcomes, ratio, said
+from pcn.experiments.papers.dcqcn.claims import DCQCN, NO_VICTIM, PFC, VICTIM
+from pcn.experiments.papers.dcqcn.plans import DRAWN_NUMBERS, DRAWS, plan, rates
 
 INCAST = ("h11", "h12", "h13", "h14")
 SENDERS = (0, 1, 2)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from experiments.define.checks import Claim
+from pcn.experiments.define.checks import Claim
 
 DCTCP = "dctcp"
 QUEUE_AT_K = Claim("5.2", "", {"queue": 20.0, "throughput": 0.95})

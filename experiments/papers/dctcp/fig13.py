@@ -6,17 +6,17 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from experiments.data.parameters import Value
-from experiments.data.plan import Plan
-from experiments.data.recording import Recording
-from experiments.define import recording_numbers
-from experiments.define.charts import Chart, curve
-from experiments.define.checks import Check, at_least, between
-from experiments.define.experiment import Experiment, Run
-from experiments.define.looks import label
-from experiments.define.outcomes import Outcome, Outcomes
-from experiments.papers.dctcp.claims import DCTCP, QUEUE_AT_K
-from experiments.papers.dctcp.plans import FRAME_BYTES, star_plan
+from pcn.experiments.data.parameters import Value
+from pcn.experiments.data.plan import Plan
+from pcn.experiments.data.recording import Recording
+from pcn.experiments.define import recording_numbers
+from pcn.experiments.define.charts import Chart, curve
+from pcn.experiments.define.checks import Check, at_least, between
+from pcn.experiments.define.experiment import Experiment, Run
+from pcn.experiments.define.looks import label
+from pcn.experiments.define.outcomes import Outcome, Outcomes
+from pcn.experiments.papers.dctcp.claims import DCTCP, QUEUE_AT_K
+from pcn.experiments.papers.dctcp.plans import FRAME_BYTES, star_plan
 
 FLOWS, K_PACKETS = 2, 20
 _LINE_BPS, _DELAY_S = 1e9, 25e-6

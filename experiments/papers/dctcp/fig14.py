@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from experiments.data.parameters import Value
-from experiments.data.plan import Plan
-from experiments.data.recording import Recording
-from experiments.data.series_math import utilisation
-from experiments.define.charts import Chart
-from experiments.define.checks import Check, at_least
-from experiments.define.experiment import Experiment, Run
-from experiments.define.looks import label
-from experiments.define.outcomes import Outcome, Outcomes
-from experiments.papers.dctcp.claims import DCTCP, THROUGHPUT_BY_K
-from experiments.papers.dctcp.plans import FRAME_BYTES, star_plan
+from pcn.experiments.data.parameters import Value
+from pcn.experiments.data.plan import Plan
+from pcn.experiments.data.recording import Recording
+from pcn.experiments.data.series_math import utilisation
+from pcn.experiments.define.charts import Chart
+from pcn.experiments.define.checks import Check, at_least
+from pcn.experiments.define.experiment import Experiment, Run
+from pcn.experiments.define.looks import label
+from pcn.experiments.define.outcomes import Outcome, Outcomes
+from pcn.experiments.papers.dctcp.claims import DCTCP, THROUGHPUT_BY_K
+from pcn.experiments.papers.dctcp.plans import FRAME_BYTES, star_plan
 
 FLOWS = 2
 LINE_BPS, DELAY_S = 10e9, 25e-6

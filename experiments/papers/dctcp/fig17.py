@@ -13,20 +13,20 @@ from dataclasses import replace
 
 import numpy as np
 
-from experiments.data.parameters import Value
-from experiments.data.plan import Plan, Sampling, known_fields, plan_of
-from experiments.data.recording import Recording
-from experiments.data.series_math import counter_rate, jain
-from experiments.define.charts import Chart, curve
-from experiments.define.checks import Check, at_least, at_most, near
-from experiments.define.experiment import Experiment, Run
-from experiments.define.looks import label
-from experiments.define.outcomes import Outcome, Outcomes
-from experiments.papers.dctcp.claims import DCTCP, TWO_BOTTLENECKS
-from experiments.papers.dctcp.plans import FRAME_BYTES, PAYLOAD_BYTES, XOFF_BYTES
-from topologies import lossless
-from topologies.ecn import EcnThresholds
-from topologies.model import Endpoint, FlowSpec, Link, Switch, Topology, make_hosts
+from pcn.experiments.data.parameters import Value
+from pcn.experiments.data.plan import Plan, Sampling, known_fields, plan_of
+from pcn.experiments.data.recording import Recording
+from pcn.experiments.data.series_math import counter_rate, jain
+from pcn.experiments.define.charts import Chart, curve
+from pcn.experiments.define.checks import Check, at_least, at_most, near
+from pcn.experiments.define.experiment import Experiment, Run
+from pcn.experiments.define.looks import label
+from pcn.experiments.define.outcomes import Outcome, Outcomes
+from pcn.experiments.papers.dctcp.claims import DCTCP, TWO_BOTTLENECKS
+from pcn.experiments.papers.dctcp.plans import FRAME_BYTES, PAYLOAD_BYTES, XOFF_BYTES
+from pcn.topologies import lossless
+from pcn.topologies.ecn import EcnThresholds
+from pcn.topologies.model import Endpoint, FlowSpec, Link, Switch, Topology, make_hosts
 
 GROUPS = {"S1": 10, "S2": 20, "S3": 10}
 K_PACKETS = {1e9: 20, 10e9: 65}

@@ -7,19 +7,19 @@ from dataclasses import replace
 
 import numpy as np
 
-from experiments.data.parameters import Value
-from experiments.data.plan import Plan, known_fields, plan_of
-from experiments.data.recording import Recording
-from experiments.define.charts import Chart, Line
-from experiments.define.checks import Check, at_least, at_most, between
-from experiments.define.experiment import Experiment, Run
-from experiments.define.outcomes import Key, Outcome, Outcomes
-from experiments.papers.dctcp.claims import DCTCP, INCAST
-from experiments.papers.dctcp.plans import FRAME_BYTES, XOFF_BYTES
-from hosts.reliability import Reliability, Repeats
-from topologies.lossy import QUEUE
-from topologies.model import Endpoint, FlowSpec
-from topologies.star import star
+from pcn.experiments.data.parameters import Value
+from pcn.experiments.data.plan import Plan, known_fields, plan_of
+from pcn.experiments.data.recording import Recording
+from pcn.experiments.define.charts import Chart, Line
+from pcn.experiments.define.checks import Check, at_least, at_most, between
+from pcn.experiments.define.experiment import Experiment, Run
+from pcn.experiments.define.outcomes import Key, Outcome, Outcomes
+from pcn.experiments.papers.dctcp.claims import DCTCP, INCAST
+from pcn.experiments.papers.dctcp.plans import FRAME_BYTES, XOFF_BYTES
+from pcn.hosts.reliability import Reliability, Repeats
+from pcn.topologies.lossy import QUEUE
+from pcn.topologies.model import Endpoint, FlowSpec
+from pcn.topologies.star import star
 
 SERVERS = (1, 5, 10, 15, 20, 25, 30, 34, 35, 40)
 OVERFLOWS = 35

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from experiments.data.plan import HEADER_BYTES, Plan, known_fields, plan_of
-from topologies.model import Endpoint, FlowSpec
-from topologies.star import star
+from pcn.experiments.data.plan import HEADER_BYTES, Plan, known_fields, plan_of
+from pcn.topologies.model import Endpoint, FlowSpec
+from pcn.topologies.star import star
 
 FRAME_BYTES = 1500
 PAYLOAD_BYTES = FRAME_BYTES - HEADER_BYTES

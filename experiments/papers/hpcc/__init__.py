@@ -3,11 +3,11 @@ study of PCN beside today's transports."""
 
 from __future__ import annotations
 
-from experiments.define.experiment import Paper
-from experiments.papers.hpcc.eta import Eta
-from experiments.papers.hpcc.fig9 import Fig9
-from experiments.papers.hpcc.fig10 import Fig10
-from experiments.papers.hpcc.fig11 import Fig11
-from experiments.papers.hpcc.fig13 import ByWAi, Reference
+from pcn.experiments.define.experiment import Paper
+from pcn.experiments.papers.hpcc.eta import Eta
+from pcn.experiments.papers.hpcc.fig9 import Fig9
+from pcn.experiments.papers.hpcc.fig10 import Fig10
+from pcn.experiments.papers.hpcc.fig11 import Fig11
+from pcn.experiments.papers.hpcc.fig13 import ByWAi, Reference
 
 PAPER = Paper(6, "HPCC (SIGCOMM'19)", (Eta(), Fig9(), Fig10(), Fig11(), Reference(), ByWAi()))

@@ -3,7 +3,7 @@ once, by the rows of docs/claims.md."""
 
 from __future__ import annotations
 
-from experiments.define.checks import Claim
+from pcn.experiments.define.checks import Claim
 
 HPCC = "hpcc"
 DCQCN = "dcqcn-ns3"

@@ -5,20 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from experiments.data.parameters import Value
-from experiments.data.plan import HEADER_BYTES, PAYLOAD_BYTES, Plan, known_fields, plan_of
-from experiments.data.recording import Recording
-from experiments.data.series_math import utilisation
-from experiments.define.charts import Chart
-from experiments.define.checks import Check, at_most, between
-from experiments.define.experiment import Experiment, Run
-from experiments.define.outcomes import Key, Outcome, Outcomes
-from experiments.papers.hpcc.claims import AT_ETA, DRAINS, HPCC
-from hosts.algorithms import find_scheme
-from hosts.recommended import recommended
-from hosts.wire import TELEMETRY_BYTES
-from topologies.model import Endpoint, FlowSpec
-from topologies.star import star
+from pcn.experiments.data.parameters import Value
+from pcn.experiments.data.plan import HEADER_BYTES, PAYLOAD_BYTES, Plan, known_fields, plan_of
+from pcn.experiments.data.recording import Recording
+from pcn.experiments.data.series_math import utilisation
+from pcn.experiments.define.charts import Chart
+from pcn.experiments.define.checks import Check, at_most, between
+from pcn.experiments.define.experiment import Experiment, Run
+from pcn.experiments.define.outcomes import Key, Outcome, Outcomes
+from pcn.experiments.papers.hpcc.claims import AT_ETA, DRAINS, HPCC
+from pcn.hosts.algorithms import find_scheme
+from pcn.hosts.recommended import recommended
+from pcn.hosts.wire import TELEMETRY_BYTES
+from pcn.topologies.model import Endpoint, FlowSpec
+from pcn.topologies.star import star
 
 FLOWS = (1, 2, 4, 8, 11, 16, 17)
 LINES = {100.0: 3e-6, 10.0: 30e-6}

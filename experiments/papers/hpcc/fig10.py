@@ -7,23 +7,23 @@ from dataclasses import replace
 
 import numpy as np
 
-from experiments.data.parameters import Value
-from experiments.data.plan import PAYLOAD_BYTES, Plan, plan_of
-from experiments.data.recording import Recording
-from experiments.data.records import Records
-from experiments.define import recording_numbers, size_bins
-from experiments.define.charts import Chart, curve
-from experiments.define.checks import Check, at_least, at_most, near
-from experiments.define.experiment import DRAWN_FLOWS, Experiment, Run
-from experiments.define.looks import label
-from experiments.define.outcomes import Outcome, Outcomes, ratio
-from experiments.papers.hpcc.claims import DCQCN, HPCC, ON_TESTBED, QUEUES_ON_TESTBED
-from experiments.papers.hpcc.fig9 import FIELDS
-from experiments.traffic import by_size, flows
-from experiments.traffic.spec import TrafficSpec, draw
-from topologies import lossless
-from topologies.ecn import EcnThresholds
-from topologies.model import Endpoint, Link, Switch, Topology, make_hosts
+from pcn.experiments.data.parameters import Value
+from pcn.experiments.data.plan import PAYLOAD_BYTES, Plan, plan_of
+from pcn.experiments.data.recording import Recording
+from pcn.experiments.data.records import Records
+from pcn.experiments.define import recording_numbers, size_bins
+from pcn.experiments.define.charts import Chart, curve
+from pcn.experiments.define.checks import Check, at_least, at_most, near
+from pcn.experiments.define.experiment import DRAWN_FLOWS, Experiment, Run
+from pcn.experiments.define.looks import label
+from pcn.experiments.define.outcomes import Outcome, Outcomes, ratio
+from pcn.experiments.papers.hpcc.claims import DCQCN, HPCC, ON_TESTBED, QUEUES_ON_TESTBED
+from pcn.experiments.papers.hpcc.fig9 import FIELDS
+from pcn.experiments.traffic import by_size, flows
+from pcn.experiments.traffic.spec import TrafficSpec, draw
+from pcn.topologies import lossless
+from pcn.topologies.ecn import EcnThresholds
+from pcn.topologies.model import Endpoint, Link, Switch, Topology, make_hosts
 
 SERVERS, TORS = 32, 4
 _HOST_BPS, _UPLINK_BPS, _DELAY_S = 25e9, 100e9, 1.1e-6

@@ -9,26 +9,26 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import numpy as np
 
-from controller.constants import ROCE_CLASS
-from experiments.data.parameters import Value
-from experiments.data.plan import PAYLOAD_BYTES, Plan, plan_of
-from experiments.data.recording import Recording
-from experiments.data.records import Records
-from experiments.define import recording_numbers, size_bins
-from experiments.define.charts import Chart, curve
-from experiments.define.checks import Check, at_least, at_most, near
-from experiments.define.experiment import DRAWN_FLOWS, Experiment, Run, Variant
-from experiments.define.looks import label
-from experiments.define.outcomes import Key, Outcome, Outcomes, ratio, said
-from experiments.papers.hpcc.claims import DCQCN, HPCC, IN_FAT_TREE, NO_PAUSE, RESIDUAL, SHORT_IN_FAT_TREE
-from experiments.papers.hpcc.plans import DCQCN_ECN, DCTCP_ECN, DELAY_S, HOST_BPS, fat_tree
-from experiments.traffic import by_size, flows
-from experiments.traffic.spec import INCAST, TrafficSpec, draw
-from hosts.algorithms import ReactionPoint, find_scheme
-from hosts.algorithms.dcqcn_ns3 import DcqcnNs3ReactionPoint
-from hosts.algorithms.timely import TimelyReactionPoint
-from hosts.wire import ack_bytes
-from topologies.model import Endpoint
+from pcn.controller.constants import ROCE_CLASS
+from pcn.experiments.data.parameters import Value
+from pcn.experiments.data.plan import PAYLOAD_BYTES, Plan, plan_of
+from pcn.experiments.data.recording import Recording
+from pcn.experiments.data.records import Records
+from pcn.experiments.define import recording_numbers, size_bins
+from pcn.experiments.define.charts import Chart, curve
+from pcn.experiments.define.checks import Check, at_least, at_most, near
+from pcn.experiments.define.experiment import DRAWN_FLOWS, Experiment, Run, Variant
+from pcn.experiments.define.looks import label
+from pcn.experiments.define.outcomes import Key, Outcome, Outcomes, ratio, said
+from pcn.experiments.papers.hpcc.claims import DCQCN, HPCC, IN_FAT_TREE, NO_PAUSE, RESIDUAL, SHORT_IN_FAT_TREE
+from pcn.experiments.papers.hpcc.plans import DCQCN_ECN, DCTCP_ECN, DELAY_S, HOST_BPS, fat_tree
+from pcn.experiments.traffic import by_size, flows
+from pcn.experiments.traffic.spec import INCAST, TrafficSpec, draw
+from pcn.hosts.algorithms import ReactionPoint, find_scheme
+from pcn.hosts.algorithms.dcqcn_ns3 import DcqcnNs3ReactionPoint
+from pcn.hosts.algorithms.timely import TimelyReactionPoint
+from pcn.hosts.wire import ack_bytes
+from pcn.topologies.model import Endpoint
 
 TIMELY, DCTCP = "timely", "dctcp"
 T_S = 13e-6

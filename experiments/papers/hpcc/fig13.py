@@ -6,20 +6,20 @@ import dataclasses
 import functools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from experiments.data.parameters import Value
-from experiments.data.plan import Plan, known_fields, plan_of
-from experiments.data.recording import Recording
-from experiments.data.series_math import jain, utilisation
-from experiments.define import recording_numbers
-from experiments.define.charts import Chart, Line, curve
-from experiments.define.checks import Check, at_least, at_most
-from experiments.define.experiment import Experiment, Run, Variant
-from experiments.define.outcomes import Key, Outcome, Outcomes, ratio
-from experiments.papers.hpcc.claims import BY_W_AI, HPCC, WITHOUT_REFERENCE
-from hosts.algorithms import find_scheme
-from hosts.algorithms.hpcc import HpccReactionPoint
-from topologies.model import Endpoint, FlowSpec
-from topologies.star import star
+from pcn.experiments.data.parameters import Value
+from pcn.experiments.data.plan import Plan, known_fields, plan_of
+from pcn.experiments.data.recording import Recording
+from pcn.experiments.data.series_math import jain, utilisation
+from pcn.experiments.define import recording_numbers
+from pcn.experiments.define.charts import Chart, Line, curve
+from pcn.experiments.define.checks import Check, at_least, at_most
+from pcn.experiments.define.experiment import Experiment, Run, Variant
+from pcn.experiments.define.outcomes import Key, Outcome, Outcomes, ratio
+from pcn.experiments.papers.hpcc.claims import BY_W_AI, HPCC, WITHOUT_REFERENCE
+from pcn.hosts.algorithms import find_scheme
+from pcn.hosts.algorithms.hpcc import HpccReactionPoint
+from pcn.topologies.model import Endpoint, FlowSpec
+from pcn.topologies.star import star
 
 FLOWS, LINE_BPS, DELAY_S = 16, 100e9, 1e-6
 T_S = 4.4e-6

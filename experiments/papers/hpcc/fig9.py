@@ -7,21 +7,21 @@ from dataclasses import replace
 
 import numpy as np
 
-from experiments.data.parameters import Value
-from experiments.data.plan import HEADER_BYTES, PAYLOAD_BYTES, Plan, plan_of
-from experiments.data.recording import Recording
-from experiments.data.series_math import Array, counter_at, jain
-from experiments.define import recording_numbers
-from experiments.define.charts import Chart, curve
-from experiments.define.checks import Check, at_least, at_most, between, near
-from experiments.define.experiment import Experiment, Run
-from experiments.define.looks import label
-from experiments.define.outcomes import Outcome, Outcomes
-from experiments.papers.hpcc.claims import DCQCN, FAIR, HPCC, MICE, REACTS, RECOVERS
-from hosts.wire import ack_bytes
-from softswitch.dataclass import dataclass
-from topologies.model import Endpoint, FlowSpec
-from topologies.star import star
+from pcn.experiments.data.parameters import Value
+from pcn.experiments.data.plan import HEADER_BYTES, PAYLOAD_BYTES, Plan, plan_of
+from pcn.experiments.data.recording import Recording
+from pcn.experiments.data.series_math import Array, counter_at, jain
+from pcn.experiments.define import recording_numbers
+from pcn.experiments.define.charts import Chart, curve
+from pcn.experiments.define.checks import Check, at_least, at_most, between, near
+from pcn.experiments.define.experiment import Experiment, Run
+from pcn.experiments.define.looks import label
+from pcn.experiments.define.outcomes import Outcome, Outcomes
+from pcn.experiments.papers.hpcc.claims import DCQCN, FAIR, HPCC, MICE, REACTS, RECOVERS
+from pcn.hosts.wire import ack_bytes
+from pcn.softswitch.dataclass import dataclass
+from pcn.topologies.model import Endpoint, FlowSpec
+from pcn.topologies.star import star
 
 LINE_BPS, DELAY_S = 25e9, 1.15e-6
 RTT_S = 5.4e-6

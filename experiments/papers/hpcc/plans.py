@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from topologies.buffers import hpcc_buffer
-from topologies.clos import clos
-from topologies.ecn import EcnThresholds
-from topologies.model import Topology
+from pcn.topologies.buffers import hpcc_buffer
+from pcn.topologies.clos import clos
+from pcn.topologies.ecn import EcnThresholds
+from pcn.topologies.model import Topology
 
 HOST_BPS, FABRIC_BPS, DELAY_S = 100e9, 400e9, 1e-6
 _BUFFER_BYTES = 32 * 2**20

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from experiments.define.checks import Claim
+from pcn.experiments.define.checks import Claim
 
 PCN, PCN_X, PFC = "pcn", "pcn-x", "pfc"
 COMPARED = (PCN, "qcn", "dcqcn", "timely")

@@ -5,13 +5,13 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping, Sequence
 
-from experiments.data.parameters import Value
-from experiments.data.plan import Plan, Sampling, known_fields, numbers, plan_of
-from experiments.papers.pcn.scenarios.dumbbell import Dumbbell
-from topologies.compact import P0_S0, P2_S1, compact
-from topologies.dumbbell import dumbbell
-from topologies.model import Endpoint, FlowSpec, Topology
-from topologies.parking_lot import parking_lot
+from pcn.experiments.data.parameters import Value
+from pcn.experiments.data.plan import Plan, Sampling, known_fields, numbers, plan_of
+from pcn.experiments.papers.pcn.scenarios.dumbbell import Dumbbell
+from pcn.topologies.compact import P0_S0, P2_S1, compact
+from pcn.topologies.dumbbell import dumbbell
+from pcn.topologies.model import Endpoint, FlowSpec, Topology
+from pcn.topologies.parking_lot import parking_lot
 
 TIMELY_SEGMENT_BYTES = 16_000
 """The smallest that TIMELY's paper has. Fig. 2 shows what others come to."""

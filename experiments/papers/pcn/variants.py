@@ -6,11 +6,11 @@ import dataclasses
 import functools
 from collections.abc import Callable
 
-from experiments.define.experiment import Variant
-from hosts.algorithms import Ack, Cnp, Mark, Scheme, Window, find_scheme
-from hosts.algorithms.pcn import REC_RATE_UNIT_BPS, PcnNotificationPoint, PcnParameters
-from hosts.algorithms.pcn_x import PcnXNotificationPoint, PcnXParameters, PcnXReactionPoint
-from hosts.algorithms.timely import TimelyParameters, TimelyReactionPoint
+from pcn.experiments.define.experiment import Variant
+from pcn.hosts.algorithms import Ack, Cnp, Mark, Scheme, Window, find_scheme
+from pcn.hosts.algorithms.pcn import REC_RATE_UNIT_BPS, PcnNotificationPoint, PcnParameters
+from pcn.hosts.algorithms.pcn_x import PcnXNotificationPoint, PcnXParameters, PcnXReactionPoint
+from pcn.hosts.algorithms.timely import TimelyParameters, TimelyReactionPoint
 
 
 class FirstWindowInFull(PcnNotificationPoint):

@@ -3,7 +3,7 @@ of its experiments, only their order."""
 
 from __future__ import annotations
 
-from experiments.define.checks import Claim
+from pcn.experiments.define.checks import Claim
 
 QCN, QCN_T = "qcn", "qcn-t"
 FASTER = Claim("4.5")

@@ -7,19 +7,19 @@ from dataclasses import replace
 
 import numpy as np
 
-from experiments.data.parameters import Value
-from experiments.data.plan import Plan, known_fields, numbers, plan_of
-from experiments.data.recording import Recording
-from experiments.data.series_math import counter_at, step_at
-from experiments.define.charts import Chart, curve
-from experiments.define.checks import Check, at_least
-from experiments.define.experiment import Experiment, Run
-from experiments.define.looks import label
-from experiments.define.outcomes import Outcome, Outcomes, ratio
-from experiments.papers.qcn_t.claims import CALMER, QCN, QCN_T
-from experiments.papers.qcn_t.convergence import CYCLE_BYTES, LINE_BPS
-from topologies.model import Endpoint, FlowSpec
-from topologies.star import star
+from pcn.experiments.data.parameters import Value
+from pcn.experiments.data.plan import Plan, known_fields, numbers, plan_of
+from pcn.experiments.data.recording import Recording
+from pcn.experiments.data.series_math import counter_at, step_at
+from pcn.experiments.define.charts import Chart, curve
+from pcn.experiments.define.checks import Check, at_least
+from pcn.experiments.define.experiment import Experiment, Run
+from pcn.experiments.define.looks import label
+from pcn.experiments.define.outcomes import Outcome, Outcomes, ratio
+from pcn.experiments.papers.qcn_t.claims import CALMER, QCN, QCN_T
+from pcn.experiments.papers.qcn_t.convergence import CYCLE_BYTES, LINE_BPS
+from pcn.topologies.model import Endpoint, FlowSpec
+from pcn.topologies.star import star
 
 FLOWS = (2, 8, 16)
 SEEDS = (1, 2, 3)

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from experiments.data.series_math import Array
+from pcn.experiments.data.series_math import Array
 
 BYTES, TIME = "bytes", "time"
 

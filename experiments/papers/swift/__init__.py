@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from experiments.define.experiment import Paper
-from experiments.papers.swift.target import Target
+from pcn.experiments.define.experiment import Paper
+from pcn.experiments.papers.swift.target import Target
 
 PAPER = Paper(7, "Swift (SIGCOMM'20)", (Target(),))

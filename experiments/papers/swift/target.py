@@ -7,19 +7,19 @@ import statistics
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from experiments.data.parameters import Value
-from experiments.data.plan import HEADER_BYTES, PAYLOAD_BYTES, Plan, known_fields, plan_of
-from experiments.data.recording import Recording
-from experiments.data.series_math import jain, step_mean, utilisation
-from experiments.define.charts import Chart, curve
-from experiments.define.checks import Check, at_least, at_most
-from experiments.define.experiment import Experiment, Run
-from experiments.define.outcomes import Outcome, Outcomes, said
-from experiments.papers.swift.claims import AT_TARGET, FULL_AND_FAIR, SWIFT
-from hosts.algorithms.swift import SwiftParameters
-from hosts.wire import ack_bytes
-from topologies.model import Endpoint, FlowSpec
-from topologies.star import star
+from pcn.experiments.data.parameters import Value
+from pcn.experiments.data.plan import HEADER_BYTES, PAYLOAD_BYTES, Plan, known_fields, plan_of
+from pcn.experiments.data.recording import Recording
+from pcn.experiments.data.series_math import jain, step_mean, utilisation
+from pcn.experiments.define.charts import Chart, curve
+from pcn.experiments.define.checks import Check, at_least, at_most
+from pcn.experiments.define.experiment import Experiment, Run
+from pcn.experiments.define.outcomes import Outcome, Outcomes, said
+from pcn.experiments.papers.swift.claims import AT_TARGET, FULL_AND_FAIR, SWIFT
+from pcn.hosts.algorithms.swift import SwiftParameters
+from pcn.hosts.wire import ack_bytes
+from pcn.topologies.model import Endpoint, FlowSpec
+from pcn.topologies.star import star
 
 FLOWS = {4: 0.005, 16: 0.02, 64: 0.04}
 """With the distance from the target that is met."""

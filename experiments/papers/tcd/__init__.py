@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from experiments.define.experiment import Paper
-from experiments.papers.tcd.fig11 import Fig11
-from experiments.papers.tcd.fig12 import Fig12
-from experiments.papers.tcd.fig14 import Fig14
-from experiments.papers.tcd.fig15 import Fig15
-from experiments.papers.tcd.fig15b import Fig15b
-from experiments.papers.tcd.fig16 import Fig16
-from experiments.papers.tcd.fig17 import Fig17
-from experiments.papers.tcd.infiniband import Table3InfiniBand
-from experiments.papers.tcd.table3 import Table3
-from experiments.papers.tcd.undetermined import Undetermined
+from pcn.experiments.define.experiment import Paper
+from pcn.experiments.papers.tcd.fig11 import Fig11
+from pcn.experiments.papers.tcd.fig12 import Fig12
+from pcn.experiments.papers.tcd.fig14 import Fig14
+from pcn.experiments.papers.tcd.fig15 import Fig15
+from pcn.experiments.papers.tcd.fig15b import Fig15b
+from pcn.experiments.papers.tcd.fig16 import Fig16
+from pcn.experiments.papers.tcd.fig17 import Fig17
+from pcn.experiments.papers.tcd.infiniband import Table3InfiniBand
+from pcn.experiments.papers.tcd.table3 import Table3
+from pcn.experiments.papers.tcd.undetermined import Undetermined
 
 PAPER = Paper(
     3,

@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from experiments.data.parameters import Value
-from experiments.data.plan import PAYLOAD_BYTES, Plan, known_fields, plan_of
-from experiments.data.plan import numbers as given_numbers
-from experiments.data.recording import Recording
-from experiments.define.charts import Chart, Line, curve
-from experiments.define.checks import Check
-from experiments.define.experiment import Experiment, Run
-from experiments.define.looks import label
-from experiments.define.outcomes import Outcome, Outcomes
-from experiments.papers.tcd.claims import RED, TCD
-from experiments.papers.tcd.undetermined import BIN_S, CE, UE, network, numbers, rows, shares
-from topologies.compact import P0_S0
+from pcn.experiments.data.parameters import Value
+from pcn.experiments.data.plan import PAYLOAD_BYTES, Plan, known_fields, plan_of
+from pcn.experiments.data.plan import numbers as given_numbers
+from pcn.experiments.data.recording import Recording
+from pcn.experiments.define.charts import Chart, Line, curve
+from pcn.experiments.define.checks import Check
+from pcn.experiments.define.experiment import Experiment, Run
+from pcn.experiments.define.looks import label
+from pcn.experiments.define.outcomes import Outcome, Outcomes
+from pcn.experiments.papers.tcd.claims import RED, TCD
+from pcn.experiments.papers.tcd.undetermined import BIN_S, CE, UE, network, numbers, rows, shares
+from pcn.topologies.compact import P0_S0
 
 RATE_BPS, DURATION_S = 10e9, 60e-3
 _DRAWN = {"F0, UE": (0, UE), "F0, CE": (0, CE), "F1, CE": (1, CE)}

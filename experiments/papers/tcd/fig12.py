@@ -7,21 +7,21 @@ from dataclasses import replace
 
 import numpy as np
 
-from experiments.data.parameters import Value
-from experiments.data.plan import Plan, known_fields, numbers, plan_of
-from experiments.data.recording import Recording
-from experiments.data.series_math import counter_at, step_at
-from experiments.define import recording_numbers
-from experiments.define.charts import Chart, Line, curve
-from experiments.define.checks import Check, at_least, at_most, exactly_none
-from experiments.define.experiment import Experiment, Run
-from experiments.define.looks import label
-from experiments.define.outcomes import Key, Outcome, Outcomes
-from experiments.define.workloads import bursts
-from experiments.papers.tcd.claims import ONE_POINT, RED, SEVERAL_POINTS, TCD
-from experiments.papers.tcd.plans import BURSTING
-from topologies.head_of_line import P1, P2, P3, head_of_line
-from topologies.model import Endpoint, FlowSpec
+from pcn.experiments.data.parameters import Value
+from pcn.experiments.data.plan import Plan, known_fields, numbers, plan_of
+from pcn.experiments.data.recording import Recording
+from pcn.experiments.data.series_math import counter_at, step_at
+from pcn.experiments.define import recording_numbers
+from pcn.experiments.define.charts import Chart, Line, curve
+from pcn.experiments.define.checks import Check, at_least, at_most, exactly_none
+from pcn.experiments.define.experiment import Experiment, Run
+from pcn.experiments.define.looks import label
+from pcn.experiments.define.outcomes import Key, Outcome, Outcomes
+from pcn.experiments.define.workloads import bursts
+from pcn.experiments.papers.tcd.claims import ONE_POINT, RED, SEVERAL_POINTS, TCD
+from pcn.experiments.papers.tcd.plans import BURSTING
+from pcn.topologies.head_of_line import P1, P2, P3, head_of_line
+from pcn.topologies.model import Endpoint, FlowSpec
 
 BEGINS_S, BURSTS_S, DURATION_S = 2e-3, 0.4e-3, 12e-3
 ONE, SEVERAL = "one congestion point", "several"

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
-from experiments.define.charts import Chart, Line
-from experiments.define.checks import Check, at_least, at_most
-from experiments.define.experiment import Run
-from experiments.define.looks import label
-from experiments.define.outcomes import Key, Outcomes
-from experiments.papers.tcd.claims import DCQCN_TCD, SENSITIVITY
-from experiments.papers.tcd.plans import SEEDS, TRAFFIC
-from experiments.papers.tcd.victims import Victims
+from pcn.experiments.define.charts import Chart, Line
+from pcn.experiments.define.checks import Check, at_least, at_most
+from pcn.experiments.define.experiment import Run
+from pcn.experiments.define.looks import label
+from pcn.experiments.define.outcomes import Key, Outcomes
+from pcn.experiments.papers.tcd.claims import DCQCN_TCD, SENSITIVITY
+from pcn.experiments.papers.tcd.plans import SEEDS, TRAFFIC
+from pcn.experiments.papers.tcd.victims import Victims
 
 EPSILONS = (0.02, 0.05, 0.1, 0.2, 0.5)
 LOOKS = (6, 3, 1)

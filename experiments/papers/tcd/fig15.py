@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from experiments.define.charts import Chart, Line, curve
-from experiments.define.checks import Check, at_least
-from experiments.define.experiment import Run
-from experiments.define.looks import label
-from experiments.define.outcomes import Outcomes, ratio, said
-from experiments.papers.tcd.claims import COMPLETION, DCQCN, DCQCN_TCD, PAIRS, PAPER_ALPHA, TIMELY, TIMELY_TCD
-from experiments.papers.tcd.plans import SEEDS, SIZES, TRAFFIC
-from experiments.papers.tcd.victims import Victims
+from pcn.experiments.define.charts import Chart, Line, curve
+from pcn.experiments.define.checks import Check, at_least
+from pcn.experiments.define.experiment import Run
+from pcn.experiments.define.looks import label
+from pcn.experiments.define.outcomes import Outcomes, ratio, said
+from pcn.experiments.papers.tcd.claims import COMPLETION, DCQCN, DCQCN_TCD, PAIRS, PAPER_ALPHA, TIMELY, TIMELY_TCD
+from pcn.experiments.papers.tcd.plans import SEEDS, SIZES, TRAFFIC
+from pcn.experiments.papers.tcd.victims import Victims
 
 LOADS = (0.3, 0.5)
 ALPHAS = (0.5, 1.0, 1.2)

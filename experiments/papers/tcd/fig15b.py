@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from experiments.define.charts import Chart
-from experiments.define.checks import Check, at_least, at_most
-from experiments.define.experiment import Run
-from experiments.define.looks import label
-from experiments.define.outcomes import Key, Outcomes, percent, ratio, said
-from experiments.papers.tcd.claims import COMPLETION, DCQCN, DCQCN_TCD, PAPER_ALPHA
-from experiments.papers.tcd.plans import SEEDS, TRAFFIC
-from experiments.papers.tcd.victims import Victims
+from pcn.experiments.define.charts import Chart
+from pcn.experiments.define.checks import Check, at_least, at_most
+from pcn.experiments.define.experiment import Run
+from pcn.experiments.define.looks import label
+from pcn.experiments.define.outcomes import Key, Outcomes, percent, ratio, said
+from pcn.experiments.papers.tcd.claims import COMPLETION, DCQCN, DCQCN_TCD, PAPER_ALPHA
+from pcn.experiments.papers.tcd.plans import SEEDS, TRAFFIC
+from pcn.experiments.papers.tcd.victims import Victims
 
 BURSTS = (25e3, 50e3, 100e3, 150e3, 200e3, 250e3)
 

@@ -7,21 +7,21 @@ from dataclasses import replace
 
 import numpy as np
 
-from experiments.data.parameters import Value
-from experiments.data.plan import HEADER_BYTES, PAYLOAD_BYTES, Plan, known_fields, numbers, plan_of
-from experiments.data.recording import Recording
-from experiments.data.series_math import Array
-from experiments.define import recording_numbers
-from experiments.define.charts import Chart, Line, curve
-from experiments.define.checks import Check, at_least, between, near
-from experiments.define.experiment import DRAWN_FLOWS, Experiment, Run
-from experiments.define.looks import label
-from experiments.define.outcomes import Key, Outcome, Outcomes, ratio, said
-from experiments.define.workloads import HADOOP, WEB_SEARCH, arrivals_per_s, uniform_flows
-from experiments.papers.tcd.claims import DCQCN, DCQCN_TCD, HADOOP_TREE, PAPER_ALPHA, WEB_TREE
-from topologies.fat_tree import fat_tree
-from topologies.head_of_line import XOFF_BYTES, XON_BYTES
-from topologies.model import EVEN, POLARISED, Endpoint
+from pcn.experiments.data.parameters import Value
+from pcn.experiments.data.plan import HEADER_BYTES, PAYLOAD_BYTES, Plan, known_fields, numbers, plan_of
+from pcn.experiments.data.recording import Recording
+from pcn.experiments.data.series_math import Array
+from pcn.experiments.define import recording_numbers
+from pcn.experiments.define.charts import Chart, Line, curve
+from pcn.experiments.define.checks import Check, at_least, between, near
+from pcn.experiments.define.experiment import DRAWN_FLOWS, Experiment, Run
+from pcn.experiments.define.looks import label
+from pcn.experiments.define.outcomes import Key, Outcome, Outcomes, ratio, said
+from pcn.experiments.define.workloads import HADOOP, WEB_SEARCH, arrivals_per_s, uniform_flows
+from pcn.experiments.papers.tcd.claims import DCQCN, DCQCN_TCD, HADOOP_TREE, PAPER_ALPHA, WEB_TREE
+from pcn.topologies.fat_tree import fat_tree
+from pcn.topologies.head_of_line import XOFF_BYTES, XON_BYTES
+from pcn.topologies.model import EVEN, POLARISED, Endpoint
 
 LINE_BPS, DELAY_S, LOAD = 40e9, 4e-6, 0.6
 K, FLOWS = 10, 40_000

@@ -7,20 +7,20 @@ from dataclasses import replace
 
 import numpy as np
 
-from experiments.data.parameters import Value
-from experiments.data.plan import HEADER_BYTES, PAYLOAD_BYTES, Plan, known_fields, numbers, plan_of
-from experiments.data.recording import Recording
-from experiments.define.charts import Chart, curve
-from experiments.define.checks import Check, at_least
-from experiments.define.experiment import DRAWN_FLOWS, Experiment, Run
-from experiments.define.looks import label
-from experiments.define.outcomes import Outcome, Outcomes, percent, ratio
-from experiments.define.workloads import arrivals_per_s, uniform_flows
-from experiments.papers.tcd.claims import IB_TREE, IBCC, IBCC_TCD
-from experiments.papers.tcd.plans import MESSAGES
-from topologies.fat_tree import fat_tree
-from topologies.lossless import CREDITS
-from topologies.model import Endpoint
+from pcn.experiments.data.parameters import Value
+from pcn.experiments.data.plan import HEADER_BYTES, PAYLOAD_BYTES, Plan, known_fields, numbers, plan_of
+from pcn.experiments.data.recording import Recording
+from pcn.experiments.define.charts import Chart, curve
+from pcn.experiments.define.checks import Check, at_least
+from pcn.experiments.define.experiment import DRAWN_FLOWS, Experiment, Run
+from pcn.experiments.define.looks import label
+from pcn.experiments.define.outcomes import Outcome, Outcomes, percent, ratio
+from pcn.experiments.define.workloads import arrivals_per_s, uniform_flows
+from pcn.experiments.papers.tcd.claims import IB_TREE, IBCC, IBCC_TCD
+from pcn.experiments.papers.tcd.plans import MESSAGES
+from pcn.topologies.fat_tree import fat_tree
+from pcn.topologies.lossless import CREDITS
+from pcn.topologies.model import Endpoint
 
 SEEDS = (1, 2)
 K, LOAD, COUNT = 16, 0.6, 6000

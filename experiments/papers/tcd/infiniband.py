@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from experiments.data.parameters import Value
-from experiments.data.plan import Plan
-from experiments.data.recording import Recording
-from experiments.define.charts import Chart
-from experiments.define.checks import Check, at_least, at_most, between
-from experiments.define.experiment import DRAWN_FLOWS, Experiment, Run
-from experiments.define.looks import label
-from experiments.define.outcomes import Outcome, Outcomes, percent, ratio, said
-from experiments.papers.tcd.claims import IBCC, IBCC_TCD, VICTIMS
-from experiments.papers.tcd.plans import SEEDS, messages_plan, times_us, victims_numbers
-from hosts.algorithms import find_scheme
-from topologies.head_of_line import P2
+from pcn.experiments.data.parameters import Value
+from pcn.experiments.data.plan import Plan
+from pcn.experiments.data.recording import Recording
+from pcn.experiments.define.charts import Chart
+from pcn.experiments.define.checks import Check, at_least, at_most, between
+from pcn.experiments.define.experiment import DRAWN_FLOWS, Experiment, Run
+from pcn.experiments.define.looks import label
+from pcn.experiments.define.outcomes import Outcome, Outcomes, percent, ratio, said
+from pcn.experiments.papers.tcd.claims import IBCC, IBCC_TCD, VICTIMS
+from pcn.experiments.papers.tcd.plans import SEEDS, messages_plan, times_us, victims_numbers
+from pcn.hosts.algorithms import find_scheme
+from pcn.topologies.head_of_line import P2
 
 LOADS = (0.3, 0.5)
 LOAD = 0.3
@@ -96,7 +96,7 @@ class Table3InfiniBand(Experiment):
         )
         parameters = find_scheme(IBCC_TCD).configure().parameters
         topology = self.plan(IBCC_TCD, 1, {}).topology
-        from controller.marking import tcd_port  # brings finsy, which a list of experiments needn't load
+        from pcn.controller.marking import tcd_port  # brings finsy, which a list of experiments needn't load
 
         formula_us = tcd_port.configure(topology, P2.node, P2.port, 1.0, parameters).max_ton_us
         return [

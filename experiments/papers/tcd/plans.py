@@ -7,15 +7,15 @@ from dataclasses import replace
 
 import numpy as np
 
-from experiments.data.parameters import Value
-from experiments.data.plan import HEADER_BYTES, PAYLOAD_BYTES, Plan, known_fields, numbers, plan_of
-from experiments.data.recording import FlowRecord, Recording
-from experiments.data.series_math import Array
-from experiments.define import recording_numbers
-from experiments.define.workloads import HADOOP, FixedSizes, FlowSizes, arrivals_per_s, poisson_flows, poisson_times
-from topologies.head_of_line import P1, P2, P3, head_of_line
-from topologies.lossless import CREDITS
-from topologies.model import FlowSpec
+from pcn.experiments.data.parameters import Value
+from pcn.experiments.data.plan import HEADER_BYTES, PAYLOAD_BYTES, Plan, known_fields, numbers, plan_of
+from pcn.experiments.data.recording import FlowRecord, Recording
+from pcn.experiments.data.series_math import Array
+from pcn.experiments.define import recording_numbers
+from pcn.experiments.define.workloads import HADOOP, FixedSizes, FlowSizes, arrivals_per_s, poisson_flows, poisson_times
+from pcn.topologies.head_of_line import P1, P2, P3, head_of_line
+from pcn.topologies.lossless import CREDITS
+from pcn.topologies.model import FlowSpec
 
 LINE_BPS, SENDER_BPS = 40e9, 20e9
 BURSTING = tuple(f"a{i}" for i in range(15))

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from experiments.define.charts import Chart
-from experiments.define.checks import Check, at_most, between
-from experiments.define.experiment import Run
-from experiments.define.looks import label
-from experiments.define.outcomes import Outcomes, percent
-from experiments.papers.tcd.claims import DCQCN, DCQCN_TCD, PAPER_ALPHA, VICTIMS
-from experiments.papers.tcd.plans import SEEDS, TRAFFIC
-from experiments.papers.tcd.victims import Victims
+from pcn.experiments.define.charts import Chart
+from pcn.experiments.define.checks import Check, at_most, between
+from pcn.experiments.define.experiment import Run
+from pcn.experiments.define.looks import label
+from pcn.experiments.define.outcomes import Outcomes, percent
+from pcn.experiments.papers.tcd.claims import DCQCN, DCQCN_TCD, PAPER_ALPHA, VICTIMS
+from pcn.experiments.papers.tcd.plans import SEEDS, TRAFFIC
+from pcn.experiments.papers.tcd.victims import Victims
 
 LOADS = (0.3, 0.5, 0.65)
 LOAD = 0.5

@@ -7,22 +7,22 @@ from dataclasses import replace
 
 import numpy as np
 
-from experiments.data import series_math
-from experiments.data.errors import ExperimentError
-from experiments.data.parameters import Parameter, Value, complete, format_value
-from experiments.data.plan import HEADER_BYTES, LiveLimits, Plan, Sampling
-from experiments.data.recording import Recording
-from experiments.data.series_math import Array
-from experiments.data.steady_state import Steady
-from experiments.define import charts, scheme_parameters
-from experiments.define.charts import Chart, View
-from experiments.define.checks import Check, at_least, at_most, clean
-from experiments.define.experiment import Experiment, Headline, Run, RunPage
-from experiments.define.outcomes import Outcome, percent
-from experiments.papers.tcd.claims import FRACTIONS, RED, TCD
-from topologies.compact import P0_S0, P2_S1, compact
-from topologies.head_of_line import XOFF_BYTES, XON_BYTES
-from topologies.model import FlowSpec, Topology, TopologyError
+from pcn.experiments.data import series_math
+from pcn.experiments.data.errors import ExperimentError
+from pcn.experiments.data.parameters import Parameter, Value, complete, format_value
+from pcn.experiments.data.plan import HEADER_BYTES, LiveLimits, Plan, Sampling
+from pcn.experiments.data.recording import Recording
+from pcn.experiments.data.series_math import Array
+from pcn.experiments.data.steady_state import Steady
+from pcn.experiments.define import charts, scheme_parameters
+from pcn.experiments.define.charts import Chart, View
+from pcn.experiments.define.checks import Check, at_least, at_most, clean
+from pcn.experiments.define.experiment import Experiment, Headline, Run, RunPage
+from pcn.experiments.define.outcomes import Outcome, percent
+from pcn.experiments.papers.tcd.claims import FRACTIONS, RED, TCD
+from pcn.topologies.compact import P0_S0, P2_S1, compact
+from pcn.topologies.head_of_line import XOFF_BYTES, XON_BYTES
+from pcn.topologies.model import FlowSpec, Topology, TopologyError
 
 CE, UE = "marked_packets", "marked_ue_packets"
 BIN_S = 2e-3

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from experiments.data.parameters import Value
-from experiments.data.plan import Plan
-from experiments.data.recording import Recording
-from experiments.define.experiment import DRAWN_FLOWS, Experiment, Run
-from experiments.define.outcomes import Outcome
-from experiments.papers.tcd.plans import victims_numbers, victims_plan
+from pcn.experiments.data.parameters import Value
+from pcn.experiments.data.plan import Plan
+from pcn.experiments.data.recording import Recording
+from pcn.experiments.define.experiment import DRAWN_FLOWS, Experiment, Run
+from pcn.experiments.define.outcomes import Outcome
+from pcn.experiments.papers.tcd.plans import victims_numbers, victims_plan
 
 
 class Victims(Experiment):

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from experiments.define.experiment import Paper
-from experiments.papers.unbiased.fig2 import Fig2
-from experiments.papers.unbiased.fig5 import Fig5
-from experiments.papers.unbiased.fig6 import Fig6
-from experiments.papers.unbiased.fig7 import Fig7
-from experiments.papers.unbiased.innocent import Innocent
+from pcn.experiments.define.experiment import Paper
+from pcn.experiments.papers.unbiased.fig2 import Fig2
+from pcn.experiments.papers.unbiased.fig5 import Fig5
+from pcn.experiments.papers.unbiased.fig6 import Fig6
+from pcn.experiments.papers.unbiased.fig7 import Fig7
+from pcn.experiments.papers.unbiased.innocent import Innocent
 
 PAPER = Paper(2, "Unbiased QCN (RZ 3880)", (Innocent(), Fig2(), Fig5(), Fig6(), Fig7()))

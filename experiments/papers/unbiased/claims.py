@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from experiments.define.checks import Claim
+from pcn.experiments.define.checks import Claim
 
 PFC, OUTPUTS, INPUTS = "pfc", "qcn", "qcn-in"
 """PAUSE alone, and QCN with its congestion points at outputs and at inputs."""

@@ -8,19 +8,27 @@ from math import floor
 
 import numpy as np
 
-from experiments.data.parameters import Value
-from experiments.data.plan import Plan
-from experiments.data.recording import Recording
-from experiments.data.series_math import binned_rate, counter_rate
-from experiments.define import recording_numbers
-from experiments.define.charts import Chart, Line, curve
-from experiments.define.checks import Check, at_least, at_most, between, near
-from experiments.define.experiment import Experiment, Run
-from experiments.define.looks import label
-from experiments.define.outcomes import Outcome, Outcomes, ratio
-from experiments.papers.unbiased.claims import AT_BOTH, BOTH, FAIR, INPUTS, ON_OFF, OUTPUTS, PFC, PRECISE, UNFAIR
-from experiments.papers.unbiased.plans import BUFFERED, FRAME_BYTES, PLAIN, SWITCHES, XOFF_BYTES, XON_BYTES, star_plan
-from topologies.model import FIFO, ROUND_ROBIN, FlowSpec
+from pcn.experiments.data.parameters import Value
+from pcn.experiments.data.plan import Plan
+from pcn.experiments.data.recording import Recording
+from pcn.experiments.data.series_math import binned_rate, counter_rate
+from pcn.experiments.define import recording_numbers
+from pcn.experiments.define.charts import Chart, Line, curve
+from pcn.experiments.define.checks import Check, at_least, at_most, between, near
+from pcn.experiments.define.experiment import Experiment, Run
+from pcn.experiments.define.looks import label
+from pcn.experiments.define.outcomes import Outcome, Outcomes, ratio
+from pcn.experiments.papers.unbiased.claims import AT_BOTH, BOTH, FAIR, INPUTS, ON_OFF, OUTPUTS, PFC, PRECISE, UNFAIR
+from pcn.experiments.papers.unbiased.plans import (
+    BUFFERED,
+    FRAME_BYTES,
+    PLAIN,
+    SWITCHES,
+    XOFF_BYTES,
+    XON_BYTES,
+    star_plan,
+)
+from pcn.topologies.model import FIFO, ROUND_ROBIN, FlowSpec
 
 SEEDS = (1, 2, 3, 4, 5, 6, 7, 8)
 LINE_BPS = 10e9

@@ -7,16 +7,16 @@ from dataclasses import replace
 
 import numpy as np
 
-from experiments.data.parameters import Value
-from experiments.data.plan import Plan
-from experiments.data.recording import Recording
-from experiments.define import recording_numbers
-from experiments.define.charts import Chart, Line, curve
-from experiments.define.checks import Check, at_least, at_most, between, near
-from experiments.define.experiment import Experiment, Run
-from experiments.define.looks import label
-from experiments.define.outcomes import Outcome, Outcomes, percent, ratio
-from experiments.papers.unbiased.claims import (
+from pcn.experiments.data.parameters import Value
+from pcn.experiments.data.plan import Plan
+from pcn.experiments.data.recording import Recording
+from pcn.experiments.define import recording_numbers
+from pcn.experiments.define.charts import Chart, Line, curve
+from pcn.experiments.define.checks import Check, at_least, at_most, between, near
+from pcn.experiments.define.experiment import Experiment, Run
+from pcn.experiments.define.looks import label
+from pcn.experiments.define.outcomes import Outcome, Outcomes, percent, ratio
+from pcn.experiments.papers.unbiased.claims import (
     FAIR,
     INNOCENT,
     INPUTS,
@@ -28,8 +28,8 @@ from experiments.papers.unbiased.claims import (
     SPARED,
     TOLD,
 )
-from experiments.papers.unbiased.plans import FRAME_BYTES, PLAIN, star_plan
-from topologies.model import FIFO, ROUND_ROBIN, FlowSpec
+from pcn.experiments.papers.unbiased.plans import FRAME_BYTES, PLAIN, star_plan
+from pcn.topologies.model import FIFO, ROUND_ROBIN, FlowSpec
 
 SEEDS = (1, 2, 3, 4, 5, 6, 7, 8)
 _JOINS_S, _ENDS_S = 100e-3, 200e-3

@@ -7,18 +7,18 @@ from dataclasses import replace
 
 import numpy as np
 
-from experiments.data.parameters import Value
-from experiments.data.plan import LinkRate, Plan
-from experiments.data.recording import Recording
-from experiments.data.series_math import step_mean
-from experiments.define import recording_numbers
-from experiments.define.charts import Chart, Line, curve
-from experiments.define.checks import Check, at_least, at_most, between
-from experiments.define.experiment import Experiment, Run
-from experiments.define.outcomes import Outcome, Outcomes, ratio
-from experiments.papers.unbiased.claims import BUFFERED_OUTPUTS, CONVERGENCE, DELIVERED, INPUTS, LARGEST, OUTPUTS
-from experiments.papers.unbiased.plans import BUFFERED, RELIABLE, SWITCHES, star_plan
-from topologies.model import FIFO, ROUND_ROBIN, Endpoint, FlowSpec
+from pcn.experiments.data.parameters import Value
+from pcn.experiments.data.plan import LinkRate, Plan
+from pcn.experiments.data.recording import Recording
+from pcn.experiments.data.series_math import step_mean
+from pcn.experiments.define import recording_numbers
+from pcn.experiments.define.charts import Chart, Line, curve
+from pcn.experiments.define.checks import Check, at_least, at_most, between
+from pcn.experiments.define.experiment import Experiment, Run
+from pcn.experiments.define.outcomes import Outcome, Outcomes, ratio
+from pcn.experiments.papers.unbiased.claims import BUFFERED_OUTPUTS, CONVERGENCE, DELIVERED, INPUTS, LARGEST, OUTPUTS
+from pcn.experiments.papers.unbiased.plans import BUFFERED, RELIABLE, SWITCHES, star_plan
+from pcn.topologies.model import FIFO, ROUND_ROBIN, Endpoint, FlowSpec
 
 SEEDS = (1, 2, 3, 4, 5, 6, 7, 8)
 _SLOWS_S, _ENDS_S = 10e-3, 310e-3

@@ -5,20 +5,20 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from experiments.data.errors import ExperimentError
-from experiments.data.parameters import Parameter, Value, complete, format_value
-from experiments.data.plan import HEADER_BYTES, LiveLimits, Plan, Sampling
-from experiments.data.recording import Recording
-from experiments.data.steady_state import Steady
-from experiments.define import charts, recording_numbers, scheme_parameters
-from experiments.define.charts import Chart, View
-from experiments.define.checks import Check, at_least, at_most, between, clean, near
-from experiments.define.experiment import Experiment, Headline, Run, RunPage
-from experiments.define.outcomes import Outcome, ratio, said
-from experiments.papers.unbiased.claims import INNOCENT, INPUTS, MODULATED, OCCUPANCY, PFC, RANDOM, SPARED
-from experiments.papers.unbiased.plans import XOFF_BYTES, XON_BYTES
-from topologies.model import Endpoint, FlowSpec, TopologyError
-from topologies.star import star
+from pcn.experiments.data.errors import ExperimentError
+from pcn.experiments.data.parameters import Parameter, Value, complete, format_value
+from pcn.experiments.data.plan import HEADER_BYTES, LiveLimits, Plan, Sampling
+from pcn.experiments.data.recording import Recording
+from pcn.experiments.data.steady_state import Steady
+from pcn.experiments.define import charts, recording_numbers, scheme_parameters
+from pcn.experiments.define.charts import Chart, View
+from pcn.experiments.define.checks import Check, at_least, at_most, between, clean, near
+from pcn.experiments.define.experiment import Experiment, Headline, Run, RunPage
+from pcn.experiments.define.outcomes import Outcome, ratio, said
+from pcn.experiments.papers.unbiased.claims import INNOCENT, INPUTS, MODULATED, OCCUPANCY, PFC, RANDOM, SPARED
+from pcn.experiments.papers.unbiased.plans import XOFF_BYTES, XON_BYTES
+from pcn.topologies.model import Endpoint, FlowSpec, TopologyError
+from pcn.topologies.star import star
 
 _OWN = (
     Parameter("rate", "rate", 10e9, "rate of every link", 1e6, 1e12),

@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from experiments.data.parameters import Value
-from experiments.data.plan import HEADER_BYTES, Plan, known_fields, numbers, plan_of
-from topologies.model import FIFO, ROUND_ROBIN, Endpoint, FlowSpec, OutputBuffer
-from topologies.star import star
+from pcn.experiments.data.parameters import Value
+from pcn.experiments.data.plan import HEADER_BYTES, Plan, known_fields, numbers, plan_of
+from pcn.topologies.model import FIFO, ROUND_ROBIN, Endpoint, FlowSpec, OutputBuffer
+from pcn.topologies.star import star
 
 FRAME_BYTES = 1522
 XOFF_BYTES, XON_BYTES = 110e3, 44e3

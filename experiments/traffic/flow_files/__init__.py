@@ -6,20 +6,20 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from experiments.data.errors import ExperimentError
-from experiments.traffic.flow_files.base import LONGEST_S as LONGEST_S
-from experiments.traffic.flow_files.base import MOST_FLOWS as MOST_FLOWS
-from experiments.traffic.flow_files.base import FlowFile, FlowFormat
-from experiments.traffic.flow_files.capture import CAPTURE
-from experiments.traffic.flow_files.chakra import CHAKRA
-from experiments.traffic.flow_files.csv_file import CSV
-from experiments.traffic.flow_files.ends import Ends
-from experiments.traffic.flow_files.hpcc import HPCC
-from experiments.traffic.flow_files.htsim import CM
-from experiments.traffic.flow_files.parquet_file import PARQUET
-from topologies.errors import TopologyError
-from topologies.flow_order import in_order
-from topologies.model import FlowSpec, Topology
+from pcn.experiments.data.errors import ExperimentError
+from pcn.experiments.traffic.flow_files.base import LONGEST_S as LONGEST_S
+from pcn.experiments.traffic.flow_files.base import MOST_FLOWS as MOST_FLOWS
+from pcn.experiments.traffic.flow_files.base import FlowFile, FlowFormat
+from pcn.experiments.traffic.flow_files.capture import CAPTURE
+from pcn.experiments.traffic.flow_files.chakra import CHAKRA
+from pcn.experiments.traffic.flow_files.csv_file import CSV
+from pcn.experiments.traffic.flow_files.ends import Ends
+from pcn.experiments.traffic.flow_files.hpcc import HPCC
+from pcn.experiments.traffic.flow_files.htsim import CM
+from pcn.experiments.traffic.flow_files.parquet_file import PARQUET
+from pcn.topologies.errors import TopologyError
+from pcn.topologies.flow_order import in_order
+from pcn.topologies.model import FlowSpec, Topology
 
 FLOW_FORMATS: dict[str, FlowFormat] = {one.name: one for one in (CSV, HPCC, CM, PARQUET, CAPTURE, CHAKRA)}
 _TRIED = (CHAKRA, PARQUET, CAPTURE, CM, HPCC)

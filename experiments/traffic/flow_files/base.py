@@ -7,12 +7,12 @@ from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 
-from experiments.traffic.flow_files.ends import Ends
-from softswitch.dataclass import dataclass
-from topologies import lossless
-from topologies.ecn import GREEN
-from topologies.formats.source import FormatError, Source
-from topologies.model import FlowSpec
+from pcn.experiments.traffic.flow_files.ends import Ends
+from pcn.softswitch.dataclass import dataclass
+from pcn.topologies import lossless
+from pcn.topologies.ecn import GREEN
+from pcn.topologies.formats.source import FormatError, Source
+from pcn.topologies.model import FlowSpec
 
 LONGEST_S = 1e6
 """No flow starts later, and runs last no longer."""

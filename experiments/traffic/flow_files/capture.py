@@ -7,10 +7,10 @@ import struct
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from experiments.traffic.flow_files.base import MOST_FLOWS, FlowFile, FlowFormat
-from hosts.wire import ICRC_LENGTH, ROCE_PORT
-from lab.capture_file import CaptureError, frames, is_capture
-from topologies.model import FlowSpec
+from pcn.experiments.traffic.flow_files.base import MOST_FLOWS, FlowFile, FlowFormat
+from pcn.hosts.wire import ICRC_LENGTH, ROCE_PORT
+from pcn.lab.capture_file import CaptureError, frames, is_capture
+from pcn.topologies.model import FlowSpec
 
 _MOST_BYTES = 2**32
 """Of a file: some minutes of reading, if the frames in it are cut to their headers."""

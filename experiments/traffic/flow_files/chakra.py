@@ -14,10 +14,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
-from experiments.define import collectives
-from experiments.traffic.flow_files.base import MOST_FLOWS, FlowFile, FlowFormat
-from experiments.traffic.flow_files.chakra_nodes import COLLECTIVE, RECEIVE, SEND, Node, read_nodes
-from topologies.model import FlowSpec
+from pcn.experiments.define import collectives
+from pcn.experiments.traffic.flow_files.base import MOST_FLOWS, FlowFile, FlowFormat
+from pcn.experiments.traffic.flow_files.chakra_nodes import COLLECTIVE, RECEIVE, SEND, Node, read_nodes
+from pcn.topologies.model import FlowSpec
 
 _NAME = re.compile(r"(.+)\.(0|[1-9][0-9]{0,6})\.et\Z")
 _MOST_BYTES, _MOST_WAITS = 2**30, 2**24

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from experiments.traffic.flow_files.base import MOST_TEXT, FlowFile
+from pcn.experiments.traffic.flow_files.base import MOST_TEXT, FlowFile
 
 SEND, RECEIVE, COLLECTIVE = 5, 6, 7
 _LAST_TYPE = 7

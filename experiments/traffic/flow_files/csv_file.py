@@ -8,13 +8,13 @@ import math
 import re
 from collections.abc import Iterable, Iterator, Mapping
 
-from experiments.traffic.flow_files.base import FlowFile, FlowFormat
-from softswitch.units import Kind, quantity
-from topologies import lossless
-from topologies.ecn import COLOURS, GREEN
-from topologies.errors import nearest
-from topologies.formats.source import Source
-from topologies.model import FlowSpec
+from pcn.experiments.traffic.flow_files.base import FlowFile, FlowFormat
+from pcn.softswitch.units import Kind, quantity
+from pcn.topologies import lossless
+from pcn.topologies.ecn import COLOURS, GREEN
+from pcn.topologies.errors import nearest
+from pcn.topologies.formats.source import Source
+from pcn.topologies.model import FlowSpec
 
 _KINDS: Mapping[str, Kind | None] = {
     "src": None,

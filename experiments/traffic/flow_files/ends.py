@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
-from topologies.errors import nearest
-from topologies.model import Topology
+from pcn.topologies.errors import nearest
+from pcn.topologies.model import Topology
 
 _NIC = re.compile(r"(.+)-([0-9]+)\Z")
 _NUMBERED = re.compile(r"h([0-9]+)\Z")

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from experiments.traffic.flow_files.base import MOST_FLOWS, FlowFile, FlowFormat
-from topologies.formats import ns3_units
-from topologies.formats.source import Line, Source
-from topologies.model import FlowSpec
+from pcn.experiments.traffic.flow_files.base import MOST_FLOWS, FlowFile, FlowFormat
+from pcn.topologies.formats import ns3_units
+from pcn.topologies.formats.source import Line, Source
+from pcn.topologies.model import FlowSpec
 
 _WORDS = ("SRC", "DST", "PG", "DPORT", "SIZE", "START")
 _FLOW = f"a flow is {' '.join(_WORDS)}, as 2 1 3 100 200000000 2"

@@ -7,11 +7,11 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
-from experiments.traffic.flow_files.base import FlowFile, FlowFormat
-from softswitch.units import Kind, quantity
-from topologies.errors import nearest
-from topologies.formats.source import Line, Source
-from topologies.model import FlowSpec
+from pcn.experiments.traffic.flow_files.base import FlowFile, FlowFormat
+from pcn.softswitch.units import Kind, quantity
+from pcn.topologies.errors import nearest
+from pcn.topologies.formats.source import Line, Source
+from pcn.topologies.model import FlowSpec
 
 _DONE = ("send_done_trigger", "recv_done_trigger")
 _WORDS = ("start", "size", "id", "prio", "trigger", *_DONE)

@@ -6,9 +6,9 @@ import math
 from collections.abc import Iterator
 from typing import Any
 
-from experiments.traffic.flow_files.base import MOST_FLOWS, FlowFile, FlowFormat
-from topologies import extras, lossless
-from topologies.model import FlowSpec
+from pcn.experiments.traffic.flow_files.base import MOST_FLOWS, FlowFile, FlowFormat
+from pcn.topologies import extras, lossless
+from pcn.topologies.model import FlowSpec
 
 _NEEDED = ("src", "dst", "size_bytes")
 _KNOWN = (*_NEEDED, "start_s", "rate_bps", "class", "id")
@@ -40,7 +40,7 @@ def _read(file: FlowFile) -> Iterator[FlowSpec]:
 
 def _table(file: FlowFile) -> dict[str, list[Any]]:
     extras.require("parquet")
-    from experiments.data import parquet
+    from pcn.experiments.data import parquet
 
     try:
         if file.path.stat().st_size > _MOST_BYTES:

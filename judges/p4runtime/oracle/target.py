@@ -81,11 +81,11 @@ class Embedded:
     """softswitch's P4Runtime service with its real runtime, without gRPC and without ports."""
 
     def __init__(self) -> None:
-        from softswitch.codegen.build import build_runtime
-        from softswitch.native import NativeSwitch, load_library
-        from softswitch.p4runtime.arbitration import Session
-        from softswitch.p4runtime.pipeline import Pipeline
-        from softswitch.p4runtime.service import Service
+        from pcn.softswitch.codegen.build import build_runtime
+        from pcn.softswitch.native import NativeSwitch, load_library
+        from pcn.softswitch.p4runtime.arbitration import Session
+        from pcn.softswitch.p4runtime.pipeline import Pipeline
+        from pcn.softswitch.p4runtime.service import Service
 
         library = load_library(build_runtime())
         self._native = NativeSwitch(library, cpu_port=255)
@@ -98,7 +98,7 @@ class Embedded:
 
     def load(self, program: Program) -> None:
         """Compiles a program once, and then only empties its state."""
-        from softswitch.p4runtime.checked_config import verify
+        from pcn.softswitch.p4runtime.checked_config import verify
 
         if self._loaded[0] != program.name:
             self._loaded = (program.name, verify(program.config))

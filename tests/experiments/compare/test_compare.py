@@ -19,15 +19,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from rich.console import Console
 
-from experiments.compare import figures, groups, tables
-from experiments.compare.groups import Group, beyond_seeds, grouped
-from experiments.compare.kept import Kept, read
-from experiments.compare.write import render, write
-from experiments.data.errors import ExperimentError
-from experiments.page.terminal import show_table
-from experiments.results.over_time import PAUSE, QUEUE
-from experiments.sweep.parameter_sweep import Mean
 from pcn.cli import run as pcn
+from pcn.experiments.compare import figures, groups, tables
+from pcn.experiments.compare.groups import Group, beyond_seeds, grouped
+from pcn.experiments.compare.kept import Kept, read
+from pcn.experiments.compare.write import render, write
+from pcn.experiments.data.errors import ExperimentError
+from pcn.experiments.page.terminal import show_table
+from pcn.experiments.results.over_time import PAUSE, QUEUE
+from pcn.experiments.sweep.parameter_sweep import Mean
 
 RUN = ["run", "traffic", "--clock", "virtual", "--topology", "star", "--workload", "W1", "-q"]
 
@@ -193,7 +193,7 @@ def test_comparison_has_tables_page_numbers_and_pictures(
 def test_comparison_without_matplotlib_names_its_extra(
     results: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("topologies.extras.installed", lambda extra: extra != "figures")
+    monkeypatch.setattr("pcn.topologies.extras.installed", lambda extra: extra != "figures")
     for name in ("out", "out.1"):  # what is there is kept
         assert pcn(["compare", str(results / "low"), "--out", str(tmp_path / "out")]) == 0
         assert "no pictures here: " in capsys.readouterr().err
@@ -203,7 +203,7 @@ def test_comparison_without_matplotlib_names_its_extra(
 def test_comparison_reads_a_sweep(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("topologies.extras.installed", lambda extra: extra != "figures")  # the sweep's picture
+    monkeypatch.setattr("pcn.topologies.extras.installed", lambda extra: extra != "figures")  # the sweep's picture
     out = str(tmp_path / "sweep")
     command = ["sweep", "traffic", "--topology", "star", "--workload", "W1", "--scheme", "pcn,pfc", "--seeds", "1:2"]
     assert pcn([*command, "--set", "count=10", "--load", "0.5,0.9", "--jobs", "1", "--out", out]) == 0

@@ -10,19 +10,19 @@ from pathlib import Path
 import pytest
 from fluid import fluid
 
-from experiments.data.failures import Failures
-from experiments.data.records import FlowChoice, Records
-from experiments.data.series import Series
-from experiments.define.charts import Chart
-from experiments.draw import pictures
-from experiments.papers import FIGURES, SCENARIOS
-from experiments.papers.pcn.scenarios import dumbbell_story
-from experiments.results.atomic_folder import result_directory
-from experiments.run.progress import Silent
-from experiments.run.virtual import run_virtual
-from experiments.traffic import single_flows
-from hosts.algorithms import schemes
 from pcn.cli import run as pcn
+from pcn.experiments.data.failures import Failures
+from pcn.experiments.data.records import FlowChoice, Records
+from pcn.experiments.data.series import Series
+from pcn.experiments.define.charts import Chart
+from pcn.experiments.draw import pictures
+from pcn.experiments.papers import FIGURES, SCENARIOS
+from pcn.experiments.papers.pcn.scenarios import dumbbell_story
+from pcn.experiments.results.atomic_folder import result_directory
+from pcn.experiments.run.progress import Silent
+from pcn.experiments.run.virtual import run_virtual
+from pcn.experiments.traffic import single_flows
+from pcn.hosts.algorithms import schemes
 
 SHORT = ("--clock", "virtual", "--set", "duration=5ms")
 CHARTS = {"rates", "queue", "pause", "marked"}

@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scapy.utils import RawPcapNgReader
 
-from experiments.data.capture import Capture
-from topologies.model import Endpoint
-from topologies.star import star
+from pcn.experiments.data.capture import Capture
+from pcn.topologies.model import Endpoint
+from pcn.topologies.star import star
 
 TIMES = st.lists(st.integers(0, 10**12), max_size=8).map(sorted)
 TOPOLOGY = star(2, delay_s=3e-6)

@@ -8,13 +8,13 @@ import re
 
 import pytest
 
-from experiments.data.errors import ExperimentError
-from experiments.data.parameters import Parameter, complete, format_value
-from experiments.define import scheme_parameters
-from experiments.papers import SCENARIOS
-from hosts.algorithms import schemes
-from hosts.algorithms.parameters import describe
-from hosts.algorithms.qcn import QcnParameters
+from pcn.experiments.data.errors import ExperimentError
+from pcn.experiments.data.parameters import Parameter, complete, format_value
+from pcn.experiments.define import scheme_parameters
+from pcn.experiments.papers import SCENARIOS
+from pcn.hosts.algorithms import schemes
+from pcn.hosts.algorithms.parameters import describe
+from pcn.hosts.algorithms.qcn import QcnParameters
 
 DUMBBELL = SCENARIOS["dumbbell"]
 PARAMETERS = DUMBBELL.parameters("pcn")

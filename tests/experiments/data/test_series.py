@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from experiments.data import parquet
-from experiments.data.series import Series
+from pcn.experiments.data import parquet
+from pcn.experiments.data.series import Series
 
 TIMES = st.floats(0, 10, allow_nan=False)
 PIECES = st.lists(

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from experiments.data import series_math
-from experiments.run.pace import carried_share
+from pcn.experiments.data import series_math
+from pcn.experiments.run.pace import carried_share
 
 
 def array(*values: float) -> series_math.Array:

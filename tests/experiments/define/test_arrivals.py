@@ -10,13 +10,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from experiments.data.errors import ExperimentError
-from experiments.define.arrivals import Arrivals, LogNormal, OnOff, arrivals_at
-from experiments.define.published_sizes import PUBLISHED, percentiles, published
-from experiments.define.workloads import CdfSizes, fan_in_flows, sample
-from experiments.traffic import Traffic
-from experiments.traffic.spec import INCAST, TrafficSpec, draw, parse_spec
-from topologies.star import star
+from pcn.experiments.data.errors import ExperimentError
+from pcn.experiments.define.arrivals import Arrivals, LogNormal, OnOff, arrivals_at
+from pcn.experiments.define.published_sizes import PUBLISHED, percentiles, published
+from pcn.experiments.define.workloads import CdfSizes, fan_in_flows, sample
+from pcn.experiments.traffic import Traffic
+from pcn.experiments.traffic.spec import INCAST, TrafficSpec, draw, parse_spec
+from pcn.topologies.star import star
 
 TOPOLOGY = star()
 HOSTS = [host.name for host in TOPOLOGY.hosts]

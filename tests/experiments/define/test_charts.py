@@ -8,9 +8,9 @@ import warnings
 import numpy as np
 import pytest
 
-from experiments.data import series_math
-from experiments.define.charts import TIME, Chart, Line, View, curve, highest, shown
-from experiments.draw.pictures import draw, pictures
+from pcn.experiments.data import series_math
+from pcn.experiments.define.charts import TIME, Chart, Line, View, curve, highest, shown
+from pcn.experiments.draw.pictures import draw, pictures
 
 X = np.array([0.0, 1.0, 2.0])
 

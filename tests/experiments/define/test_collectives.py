@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from experiments.define import collectives
-from experiments.define.collectives import CHUNKED, Message, collective, messages, names, repeated
-from topologies.flow_order import in_order
+from pcn.experiments.define import collectives
+from pcn.experiments.define.collectives import CHUNKED, Message, collective, messages, names, repeated
+from pcn.topologies.flow_order import in_order
 
 RANKS = st.integers(2, 17)
 

@@ -8,15 +8,15 @@ from pathlib import Path
 
 import pytest
 
-from experiments.data.plan import Plan
-from experiments.define.draws import NOTHING, distinct, draws, spreads
-from experiments.define.experiment import DRAWN_FLOWS, Experiment, Run
-from experiments.define.outcomes import Outcome
-from experiments.papers import EXPERIMENTS
-from experiments.sweep import parameter_sweep
-from experiments.traffic import Traffic
-from experiments.traffic.spec import TrafficSpec, parse_spec
 from pcn.cli import run as pcn
+from pcn.experiments.data.plan import Plan
+from pcn.experiments.define.draws import NOTHING, distinct, draws, spreads
+from pcn.experiments.define.experiment import DRAWN_FLOWS, Experiment, Run
+from pcn.experiments.define.outcomes import Outcome
+from pcn.experiments.papers import EXPERIMENTS
+from pcn.experiments.sweep import parameter_sweep
+from pcn.experiments.traffic import Traffic
+from pcn.experiments.traffic.spec import TrafficSpec, parse_spec
 
 CSV = "src,dst,start_s,size_bytes\nh0,r0,0,64KB\nh1,r1,10us,2MB\nh2,r1,0,2MB\n"
 

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from experiments.define import theory
-from experiments.define.fluid import Fluid, Loops
+from pcn.experiments.define import theory
+from pcn.experiments.define.fluid import Fluid, Loops
 
 C = 40e9
 T = 50e-6

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from experiments.data.errors import ExperimentError
-from experiments.data.parameters import Parameter
-from experiments.define import scheme_parameters
-from experiments.papers.pcn.scenarios.dumbbell import Dumbbell
-from experiments.papers.pcn.scenarios.victim import Victim
-from hosts.algorithms import find_scheme
-from hosts.recommended import recommended
+from pcn.experiments.data.errors import ExperimentError
+from pcn.experiments.data.parameters import Parameter
+from pcn.experiments.define import scheme_parameters
+from pcn.experiments.papers.pcn.scenarios.dumbbell import Dumbbell
+from pcn.experiments.papers.pcn.scenarios.victim import Victim
+from pcn.hosts.algorithms import find_scheme
+from pcn.hosts.recommended import recommended
 
 
 @pytest.mark.parametrize("scenario", [Dumbbell(), Victim()], ids=lambda scenario: scenario.name)

@@ -6,7 +6,7 @@ from itertools import islice
 
 import pytest
 
-from experiments.define import theory
+from pcn.experiments.define import theory
 
 FIG_10 = {1: 0.007812, 2: 0.019379, 3: 0.036394, 5: 0.096788, 10: 0.538122, 14: 0.922677, 15: 0.958396, 25: 0.999956}
 FIG_10_W = {1: 0.011658, 2: 0.017351, 3: 0.025725, 5: 0.055450, 10: 0.272669, 15: 0.479523, 25: 0.499978}

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from experiments.define.workloads import (
+from pcn.experiments.define.workloads import (
     HADOOP,
     W1,
     W2,

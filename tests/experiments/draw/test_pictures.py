@@ -8,8 +8,8 @@ import pytest
 from matplotlib.figure import Figure
 from matplotlib.text import Text
 
-from experiments.define.charts import Chart, Line, curve
-from experiments.draw.pictures import draw
+from pcn.experiments.define.charts import Chart, Line, curve
+from pcn.experiments.draw.pictures import draw
 
 SCHEMES = ("pcn", "qcn", "dcqcn", "timely", "pcn-x")
 X = (4.0, 16.0, 64.0, 256.0, 1024.0)

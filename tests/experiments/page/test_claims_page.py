@@ -12,15 +12,15 @@ from pathlib import Path
 
 import pytest
 
-from experiments.define.checks import Claim
-from experiments.page.claims_page import addressed, claims
-from experiments.page.figures_page import documented, markdown, with_verdicts
-from experiments.papers import FIGURES
-from experiments.papers.dctcp import claims as dctcp
-from experiments.papers.hpcc import claims as hpcc
-from experiments.papers.pcn import claims as pcn
-from experiments.papers.swift import claims as swift
-from experiments.results.documents import DOCS, anchor, section
+from pcn.experiments.define.checks import Claim
+from pcn.experiments.page.claims_page import addressed, claims
+from pcn.experiments.page.figures_page import documented, markdown, with_verdicts
+from pcn.experiments.papers import FIGURES
+from pcn.experiments.papers.dctcp import claims as dctcp
+from pcn.experiments.papers.hpcc import claims as hpcc
+from pcn.experiments.papers.pcn import claims as pcn
+from pcn.experiments.papers.swift import claims as swift
+from pcn.experiments.results.documents import DOCS, anchor, section
 
 ROOT = DOCS.parent
 TEXT = (DOCS / "claims.md").read_text(encoding="utf-8")

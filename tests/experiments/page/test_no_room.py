@@ -15,12 +15,12 @@ import pytest
 from fluid import fluid
 from summary_shape import mismatches
 
-from experiments.data.series import Series
-from experiments.page.write_run import write_run
-from experiments.papers import SCENARIOS
-from experiments.results.judged_run import judge
 from pcn.cli import run as pcn
-from softswitch.cache.objects import cache_dir
+from pcn.experiments.data.series import Series
+from pcn.experiments.page.write_run import write_run
+from pcn.experiments.papers import SCENARIOS
+from pcn.experiments.results.judged_run import judge
+from pcn.softswitch.cache.objects import cache_dir
 
 pytestmark = [pytest.mark.root, pytest.mark.long]
 LIMIT_S = 300.0

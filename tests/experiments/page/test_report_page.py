@@ -12,20 +12,20 @@ import pytest
 from browser import Browser
 from jinja2 import Environment
 
-from experiments.define.looks import label
-from experiments.define.outcomes import Outcomes
-from experiments.page.figures_page import page, sections
-from experiments.page.report import _span, environment, render, scheme_title
-from experiments.papers import FIGURES, SCENARIOS
-from experiments.results.judged_run import judge
-from experiments.results.utilisation import utilisation
-from experiments.run.execute import execute
-from experiments.run.progress import Silent
-from experiments.run.virtual import run_virtual
-from experiments.sweep.figures import run_figure, write
-from experiments.sweep.store import Store
-from experiments.traffic import Traffic
-from experiments.traffic.spec import TrafficSpec
+from pcn.experiments.define.looks import label
+from pcn.experiments.define.outcomes import Outcomes
+from pcn.experiments.page.figures_page import page, sections
+from pcn.experiments.page.report import _span, environment, render, scheme_title
+from pcn.experiments.papers import FIGURES, SCENARIOS
+from pcn.experiments.results.judged_run import judge
+from pcn.experiments.results.utilisation import utilisation
+from pcn.experiments.run.execute import execute
+from pcn.experiments.run.progress import Silent
+from pcn.experiments.run.virtual import run_virtual
+from pcn.experiments.sweep.figures import run_figure, write
+from pcn.experiments.sweep.store import Store
+from pcn.experiments.traffic import Traffic
+from pcn.experiments.traffic.spec import TrafficSpec
 
 SCHEMES = ("pfc", "pcn")
 CHARTS = 6

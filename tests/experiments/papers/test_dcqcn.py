@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import pytest
 
-from experiments.define.outcomes import Outcome, Outcomes
-from experiments.papers.dcqcn.claims import DCQCN, PFC
-from experiments.papers.dcqcn.fixed_point import FixedPoint, marking
-from experiments.papers.dcqcn.plans import DRAWS, rates, span
-from experiments.papers.dcqcn.unfairness import H4_SHARES, HOSTS, SHARES, Unfairness, farthest
-from experiments.papers.dcqcn.victim import SENDERS, Victim
-from experiments.run.progress import Silent
-from experiments.run.virtual import run_virtual
-from experiments.sweep.run_task import outcome_of
-from topologies.two_pods import two_pods
+from pcn.experiments.define.outcomes import Outcome, Outcomes
+from pcn.experiments.papers.dcqcn.claims import DCQCN, PFC
+from pcn.experiments.papers.dcqcn.fixed_point import FixedPoint, marking
+from pcn.experiments.papers.dcqcn.plans import DRAWS, rates, span
+from pcn.experiments.papers.dcqcn.unfairness import H4_SHARES, HOSTS, SHARES, Unfairness, farthest
+from pcn.experiments.papers.dcqcn.victim import SENDERS, Victim
+from pcn.experiments.run.progress import Silent
+from pcn.experiments.run.virtual import run_virtual
+from pcn.experiments.sweep.run_task import outcome_of
+from pcn.topologies.two_pods import two_pods
 
 pytestmark = pytest.mark.long
 

@@ -8,15 +8,15 @@ import numpy as np
 import pytest
 from fluid import fluid
 
-from experiments.data.errors import ExperimentError
-from experiments.data.plan import Plan
-from experiments.data.series import Series
-from experiments.data.steady_state import aggregate_rate, steady_state
-from experiments.define import scheme_parameters
-from experiments.define.checks import Check, at_least, at_most, near
-from experiments.papers import SCENARIOS
-from hosts.algorithms import schemes
-from hosts.algorithms.pcn import PcnParameters
+from pcn.experiments.data.errors import ExperimentError
+from pcn.experiments.data.plan import Plan
+from pcn.experiments.data.series import Series
+from pcn.experiments.data.steady_state import aggregate_rate, steady_state
+from pcn.experiments.define import scheme_parameters
+from pcn.experiments.define.checks import Check, at_least, at_most, near
+from pcn.experiments.papers import SCENARIOS
+from pcn.hosts.algorithms import schemes
+from pcn.hosts.algorithms.pcn import PcnParameters
 
 DUMBBELL = SCENARIOS["dumbbell"]
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from experiments.define.outcomes import Outcome, Outcomes
-from experiments.papers.pcn.claims import H0_MEAN
-from experiments.papers.pcn.figures import hadoop
-from experiments.papers.pcn.figures.fig12 import factor_row
-from experiments.papers.pcn.studies.factors import SEEDS, FactorStudy
-from experiments.papers.pcn.variants import PUBLISHED_PACKETS, FallingRtts, LowStart
-from hosts.algorithms import Ack
-from hosts.algorithms.timely import TimelyParameters, TimelyReactionPoint
+from pcn.experiments.define.outcomes import Outcome, Outcomes
+from pcn.experiments.papers.pcn.claims import H0_MEAN
+from pcn.experiments.papers.pcn.figures import hadoop
+from pcn.experiments.papers.pcn.figures.fig12 import factor_row
+from pcn.experiments.papers.pcn.studies.factors import SEEDS, FactorStudy
+from pcn.experiments.papers.pcn.variants import PUBLISHED_PACKETS, FallingRtts, LowStart
+from pcn.hosts.algorithms import Ack
+from pcn.hosts.algorithms.timely import TimelyParameters, TimelyReactionPoint
 
 US = 1e-6
 DELTA = 10e6

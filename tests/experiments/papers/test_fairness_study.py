@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import pytest
 
-from experiments.data.plan import Plan
-from experiments.data.recording import FlowRecord, Recording
-from experiments.data.series import Series
-from experiments.define.experiment import Variant
-from experiments.papers.pcn.plans import dumbbell_plan
-from experiments.papers.pcn.studies.fairness import (
+from pcn.experiments.data.plan import Plan
+from pcn.experiments.data.recording import FlowRecord, Recording
+from pcn.experiments.data.series import Series
+from pcn.experiments.define.experiment import Variant
+from pcn.experiments.papers.pcn.plans import dumbbell_plan
+from pcn.experiments.papers.pcn.studies.fairness import (
     FairnessRules,
     FairnessSweep,
     MarkingPoint,
     increases_by_packets,
     numbers,
 )
-from experiments.papers.pcn.variants import (
+from pcn.experiments.papers.pcn.variants import (
     AllMarked,
     BytesOverT,
     FirstWindowInFull,
@@ -24,11 +24,11 @@ from experiments.papers.pcn.variants import (
     RoundedDown,
     WholeGaps,
 )
-from experiments.run.progress import Silent
-from experiments.run.virtual import run_virtual
-from hosts.algorithms import Cnp, Mark, NotificationPoint, Window
-from hosts.algorithms.pcn import PcnParameters
-from hosts.algorithms.pcn_x import PcnXParameters
+from pcn.experiments.run.progress import Silent
+from pcn.experiments.run.virtual import run_virtual
+from pcn.hosts.algorithms import Cnp, Mark, NotificationPoint, Window
+from pcn.hosts.algorithms.pcn import PcnParameters
+from pcn.hosts.algorithms.pcn_x import PcnXParameters
 
 T = 500e-6
 FRAME = 1058

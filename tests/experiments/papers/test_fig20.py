@@ -6,12 +6,12 @@ from functools import cache
 
 import pytest
 
-from experiments.define.outcomes import Outcome, Outcomes
-from experiments.define.workloads import W1, W2
-from experiments.papers.pcn.figures.fig20 import Fig20
-from experiments.papers.pcn.figures.realistic import PRIORITIES, SIZES, TIERS, numbers, realistic_plan
-from experiments.run.progress import Silent
-from experiments.run.virtual import run_virtual
+from pcn.experiments.define.outcomes import Outcome, Outcomes
+from pcn.experiments.define.workloads import W1, W2
+from pcn.experiments.papers.pcn.figures.fig20 import Fig20
+from pcn.experiments.papers.pcn.figures.realistic import PRIORITIES, SIZES, TIERS, numbers, realistic_plan
+from pcn.experiments.run.progress import Silent
+from pcn.experiments.run.virtual import run_virtual
 
 pytestmark = pytest.mark.long
 

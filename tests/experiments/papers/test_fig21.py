@@ -6,14 +6,14 @@ import functools
 
 import pytest
 
-from experiments.data.plan import Plan
-from experiments.data.recording import Recording
-from experiments.define.outcomes import Outcome, Outcomes
-from experiments.papers.pcn.claims import PCN, PFC
-from experiments.papers.pcn.figures.fig21 import DCQCN, READINGS, TIMELY, Fig21
-from experiments.run.progress import Silent
-from experiments.run.virtual import run_virtual
-from experiments.sweep.figures import judge
+from pcn.experiments.data.plan import Plan
+from pcn.experiments.data.recording import Recording
+from pcn.experiments.define.outcomes import Outcome, Outcomes
+from pcn.experiments.papers.pcn.claims import PCN, PFC
+from pcn.experiments.papers.pcn.figures.fig21 import DCQCN, READINGS, TIMELY, Fig21
+from pcn.experiments.run.progress import Silent
+from pcn.experiments.run.virtual import run_virtual
+from pcn.experiments.sweep.figures import judge
 
 pytestmark = pytest.mark.long
 

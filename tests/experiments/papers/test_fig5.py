@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from experiments.data.errors import ExperimentError
-from experiments.papers import SCENARIOS
-from experiments.papers.pcn.scenarios.fig5 import points, share_bps
-from experiments.run.progress import Silent
-from experiments.run.virtual import run_virtual
+from pcn.experiments.data.errors import ExperimentError
+from pcn.experiments.papers import SCENARIOS
+from pcn.experiments.papers.pcn.scenarios.fig5 import points, share_bps
+from pcn.experiments.run.progress import Silent
+from pcn.experiments.run.virtual import run_virtual
 
 FIG5 = SCENARIOS["fig5"]
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from experiments.data.recording import FlowRecord, Recording
-from experiments.data.series import Series
-from experiments.papers.pcn.figures import hadoop
+from pcn.experiments.data.recording import FlowRecord, Recording
+from pcn.experiments.data.series import Series
+from pcn.experiments.papers.pcn.figures import hadoop
 
 
 @pytest.mark.parametrize("seed", [1, 2, 3])

@@ -19,30 +19,30 @@ from short_plans import shortened
 from sweep_workers import alive, workers
 from waiting import LIMIT_S, wait_until
 
-from experiments.define import theory
-from experiments.define.charts import curve
-from experiments.define.checks import Check
-from experiments.define.experiment import Run, Variant
-from experiments.define.fluid import Fluid
-from experiments.define.outcomes import Outcome, Outcomes, ratio
-from experiments.draw.palette import LIGHT
-from experiments.draw.pictures import draw, looks
-from experiments.page.figures_page import markdown, page, sections, write_docs
-from experiments.papers import FIGURES
-from experiments.papers.pcn.figures import hadoop
-from experiments.papers.pcn.figures.fig10 import Fig10
-from experiments.papers.pcn.figures.fig11 import Fig11, settled_s
-from experiments.papers.pcn.figures.fig12 import Fig12
-from experiments.papers.pcn.figures.fig17 import FLOWS, Fig17
-from experiments.papers.pcn.figures.fig19 import Fig19
-from experiments.papers.pcn.figures.fluid_check import PERIOD_S, cycle_swing
-from experiments.papers.pcn.studies.fairness import FROM_S
-from experiments.run.progress import Silent
-from experiments.run.virtual import run_virtual
-from experiments.sweep.figures import FigureResult, judge, kept, run_figure, runs_of, write
-from experiments.sweep.run_task import outcome_of, task_of
-from experiments.sweep.store import Store
-from hosts.algorithms import schemes
+from pcn.experiments.define import theory
+from pcn.experiments.define.charts import curve
+from pcn.experiments.define.checks import Check
+from pcn.experiments.define.experiment import Run, Variant
+from pcn.experiments.define.fluid import Fluid
+from pcn.experiments.define.outcomes import Outcome, Outcomes, ratio
+from pcn.experiments.draw.palette import LIGHT
+from pcn.experiments.draw.pictures import draw, looks
+from pcn.experiments.page.figures_page import markdown, page, sections, write_docs
+from pcn.experiments.papers import FIGURES
+from pcn.experiments.papers.pcn.figures import hadoop
+from pcn.experiments.papers.pcn.figures.fig10 import Fig10
+from pcn.experiments.papers.pcn.figures.fig11 import Fig11, settled_s
+from pcn.experiments.papers.pcn.figures.fig12 import Fig12
+from pcn.experiments.papers.pcn.figures.fig17 import FLOWS, Fig17
+from pcn.experiments.papers.pcn.figures.fig19 import Fig19
+from pcn.experiments.papers.pcn.figures.fluid_check import PERIOD_S, cycle_swing
+from pcn.experiments.papers.pcn.studies.fairness import FROM_S
+from pcn.experiments.run.progress import Silent
+from pcn.experiments.run.virtual import run_virtual
+from pcn.experiments.sweep.figures import FigureResult, judge, kept, run_figure, runs_of, write
+from pcn.experiments.sweep.run_task import outcome_of, task_of
+from pcn.experiments.sweep.store import Store
+from pcn.hosts.algorithms import schemes
 
 pytestmark = pytest.mark.long
 
@@ -232,7 +232,7 @@ def test_figure_10_needs_no_run_and_is_met(tmp_path: Path) -> None:
 
 
 def test_a_run_is_made_of_its_declaration_in_any_process(monkeypatch: pytest.MonkeyPatch) -> None:
-    from experiments.papers.pcn.figures import fig19
+    from pcn.experiments.papers.pcn.figures import fig19
 
     monkeypatch.setitem(fig19.DURATIONS_S, "pcn", 3e-3)
     one, two = (outcome_of(Fig19(), next(Fig19().runs(("pcn",)))) for _ in range(2))

@@ -12,19 +12,19 @@ import numpy as np
 import pytest
 from short_plans import until
 
-from experiments.data.series_math import jain
-from experiments.define.experiment import Run
-from experiments.define.outcomes import Outcome, Outcomes
-from experiments.papers.qcn_t.claims import QCN, QCN_T
-from experiments.papers.qcn_t.convergence import Convergence
-from experiments.papers.qcn_t.margin import EMPTY, Margin, margin_us
-from experiments.papers.qcn_t.model import BYTES, TIME, slope
-from experiments.sweep.run_task import outcome_of
-from hosts.algorithms import ReactionPoint, find_scheme
-from hosts.algorithms.qcn import QcnReactionPoint
-from hosts.algorithms.qcn_t import QcnTReactionPoint
-from lab.virtual import VirtualNetwork
-from topologies.star import star
+from pcn.experiments.data.series_math import jain
+from pcn.experiments.define.experiment import Run
+from pcn.experiments.define.outcomes import Outcome, Outcomes
+from pcn.experiments.papers.qcn_t.claims import QCN, QCN_T
+from pcn.experiments.papers.qcn_t.convergence import Convergence
+from pcn.experiments.papers.qcn_t.margin import EMPTY, Margin, margin_us
+from pcn.experiments.papers.qcn_t.model import BYTES, TIME, slope
+from pcn.experiments.sweep.run_task import outcome_of
+from pcn.hosts.algorithms import ReactionPoint, find_scheme
+from pcn.hosts.algorithms.qcn import QcnReactionPoint
+from pcn.hosts.algorithms.qcn_t import QcnTReactionPoint
+from pcn.lab.virtual import VirtualNetwork
+from pcn.topologies.star import star
 
 LINE_BPS = 1e9
 

@@ -7,11 +7,11 @@ from dataclasses import replace
 
 import pytest
 
-from experiments.data.plan import Plan
-from experiments.define.outcomes import Key, Outcome, Outcomes
-from experiments.papers.pcn.studies.shared_buffer import DYNAMIC, SCHEMES, SEEDS, STATIC, THRESHOLDS, SharedBuffers
-from experiments.run.progress import Silent
-from experiments.run.virtual import run_virtual
+from pcn.experiments.data.plan import Plan
+from pcn.experiments.define.outcomes import Key, Outcome, Outcomes
+from pcn.experiments.papers.pcn.studies.shared_buffer import DYNAMIC, SCHEMES, SEEDS, STATIC, THRESHOLDS, SharedBuffers
+from pcn.experiments.run.progress import Silent
+from pcn.experiments.run.virtual import run_virtual
 
 pytestmark = pytest.mark.long
 

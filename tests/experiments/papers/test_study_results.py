@@ -6,11 +6,11 @@ import functools
 
 import pytest
 
-from experiments.define.outcomes import Key, Outcome, Outcomes
-from experiments.papers.pcn.figures.fluid_check import FluidCheck
-from experiments.papers.pcn.studies.fairness import FairnessRules, FairnessSweep, MarkingPoint
-from experiments.run.progress import Silent
-from experiments.run.virtual import run_virtual
+from pcn.experiments.define.outcomes import Key, Outcome, Outcomes
+from pcn.experiments.papers.pcn.figures.fluid_check import FluidCheck
+from pcn.experiments.papers.pcn.studies.fairness import FairnessRules, FairnessSweep, MarkingPoint
+from pcn.experiments.run.progress import Silent
+from pcn.experiments.run.virtual import run_virtual
 
 
 @functools.cache

@@ -5,24 +5,24 @@ from __future__ import annotations
 import pytest
 from short_plans import until
 
-from experiments.define import recording_numbers
-from experiments.define.experiment import Experiment, Run
-from experiments.define.outcomes import Outcome, Outcomes
-from experiments.papers.tcd.claims import DCQCN, DCQCN_TCD, IBCC, IBCC_TCD, RED, TCD
-from experiments.papers.tcd.fig11 import Fig11
-from experiments.papers.tcd.fig12 import CONGESTION, ONE, SEVERAL, Fig12
-from experiments.papers.tcd.fig15b import BURSTS, Fig15b
-from experiments.papers.tcd.infiniband import Table3InfiniBand
-from experiments.papers.tcd.plans import ARRIVALS_S, BURSTING, LINE_BPS, SENDER_BPS, victims_plan
-from experiments.papers.tcd.table3 import Table3
-from experiments.papers.tcd.undetermined import Undetermined
-from experiments.run.progress import Silent
-from experiments.run.virtual import run_virtual
-from experiments.sweep.run_task import outcome_of
-from hosts.algorithms import find_scheme
-from lab.virtual import VirtualNetwork
-from topologies.fat_tree import fat_tree
-from topologies.model import EVEN, POLARISED, FlowSpec
+from pcn.experiments.define import recording_numbers
+from pcn.experiments.define.experiment import Experiment, Run
+from pcn.experiments.define.outcomes import Outcome, Outcomes
+from pcn.experiments.papers.tcd.claims import DCQCN, DCQCN_TCD, IBCC, IBCC_TCD, RED, TCD
+from pcn.experiments.papers.tcd.fig11 import Fig11
+from pcn.experiments.papers.tcd.fig12 import CONGESTION, ONE, SEVERAL, Fig12
+from pcn.experiments.papers.tcd.fig15b import BURSTS, Fig15b
+from pcn.experiments.papers.tcd.infiniband import Table3InfiniBand
+from pcn.experiments.papers.tcd.plans import ARRIVALS_S, BURSTING, LINE_BPS, SENDER_BPS, victims_plan
+from pcn.experiments.papers.tcd.table3 import Table3
+from pcn.experiments.papers.tcd.undetermined import Undetermined
+from pcn.experiments.run.progress import Silent
+from pcn.experiments.run.virtual import run_virtual
+from pcn.experiments.sweep.run_task import outcome_of
+from pcn.hosts.algorithms import find_scheme
+from pcn.lab.virtual import VirtualNetwork
+from pcn.topologies.fat_tree import fat_tree
+from pcn.topologies.model import EVEN, POLARISED, FlowSpec
 
 
 @pytest.mark.parametrize("experiment", [Fig11(), Fig12()])

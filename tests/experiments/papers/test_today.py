@@ -8,16 +8,16 @@ from pathlib import Path
 
 import pytest
 
-from experiments.data.plan import Plan
-from experiments.define.outcomes import Outcome, Outcomes
-from experiments.define.tables import Table
-from experiments.page.figures_page import markdown, page, sections
-from experiments.papers import FIGURES
-from experiments.papers.pcn.studies.today import SCHEMES, SETTINGS, Today
-from experiments.run.progress import Silent
-from experiments.run.virtual import run_virtual
-from experiments.sweep.figures import judge, write
-from hosts.algorithms import find_scheme
+from pcn.experiments.data.plan import Plan
+from pcn.experiments.define.outcomes import Outcome, Outcomes
+from pcn.experiments.define.tables import Table
+from pcn.experiments.page.figures_page import markdown, page, sections
+from pcn.experiments.papers import FIGURES
+from pcn.experiments.papers.pcn.studies.today import SCHEMES, SETTINGS, Today
+from pcn.experiments.run.progress import Silent
+from pcn.experiments.run.virtual import run_virtual
+from pcn.experiments.sweep.figures import judge, write
+from pcn.hosts.algorithms import find_scheme
 
 pytestmark = pytest.mark.long
 

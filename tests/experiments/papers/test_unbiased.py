@@ -7,21 +7,21 @@ from collections.abc import Mapping
 import pytest
 from short_plans import until
 
-from experiments.data.recording import Recording
-from experiments.data.series import Series
-from experiments.define.experiment import Experiment, Run
-from experiments.define.outcomes import Outcome, Outcomes
-from experiments.papers.unbiased.claims import INPUTS, OCCUPANCY, OUTPUTS, PFC
-from experiments.papers.unbiased.fig2 import Fig2, pauses_per_s
-from experiments.papers.unbiased.fig5 import Fig5, cuts
-from experiments.papers.unbiased.fig6 import Fig6
-from experiments.papers.unbiased.fig7 import Fig7
-from experiments.papers.unbiased.innocent import Innocent
-from experiments.papers.unbiased.plans import BUFFERED, PLAIN, RELIABLE, SWITCHES
-from experiments.run.progress import Silent
-from experiments.run.virtual import run_virtual
-from experiments.sweep.run_task import outcome_of
-from topologies.model import ROUND_ROBIN, OutputBuffer
+from pcn.experiments.data.recording import Recording
+from pcn.experiments.data.series import Series
+from pcn.experiments.define.experiment import Experiment, Run
+from pcn.experiments.define.outcomes import Outcome, Outcomes
+from pcn.experiments.papers.unbiased.claims import INPUTS, OCCUPANCY, OUTPUTS, PFC
+from pcn.experiments.papers.unbiased.fig2 import Fig2, pauses_per_s
+from pcn.experiments.papers.unbiased.fig5 import Fig5, cuts
+from pcn.experiments.papers.unbiased.fig6 import Fig6
+from pcn.experiments.papers.unbiased.fig7 import Fig7
+from pcn.experiments.papers.unbiased.innocent import Innocent
+from pcn.experiments.papers.unbiased.plans import BUFFERED, PLAIN, RELIABLE, SWITCHES
+from pcn.experiments.run.progress import Silent
+from pcn.experiments.run.virtual import run_virtual
+from pcn.experiments.sweep.run_task import outcome_of
+from pcn.topologies.model import ROUND_ROBIN, OutputBuffer
 
 Numbers = Mapping[str, float | None]
 TWO_PARTS = until(Fig2(), 0.2)
@@ -109,7 +109,7 @@ def test_pause_alone_keeps_the_ratio_of_what_is_offered() -> None:
 @pytest.fixture
 def hotspot(monkeypatch: pytest.MonkeyPatch) -> Experiment:
     """Measured from 20 to 30 ms: flows have joined after 10 ms."""
-    monkeypatch.setattr("experiments.papers.unbiased.fig7._STEADY", (20e-3, 30e-3))
+    monkeypatch.setattr("pcn.experiments.papers.unbiased.fig7._STEADY", (20e-3, 30e-3))
     return until(Fig7(), 30e-3)
 
 

@@ -8,19 +8,19 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from experiments.data.errors import ExperimentError
-from experiments.data.plan import Plan
-from experiments.data.recording import Recording
-from experiments.data.series import Series
-from experiments.define import scheme_parameters, theory
-from experiments.define.experiment import Run
-from experiments.define.outcomes import Outcomes
-from experiments.papers import SCENARIOS
-from experiments.papers.pcn.scenarios.victim_measures import Measures, measure, paused_s
-from experiments.papers.pcn.scenarios.victim_setting import burst_s, ideal_bps
-from experiments.run.progress import Silent
-from experiments.run.virtual import run_virtual
-from hosts.algorithms.pcn import PcnParameters
+from pcn.experiments.data.errors import ExperimentError
+from pcn.experiments.data.plan import Plan
+from pcn.experiments.data.recording import Recording
+from pcn.experiments.data.series import Series
+from pcn.experiments.define import scheme_parameters, theory
+from pcn.experiments.define.experiment import Run
+from pcn.experiments.define.outcomes import Outcomes
+from pcn.experiments.papers import SCENARIOS
+from pcn.experiments.papers.pcn.scenarios.victim_measures import Measures, measure, paused_s
+from pcn.experiments.papers.pcn.scenarios.victim_setting import burst_s, ideal_bps
+from pcn.experiments.run.progress import Silent
+from pcn.experiments.run.virtual import run_virtual
+from pcn.hosts.algorithms.pcn import PcnParameters
 
 VICTIM = SCENARIOS["victim"]
 Runs = Callable[[str], tuple[Plan, Recording]]

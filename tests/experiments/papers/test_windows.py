@@ -8,21 +8,21 @@ import math
 import pytest
 from short_plans import until
 
-from experiments.define.experiment import Experiment
-from experiments.define.outcomes import Key, Outcome, Outcomes
-from experiments.papers.dctcp.fig13 import Fig13
-from experiments.papers.dctcp.fig14 import LEAST_K, Fig14
-from experiments.papers.dctcp.fig17 import GROUPS, Fig17, network
-from experiments.papers.dctcp.fig18 import Fig18
-from experiments.papers.hpcc.claims import DCQCN, HPCC
-from experiments.papers.hpcc.eta import Eta
-from experiments.papers.hpcc.fig9 import INCAST, LONG_SHORT, MOUSE, SHARE, Fig9
-from experiments.papers.hpcc.fig10 import SERVERS, Fig10, dual_homed
-from experiments.papers.hpcc.fig11 import NO, YES, Fig11
-from experiments.papers.hpcc.fig13 import EACH_ACK, EACH_ROUND, REFERENCE, ByWAi, Reference
-from experiments.papers.swift.target import EMPTY_S, Target, target_s
-from experiments.run.progress import Silent
-from experiments.run.virtual import run_virtual
+from pcn.experiments.define.experiment import Experiment
+from pcn.experiments.define.outcomes import Key, Outcome, Outcomes
+from pcn.experiments.papers.dctcp.fig13 import Fig13
+from pcn.experiments.papers.dctcp.fig14 import LEAST_K, Fig14
+from pcn.experiments.papers.dctcp.fig17 import GROUPS, Fig17, network
+from pcn.experiments.papers.dctcp.fig18 import Fig18
+from pcn.experiments.papers.hpcc.claims import DCQCN, HPCC
+from pcn.experiments.papers.hpcc.eta import Eta
+from pcn.experiments.papers.hpcc.fig9 import INCAST, LONG_SHORT, MOUSE, SHARE, Fig9
+from pcn.experiments.papers.hpcc.fig10 import SERVERS, Fig10, dual_homed
+from pcn.experiments.papers.hpcc.fig11 import NO, YES, Fig11
+from pcn.experiments.papers.hpcc.fig13 import EACH_ACK, EACH_ROUND, REFERENCE, ByWAi, Reference
+from pcn.experiments.papers.swift.target import EMPTY_S, Target, target_s
+from pcn.experiments.run.progress import Silent
+from pcn.experiments.run.virtual import run_virtual
 
 pytestmark = pytest.mark.long
 
@@ -76,7 +76,7 @@ def test_network_of_two_bottlenecks_has_k_by_rate() -> None:
 
 def test_dctcp_answers_time_out_where_two_packets_of_each_overflow_the_queue(monkeypatch: pytest.MonkeyPatch) -> None:
     """Fig. 18: at 35 servers; Fig. 19: not with a long queue. With 25 of the figure's 100 queries."""
-    monkeypatch.setattr("experiments.papers.dctcp.fig18.QUERIES", 25)
+    monkeypatch.setattr("pcn.experiments.papers.dctcp.fig18.QUERIES", 25)
     few, many, long = (
         outcome(Fig18, queue=queue, servers=servers)
         for queue, servers in (("static", 34), ("static", 35), ("dynamic", 40))

@@ -13,20 +13,20 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from experiments.data.errors import ExperimentError
-from experiments.data.failures import Failures
-from experiments.data.series import Series
-from experiments.define import charts
-from experiments.define.checks import Check
-from experiments.page import report
-from experiments.page.terminal import show
-from experiments.page.write_run import write_together
-from experiments.papers import SCENARIOS
-from experiments.results import agreement, summary
-from experiments.results.judged_run import Result, by_scheme, judge
-from experiments.run.progress import Silent
-from experiments.run.virtual import run_virtual
-from experiments.runner import run
+from pcn.experiments.data.errors import ExperimentError
+from pcn.experiments.data.failures import Failures
+from pcn.experiments.data.series import Series
+from pcn.experiments.define import charts
+from pcn.experiments.define.checks import Check
+from pcn.experiments.page import report
+from pcn.experiments.page.terminal import show
+from pcn.experiments.page.write_run import write_together
+from pcn.experiments.papers import SCENARIOS
+from pcn.experiments.results import agreement, summary
+from pcn.experiments.results.judged_run import Result, by_scheme, judge
+from pcn.experiments.run.progress import Silent
+from pcn.experiments.run.virtual import run_virtual
+from pcn.experiments.runner import run
 
 PORT = "s0:4"
 

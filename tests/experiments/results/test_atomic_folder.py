@@ -11,8 +11,8 @@ from typing import IO
 import pytest
 from others import as_nobody, shared_folder, umask
 
-from experiments.results.atomic_folder import replacing, result_directory, whole
 from pcn import cli
+from pcn.experiments.results.atomic_folder import replacing, result_directory, whole
 
 Writing = Callable[[Path], AbstractContextManager[IO[bytes]]]
 

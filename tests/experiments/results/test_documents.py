@@ -6,15 +6,15 @@ import re
 
 import pytest
 
-from experiments.data.steady_state import drained, draining_rate, queue_swing, rate_swing, steady_state
-from experiments.define.checks import Check, Verdict
-from experiments.page.terminal import show_checks, stdout
-from experiments.papers import SCENARIOS
-from experiments.papers.pcn.scenarios.dumbbell import OUT_OF_STEP
-from experiments.papers.pcn.scenarios.victim_checks import DCQCN_ALPHA, NOTIFIED
-from experiments.results.documents import DOCS, anchor, html, plain, section
-from experiments.run.progress import Silent
-from experiments.run.virtual import run_virtual
+from pcn.experiments.data.steady_state import drained, draining_rate, queue_swing, rate_swing, steady_state
+from pcn.experiments.define.checks import Check, Verdict
+from pcn.experiments.page.terminal import show_checks, stdout
+from pcn.experiments.papers import SCENARIOS
+from pcn.experiments.papers.pcn.scenarios.dumbbell import OUT_OF_STEP
+from pcn.experiments.papers.pcn.scenarios.victim_checks import DCQCN_ALPHA, NOTIFIED
+from pcn.experiments.results.documents import DOCS, anchor, html, plain, section
+from pcn.experiments.run.progress import Silent
+from pcn.experiments.run.virtual import run_virtual
 
 
 @pytest.mark.parametrize("link", [OUT_OF_STEP, DCQCN_ALPHA, NOTIFIED])

@@ -11,12 +11,12 @@ import pytest
 from fluid import fluid
 from summary_shape import mismatches
 
-from experiments.data.recording import PortRecord
-from experiments.page import write_run
-from experiments.papers import SCENARIOS
-from experiments.results import summary
-from experiments.results.columns import Column
-from experiments.results.judged_run import Result, judge
+from pcn.experiments.data.recording import PortRecord
+from pcn.experiments.page import write_run
+from pcn.experiments.papers import SCENARIOS
+from pcn.experiments.results import summary
+from pcn.experiments.results.columns import Column
+from pcn.experiments.results.judged_run import Result, judge
 
 DOCS = Path(__file__).resolve().parents[3] / "docs"
 
@@ -58,7 +58,7 @@ def test_column_declared_once_is_written_checked_and_documented(
 
 def test_page_of_documentation_has_the_declared_columns() -> None:
     assert summary.documentation() in (DOCS / "summary.md").read_text(), (
-        "python -m experiments.results.summary prints the table of docs/summary.md"
+        "python -m pcn.experiments.results.summary prints the table of docs/summary.md"
     )
 
 

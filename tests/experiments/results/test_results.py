@@ -17,18 +17,18 @@ from fluid import fluid
 from rich.console import Console
 from summary_shape import mismatches
 
-from controller.texts import marks_text
-from experiments.data.errors import ExperimentError
-from experiments.data.series import Series
-from experiments.draw.topology_drawing import topology_svg
-from experiments.page.report import number, render
-from experiments.page.terminal import show
-from experiments.papers import SCENARIOS
-from experiments.results import summary
-from experiments.results.atomic_folder import remove_dead, result_directory
-from experiments.results.judged_run import judge
-from lab import journal as records
 from pcn.cli import run as pcn
+from pcn.controller.texts import marks_text
+from pcn.experiments.data.errors import ExperimentError
+from pcn.experiments.data.series import Series
+from pcn.experiments.draw.topology_drawing import topology_svg
+from pcn.experiments.page.report import number, render
+from pcn.experiments.page.terminal import show
+from pcn.experiments.papers import SCENARIOS
+from pcn.experiments.results import summary
+from pcn.experiments.results.atomic_folder import remove_dead, result_directory
+from pcn.experiments.results.judged_run import judge
+from pcn.lab import journal as records
 
 DUMBBELL = SCENARIOS["dumbbell"]
 PLAN = DUMBBELL.plan("pcn", 1, {"duration": 30e-3})
@@ -225,7 +225,7 @@ def killed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     script = (
         "import signal, sys; from pathlib import Path\n"
-        "from experiments.results.atomic_folder import remove_dead, result_directory\n"
+        "from pcn.experiments.results.atomic_folder import remove_dead, result_directory\n"
         "with result_directory(Path(sys.argv[1])) as work:\n"
         "    (work / 'logs').mkdir(); print(work, flush=True); signal.pause()\n"
     )

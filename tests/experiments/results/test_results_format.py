@@ -11,15 +11,15 @@ import pytest
 import results_format
 from short_plans import shortened
 
-from experiments.data.plan import Plan
-from experiments.data.records import FlowChoice, Records
-from experiments.define.experiment import Experiment
-from experiments.papers import SCENARIOS
-from experiments.papers.unbiased.fig7 import Fig7
-from experiments.run.execute import execute
-from experiments.run.progress import Silent
-from hosts.algorithms import find_scheme, schemes
 from pcn.cli import run as pcn
+from pcn.experiments.data.plan import Plan
+from pcn.experiments.data.records import FlowChoice, Records
+from pcn.experiments.define.experiment import Experiment
+from pcn.experiments.papers import SCENARIOS
+from pcn.experiments.papers.unbiased.fig7 import Fig7
+from pcn.experiments.run.execute import execute
+from pcn.experiments.run.progress import Silent
+from pcn.hosts.algorithms import find_scheme, schemes
 
 ROOT = Path(__file__).resolve().parents[3]
 SHORT = {

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from experiments.data.series import Series
-from experiments.run.agentlogs import read_logs
-from topologies.model import FlowSpec
+from pcn.experiments.data.series import Series
+from pcn.experiments.run.agentlogs import read_logs
+from pcn.topologies.model import FlowSpec
 
 
 def read(tmp_path: Path, flows: list[FlowSpec], *logs: list[dict[str, Any]]) -> Series:

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from controller.constants import index
-from experiments.papers import SCENARIOS
-from experiments.run import live
+from pcn.controller.constants import index
+from pcn.experiments.papers import SCENARIOS
+from pcn.experiments.run import live
 
 ACKNOWLEDGEMENT = index(4, 7)
 

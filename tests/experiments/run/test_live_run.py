@@ -22,11 +22,11 @@ import results_format
 from summary_shape import mismatches
 from waiting import LIMIT_S, wait_until
 
-from experiments.data.series import Series
-from experiments.run import calibrate
-from experiments.runner import run
-from lab import journal as records
-from topologies.errors import LabError
+from pcn.experiments.data.series import Series
+from pcn.experiments.run import calibrate
+from pcn.experiments.runner import run
+from pcn.lab import journal as records
+from pcn.topologies.errors import LabError
 
 pytestmark = [pytest.mark.root, pytest.mark.long]
 K, DURATION_S = 400, 3e-3
@@ -38,7 +38,7 @@ DUMBBELL = "from pcn.cli import main; main()"
 PATIENT = (
     """
 import dataclasses, math
-from experiments.papers import SCENARIOS
+from pcn.experiments.papers import SCENARIOS
 
 class Patient(type(SCENARIOS["dumbbell"])):
     def plan(self, scheme, seed, values):

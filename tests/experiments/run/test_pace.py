@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 
-from experiments.data.errors import ExperimentError
-from experiments.papers import SCENARIOS
-from experiments.run import calibrate
-from experiments.run.live import agent_errors, check_flows
-from experiments.run.pace import TooFastError, how_it_fell_behind
-from hosts.client import AgentError
-from hosts.stats import AgentStats, SentFlow
+from pcn.experiments.data.errors import ExperimentError
+from pcn.experiments.papers import SCENARIOS
+from pcn.experiments.run import calibrate
+from pcn.experiments.run.live import agent_errors, check_flows
+from pcn.experiments.run.pace import TooFastError, how_it_fell_behind
+from pcn.hosts.client import AgentError
+from pcn.hosts.stats import AgentStats, SentFlow
 
 PLAN = SCENARIOS["victim"].plan("pfc", 1, {"before": 1e-3, "duration": 9e-3})
 K = 1000.0

@@ -7,13 +7,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from experiments.data.plan import Plan
-from experiments.data.records import Records
-from experiments.papers import SCENARIOS
-from experiments.papers.unbiased.fig7 import Fig7
-from experiments.run.progress import Silent
-from experiments.run.virtual import run_virtual
-from virtualnet.pfc_log import KINDS
+from pcn.experiments.data.plan import Plan
+from pcn.experiments.data.records import Records
+from pcn.experiments.papers import SCENARIOS
+from pcn.experiments.papers.unbiased.fig7 import Fig7
+from pcn.experiments.run.progress import Silent
+from pcn.experiments.run.virtual import run_virtual
+from pcn.virtualnet.pfc_log import KINDS
 
 
 def plans() -> dict[str, Plan]:

@@ -11,12 +11,12 @@ from typing import Any
 
 import pytest
 
-from controller import marking
-from controller.constants import index
-from controller.control_plane import Counter
-from experiments.run.sampler import Clock, Sampler, queue_registers
-from topologies.dumbbell import dumbbell
-from topologies.model import FlowSpec
+from pcn.controller import marking
+from pcn.controller.constants import index
+from pcn.controller.control_plane import Counter
+from pcn.experiments.run.sampler import Clock, Sampler, queue_registers
+from pcn.topologies.dumbbell import dumbbell
+from pcn.topologies.model import FlowSpec
 
 OWN = """
 TABLE, CLONE_SESSIONS, SAMPLED = "mine_config", (), ("mine",)

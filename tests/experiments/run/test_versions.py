@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from experiments.run import versions
+from pcn.experiments.run import versions
 
 
 @pytest.fixture

@@ -21,19 +21,19 @@ from sockets import Door, doors
 from sweep_workers import alive, workers
 from waiting import wait_until
 
-from experiments.data.errors import ExperimentError
-from experiments.data.plan import Plan
-from experiments.data.recording import Recording
-from experiments.define.experiment import Run
-from experiments.papers import find_experiment
-from experiments.run.progress import RunProgress, Silent
-from experiments.run.virtual import run_virtual
-from experiments.sweep import store as stores
-from experiments.sweep.executor import Means, duration, said, sweep
-from experiments.sweep.run_task import task_of
-from experiments.sweep.store import Store
-from experiments.sweep.task import Task, execute
 from pcn.cli import run as pcn
+from pcn.experiments.data.errors import ExperimentError
+from pcn.experiments.data.plan import Plan
+from pcn.experiments.data.recording import Recording
+from pcn.experiments.define.experiment import Run
+from pcn.experiments.papers import find_experiment
+from pcn.experiments.run.progress import RunProgress, Silent
+from pcn.experiments.run.virtual import run_virtual
+from pcn.experiments.sweep import store as stores
+from pcn.experiments.sweep.executor import Means, duration, said, sweep
+from pcn.experiments.sweep.run_task import task_of
+from pcn.experiments.sweep.store import Store
+from pcn.experiments.sweep.task import Task, execute
 
 pytestmark = pytest.mark.long
 
@@ -194,7 +194,7 @@ def test_a_scheme_from_outside_is_another_one_when_its_files_change(
     assert "1 of 1 runs were done before" in capsys.readouterr().out
     file.write_text(file.read_text() + "# another rule\n")
     words = [sys.executable, "-c", "from pcn.cli import main; main()", *command]
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    environment = {**os.environ, "PYTHONPATH": str(ROOT / "src")}
     done = subprocess.run(words, env=environment, capture_output=True, text=True, check=True)
     assert "were done before" not in done.stdout
 
@@ -290,10 +290,10 @@ def sweeping(tmp_path: Path) -> Iterator[subprocess.Popen[bytes]]:
         *(task_for("wait", place=str(waits), n=n) for n in (1, 2)),
     ]
     script = f"""
-from experiments.run.progress import Silent
-from experiments.sweep.store import Store
-from experiments.sweep.executor import Means, sweep
-from experiments.sweep.task import Task
+from pcn.experiments.run.progress import Silent
+from pcn.experiments.sweep.store import Store
+from pcn.experiments.sweep.executor import Means, sweep
+from pcn.experiments.sweep.task import Task
 tasks = [Task(*one) for one in {[(task.function, task.arguments, task.keys) for task in tasks]!r}]
 sweep(tasks, Store(__import__("pathlib").Path({str(place)!r})), Means(jobs=2), Silent())
 """
@@ -370,7 +370,7 @@ def test_a_run_that_fails_is_a_row(
             raise ExperimentError("half is too much")
         return run_virtual(plan, progress, *rest)
 
-    monkeypatch.setattr("experiments.run.virtual.run_virtual", broken)
+    monkeypatch.setattr("pcn.experiments.run.virtual.run_virtual", broken)
     out = tmp_path / "sweep"
     command = ["sweep", "dumbbell", "--scheme", "pcn,pfc", *SHORT, "--set", "w_min=0.01,0.5", "--jobs", "1"]
     assert pcn([*command, "--out", str(out)]) == 1
@@ -385,7 +385,7 @@ def test_a_run_that_fails_is_a_row(
 def test_run_beyond_its_time_limit_fails(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr("virtualnet.timed._Progress._EVERY_S", 0.0)
+    monkeypatch.setattr("pcn.virtualnet.timed._Progress._EVERY_S", 0.0)
     command = ["sweep", "dumbbell", "--scheme", "pcn", "--set", "duration=50ms", "--limit", "1us", "--jobs", "1"]
     assert pcn([*command, "--out", str(tmp_path)]) == 1
     assert "it took longer than 1e-06 s (--limit)" in capsys.readouterr().err
@@ -421,7 +421,7 @@ def test_sweep_prints_remarks_of_plans_once(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Before anything runs; those of a combination that can't be planned come with its failure."""
-    monkeypatch.setattr("topologies.extras.installed", lambda extra: extra != "figures")
+    monkeypatch.setattr("pcn.topologies.extras.installed", lambda extra: extra != "figures")
     words = ["sweep", "traffic", "--topology", "star", "--scheme", "dcqcn", "--seeds", "1:2", "--set", "count=5,6"]
     assert pcn([*words, "--set", "rate_bps=100G", "--jobs", "1", "--out", str(tmp_path / "out")]) == 0
     printed = capsys.readouterr()

@@ -20,14 +20,14 @@ import pytest
 from sockets import Door, doors
 from waiting import LIMIT_S, wait_until
 
-from experiments.data.errors import ExperimentError
-from experiments.run.progress import Silent
-from experiments.sweep import cluster
-from experiments.sweep.cluster import Tls
-from experiments.sweep.executor import Means, sweep
-from experiments.sweep.store import Store
-from experiments.sweep.task import Task, execute
 from pcn.cli import run as pcn
+from pcn.experiments.data.errors import ExperimentError
+from pcn.experiments.run.progress import Silent
+from pcn.experiments.sweep import cluster
+from pcn.experiments.sweep.cluster import Tls
+from pcn.experiments.sweep.executor import Means, sweep
+from pcn.experiments.sweep.store import Store
+from pcn.experiments.sweep.task import Task, execute
 
 pytestmark = pytest.mark.long
 
@@ -225,7 +225,7 @@ def test_a_scheduler_s_workers(dask: Dask, tmp_path: Path, monkeypatch: pytest.M
     (done,) = sweep([task], Store(tmp_path / "one"), means, Silent())
     assert done.digest == execute(task).digest
     with monkeypatch.context() as patched:
-        patched.setattr("experiments.sweep.store.version", lambda: "mine")
+        patched.setattr("pcn.experiments.sweep.store.version", lambda: "mine")
         with pytest.raises(ExperimentError, match="has other sources than these"):
             sweep([task], Store(tmp_path / "other"), means, Silent())
 

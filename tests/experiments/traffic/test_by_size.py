@@ -13,17 +13,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
 
-from experiments.data.series_math import Array
-from experiments.define.looks import label
-from experiments.define.outcomes import Curve
-from experiments.define.tables import Measured
-from experiments.page.terminal import show_table, stdout
-from experiments.run.progress import Silent
-from experiments.run.virtual import run_virtual
-from experiments.traffic import Traffic, by_size
-from experiments.traffic.flows import numbers as flows_numbers
-from experiments.traffic.spec import parse_spec
 from pcn.cli import run as pcn
+from pcn.experiments.data.series_math import Array
+from pcn.experiments.define.looks import label
+from pcn.experiments.define.outcomes import Curve
+from pcn.experiments.define.tables import Measured
+from pcn.experiments.page.terminal import show_table, stdout
+from pcn.experiments.run.progress import Silent
+from pcn.experiments.run.virtual import run_virtual
+from pcn.experiments.traffic import Traffic, by_size
+from pcn.experiments.traffic.flows import numbers as flows_numbers
+from pcn.experiments.traffic.spec import parse_spec
 
 FLOWS = st.lists(st.tuples(st.integers(1, 10**9), st.floats(1e-6, 10.0)), min_size=1, max_size=300)
 

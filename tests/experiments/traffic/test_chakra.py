@@ -28,14 +28,14 @@ from chakra_trace import (
 from hypothesis import given
 from hypothesis import strategies as st
 
-from experiments.data.errors import ExperimentError
-from experiments.define import collectives
-from experiments.traffic.flow_files import read_flows
-from experiments.traffic.flow_files.csv_file import written
-from experiments.traffic.spec import from_reference, parse_spec
 from pcn.cli import run as pcn
-from topologies.model import FlowSpec
-from topologies.star import star
+from pcn.experiments.data.errors import ExperimentError
+from pcn.experiments.define import collectives
+from pcn.experiments.traffic.flow_files import read_flows
+from pcn.experiments.traffic.flow_files.csv_file import written
+from pcn.experiments.traffic.spec import from_reference, parse_spec
+from pcn.topologies.model import FlowSpec
+from pcn.topologies.star import star
 
 NAMES = {
     ALL_REDUCE: "allreduce:ring",

@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from experiments.define.recording_numbers import EmptyPath
-from experiments.run.progress import Silent
-from experiments.run.virtual import run_virtual
-from experiments.traffic import Traffic, collective
-from experiments.traffic.spec import from_reference, parse_spec
 from pcn.cli import run as pcn
+from pcn.experiments.define.recording_numbers import EmptyPath
+from pcn.experiments.run.progress import Silent
+from pcn.experiments.run.virtual import run_virtual
+from pcn.experiments.traffic import Traffic, collective
+from pcn.experiments.traffic.spec import from_reference, parse_spec
 
 RATE_BPS, DELAY_S, FRAME = 10e9, 1e-6, 1058 / 1000
 

@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from experiments import runner
-from experiments.data.errors import ExperimentError
-from experiments.data.plan import Plan
-from experiments.papers import find_experiment
-from experiments.traffic import Traffic
-from experiments.traffic.spec import parse_spec
 from pcn import cli
+from pcn.experiments import runner
+from pcn.experiments.data.errors import ExperimentError
+from pcn.experiments.data.plan import Plan
+from pcn.experiments.papers import find_experiment
+from pcn.experiments.traffic import Traffic
+from pcn.experiments.traffic.spec import parse_spec
 
 RAILS = "6 2 9\n4 5\n" + "".join(f"{host} {switch} 100Gbps 1us 0\n" for host in range(4) for switch in (4, 5))
 TWO_RAILS = RAILS + "4 5 100Gbps 1us 0\n"
@@ -80,7 +80,7 @@ def test_run_notes_flows_without_pfc_and_takes_their_class(tmp_path: Path, capsy
 def test_sweep_keeps_a_text_whole(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("topologies.extras.installed", lambda extra: extra != "figures")
+    monkeypatch.setattr("pcn.topologies.extras.installed", lambda extra: extra != "figures")
     (tmp_path / "net.txt").write_text(STAR)
     command = ["sweep", "traffic", "--topology", str(tmp_path / "net.txt"), "--set", "lossless_classes=1,3"]
     command += ["--set", "count=5", "--load", "0.2,0.4", "--scheme", "pfc", "--jobs", "1"]

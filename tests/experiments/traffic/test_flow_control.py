@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from controller import pfc
-from experiments.papers import find_experiment
 from pcn.cli import run as pcn
-from topologies.star import star
+from pcn.controller import pfc
+from pcn.experiments.papers import find_experiment
+from pcn.topologies.star import star
 
 RUN = ["run", "traffic", "--clock", "virtual", "--topology", "star"]
 MORE = ["--set", "count=10", "--scheme", "pfc", "-q"]

@@ -15,20 +15,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from experiments import runner
-from experiments.data import parquet
-from experiments.data.errors import ExperimentError
-from experiments.traffic import Traffic
-from experiments.traffic.flow_files import LONGEST_S, csv_file, read_flows
-from experiments.traffic.spec import parse_spec
-from hosts import wire
-from hosts.algorithms import find_scheme
-from lab.capture_file import CaptureError, frames
-from lab.pcapng import PcapngWriter
-from lab.virtual import VirtualNetwork
 from pcn import cli
-from topologies.compact import compact
-from topologies.model import FlowSpec
+from pcn.experiments import runner
+from pcn.experiments.data import parquet
+from pcn.experiments.data.errors import ExperimentError
+from pcn.experiments.traffic import Traffic
+from pcn.experiments.traffic.flow_files import LONGEST_S, csv_file, read_flows
+from pcn.experiments.traffic.spec import parse_spec
+from pcn.hosts import wire
+from pcn.hosts.algorithms import find_scheme
+from pcn.lab.capture_file import CaptureError, frames
+from pcn.lab.pcapng import PcapngWriter
+from pcn.lab.virtual import VirtualNetwork
+from pcn.topologies.compact import compact
+from pcn.topologies.model import FlowSpec
 
 AFTER = "id,src,dst,start_us,size,after\n0,h0,r0,0,100KB,\n1,r0,h1,5,20KB,0\n2,h1,h2,0,20KB,0 1\n"
 

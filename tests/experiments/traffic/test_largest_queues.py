@@ -8,12 +8,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from experiments.data.records import Records
-from experiments.results.over_time import QUEUE, over_time
-from experiments.run.progress import Silent
-from experiments.run.virtual import run_virtual
-from experiments.traffic import Traffic, flows, page
-from experiments.traffic.spec import parse_spec
+from pcn.experiments.data.records import Records
+from pcn.experiments.results.over_time import QUEUE, over_time
+from pcn.experiments.run.progress import Silent
+from pcn.experiments.run.virtual import run_virtual
+from pcn.experiments.traffic import Traffic, flows, page
+from pcn.experiments.traffic.spec import parse_spec
 
 
 def _in_cast(tmp_path: Path, size_bytes: int) -> Traffic:

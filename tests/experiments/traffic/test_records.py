@@ -16,11 +16,11 @@ import pytest
 from scapy.layers.l2 import Ether
 from scapy.utils import RawPcapNgReader
 
-from experiments.data.errors import ExperimentError
-from experiments.data.records import FlowChoice, parse_port
 from pcn.cli import run as pcn
-from topologies.formats.hpcc import write
-from topologies.star import star
+from pcn.experiments.data.errors import ExperimentError
+from pcn.experiments.data.records import FlowChoice, parse_port
+from pcn.topologies.formats.hpcc import write
+from pcn.topologies.star import star
 
 RUN = ["run", "traffic", "--clock", "virtual", "--topology", "star", "--workload", "W1", "--pattern", "incast"]
 SET = ["--set", "count=80", "--set", "xoff_bytes=20KB", "--scheme", "pfc", "-q"]

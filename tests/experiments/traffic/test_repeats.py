@@ -7,11 +7,11 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
-from experiments.data.errors import ExperimentError
-from experiments.traffic.repeats import reliability
-from experiments.traffic.spec import from_reference, parse_spec
-from hosts.reliability import Reliability, Repeats
 from pcn.cli import run
+from pcn.experiments.data.errors import ExperimentError
+from pcn.experiments.traffic.repeats import reliability
+from pcn.experiments.traffic.spec import from_reference, parse_spec
+from pcn.hosts.reliability import Reliability, Repeats
 
 FLOWS = "src,dst,start_s,size_bytes,class\n" + "".join(f"h{n},r0,0,200000,1\n" for n in range(4))
 

@@ -6,11 +6,11 @@ import math
 
 import pytest
 
-from experiments.data.errors import ExperimentError
-from experiments.papers import find_experiment
-from experiments.traffic.spec import INCAST, PATTERNS, draw, parse_spec
-from experiments.traffic.spec import sizes as sizes_of
-from topologies.star import star
+from pcn.experiments.data.errors import ExperimentError
+from pcn.experiments.papers import find_experiment
+from pcn.experiments.traffic.spec import INCAST, PATTERNS, draw, parse_spec
+from pcn.experiments.traffic.spec import sizes as sizes_of
+from pcn.topologies.star import star
 
 SPAN_S = 20e-3
 MORE = {"sigma": 1.0, "on": 1e-4, "off": 1e-4, "incast_size": 1e5, "incast_load": 0.1, "incast_period": None}

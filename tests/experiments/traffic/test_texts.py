@@ -7,14 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from experiments.compare.kept import read
-from experiments.define.charts import Chart, curve
-from experiments.define.outcomes import said
-from experiments.draw.pictures import draw
-from experiments.results.over_time import QUEUE
-from experiments.traffic import Traffic, page
-from experiments.traffic.spec import parse_spec
 from pcn.cli import run as pcn
+from pcn.experiments.compare.kept import read
+from pcn.experiments.define.charts import Chart, curve
+from pcn.experiments.define.outcomes import said
+from pcn.experiments.draw.pictures import draw
+from pcn.experiments.results.over_time import QUEUE
+from pcn.experiments.traffic import Traffic, page
+from pcn.experiments.traffic.spec import parse_spec
 
 RUN = ["run", "traffic", "--clock", "virtual", "--topology", "star", "--scheme", "dcqcn"]
 

@@ -6,10 +6,10 @@ from dataclasses import replace
 
 import pytest
 
-from experiments.traffic import Traffic
-from experiments.traffic.spec import parse_spec
-from experiments.traffic.thresholds import unfit
-from topologies.ecn import EcnThresholds
+from pcn.experiments.traffic import Traffic
+from pcn.experiments.traffic.spec import parse_spec
+from pcn.experiments.traffic.thresholds import unfit
+from pcn.topologies.ecn import EcnThresholds
 
 TRAFFIC = Traffic(parse_spec("star"))
 

@@ -13,17 +13,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from experiments.data.errors import ExperimentError
-from experiments.data.plan import Plan
-from experiments.data.recording import Recording
-from experiments.define.recording_numbers import EmptyPath
-from experiments.papers import find_experiment
-from experiments.run.progress import Silent
-from experiments.run.virtual import run_virtual
-from experiments.sweep.run_task import task_of
-from experiments.traffic import Traffic, flows, page, sizes
-from experiments.traffic.flow_files import FLOW_FORMATS, LONGEST_S, read_flows
-from experiments.traffic.spec import (
+from pcn.cli import run as pcn
+from pcn.experiments.data.errors import ExperimentError
+from pcn.experiments.data.plan import Plan
+from pcn.experiments.data.recording import Recording
+from pcn.experiments.define.recording_numbers import EmptyPath
+from pcn.experiments.papers import find_experiment
+from pcn.experiments.run.progress import Silent
+from pcn.experiments.run.virtual import run_virtual
+from pcn.experiments.sweep.run_task import task_of
+from pcn.experiments.traffic import Traffic, flows, page, sizes
+from pcn.experiments.traffic.flow_files import FLOW_FORMATS, LONGEST_S, read_flows
+from pcn.experiments.traffic.spec import (
     PATTERNS,
     WORKLOADS,
     TrafficSpec,
@@ -31,11 +32,10 @@ from experiments.traffic.spec import (
     from_reference,
     parse_spec,
 )
-from hosts.algorithms import find_scheme
-from lab.virtual import VirtualNetwork
-from pcn.cli import run as pcn
-from topologies.clos import clos
-from topologies.model import FlowSpec
+from pcn.hosts.algorithms import find_scheme
+from pcn.lab.virtual import VirtualNetwork
+from pcn.topologies.clos import clos
+from pcn.topologies.model import FlowSpec
 
 CSV = "src,dst,start_s,size_bytes\nh0,r0,0,64000\nh1,r1,1e-5,2000000\nh0,r1,2e-5,1\n"
 
@@ -60,13 +60,13 @@ def test_reference_names_its_parts(tmp_path: Path) -> None:
 
 def test_spec_holds_digest_of_topology_s_file(tmp_path: Path) -> None:
     file, flows = tmp_path / "mine.py", tmp_path / "flows.csv"
-    file.write_text("from topologies.star import star\nMINE = star(3)\n")
+    file.write_text("from pcn.topologies.star import star\nMINE = star(3)\n")
     flows.write_text("src,dst,start_s,size_bytes\nh0,r0,0,1000\n")
     given = parse_spec(f"{file}:MINE", flows=str(flows))
     assert from_reference(given.reference) == given
     found = find_experiment(given.reference)
     assert len(found.plan("pcn", 1, {"xoff_bytes": 100e3}).topology.hosts) == 4
-    file.write_text("from topologies.star import star\nMINE = star(4)\n")
+    file.write_text("from pcn.topologies.star import star\nMINE = star(4)\n")
     with pytest.raises(ExperimentError, match=r"mine.py or .*flows.csv isn't what it was"):
         from_reference(given.reference)
 
@@ -295,8 +295,8 @@ def test_run_that_ends_early_has_no_mean_of_those_that_arrived() -> None:
 
 
 SCHEME = """
-from hosts.algorithms import ReactionPoint, Scheme
-from hosts.algorithms.parameters import Parameters
+from pcn.hosts.algorithms import ReactionPoint, Scheme
+from pcn.hosts.algorithms.parameters import Parameters
 
 class Slow(ReactionPoint):
     def __init__(self, line_bps, parameters):

@@ -10,12 +10,12 @@ from unittest import mock
 
 import pytest
 
-from experiments import runner
-from experiments.data import parquet
-from experiments.define.recording_numbers import EmptyPath, EmptyPaths
-from hosts.algorithms import Configured, NotificationPoint, ReactionPoint
-from lab.virtual import VirtualNetwork
-from virtualnet import Samples, Source
+from pcn.experiments import runner
+from pcn.experiments.data import parquet
+from pcn.experiments.define.recording_numbers import EmptyPath, EmptyPaths
+from pcn.hosts.algorithms import Configured, NotificationPoint, ReactionPoint
+from pcn.lab.virtual import VirtualNetwork
+from pcn.virtualnet import Samples, Source
 
 FEW, MANY = 300, 3000
 

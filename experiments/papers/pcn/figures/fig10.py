@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from itertools import islice
 
-from experiments.define import theory
-from experiments.define.charts import Chart, curve
-from experiments.define.checks import Check, at_least, at_most, near
-from experiments.define.experiment import Experiment
-from experiments.define.outcomes import Outcomes
-from experiments.papers.pcn.claims import INCREASE, PCN, RISE
-from hosts.algorithms import Cnp, Mark
-from hosts.algorithms.pcn import PcnParameters, PcnReactionPoint
+from pcn.experiments.define import theory
+from pcn.experiments.define.charts import Chart, curve
+from pcn.experiments.define.checks import Check, at_least, at_most, near
+from pcn.experiments.define.experiment import Experiment
+from pcn.experiments.define.outcomes import Outcomes
+from pcn.experiments.papers.pcn.claims import INCREASE, PCN, RISE
+from pcn.hosts.algorithms import Cnp, Mark
+from pcn.hosts.algorithms.pcn import PcnParameters, PcnReactionPoint
 
 LOOPS = 25
 

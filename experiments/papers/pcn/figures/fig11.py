@@ -7,20 +7,20 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
-from experiments.data import series_math
-from experiments.data.parameters import Value
-from experiments.data.plan import Plan
-from experiments.data.recording import Recording
-from experiments.data.steady_state import aggregate_rate, drained, mean_between, steady_state
-from experiments.define import recording_numbers, theory
-from experiments.define.charts import Chart, Line, curve
-from experiments.define.checks import Check, at_least, at_most, near
-from experiments.define.experiment import Experiment, Run
-from experiments.define.looks import label
-from experiments.define.outcomes import Outcome, Outcomes, percent, ratio, said
-from experiments.papers.pcn.claims import CAPACITY, COMPARED, DRAINED, PCN, QUEUE_SWING, SHOWN, STEADY
-from experiments.papers.pcn.plans import dumbbell_plan
-from experiments.papers.pcn.variants import PUBLISHED_PACKETS, PUBLISHED_SEGMENTS, VARIANTS
+from pcn.experiments.data import series_math
+from pcn.experiments.data.parameters import Value
+from pcn.experiments.data.plan import Plan
+from pcn.experiments.data.recording import Recording
+from pcn.experiments.data.steady_state import aggregate_rate, drained, mean_between, steady_state
+from pcn.experiments.define import recording_numbers, theory
+from pcn.experiments.define.charts import Chart, Line, curve
+from pcn.experiments.define.checks import Check, at_least, at_most, near
+from pcn.experiments.define.experiment import Experiment, Run
+from pcn.experiments.define.looks import label
+from pcn.experiments.define.outcomes import Outcome, Outcomes, percent, ratio, said
+from pcn.experiments.papers.pcn.claims import CAPACITY, COMPARED, DRAINED, PCN, QUEUE_SWING, SHOWN, STEADY
+from pcn.experiments.papers.pcn.plans import dumbbell_plan
+from pcn.experiments.papers.pcn.variants import PUBLISHED_PACKETS, PUBLISHED_SEGMENTS, VARIANTS
 
 DURATION_S = 300e-3
 SEEDS = (1, 2, 3)

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from experiments.data.parameters import Value
-from experiments.data.plan import Plan, numbers
-from experiments.data.recording import Recording
-from experiments.define.charts import Chart, Line, curve
-from experiments.define.checks import Check, Claim, Verdict, at_least, near
-from experiments.define.experiment import DRAWN_FLOWS, Experiment, Run
-from experiments.define.looks import label
-from experiments.define.outcomes import Outcome, Outcomes, percent, ratio, said
-from experiments.papers.pcn.claims import (
+from pcn.experiments.data.parameters import Value
+from pcn.experiments.data.plan import Plan, numbers
+from pcn.experiments.data.recording import Recording
+from pcn.experiments.define.charts import Chart, Line, curve
+from pcn.experiments.define.checks import Check, Claim, Verdict, at_least, near
+from pcn.experiments.define.experiment import DRAWN_FLOWS, Experiment, Run
+from pcn.experiments.define.looks import label
+from pcn.experiments.define.outcomes import Outcome, Outcomes, percent, ratio, said
+from pcn.experiments.papers.pcn.claims import (
     BURSTS_P99,
     COMPARED,
     H0_MEAN,
@@ -23,7 +23,7 @@ from experiments.papers.pcn.claims import (
     PREVENTED,
     SHOWN,
 )
-from experiments.papers.pcn.figures import hadoop
+from pcn.experiments.papers.pcn.figures import hadoop
 
 SEEDS = (1, 2, 3, 4)
 BUSY, BUSY_SEEDS = 0.8, (1, 2)

@@ -6,15 +6,15 @@ import statistics
 from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 
-from experiments.data.parameters import Value
-from experiments.data.plan import Plan, numbers
-from experiments.data.recording import Recording
-from experiments.define.charts import Chart, Line, curve
-from experiments.define.checks import Check, Verdict, at_least, at_most
-from experiments.define.experiment import DRAWN_FLOWS, Experiment, Run
-from experiments.define.outcomes import Outcome, Outcomes, ratio
-from experiments.papers.pcn.claims import PCN, WEIGHTS
-from experiments.papers.pcn.figures import hadoop
+from pcn.experiments.data.parameters import Value
+from pcn.experiments.data.plan import Plan, numbers
+from pcn.experiments.data.recording import Recording
+from pcn.experiments.define.charts import Chart, Line, curve
+from pcn.experiments.define.checks import Check, Verdict, at_least, at_most
+from pcn.experiments.define.experiment import DRAWN_FLOWS, Experiment, Run
+from pcn.experiments.define.outcomes import Outcome, Outcomes, ratio
+from pcn.experiments.papers.pcn.claims import PCN, WEIGHTS
+from pcn.experiments.papers.pcn.figures import hadoop
 
 W_MIN, W_MAX = 1 / 128, 1 / 2
 W_MINS = (1 / 1024, 1 / 512, 1 / 256, 1 / 128, 1 / 64, 1 / 32)

@@ -6,18 +6,18 @@ import math
 import statistics
 from collections.abc import Iterator, Mapping, Sequence
 
-from experiments.data.parameters import Value
-from experiments.data.plan import Plan, known_fields
-from experiments.data.recording import Recording
-from experiments.define.charts import Chart, curve
-from experiments.define.checks import Check, Claim, at_least
-from experiments.define.experiment import DRAWN_FLOWS, Experiment, Run
-from experiments.define.looks import label
-from experiments.define.outcomes import Key, Outcome, Outcomes
-from experiments.papers.pcn.claims import PCN, SHOWN, WORKLOAD_1, WORKLOAD_1_QCN, WORKLOAD_2
-from experiments.papers.pcn.figures.fig12 import factor_row
-from experiments.papers.pcn.figures.realistic import WORKLOADS, numbers, realistic_plan
-from softswitch.dataclass import dataclass
+from pcn.experiments.data.parameters import Value
+from pcn.experiments.data.plan import Plan, known_fields
+from pcn.experiments.data.recording import Recording
+from pcn.experiments.define.charts import Chart, curve
+from pcn.experiments.define.checks import Check, Claim, at_least
+from pcn.experiments.define.experiment import DRAWN_FLOWS, Experiment, Run
+from pcn.experiments.define.looks import label
+from pcn.experiments.define.outcomes import Key, Outcome, Outcomes
+from pcn.experiments.papers.pcn.claims import PCN, SHOWN, WORKLOAD_1, WORKLOAD_1_QCN, WORKLOAD_2
+from pcn.experiments.papers.pcn.figures.fig12 import factor_row
+from pcn.experiments.papers.pcn.figures.realistic import WORKLOADS, numbers, realistic_plan
+from pcn.softswitch.dataclass import dataclass
 
 SEEDS = {"W1": range(1, 11), "W2": range(1, 3)}
 """W2's agree within a percent. W1's 50,000 flows come within 11 ms: which racks two in-casts share decides."""

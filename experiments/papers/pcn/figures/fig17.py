@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 
-from experiments.data.parameters import Value
-from experiments.data.plan import Plan
-from experiments.data.recording import Recording
-from experiments.data.steady_state import steady_state
-from experiments.define import theory
-from experiments.define.charts import Chart, Line
-from experiments.define.checks import Check, at_least, at_most, near
-from experiments.define.experiment import Experiment, Run
-from experiments.define.looks import label
-from experiments.define.outcomes import Outcome, Outcomes, said
-from experiments.papers.pcn.claims import (
+from pcn.experiments.data.parameters import Value
+from pcn.experiments.data.plan import Plan
+from pcn.experiments.data.recording import Recording
+from pcn.experiments.data.steady_state import steady_state
+from pcn.experiments.define import theory
+from pcn.experiments.define.charts import Chart, Line
+from pcn.experiments.define.checks import Check, at_least, at_most, near
+from pcn.experiments.define.experiment import Experiment, Run
+from pcn.experiments.define.looks import label
+from pcn.experiments.define.outcomes import Outcome, Outcomes, said
+from pcn.experiments.papers.pcn.claims import (
     COMPARED,
     FULL_AND_FAIR,
     MANY_FLOWS,
@@ -25,8 +25,8 @@ from experiments.papers.pcn.claims import (
     SHOWN,
     WHY_UNFAIR,
 )
-from experiments.papers.pcn.plans import dumbbell_plan
-from hosts.algorithms.qcn import QcnParameters
+from pcn.experiments.papers.pcn.plans import dumbbell_plan
+from pcn.hosts.algorithms.qcn import QcnParameters
 
 FLOWS = (4, 16, 64, 256, 1024)
 WINDOW_S = 0.5

@@ -5,19 +5,19 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
 
-from experiments.data.parameters import Value
-from experiments.data.plan import HEADER_BYTES, PAYLOAD_BYTES, Plan, numbers
-from experiments.data.recording import Recording
-from experiments.define import recording_numbers
-from experiments.define.charts import Chart, Line, curve
-from experiments.define.checks import Check, Verdict, at_least, at_most, near
-from experiments.define.experiment import Experiment, Run
-from experiments.define.looks import label
-from experiments.define.outcomes import Outcome, Outcomes, said
-from experiments.define.workloads import bursts
-from experiments.papers.pcn.claims import COMPARED, FILLED, LONG_INTERVALS, NO_TREE, PCN, SHOWN
-from experiments.papers.pcn.plans import compact_plan
-from topologies.compact import P0_S0, P2_S1, compact
+from pcn.experiments.data.parameters import Value
+from pcn.experiments.data.plan import HEADER_BYTES, PAYLOAD_BYTES, Plan, numbers
+from pcn.experiments.data.recording import Recording
+from pcn.experiments.define import recording_numbers
+from pcn.experiments.define.charts import Chart, Line, curve
+from pcn.experiments.define.checks import Check, Verdict, at_least, at_most, near
+from pcn.experiments.define.experiment import Experiment, Run
+from pcn.experiments.define.looks import label
+from pcn.experiments.define.outcomes import Outcome, Outcomes, said
+from pcn.experiments.define.workloads import bursts
+from pcn.experiments.papers.pcn.claims import COMPARED, FILLED, LONG_INTERVALS, NO_TREE, PCN, SHOWN
+from pcn.experiments.papers.pcn.plans import compact_plan
+from pcn.topologies.compact import P0_S0, P2_S1, compact
 
 INTERVALS_US = (50, 100, 200, 500, 1000, 2000, 5000)
 BURST_BYTES = 64_000

@@ -5,18 +5,18 @@ from __future__ import annotations
 import statistics
 from collections.abc import Iterator, Mapping, Sequence
 
-from experiments.data.parameters import Value
-from experiments.data.plan import Plan, with_fields
-from experiments.data.plan import numbers as given
-from experiments.data.recording import Recording
-from experiments.define import recording_numbers
-from experiments.define.charts import Chart, Line, curve
-from experiments.define.checks import Check, at_least, at_most, near
-from experiments.define.experiment import Experiment, Run
-from experiments.define.looks import label
-from experiments.define.outcomes import Outcome, Outcomes, percent, ratio, said
-from experiments.papers.pcn.claims import COMPARED, LONG_FLOW, PARKING_LOT, PCN, PCN_X, SHOWN
-from experiments.papers.pcn.plans import parking_lot_plan
+from pcn.experiments.data.parameters import Value
+from pcn.experiments.data.plan import Plan, with_fields
+from pcn.experiments.data.plan import numbers as given
+from pcn.experiments.data.recording import Recording
+from pcn.experiments.define import recording_numbers
+from pcn.experiments.define.charts import Chart, Line, curve
+from pcn.experiments.define.checks import Check, at_least, at_most, near
+from pcn.experiments.define.experiment import Experiment, Run
+from pcn.experiments.define.looks import label
+from pcn.experiments.define.outcomes import Outcome, Outcomes, percent, ratio, said
+from pcn.experiments.papers.pcn.claims import COMPARED, LONG_FLOW, PARKING_LOT, PCN, PCN_X, SHOWN
+from pcn.experiments.papers.pcn.plans import parking_lot_plan
 
 BOTTLENECKS = (2, 4, 6, 8, 10)
 SEEDS = {"timely": (1,)}

@@ -4,21 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from experiments.data.parameters import Value
-from experiments.data.plan import Plan, numbers, with_fields
-from experiments.data.recording import Recording
-from experiments.define import recording_numbers
-from experiments.define.charts import Band, Chart, curve
-from experiments.define.checks import Check, Claim, near, or_trend
-from experiments.define.experiment import Experiment, Run
-from experiments.define.looks import label
-from experiments.define.outcomes import Outcome, Outcomes, said
-from experiments.papers.pcn.claims import LOSS, PCN, PCN_X, PFC, TREE, TREES
-from experiments.papers.pcn.plans import TIMELY_SEGMENT_BYTES
-from experiments.papers.pcn.scenarios.victim import Victim
-from experiments.papers.pcn.scenarios.victim_setting import burst_s
-from experiments.papers.pcn.variants import PUBLISHED_PACKETS, PUBLISHED_SEGMENTS, VARIANTS
-from topologies.compact import P0_S0
+from pcn.experiments.data.parameters import Value
+from pcn.experiments.data.plan import Plan, numbers, with_fields
+from pcn.experiments.data.recording import Recording
+from pcn.experiments.define import recording_numbers
+from pcn.experiments.define.charts import Band, Chart, curve
+from pcn.experiments.define.checks import Check, Claim, near, or_trend
+from pcn.experiments.define.experiment import Experiment, Run
+from pcn.experiments.define.looks import label
+from pcn.experiments.define.outcomes import Outcome, Outcomes, said
+from pcn.experiments.papers.pcn.claims import LOSS, PCN, PCN_X, PFC, TREE, TREES
+from pcn.experiments.papers.pcn.plans import TIMELY_SEGMENT_BYTES
+from pcn.experiments.papers.pcn.scenarios.victim import Victim
+from pcn.experiments.papers.pcn.scenarios.victim_setting import burst_s
+from pcn.experiments.papers.pcn.variants import PUBLISHED_PACKETS, PUBLISHED_SEGMENTS, VARIANTS
+from pcn.topologies.compact import P0_S0
 
 _VICTIM = Victim()
 _TIMELY_RUN_S = 150e-3

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from experiments.data.parameters import Value
-from experiments.data.plan import Plan
-from experiments.data.recording import Recording
-from experiments.define.charts import Chart, curve
-from experiments.define.checks import Check, at_least, at_most
-from experiments.define.experiment import DRAWN_FLOWS, Experiment, Run
-from experiments.define.looks import label
-from experiments.define.outcomes import Key, Outcome, Outcomes, ratio
-from experiments.papers.pcn.claims import COMPARED, PCN, PRIORITIES
-from experiments.papers.pcn.figures.realistic import SIZES, WORKLOADS, numbers, realistic_plan
+from pcn.experiments.data.parameters import Value
+from pcn.experiments.data.plan import Plan
+from pcn.experiments.data.recording import Recording
+from pcn.experiments.define.charts import Chart, curve
+from pcn.experiments.define.checks import Check, at_least, at_most
+from pcn.experiments.define.experiment import DRAWN_FLOWS, Experiment, Run
+from pcn.experiments.define.looks import label
+from pcn.experiments.define.outcomes import Key, Outcome, Outcomes, ratio
+from pcn.experiments.papers.pcn.claims import COMPARED, PCN, PRIORITIES
+from pcn.experiments.papers.pcn.figures.realistic import SIZES, WORKLOADS, numbers, realistic_plan
 
 SEEDS = (1, 2, 3)
 COUNTS = {"W1": 50_000, "W2": 20_000}

@@ -8,20 +8,20 @@ from dataclasses import replace
 
 import numpy as np
 
-from experiments.data.parameters import Value
-from experiments.data.plan import HEADER_BYTES, PAYLOAD_BYTES, Plan, known_fields, plan_of
-from experiments.data.recording import Recording
-from experiments.define.charts import Chart, curve
-from experiments.define.checks import Check, at_least, at_most, between
-from experiments.define.experiment import DRAWN_FLOWS, Experiment, Run
-from experiments.define.looks import label
-from experiments.define.outcomes import Key, Outcome, Outcomes, percent
-from experiments.define.workloads import W2, arrivals_per_s, incast_flows
-from experiments.papers.pcn.claims import DEADLOCKS, PCN, PFC
-from experiments.papers.pcn.figures.realistic import HOST_BPS
-from experiments.papers.pcn.plans import pcn_fields
-from topologies.clos import clos
-from topologies.model import Endpoint
+from pcn.experiments.data.parameters import Value
+from pcn.experiments.data.plan import HEADER_BYTES, PAYLOAD_BYTES, Plan, known_fields, plan_of
+from pcn.experiments.data.recording import Recording
+from pcn.experiments.define.charts import Chart, curve
+from pcn.experiments.define.checks import Check, at_least, at_most, between
+from pcn.experiments.define.experiment import DRAWN_FLOWS, Experiment, Run
+from pcn.experiments.define.looks import label
+from pcn.experiments.define.outcomes import Key, Outcome, Outcomes, percent
+from pcn.experiments.define.workloads import W2, arrivals_per_s, incast_flows
+from pcn.experiments.papers.pcn.claims import DEADLOCKS, PCN, PFC
+from pcn.experiments.papers.pcn.figures.realistic import HOST_BPS
+from pcn.experiments.papers.pcn.plans import pcn_fields
+from pcn.topologies.clos import clos
+from pcn.topologies.model import Endpoint
 
 SEEDS = range(1, 21)
 READINGS = {"two links": (2, 0.6), "one link": (1, 0.5)}

@@ -8,21 +8,21 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
-from experiments.data import series_math
-from experiments.data.parameters import Value
-from experiments.data.plan import HEADER_BYTES, PAYLOAD_BYTES, Plan, numbers
-from experiments.data.recording import Recording
-from experiments.data.series_math import Array
-from experiments.data.steady_state import aggregate_rate, drained
-from experiments.define import recording_numbers, theory
-from experiments.define.charts import Chart, curve
-from experiments.define.checks import Check, near
-from experiments.define.experiment import Experiment, Run
-from experiments.define.fluid import Fluid, Loops
-from experiments.define.outcomes import Curve, Outcome, Outcomes, ratio, said
-from experiments.papers.pcn.claims import AFTER_DECREASE, FAIRNESS, PCN, QUEUE_SWING, RATE_SWING
-from experiments.papers.pcn.plans import dumbbell_plan
-from experiments.papers.pcn.variants import VARIANTS
+from pcn.experiments.data import series_math
+from pcn.experiments.data.parameters import Value
+from pcn.experiments.data.plan import HEADER_BYTES, PAYLOAD_BYTES, Plan, numbers
+from pcn.experiments.data.recording import Recording
+from pcn.experiments.data.series_math import Array
+from pcn.experiments.data.steady_state import aggregate_rate, drained
+from pcn.experiments.define import recording_numbers, theory
+from pcn.experiments.define.charts import Chart, curve
+from pcn.experiments.define.checks import Check, near
+from pcn.experiments.define.experiment import Experiment, Run
+from pcn.experiments.define.fluid import Fluid, Loops
+from pcn.experiments.define.outcomes import Curve, Outcome, Outcomes, ratio, said
+from pcn.experiments.papers.pcn.claims import AFTER_DECREASE, FAIRNESS, PCN, QUEUE_SWING, RATE_SWING
+from pcn.experiments.papers.pcn.plans import dumbbell_plan
+from pcn.experiments.papers.pcn.variants import VARIANTS
 
 FLOWS = (4, 16)
 PERIOD_S, RTT_S = 500e-6, 10e-6

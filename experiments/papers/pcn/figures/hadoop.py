@@ -6,15 +6,15 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from experiments.data import series_math
-from experiments.data.plan import HEADER_BYTES, PAYLOAD_BYTES, Plan, with_fields
-from experiments.data.recording import FlowRecord, Recording
-from experiments.data.series_math import Array
-from experiments.define import recording_numbers
-from experiments.define.outcomes import ratio
-from experiments.define.workloads import W2, arrivals_per_s, poisson_flows
-from experiments.papers.pcn.plans import compact_plan
-from topologies.model import FlowSpec
+from pcn.experiments.data import series_math
+from pcn.experiments.data.plan import HEADER_BYTES, PAYLOAD_BYTES, Plan, with_fields
+from pcn.experiments.data.recording import FlowRecord, Recording
+from pcn.experiments.data.series_math import Array
+from pcn.experiments.define import recording_numbers
+from pcn.experiments.define.outcomes import ratio
+from pcn.experiments.define.workloads import W2, arrivals_per_s, poisson_flows
+from pcn.experiments.papers.pcn.plans import compact_plan
+from pcn.topologies.model import FlowSpec
 
 LOAD = 0.6
 WITHIN = 0.05

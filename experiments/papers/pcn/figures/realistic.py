@@ -6,14 +6,14 @@ from dataclasses import replace
 
 import numpy as np
 
-from experiments.data.plan import HEADER_BYTES, PAYLOAD_BYTES, Plan, known_fields, plan_of
-from experiments.data.recording import Recording
-from experiments.define import recording_numbers
-from experiments.define.recording_numbers import completion_times_s
-from experiments.define.workloads import W1, W2, ClassSizes, arrivals_per_s, incast_flows
-from experiments.papers.pcn.plans import pcn_fields, timely_fields
-from topologies.clos import clos
-from topologies.model import Endpoint, FlowSpec
+from pcn.experiments.data.plan import HEADER_BYTES, PAYLOAD_BYTES, Plan, known_fields, plan_of
+from pcn.experiments.data.recording import Recording
+from pcn.experiments.define import recording_numbers
+from pcn.experiments.define.recording_numbers import completion_times_s
+from pcn.experiments.define.workloads import W1, W2, ClassSizes, arrivals_per_s, incast_flows
+from pcn.experiments.papers.pcn.plans import pcn_fields, timely_fields
+from pcn.topologies.clos import clos
+from pcn.topologies.model import Endpoint, FlowSpec
 
 LOAD, HOST_BPS = 0.6, 10e9
 WORKLOADS = (W1, W2)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from experiments.data.errors import ExperimentError
-from experiments.data.parameters import Parameter, Value, complete
-from experiments.data.plan import HEADER_BYTES, LiveLimits, Plan, Sampling
-from experiments.data.recording import Recording
-from experiments.data.steady_state import (
+from pcn.experiments.data.errors import ExperimentError
+from pcn.experiments.data.parameters import Parameter, Value, complete
+from pcn.experiments.data.plan import HEADER_BYTES, LiveLimits, Plan, Sampling
+from pcn.experiments.data.recording import Recording
+from pcn.experiments.data.steady_state import (
     Steady,
     capacity_reached,
     drained,
@@ -18,11 +18,11 @@ from experiments.data.steady_state import (
     rate_swing,
     steady_state,
 )
-from experiments.define import scheme_parameters, theory
-from experiments.define.checks import Check, at_least, at_most, clean, near
-from experiments.define.experiment import Experiment, Headline, Run, RunPage
-from experiments.define.outcomes import Outcome, said
-from experiments.papers.pcn.claims import (
+from pcn.experiments.define import scheme_parameters, theory
+from pcn.experiments.define.checks import Check, at_least, at_most, clean, near
+from pcn.experiments.define.experiment import Experiment, Headline, Run, RunPage
+from pcn.experiments.define.outcomes import Outcome, said
+from pcn.experiments.papers.pcn.claims import (
     AFTER_DECREASE,
     CAPACITY,
     DRAINED,
@@ -33,10 +33,10 @@ from experiments.papers.pcn.claims import (
     RATE_SWING,
     STEADY,
 )
-from experiments.papers.pcn.scenarios.dumbbell_charts import CHARTS
-from experiments.papers.pcn.scenarios.dumbbell_story import about, story
-from topologies.dumbbell import dumbbell
-from topologies.model import Endpoint, TopologyError
+from pcn.experiments.papers.pcn.scenarios.dumbbell_charts import CHARTS
+from pcn.experiments.papers.pcn.scenarios.dumbbell_story import about, story
+from pcn.topologies.dumbbell import dumbbell
+from pcn.topologies.model import Endpoint, TopologyError
 
 _OWN = (
     Parameter("pairs", "count", 3, "sender-receiver pairs; the first has two flows", 1, 32),

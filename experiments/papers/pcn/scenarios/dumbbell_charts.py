@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from experiments.data.plan import Plan
-from experiments.data.recording import Recording
-from experiments.data.steady_state import aggregate_rate, capacity_reached, drained
-from experiments.define import charts
-from experiments.define.charts import Band, Chart, Mark, View
+from pcn.experiments.data.plan import Plan
+from pcn.experiments.data.recording import Recording
+from pcn.experiments.data.steady_state import aggregate_rate, capacity_reached, drained
+from pcn.experiments.define import charts
+from pcn.experiments.define.charts import Band, Chart, Mark, View
 
 ZOOM_S = 15e-3
 """The start is shown enlarged up to here."""

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from experiments.data import series_math
-from experiments.data.parameters import format_value
-from experiments.data.plan import Plan
-from experiments.data.recording import Recording
-from experiments.data.steady_state import (
+from pcn.experiments.data import series_math
+from pcn.experiments.data.parameters import format_value
+from pcn.experiments.data.plan import Plan
+from pcn.experiments.data.recording import Recording
+from pcn.experiments.data.steady_state import (
     Steady,
     capacity_reached,
     drained,
@@ -17,9 +17,9 @@ from experiments.data.steady_state import (
     queue_swing,
     rate_swing,
 )
-from experiments.define import theory
-from experiments.papers.pcn.claims import CAPACITY, DRAINED, PCN, PFC
-from hosts.algorithms import find_scheme
+from pcn.experiments.define import theory
+from pcn.experiments.papers.pcn.claims import CAPACITY, DRAINED, PCN, PFC
+from pcn.hosts.algorithms import find_scheme
 
 _MARKING = {
     "dcqcn": "A port marks by RED: the more packets of its class one leaves behind, the more likely.",

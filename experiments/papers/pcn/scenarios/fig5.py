@@ -8,22 +8,22 @@ from itertools import pairwise
 
 import numpy as np
 
-from experiments.data import series_math
-from experiments.data.errors import ExperimentError
-from experiments.data.parameters import Parameter, Value, complete, format_value
-from experiments.data.plan import HEADER_BYTES, LiveLimits, Plan, Sampling
-from experiments.data.recording import Recording
-from experiments.data.series_math import Array
-from experiments.data.steady_state import Steady
-from experiments.define import charts
-from experiments.define.charts import Chart, Line, View
-from experiments.define.checks import Check, Verdict, at_least, at_most, clean, near
-from experiments.define.experiment import Experiment, Headline, Run, RunPage
-from experiments.define.outcomes import Outcome
-from experiments.papers.pcn.claims import PFC, SHARE
-from softswitch.dataclass import dataclass
-from topologies.compact import LONG_SENDERS, P0_S0, P2_S1, compact
-from topologies.model import FlowSpec, TopologyError
+from pcn.experiments.data import series_math
+from pcn.experiments.data.errors import ExperimentError
+from pcn.experiments.data.parameters import Parameter, Value, complete, format_value
+from pcn.experiments.data.plan import HEADER_BYTES, LiveLimits, Plan, Sampling
+from pcn.experiments.data.recording import Recording
+from pcn.experiments.data.series_math import Array
+from pcn.experiments.data.steady_state import Steady
+from pcn.experiments.define import charts
+from pcn.experiments.define.charts import Chart, Line, View
+from pcn.experiments.define.checks import Check, Verdict, at_least, at_most, clean, near
+from pcn.experiments.define.experiment import Experiment, Headline, Run, RunPage
+from pcn.experiments.define.outcomes import Outcome
+from pcn.experiments.papers.pcn.claims import PFC, SHARE
+from pcn.softswitch.dataclass import dataclass
+from pcn.topologies.compact import LONG_SENDERS, P0_S0, P2_S1, compact
+from pcn.topologies.model import FlowSpec, TopologyError
 
 F1 = "F1"
 TRUNK = "s1->s0"

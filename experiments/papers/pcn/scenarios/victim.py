@@ -5,22 +5,22 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping
 
-from experiments.data.errors import ExperimentError
-from experiments.data.parameters import Parameter, Value, complete
-from experiments.data.plan import HEADER_BYTES, LiveLimits, Plan, Sampling
-from experiments.data.recording import Recording
-from experiments.define import scheme_parameters
-from experiments.define.checks import Check
-from experiments.define.experiment import Experiment, Run, RunPage
-from experiments.define.outcomes import Outcome, Outcomes
-from experiments.papers.pcn.claims import PCN, PCN_X, PFC
-from experiments.papers.pcn.scenarios.victim_charts import CHARTS
-from experiments.papers.pcn.scenarios.victim_checks import compared, settled
-from experiments.papers.pcn.scenarios.victim_measures import measure
-from experiments.papers.pcn.scenarios.victim_setting import BURSTS
-from experiments.papers.pcn.scenarios.victim_story import about, headlines, story
-from topologies.compact import LONG_SENDERS, P0_S0, P2_S1, compact
-from topologies.model import FlowSpec, Topology, TopologyError
+from pcn.experiments.data.errors import ExperimentError
+from pcn.experiments.data.parameters import Parameter, Value, complete
+from pcn.experiments.data.plan import HEADER_BYTES, LiveLimits, Plan, Sampling
+from pcn.experiments.data.recording import Recording
+from pcn.experiments.define import scheme_parameters
+from pcn.experiments.define.checks import Check
+from pcn.experiments.define.experiment import Experiment, Run, RunPage
+from pcn.experiments.define.outcomes import Outcome, Outcomes
+from pcn.experiments.papers.pcn.claims import PCN, PCN_X, PFC
+from pcn.experiments.papers.pcn.scenarios.victim_charts import CHARTS
+from pcn.experiments.papers.pcn.scenarios.victim_checks import compared, settled
+from pcn.experiments.papers.pcn.scenarios.victim_measures import measure
+from pcn.experiments.papers.pcn.scenarios.victim_setting import BURSTS
+from pcn.experiments.papers.pcn.scenarios.victim_story import about, headlines, story
+from pcn.topologies.compact import LONG_SENDERS, P0_S0, P2_S1, compact
+from pcn.topologies.model import FlowSpec, Topology, TopologyError
 
 _BURST_IDS = 1000
 """The flows of h2 are 2000, 2001, ..., those of h3 3000, ..."""

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import numpy as np
 
-from experiments.data.plan import Plan
-from experiments.data.recording import Recording
-from experiments.define import charts
-from experiments.define.charts import Band, Chart, Line, Mark, Stroke, View
-from experiments.define.checks import Claim
-from experiments.papers.pcn.claims import IDEAL, LOSS, TREE
-from experiments.papers.pcn.scenarios.victim_measures import BIN_S, TRUNK, allowed
-from experiments.papers.pcn.scenarios.victim_setting import BURSTS, burst_s, fair_bps, ideal_bps
-from topologies.compact import P0_S0, P2_S1, P3_S1
-from topologies.model import Endpoint
+from pcn.experiments.data.plan import Plan
+from pcn.experiments.data.recording import Recording
+from pcn.experiments.define import charts
+from pcn.experiments.define.charts import Band, Chart, Line, Mark, Stroke, View
+from pcn.experiments.define.checks import Claim
+from pcn.experiments.papers.pcn.claims import IDEAL, LOSS, TREE
+from pcn.experiments.papers.pcn.scenarios.victim_measures import BIN_S, TRUNK, allowed
+from pcn.experiments.papers.pcn.scenarios.victim_setting import BURSTS, burst_s, fair_bps, ideal_bps
+from pcn.topologies.compact import P0_S0, P2_S1, P3_S1
+from pcn.topologies.model import Endpoint
 
 AROUND_S = (-0.5e-3, 8e-3)
 """What the first view shows: the bursts and what follows at once."""

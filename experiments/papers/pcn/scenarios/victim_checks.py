@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from itertools import pairwise
 
-from experiments.data.plan import Plan
-from experiments.data.recording import Recording
-from experiments.define import theory
-from experiments.define.checks import Check, Verdict, at_least, at_most, clean, near, or_trend
-from experiments.define.outcomes import Outcomes
-from experiments.papers.pcn.claims import (
+from pcn.experiments.data.plan import Plan
+from pcn.experiments.data.recording import Recording
+from pcn.experiments.define import theory
+from pcn.experiments.define.checks import Check, Verdict, at_least, at_most, clean, near, or_trend
+from pcn.experiments.define.outcomes import Outcomes
+from pcn.experiments.papers.pcn.claims import (
     FAIRNESS,
     INNOCENT_CUT,
     LOSS,
@@ -22,8 +22,8 @@ from experiments.papers.pcn.claims import (
     TREES,
     VICTIM_FULL,
 )
-from experiments.papers.pcn.scenarios.victim_measures import Measures, measure
-from experiments.papers.pcn.scenarios.victim_setting import burst_s, ideal_bps
+from pcn.experiments.papers.pcn.scenarios.victim_measures import Measures, measure
+from pcn.experiments.papers.pcn.scenarios.victim_setting import burst_s, ideal_bps
 
 DCQCN_ALPHA = "victim.md#before-time-0"
 """Why DCQCN's tree stands longer than the paper's."""

@@ -7,14 +7,14 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from experiments.data import series_math
-from experiments.data.plan import Plan
-from experiments.data.recording import Recording
-from experiments.data.series_math import Array
-from experiments.define.recording_numbers import completion_times_s, mean
-from experiments.papers.pcn.scenarios.victim_setting import BURSTS, burst_s, fair_bps, ideal_bps
-from softswitch.dataclass import dataclass
-from topologies.compact import P0_S0
+from pcn.experiments.data import series_math
+from pcn.experiments.data.plan import Plan
+from pcn.experiments.data.recording import Recording
+from pcn.experiments.data.series_math import Array
+from pcn.experiments.define.recording_numbers import completion_times_s, mean
+from pcn.experiments.papers.pcn.scenarios.victim_setting import BURSTS, burst_s, fair_bps, ideal_bps
+from pcn.softswitch.dataclass import dataclass
+from pcn.topologies.compact import P0_S0
 
 TRUNK = "s1->s0"
 TO_LONG_SENDERS = ("s0->h0", "s0->h1")

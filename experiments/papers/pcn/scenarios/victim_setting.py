@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from experiments.data.plan import Plan
-from experiments.define import theory
-from topologies.compact import LONG_SENDERS
+from pcn.experiments.data.plan import Plan
+from pcn.experiments.define import theory
+from pcn.topologies.compact import LONG_SENDERS
 
 BURSTS = "bursts"
 

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from experiments.data.parameters import format_value
-from experiments.data.plan import Plan
-from experiments.data.recording import Recording
-from experiments.data.steady_state import Steady
-from experiments.define import theory
-from experiments.define.checks import Claim
-from experiments.define.experiment import Headline
-from experiments.papers.pcn.claims import IDEAL, LOSS, PCN, PFC, TREE, TREE_OF_PFC, TREES
-from experiments.papers.pcn.scenarios.victim_measures import RECOVERED, SMOOTH_S, Measures, measure
-from experiments.papers.pcn.scenarios.victim_setting import burst_s, fair_bps, ideal_bps
-from topologies.compact import LONG_SENDERS, P0_S0, P3_S1
+from pcn.experiments.data.parameters import format_value
+from pcn.experiments.data.plan import Plan
+from pcn.experiments.data.recording import Recording
+from pcn.experiments.data.steady_state import Steady
+from pcn.experiments.define import theory
+from pcn.experiments.define.checks import Claim
+from pcn.experiments.define.experiment import Headline
+from pcn.experiments.papers.pcn.claims import IDEAL, LOSS, PCN, PFC, TREE, TREE_OF_PFC, TREES
+from pcn.experiments.papers.pcn.scenarios.victim_measures import RECOVERED, SMOOTH_S, Measures, measure
+from pcn.experiments.papers.pcn.scenarios.victim_setting import burst_s, fair_bps, ideal_bps
+from pcn.topologies.compact import LONG_SENDERS, P0_S0, P3_S1
 
 
 def headlines(plan: Plan, recording: Recording, steady: Steady) -> list[Headline]:

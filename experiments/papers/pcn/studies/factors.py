@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from experiments.data.parameters import Value
-from experiments.data.plan import Plan, numbers
-from experiments.data.recording import Recording
-from experiments.define.charts import Chart, curve
-from experiments.define.checks import Check
-from experiments.define.experiment import DRAWN_FLOWS, Experiment, Run
-from experiments.define.looks import label
-from experiments.define.outcomes import Key, Outcome, Outcomes, ratio
-from experiments.papers.pcn.claims import COMPARED, PCN, PREVENTED
-from experiments.papers.pcn.figures import hadoop
-from experiments.papers.pcn.figures.fig12 import FACTORS, factor_row, prevented_row
-from experiments.papers.pcn.variants import PUBLISHED_PACKETS, PUBLISHED_SEGMENTS, VARIANTS
+from pcn.experiments.data.parameters import Value
+from pcn.experiments.data.plan import Plan, numbers
+from pcn.experiments.data.recording import Recording
+from pcn.experiments.define.charts import Chart, curve
+from pcn.experiments.define.checks import Check
+from pcn.experiments.define.experiment import DRAWN_FLOWS, Experiment, Run
+from pcn.experiments.define.looks import label
+from pcn.experiments.define.outcomes import Key, Outcome, Outcomes, ratio
+from pcn.experiments.papers.pcn.claims import COMPARED, PCN, PREVENTED
+from pcn.experiments.papers.pcn.figures import hadoop
+from pcn.experiments.papers.pcn.figures.fig12 import FACTORS, factor_row, prevented_row
+from pcn.experiments.papers.pcn.variants import PUBLISHED_PACKETS, PUBLISHED_SEGMENTS, VARIANTS
 
 SEEDS = (1, 2)
 _AS = "as everywhere else here"

@@ -6,17 +6,17 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import numpy as np
 
-from experiments.data.parameters import Value
-from experiments.data.plan import Plan
-from experiments.data.recording import Recording
-from experiments.data.steady_state import drained, steady_state
-from experiments.define.charts import Chart, Line, curve
-from experiments.define.checks import Check, at_least
-from experiments.define.experiment import Experiment, Run
-from experiments.define.outcomes import Curve, Key, Outcome, Outcomes
-from experiments.papers.pcn.claims import FULL_AND_FAIR, PCN, PCN_X, WHY_UNFAIR
-from experiments.papers.pcn.plans import dumbbell_plan
-from experiments.papers.pcn.variants import VARIANTS
+from pcn.experiments.data.parameters import Value
+from pcn.experiments.data.plan import Plan
+from pcn.experiments.data.recording import Recording
+from pcn.experiments.data.steady_state import drained, steady_state
+from pcn.experiments.define.charts import Chart, Line, curve
+from pcn.experiments.define.checks import Check, at_least
+from pcn.experiments.define.experiment import Experiment, Run
+from pcn.experiments.define.outcomes import Curve, Key, Outcome, Outcomes
+from pcn.experiments.papers.pcn.claims import FULL_AND_FAIR, PCN, PCN_X, WHY_UNFAIR
+from pcn.experiments.papers.pcn.plans import dumbbell_plan
+from pcn.experiments.papers.pcn.variants import VARIANTS
 
 FAIR = 0.9
 DURATION_S, FROM_S = 0.3, 0.15

@@ -9,23 +9,23 @@ from dataclasses import replace
 
 import numpy as np
 
-from experiments.data.parameters import Value
-from experiments.data.plan import PAYLOAD_BYTES, Plan, known_fields, plan_of
-from experiments.data.recording import Recording
-from experiments.define import recording_numbers, size_bins
-from experiments.define.charts import Chart, curve
-from experiments.define.checks import Check, at_most, row
-from experiments.define.experiment import DRAWN_FLOWS, Experiment, Run
-from experiments.define.looks import label
-from experiments.define.outcomes import Curve, Key, Outcome, Outcomes, ratio, said
-from experiments.define.tables import Table
-from experiments.papers.hpcc.plans import DCQCN_ECN, fat_tree
-from experiments.papers.pcn.claims import PCN, PCN_X, PFC
-from experiments.papers.pcn.studies.today import fields
-from experiments.traffic import by_size, flows
-from experiments.traffic.sizes import SIZES
-from experiments.traffic.spec import INCAST, TrafficSpec, draw
-from topologies.model import Endpoint
+from pcn.experiments.data.parameters import Value
+from pcn.experiments.data.plan import PAYLOAD_BYTES, Plan, known_fields, plan_of
+from pcn.experiments.data.recording import Recording
+from pcn.experiments.define import recording_numbers, size_bins
+from pcn.experiments.define.charts import Chart, curve
+from pcn.experiments.define.checks import Check, at_most, row
+from pcn.experiments.define.experiment import DRAWN_FLOWS, Experiment, Run
+from pcn.experiments.define.looks import label
+from pcn.experiments.define.outcomes import Curve, Key, Outcome, Outcomes, ratio, said
+from pcn.experiments.define.tables import Table
+from pcn.experiments.papers.hpcc.plans import DCQCN_ECN, fat_tree
+from pcn.experiments.papers.pcn.claims import PCN, PCN_X, PFC
+from pcn.experiments.papers.pcn.studies.today import fields
+from pcn.experiments.traffic import by_size, flows
+from pcn.experiments.traffic.sizes import SIZES
+from pcn.experiments.traffic.spec import INCAST, TrafficSpec, draw
+from pcn.topologies.model import Endpoint
 
 _DCQCN, _DCQCN_NS3 = "dcqcn", "dcqcn-ns3"
 SCHEMES = (PFC, _DCQCN, _DCQCN_NS3, "timely", PCN, PCN_X)

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from experiments.data.parameters import Value
-from experiments.data.plan import Plan
-from experiments.data.recording import Recording
-from experiments.define.charts import Chart, curve
-from experiments.define.checks import Check, at_most, row
-from experiments.define.experiment import DRAWN_FLOWS, Experiment, Run
-from experiments.define.looks import label
-from experiments.define.outcomes import Key, Outcome, Outcomes, ratio, said
-from experiments.papers.pcn.claims import PCN, PCN_X
-from experiments.papers.pcn.figures.fig20 import COUNTS
-from experiments.papers.pcn.figures.realistic import WORKLOADS, numbers, realistic_plan
+from pcn.experiments.data.parameters import Value
+from pcn.experiments.data.plan import Plan
+from pcn.experiments.data.recording import Recording
+from pcn.experiments.define.charts import Chart, curve
+from pcn.experiments.define.checks import Check, at_most, row
+from pcn.experiments.define.experiment import DRAWN_FLOWS, Experiment, Run
+from pcn.experiments.define.looks import label
+from pcn.experiments.define.outcomes import Key, Outcome, Outcomes, ratio, said
+from pcn.experiments.papers.pcn.claims import PCN, PCN_X
+from pcn.experiments.papers.pcn.figures.fig20 import COUNTS
+from pcn.experiments.papers.pcn.figures.realistic import WORKLOADS, numbers, realistic_plan
 
 SEEDS = (1, 2, 3)
 CLASSES = {"one class": False, "four": True}

@@ -8,28 +8,28 @@ from dataclasses import replace
 
 import numpy as np
 
-from experiments.data.parameters import Value
-from experiments.data.plan import HEADER_BYTES, PAYLOAD_BYTES, Plan, plan_of
-from experiments.data.recording import Recording
-from experiments.data.records import Records
-from experiments.define import recording_numbers, size_bins
-from experiments.define.charts import Chart, curve
-from experiments.define.checks import Check, at_least, at_most, row
-from experiments.define.experiment import DRAWN_FLOWS, Experiment, Run
-from experiments.define.looks import label
-from experiments.define.outcomes import Key, Outcome, Outcomes, ratio, said
-from experiments.define.tables import Table
-from experiments.papers.hpcc.claims import HPCC, LONG_FLOWS, SHORT_FLOWS, SHORTENED
-from experiments.papers.hpcc.plans import DCQCN_ECN, fat_tree
-from experiments.papers.pcn.claims import PCN, PCN_X, PFC
-from experiments.papers.pcn.figures.realistic import WORKLOADS, realistic_plan
-from experiments.papers.pcn.plans import pcn_fields, timely_fields
-from experiments.traffic import by_size, flows
-from experiments.traffic.spec import INCAST, TrafficSpec, draw
-from hosts.algorithms import find_scheme
-from hosts.recommended import recommended
-from softswitch.dataclass import dataclass
-from topologies.model import Endpoint, Topology
+from pcn.experiments.data.parameters import Value
+from pcn.experiments.data.plan import HEADER_BYTES, PAYLOAD_BYTES, Plan, plan_of
+from pcn.experiments.data.recording import Recording
+from pcn.experiments.data.records import Records
+from pcn.experiments.define import recording_numbers, size_bins
+from pcn.experiments.define.charts import Chart, curve
+from pcn.experiments.define.checks import Check, at_least, at_most, row
+from pcn.experiments.define.experiment import DRAWN_FLOWS, Experiment, Run
+from pcn.experiments.define.looks import label
+from pcn.experiments.define.outcomes import Key, Outcome, Outcomes, ratio, said
+from pcn.experiments.define.tables import Table
+from pcn.experiments.papers.hpcc.claims import HPCC, LONG_FLOWS, SHORT_FLOWS, SHORTENED
+from pcn.experiments.papers.hpcc.plans import DCQCN_ECN, fat_tree
+from pcn.experiments.papers.pcn.claims import PCN, PCN_X, PFC
+from pcn.experiments.papers.pcn.figures.realistic import WORKLOADS, realistic_plan
+from pcn.experiments.papers.pcn.plans import pcn_fields, timely_fields
+from pcn.experiments.traffic import by_size, flows
+from pcn.experiments.traffic.spec import INCAST, TrafficSpec, draw
+from pcn.hosts.algorithms import find_scheme
+from pcn.hosts.recommended import recommended
+from pcn.softswitch.dataclass import dataclass
+from pcn.topologies.model import Endpoint, Topology
 
 _DCQCN, _DCQCN_FAST = "dcqcn", "dcqcn-ns3"
 _WINDOWS = ("dctcp", HPCC, "swift", "nscc")
