@@ -8,6 +8,7 @@ quantum, 512 bit times, lasts k times longer.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -18,7 +19,6 @@ from pcn.controller.marking_contract import GeneratorTable, PacketGenerator, Por
 from pcn.controller.pfc import PFC_CLONE_SESSION, PfcPort
 from pcn.controller.programs import Program, ProgramError
 from pcn.controller.routes import MultipathRoute, PortGroup, Route, group_entry, host_ways, join, route_entry
-from pcn.softswitch.dataclass import dataclass
 from pcn.topologies.lossless import PFC
 from pcn.topologies.model import Topology, TopologyError
 

@@ -14,6 +14,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
@@ -71,7 +72,6 @@ from finsy.p4schema import P4CounterUnit
 from finsy.proto import p4r
 
 from pcn.controller.errors import SwitchError, UnknownNameError, WriteError
-from pcn.softswitch.dataclass import dataclass
 
 if TYPE_CHECKING:
     from pcn.softswitch.embed.switch import Loadable

@@ -6,13 +6,14 @@ with attach() as lab:
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import grpc
 from finsy.proto import gnmi
 
 from pcn.controller.errors import SwitchError
 from pcn.controller.switch import CALL_LIMIT_S, SwitchClient
 from pcn.softswitch import signals
-from pcn.softswitch.dataclass import dataclass
 
 DISCARDS = ("in_discards", "out_discards")  # of PortCounts
 _GET = "/gnmi.gNMI/Get"

@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
-from pcn.softswitch.dataclass import dataclass
 from pcn.softswitch.units import KINDS, Kind
 from pcn.topologies.model import Topology
 

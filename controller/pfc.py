@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from pcn.controller.constants import CLASSES, MAX_QUANTA, PFC_BYTES
 from pcn.controller.control_plane import TableAction, TableEntry, TableMatch
 from pcn.controller.marking_contract import Setting
-from pcn.softswitch.dataclass import dataclass
 from pcn.topologies.model import Topology
 
 TABLE = "pfc_config"

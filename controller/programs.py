@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pcn.controller.errors import UnknownNameError
 from pcn.softswitch import p4c
-from pcn.softswitch.dataclass import dataclass
 from pcn.softswitch.p4c import NATIVE, NATIVE_FLAGS
 from pcn.topologies.errors import LabError
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from ipaddress import IPv4Address
 from itertools import count
 
 from pcn.controller.control_plane import ControlPlane, TableAction, TableActions
 from pcn.controller.routes import MultipathRoute, PortGroup, Route, group_entry, host_ways, join, route_entry
-from pcn.softswitch.dataclass import dataclass
 from pcn.topologies.model import Topology
 from pcn.topologies.routing import Routing
 

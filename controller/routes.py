@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from ipaddress import IPv4Address
 from operator import itemgetter
 from typing import NamedTuple
 
 from pcn.controller.control_plane import TableAction, TableActions, TableEntry, TableMatch
-from pcn.softswitch.dataclass import dataclass
 from pcn.topologies import ecmp
 from pcn.topologies.model import POLARISED, Topology
 from pcn.topologies.routing import Routing

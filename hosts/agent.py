@@ -23,11 +23,6 @@ Commands of the control socket (JSON lines, see `pcn.hosts.control`; `pcn.hosts.
 
 from __future__ import annotations
 
-if __name__ == "__main__":
-    from pcn.softswitch.unused import leave_out
-
-    leave_out(switch=False)
-
 import argparse
 import os
 import re

@@ -15,11 +15,11 @@ import signal
 import socket
 import time
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
 from typing import Any
 
-from pcn.softswitch.dataclass import dataclass
 from pcn.softswitch.pace import WINDOW_NS, Place, Window
 
 from . import stats, wire

@@ -6,9 +6,7 @@ A flow has one NIC at a time. `route` moves flows, and CNPs and ACKs that wait, 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import field
-
-from pcn.softswitch.dataclass import dataclass
+from dataclasses import dataclass, field
 
 from .native import Events
 from .nic import Nic, NicFlow

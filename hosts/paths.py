@@ -6,9 +6,8 @@ from __future__ import annotations
 
 import hashlib
 import math
+from dataclasses import dataclass
 from typing import Literal
-
-from pcn.softswitch.dataclass import dataclass
 
 MOST = 256
 """Ports of a flow."""

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from enum import IntEnum
-
-from pcn.softswitch.dataclass import dataclass
 
 
 class Repeats(IntEnum):

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import math
-from dataclasses import replace
-
-from pcn.softswitch.dataclass import dataclass
+from dataclasses import dataclass, replace
 
 from . import wire
 from .algorithms import Configured, SchemeError

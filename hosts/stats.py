@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any
-
-from pcn.softswitch.dataclass import dataclass
 
 MOST_FLOWS = 4096
 """Limit of the flows that an agent sends at once, of finished ones that it remembers, and of those that it receives."""

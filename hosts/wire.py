@@ -23,10 +23,9 @@ import re
 import struct
 import zlib
 from collections.abc import Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from pcn.softswitch.dataclass import dataclass
 from pcn.topologies.ecn import COLOURS, GREEN
 
 ETHERTYPE_IPV4 = 0x0800

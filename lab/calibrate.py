@@ -23,6 +23,7 @@ import time
 import zlib
 from collections.abc import Callable, Sequence
 from contextlib import closing, suppress
+from dataclasses import dataclass
 from itertools import pairwise
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -31,7 +32,6 @@ from typing import Final, Literal
 from pcn.lab import journal
 from pcn.lab.pace import rounded_up
 from pcn.softswitch import signals
-from pcn.softswitch.dataclass import dataclass
 from pcn.softswitch.errors import StartError
 from pcn.softswitch.pace import Board
 from pcn.topologies.model import Topology

@@ -22,6 +22,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
@@ -31,7 +32,6 @@ from pcn.lab.namespaces import in_namespace, listen_to_all
 from pcn.lab.network import DELAY_BY_AGENTS
 from pcn.lab.pcapng import PcapngWriter, keep_whole
 from pcn.lab.running import Running, endpoint, namespace_pid
-from pcn.softswitch.dataclass import dataclass
 from pcn.topologies.errors import NO_ROOM, LabError
 from pcn.topologies.model import Endpoint
 

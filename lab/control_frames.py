@@ -15,11 +15,11 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pcn.controller.constants import ROCE_CLASS, index
 from pcn.lab.running import Running
-from pcn.softswitch.dataclass import dataclass
 from pcn.topologies.errors import LabError
 
 if TYPE_CHECKING:

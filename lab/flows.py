@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from pcn.controller.errors import UnknownNameError
 from pcn.hosts.wire import data_dscp
-from pcn.softswitch.dataclass import dataclass
 from pcn.topologies.errors import LabError
 from pcn.topologies.lossless import DATA_CLASS
 from pcn.topologies.model import Topology

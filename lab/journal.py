@@ -21,12 +21,11 @@ import shutil
 import signal
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import field, fields
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
 from pcn.softswitch import private
-from pcn.softswitch.dataclass import dataclass
 from pcn.topologies.errors import NO_ROOM, LabError
 
 DELAY_BY_NOBODY = "none"  # of a network by Mininet's command with BMv2

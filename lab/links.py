@@ -17,6 +17,7 @@ import socket
 import struct
 import time
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
 from pcn.controller.errors import SwitchError, UnknownNameError
 from pcn.lab.host_routes import route_hosts
@@ -24,7 +25,6 @@ from pcn.lab.journal import Record
 from pcn.lab.namespaces import NamespaceError, in_namespace
 from pcn.lab.running import Running
 from pcn.lab.target import target
-from pcn.softswitch.dataclass import dataclass
 from pcn.topologies.errors import LabError
 from pcn.topologies.model import Endpoint, Link, Topology, TopologyError
 

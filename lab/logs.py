@@ -10,12 +10,12 @@ import json
 import math
 import time
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from pcn.controller.errors import UnknownNameError
 from pcn.lab.journal import Record
-from pcn.softswitch.dataclass import dataclass
 
 _LOOK_S = 0.2
 PERIODIC = ("rate", "np")

@@ -15,6 +15,7 @@ import os
 import socket
 import subprocess
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING
@@ -31,7 +32,6 @@ from pcn.lab.startable import require_startable
 from pcn.lab.target import QUEUE_DEPTH_PACKETS, LaunchSpec, SoftswitchTarget, Target, Together
 from pcn.lab.target import target as find_target
 from pcn.softswitch import signals
-from pcn.softswitch.dataclass import dataclass
 from pcn.softswitch.python_process import python_command
 from pcn.topologies.model import Endpoint, Topology, Value
 from pcn.topologies.serialise import to_dict

@@ -20,7 +20,7 @@ import struct
 import subprocess
 import tempfile
 from collections.abc import Mapping
-from dataclasses import field, fields
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from types import TracebackType
 
@@ -30,7 +30,6 @@ from pcn.lab import journal as records
 from pcn.lab.network import connects
 from pcn.lab.process import end_children
 from pcn.softswitch import signals
-from pcn.softswitch.dataclass import dataclass
 from pcn.softswitch.python_process import python_command
 from pcn.topologies.errors import LabError, nearest
 

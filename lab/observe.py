@@ -11,6 +11,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
+from dataclasses import dataclass
 
 from pcn.controller import interface_counters
 from pcn.controller.constants import index
@@ -20,7 +21,6 @@ from pcn.lab import flows
 from pcn.lab.links import running_interfaces
 from pcn.lab.pace import Overload, Pacing
 from pcn.lab.running import Running
-from pcn.softswitch.dataclass import dataclass
 from pcn.topologies.errors import LabError
 from pcn.topologies.model import Endpoint
 

@@ -10,11 +10,11 @@ import math
 import time
 from collections.abc import Mapping
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from pcn.lab.journal import Record
-from pcn.softswitch.dataclass import dataclass
 from pcn.softswitch.errors import StartError
 from pcn.softswitch.pace import MILLION, Board, Pace
 

@@ -16,12 +16,12 @@ import select
 import socket
 import time
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 from pcn.controller.constants import MAX_QUANTA, ROCE_CLASS
 from pcn.hosts import wire
 from pcn.lab.namespaces import in_namespace, listen_to_all
 from pcn.lab.running import Running, endpoint, namespace_pid
-from pcn.softswitch.dataclass import dataclass
 from pcn.topologies.errors import LabError
 from pcn.topologies.model import Endpoint
 

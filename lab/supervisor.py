@@ -9,13 +9,12 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
-from dataclasses import asdict, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 from pcn.lab import journal as records
 from pcn.lab.log_folder import LogFolder
 from pcn.softswitch import signals
-from pcn.softswitch.dataclass import dataclass
 from pcn.softswitch.python_process import python_command
 from pcn.topologies.errors import LabError
 from pcn.topologies.model import Value

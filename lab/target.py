@@ -10,14 +10,13 @@ import os
 import shlex
 import shutil
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from pcn.controller.constants import RECIRCULATION_PORT
 from pcn.hosts.wire import CNP_BYTES
 from pcn.softswitch import private
-from pcn.softswitch.dataclass import dataclass
 from pcn.softswitch.python_process import python_command
 from pcn.softswitch.trimming import Trimming
 from pcn.topologies import extras

@@ -4,12 +4,11 @@ them, links."""
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 
 from pcn.controller.programs import Program
 from pcn.p4net.errors import P4NetError
 from pcn.p4net.steps import Entries
-from pcn.softswitch.dataclass import dataclass
 from pcn.topologies.errors import nearest
 from pcn.topologies.model import Link, Topology
 

@@ -11,6 +11,7 @@ Paths in it are relative to the folder in which the exercise is run.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -24,7 +25,6 @@ from pcn.controller.control_plane import TableAction, TableEntry, TableMatch
 from pcn.p4net import values
 from pcn.p4net.errors import P4NetError
 from pcn.p4net.steps import Place, Write
-from pcn.softswitch.dataclass import dataclass
 from pcn.topologies.tree import FileError, Node, optional, read_file
 from pcn.topologies.tree import needed as required
 

@@ -10,6 +10,7 @@ h1,pcap=ping.pcap,from=1ms                         frames of a capture, at their
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,6 @@ from pcn.p4net.errors import P4NetError
 from pcn.p4net.packets import NO_MAC, UDP_BYTES, udp
 from pcn.p4net.ping import FRAME_BYTES, ping
 from pcn.p4net.virtual import VirtualP4
-from pcn.softswitch.dataclass import dataclass
 from pcn.softswitch.units import Kind, quantity
 from pcn.topologies.errors import nearest
 

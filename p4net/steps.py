@@ -8,6 +8,7 @@ lacks.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, Protocol, TypeAlias
 
@@ -17,7 +18,6 @@ from finsy.proto import p4r
 from pcn.controller.control_plane import ControlPlane
 from pcn.controller.errors import SwitchError
 from pcn.p4net.errors import P4NetError
-from pcn.softswitch.dataclass import dataclass
 
 
 @dataclass(frozen=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 from finsy import P4Schema
@@ -13,7 +14,6 @@ from google.protobuf import text_format
 
 from pcn.p4net.errors import P4NetError
 from pcn.p4net.steps import Place, Write
-from pcn.softswitch.dataclass import dataclass
 from pcn.topologies.tree import FileError, read_text
 
 _TOKEN = re.compile(r"#[^\n]*|\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])*'|[{}<>]|\w+|\n|.", re.DOTALL)

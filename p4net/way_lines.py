@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from ipaddress import IPv4Address
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,6 @@ from typing import Any
 from pcn.p4net.errors import P4NetError
 from pcn.p4net.network import P4Network
 from pcn.p4net.ways import Departure, Hop
-from pcn.softswitch.dataclass import dataclass
 from pcn.softswitch.trace.decoder import Step
 from pcn.softswitch.trace.lines import Lines
 from pcn.topologies.errors import nearest

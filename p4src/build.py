@@ -23,12 +23,12 @@ import re
 import sys
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
 from pcn.p4src.manifest import source_digest
 from pcn.softswitch import p4c
-from pcn.softswitch.dataclass import dataclass
 from pcn.softswitch.p4c import NATIVE, NATIVE_FLAGS, P4Error
 
 ROOT = Path(__file__).resolve().parent.parent

@@ -33,12 +33,12 @@ import sys
 import tempfile
 import zipfile
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from pcn.p4src.build import MANIFEST_SCHEMA, ROOT, P4BuildError, differences, entry, sources_of
 from pcn.p4src.manifest import source_digest
-from pcn.softswitch.dataclass import dataclass
 
 DRIVER = "driver.zip"
 """What the driver loads of a program, packed, as controller/tofino/package.py reads it."""

@@ -13,13 +13,13 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
 
 from pcn.p4src import manifest
 from pcn.p4src.manifest import FOLDER, ROOT
 from pcn.softswitch.cache.objects import BuildError, cache_dir, compiler, uses_shipped, writing
-from pcn.softswitch.dataclass import dataclass
 from pcn.topologies import extras
 
 

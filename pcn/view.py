@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from textwrap import wrap
 from typing import Protocol
 
@@ -13,7 +14,6 @@ from rich.text import Text
 
 from pcn.lab.observe import GOING_ON, FlowState, PortState, Snapshot
 from pcn.rates import rate_text, rate_unit
-from pcn.softswitch.dataclass import dataclass
 
 _BAR_CELLS = 20
 _GAP = 2  # between columns

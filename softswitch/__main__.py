@@ -5,10 +5,6 @@ import sys
 
 gc.disable()  # until the switch is ready: collections would look through modules, a tenth of a start
 
-from pcn.softswitch import unused  # noqa: E402
-
-unused.leave_out(switch=True)
-
 from pcn.softswitch.cli import main  # noqa: E402
 
 if __name__ == "__main__":

@@ -65,7 +65,7 @@ class Gnmi:
 
     def _reader(self, message: str) -> Any:
         def read(data: bytes) -> Any:
-            # The modules are loaded with the first request: a switch that nobody asks starts without them (unused.py).
+            # The modules are loaded with the first request.
             with LOADING:
                 _ = gnmi_ext.DESCRIPTOR  # which the other one refers to
                 return getattr(gnmi, message).FromString(data)

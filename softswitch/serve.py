@@ -9,6 +9,7 @@ import resource
 from collections.abc import Callable, Mapping, Sequence, Set
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, suppress
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,7 +17,6 @@ from typing import TYPE_CHECKING
 from pcn.softswitch import gnmi
 from pcn.softswitch.cache.compiler_process import end_compilers
 from pcn.softswitch.codegen.build import BuildError, build_program, build_runtime
-from pcn.softswitch.dataclass import dataclass
 from pcn.softswitch.errors import StartError
 from pcn.softswitch.gnmi import Gnmi
 from pcn.softswitch.namespace import in_namespace

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pcn.softswitch.dataclass import dataclass
+from dataclasses import dataclass
 
 _LIMITS = {"size": (64, 1024), "dscp_value": (0, 63), "queue_index": (0, 7), "weight": (1, 2**32 - 1)}
 

@@ -13,13 +13,12 @@ from __future__ import annotations
 import inspect
 import math
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache, partial
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
 from typing import TYPE_CHECKING, Any, get_type_hints
 
-from pcn.softswitch.dataclass import dataclass
 from pcn.softswitch.units import Kind, kind_of, quantity
 from pcn.topologies import ecmp, lossless, lossy, python_file
 from pcn.topologies.catalog import TOPOLOGIES

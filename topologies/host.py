@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
-from pcn.softswitch.dataclass import dataclass
 from pcn.topologies.errors import TopologyError
 
 

@@ -11,11 +11,10 @@ import math
 import re
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from types import MappingProxyType
 
-from pcn.softswitch.dataclass import dataclass
 from pcn.topologies import lossless, naming
 from pcn.topologies.buffers import OutputBuffer as OutputBuffer
 from pcn.topologies.ecn import GREEN

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import groupby, pairwise
 from operator import itemgetter
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
-
-from pcn.softswitch.dataclass import dataclass
 
 if TYPE_CHECKING:
     from pcn.topologies.model import Endpoint, Host

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 
-from pcn.softswitch.dataclass import dataclass
 from pcn.topologies.buffers import OutputBuffer, SharedBuffer
 from pcn.topologies.ecn import EcnThresholds
 from pcn.topologies.errors import TopologyError

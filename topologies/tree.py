@@ -9,11 +9,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
-from pcn.softswitch.dataclass import dataclass
 from pcn.topologies.errors import LabError, nearest
 
 T = TypeVar("T")

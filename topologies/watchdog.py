@@ -5,7 +5,8 @@ Python's standard library only: Mininet's own command loads topologies with the 
 
 from __future__ import annotations
 
-from pcn.softswitch.dataclass import dataclass
+from dataclasses import dataclass
+
 from pcn.topologies.errors import TopologyError
 
 DROP, FORWARD = ACTIONS = ("drop", "forward")

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import field
+from dataclasses import dataclass, field
 
-from pcn.softswitch.dataclass import dataclass
 from pcn.virtualnet import native
 
 

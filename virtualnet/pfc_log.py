@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import ctypes
+from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
 import numpy.typing as npt
 
-from pcn.softswitch.dataclass import dataclass
 from pcn.topologies.model import Endpoint
 from pcn.virtualnet import native
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
-from pcn.softswitch.dataclass import dataclass
 from pcn.virtualnet.native import SourceSpec
 
 

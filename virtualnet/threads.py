@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Final
 
-from pcn.softswitch.dataclass import dataclass
 from pcn.topologies.model import Topology
 from pcn.virtualnet.errors import VirtualError
 from pcn.virtualnet.native import MOST_THREADS

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from typing import Any
 
 from pcn.controller.control_plane import TableAction, TableEntry, TableMatch
-from pcn.softswitch.dataclass import dataclass
 from pcn.topologies.lossless import CREDITS
 from pcn.topologies.model import Topology
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from enum import IntEnum
 from typing import Any
 
@@ -11,7 +12,6 @@ from pcn.controller.control_plane import TableAction, TableEntry, TableMatch
 from pcn.controller.marking import qcn_cp
 from pcn.controller.marking.qcn_cp import CNM_CLONE_SESSION, QcnPort
 from pcn.controller.marking_contract import PacketGenerator, Setting
-from pcn.softswitch.dataclass import dataclass
 from pcn.topologies.model import Topology
 
 INPUTS_AT_ONE_OUTPUT = 16

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from pcn.controller.control_plane import TableAction, TableEntry, TableMatch
 from pcn.controller.marking import qcn_cp
 from pcn.controller.marking.qcn_cp import CNM_CLONE_SESSION, QcnPort
 from pcn.controller.marking_contract import Setting
-from pcn.softswitch.dataclass import dataclass
 from pcn.topologies.model import Topology
 
 TABLE = "qcn_out_config"

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from typing import Any
 
 from pcn.controller.constants import CLASSES, PFC_BYTES
 from pcn.controller.control_plane import TableAction, TableEntry, TableMatch
 from pcn.controller.pfc import LOSSLESS_CLASSES, lossless
-from pcn.softswitch.dataclass import dataclass
 from pcn.topologies.model import Topology
 
 TABLE = "rest_config"

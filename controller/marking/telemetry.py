@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import hashlib
+from dataclasses import dataclass
 from typing import Any
 
 from pcn.controller.constants import TELEMETRY_RATES_BPS
 from pcn.controller.control_plane import TableAction, TableEntry, TableMatch
-from pcn.softswitch.dataclass import dataclass
 from pcn.topologies.model import Topology
 
 TABLE = "telemetry_config"

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Any
 
 from pcn.controller.errors import SwitchError
-from pcn.softswitch.dataclass import dataclass
 
 _BYTES = {"uint8": 1, "uint16": 2, "uint32": 4, "int32": 4, "uint64": 8}
 _MOST_BITS = 1 << 16

@@ -9,13 +9,12 @@ from __future__ import annotations
 import pprint
 from collections import Counter as Counts
 from collections.abc import Iterator, Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from pcn.controller.constants import CLASSES
 from pcn.controller.tofino.chips import Chip
 from pcn.controller.tofino.model import FCS_BYTES, Port, TofinoLab
-from pcn.softswitch.dataclass import dataclass
 
 Value: TypeAlias = "bool | int | str | list[int]"
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Final
-
-from pcn.softswitch.dataclass import dataclass
 
 # Of both. A device port is 128 times its pipe, and a number in it.
 PORTS_A_PIPE = 128

@@ -7,7 +7,7 @@ import contextlib
 import time
 from collections import Counter as Counts
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from pcn.controller.configure import SwitchPlan, entries
 from pcn.controller.constants import CLASSES, index
@@ -22,7 +22,6 @@ from pcn.controller.tofino.counters import of_frames
 from pcn.controller.tofino.model import TofinoLab
 from pcn.controller.tofino.package import Package
 from pcn.controller.tofino.read_back import compare
-from pcn.softswitch.dataclass import dataclass
 
 CONNECT_LIMIT_S = 10.0
 # Errors come back one an entry, in metadata that gRPC limits to 8 KB.

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import ipaddress
 from collections.abc import Hashable, Iterable, Iterator
+from dataclasses import dataclass
 
 from pcn.controller.constants import PFC_BYTES
 from pcn.controller.tofino.chips import GROUPS_A_PIPE, LANES_BY_SPEED, PORTS_A_PIPE, RS_LANE_BPS, TOFINO, Chip
-from pcn.softswitch.dataclass import dataclass
 
 CULPRITS = ("arrival", "sojourn")  # of QCN at inputs
 FCS_BYTES = 4

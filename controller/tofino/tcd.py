@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from itertools import pairwise
 
 from pcn.controller.control_plane import TableAction, TableEntry, TableMatch
 from pcn.controller.marking.tcd_port import max_ton_s
 from pcn.controller.tofino.chips import MOST_CELLS, Chip
 from pcn.controller.tofino.model import Tcd, TofinoLab
-from pcn.softswitch.dataclass import dataclass
 
 STEPS = 16
 """In which the probability rises from K_min to K_max."""

@@ -7,7 +7,7 @@ import math
 import statistics
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +19,6 @@ from pcn.experiments.define.outcomes import Curve
 from pcn.experiments.papers import SCENARIOS
 from pcn.experiments.sweep.parameter_sweep import Mean
 from pcn.hosts.algorithms import schemes
-from pcn.softswitch.dataclass import dataclass
 from pcn.softswitch.units import Kind, kind_of
 
 _T = (

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl
@@ -12,7 +13,6 @@ from urllib.parse import parse_qsl
 from pcn.experiments.data.errors import ExperimentError
 from pcn.experiments.define.outcomes import Curve
 from pcn.experiments.results.atomic_folder import COMPARISON, SUMMARY
-from pcn.softswitch.dataclass import dataclass
 
 STORE = "done.jsonl"
 """Of a sweep."""

@@ -8,11 +8,11 @@ import os
 import struct
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
+from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
 from pcn.lab.pcapng import PcapngWriter
-from pcn.softswitch.dataclass import dataclass
 from pcn.topologies.model import Endpoint, Topology
 
 _HEADER, _RECORD = 24, struct.Struct("=IIII")

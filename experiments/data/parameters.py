@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from typing import TypeVar
 
 from pcn.experiments.data.errors import ExperimentError
-from pcn.softswitch.dataclass import dataclass
 from pcn.softswitch.units import Kind, quantity, quantity_text
 from pcn.topologies.errors import nearest
 

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 
 from pcn.experiments.data.parameters import Value
 from pcn.experiments.data.records import Records
 from pcn.hosts.algorithms import find_scheme
 from pcn.hosts.reliability import Reliability
-from pcn.softswitch.dataclass import dataclass
 from pcn.topologies.model import Endpoint, Link, Topology
 
 PAYLOAD_BYTES, HEADER_BYTES = 1000, 58

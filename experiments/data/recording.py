@@ -10,12 +10,11 @@ themselves (`Records.flows`).
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import field, fields
+from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from pcn.experiments.data.records import Recorded
 from pcn.experiments.data.series import Series
-from pcn.softswitch.dataclass import dataclass
 
 if TYPE_CHECKING:
     from pcn.virtualnet import Deadlock

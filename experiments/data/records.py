@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -13,7 +13,6 @@ import numpy.typing as npt
 from pcn.experiments.data.capture import Capture
 from pcn.experiments.data.errors import ExperimentError
 from pcn.experiments.data.series_math import Array
-from pcn.softswitch.dataclass import dataclass
 from pcn.topologies.model import Endpoint, Topology, TopologyError
 
 if TYPE_CHECKING:

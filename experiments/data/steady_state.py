@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from pcn.experiments.data import series_math
 from pcn.experiments.data.recording import Recording
 from pcn.experiments.data.series_math import Array
-from pcn.softswitch.dataclass import dataclass
 from pcn.topologies.model import Endpoint, Topology
 
 SEVERAL_PACKETS = 5

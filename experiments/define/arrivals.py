@@ -6,12 +6,12 @@ Each host is its own source. Rates are exact in the mean: over long times a sour
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pcn.experiments.data.series_math import Array
-from pcn.softswitch.dataclass import dataclass
 
 _MORE = 1.25
 """Of the time that `count` arrivals are expected to take: how much longer is drawn at once."""

@@ -8,7 +8,7 @@ Time is nominal, in ms; colours are names of `pcn.experiments.draw.palette`: `fl
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -16,7 +16,6 @@ import numpy as np
 from pcn.experiments.data import series_math
 from pcn.experiments.data.recording import Recording
 from pcn.experiments.data.series_math import Array
-from pcn.softswitch.dataclass import dataclass
 
 Shape = Literal["line", "steps"]
 Stroke = Literal["solid", "dashed", "dotted"]

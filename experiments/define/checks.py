@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Literal, get_args
 
 from pcn.experiments.data.recording import Recording
-from pcn.softswitch.dataclass import dataclass
 
 Verdict = Literal["met", "trend", "not met", "not comparable"]
 """met: within the band. trend: not within it, yet better than the next scheme in the paper, or of the theory's

@@ -7,7 +7,7 @@ made of recordings and outcomes is made by pure functions: the same verdicts com
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Any
 
 from pcn.experiments.data.parameters import Parameter, Value
@@ -19,7 +19,6 @@ from pcn.experiments.define.checks import Check
 from pcn.experiments.define.outcomes import Key, Outcome, Outcomes
 from pcn.experiments.define.tables import Measured, Table
 from pcn.hosts.algorithms import Scheme
-from pcn.softswitch.dataclass import dataclass
 
 DRAWN_FLOWS = "sizes, starts and ends of the flows"
 """What many plans draw."""

@@ -7,12 +7,12 @@ the appendix derives from the model stands in `pcn.experiments.define.theory`; t
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
 from pcn.experiments.data.series_math import Array
-from pcn.softswitch.dataclass import dataclass
 
 EMPTY = 1e-9
 """A queue below this share of C T is empty: what rounding leaves of one."""

@@ -5,12 +5,11 @@ from __future__ import annotations
 import math
 import statistics
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Any
 
 from pcn.experiments.define.charts import Line, curve
 from pcn.experiments.define.checks import Check
-from pcn.softswitch.dataclass import dataclass
 
 Key = str | float | int
 Curve = tuple[list[float], list[float]]

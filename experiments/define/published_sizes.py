@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 import numpy as np
 
 from pcn.experiments.define.workloads import HADOOP, W1, W2, WEB_SEARCH, CdfSizes, ClassSizes, FlowSizes
-from pcn.softswitch.dataclass import dataclass
 
 _OF_A_CLASS = 200
 """Points of a class of sizes: its mean is kept within 0.1%."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +14,6 @@ from pcn.experiments.data.plan import HEADER_BYTES, Plan
 from pcn.experiments.data.recording import FlowRecord, Recording
 from pcn.experiments.data.series_math import Array
 from pcn.experiments.define.outcomes import Curve
-from pcn.softswitch.dataclass import dataclass
 from pcn.topologies.model import Topology
 from pcn.topologies.trails import Trail
 

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 
 from pcn.experiments.define.outcomes import Curve
-from pcn.softswitch.dataclass import dataclass
 
 
 @dataclass(frozen=True)

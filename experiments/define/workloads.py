@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
 from pathlib import Path
@@ -19,7 +19,6 @@ from numpy.typing import NDArray
 
 from pcn.experiments.data.series_math import Array
 from pcn.experiments.define.arrivals import Arrivals, arrivals_at
-from pcn.softswitch.dataclass import dataclass
 from pcn.softswitch.units import quantity
 from pcn.topologies.model import FlowSpec
 

@@ -3,7 +3,7 @@ can distinguish; in the dark they are lighter."""
 
 from __future__ import annotations
 
-from pcn.softswitch.dataclass import dataclass
+from dataclasses import dataclass
 
 
 @dataclass(frozen=True)

@@ -7,9 +7,9 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from pcn.experiments.define.checks import VERDICTS
-from pcn.softswitch.dataclass import dataclass
 
 NOT_YET = "not yet: "
 _ROW = re.compile(r"^\| (?P<id>\d+\.\d+) \|.*\| (?P<kind>[^|]+) \| (?P<checked>[^|]*) \|$", re.MULTILINE)

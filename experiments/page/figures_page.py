@@ -7,6 +7,7 @@ import json
 import textwrap
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,6 @@ from pcn.experiments.papers import FIGURES, PAPERS
 from pcn.experiments.results.atomic_folder import replacing
 from pcn.experiments.results.documents import anchor, html
 from pcn.experiments.sweep.figures import PICTURE, read
-from pcn.softswitch.dataclass import dataclass
 
 _WHAT = (
     "What the paper's figures come to here: the compiled P4 program of each scheme and its host algorithms in virtual "

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -11,7 +12,6 @@ from pcn.experiments.define import recording_numbers
 from pcn.experiments.define.charts import Chart, overlay
 from pcn.experiments.define.checks import Check, Verdict, near
 from pcn.experiments.results.judged_run import Result
-from pcn.softswitch.dataclass import dataclass
 
 TOLERANCE = 0.1
 _FRAMES = 5

@@ -4,11 +4,10 @@ derived from the declarations."""
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from operator import attrgetter
 from types import NoneType
 from typing import Any, get_args
-
-from pcn.softswitch.dataclass import dataclass
 
 _WORDS = {int: "integer", float: "number", str: "text", dict: "object", NoneType: "null"}
 

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
-
-from pcn.softswitch.dataclass import dataclass
 
 if TYPE_CHECKING:
     from markdown_it.token import Token

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from itertools import groupby
 
 from pcn.experiments.data.failures import Failures
@@ -17,7 +17,6 @@ from pcn.experiments.define.draws import draws
 from pcn.experiments.define.experiment import Experiment, Run
 from pcn.experiments.define.looks import label
 from pcn.experiments.define.outcomes import Outcome
-from pcn.softswitch.dataclass import dataclass
 
 
 @dataclass(frozen=True)

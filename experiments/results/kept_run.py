@@ -7,7 +7,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +18,6 @@ from pcn.experiments.data.frames import Frame, Frames, edges, interval
 from pcn.experiments.data.series import Series
 from pcn.experiments.results.atomic_folder import SERIES, SUMMARY, TOPOLOGY
 from pcn.experiments.results.judged_run import Result
-from pcn.softswitch.dataclass import dataclass
 from pcn.topologies import extras
 from pcn.topologies.errors import LabError
 from pcn.topologies.found import find_topology

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import cached_property, partial
 from operator import attrgetter
 from typing import Any
@@ -20,7 +21,6 @@ from pcn.experiments.define.checks import Check
 from pcn.experiments.results.columns import Column, Columns
 from pcn.experiments.results.judged_run import Result
 from pcn.experiments.results.over_time import over_time
-from pcn.softswitch.dataclass import dataclass
 from pcn.topologies import lossless
 from pcn.topologies.model import Topology
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from pcn.experiments.data.plan import Plan
@@ -12,7 +12,6 @@ from pcn.experiments.define import recording_numbers
 from pcn.experiments.define.experiment import Variant
 from pcn.experiments.run.pace import TooFastError
 from pcn.experiments.run.progress import RunProgress, Watcher
-from pcn.softswitch.dataclass import dataclass
 
 _ATTEMPTS = 3
 

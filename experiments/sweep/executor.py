@@ -5,13 +5,13 @@ from __future__ import annotations
 import contextlib
 import time
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from pcn.experiments.data.errors import ExperimentError
 from pcn.experiments.run.progress import RunProgress
 from pcn.experiments.sweep import cluster, pool
 from pcn.experiments.sweep.store import Store
 from pcn.experiments.sweep.task import Done, Ends, Task, execute
-from pcn.softswitch.dataclass import dataclass
 
 
 @dataclass(frozen=True)

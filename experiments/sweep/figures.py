@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +19,6 @@ from pcn.experiments.run.progress import RunProgress, Silent
 from pcn.experiments.run.versions import provenance
 from pcn.experiments.sweep.run_task import Execution, run_all, with_seeds
 from pcn.experiments.sweep.store import Store
-from pcn.softswitch.dataclass import dataclass
 
 OUTCOMES, PICTURE = "outcomes.json", "figure.png"
 

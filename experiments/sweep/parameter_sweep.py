@@ -16,7 +16,7 @@ import json
 import math
 import statistics
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from pcn.experiments.data.errors import ExperimentError
@@ -32,7 +32,6 @@ from pcn.experiments.sweep.figures import runs_of
 from pcn.experiments.sweep.run_task import outcome
 from pcn.experiments.sweep.store import Store
 from pcn.experiments.sweep.task import Done, Task
-from pcn.softswitch.dataclass import dataclass
 from pcn.topologies.errors import LabError
 
 RUNS, MEANS, PICTURE = "runs.parquet", "means.csv", "sweep.png"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from pcn.experiments.data.errors import ExperimentError
@@ -21,7 +21,6 @@ from pcn.experiments.sweep.executor import Means, sweep
 from pcn.experiments.sweep.store import Store
 from pcn.experiments.sweep.task import Done, Task
 from pcn.hosts.algorithms import find_scheme
-from pcn.softswitch.dataclass import dataclass
 
 _NAMED = 3
 """Failed runs that an error names."""

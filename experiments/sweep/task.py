@@ -10,11 +10,10 @@ import socket
 import time
 import traceback
 from collections.abc import Generator, Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-from pcn.softswitch.dataclass import dataclass
 from pcn.topologies.errors import LabError
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,6 @@ from pcn.experiments.define import recording_numbers
 from pcn.experiments.traffic import collective
 from pcn.experiments.traffic.sizes import SIZES, size_group
 from pcn.experiments.traffic.spec import INCAST
-from pcn.softswitch.dataclass import dataclass
 from pcn.topologies.model import FlowSpec
 
 ALL = "all"

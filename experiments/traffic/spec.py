@@ -11,7 +11,7 @@ from __future__ import annotations
 import hashlib
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import MappingProxyType
 from urllib.parse import parse_qsl, urlencode
@@ -39,7 +39,6 @@ from pcn.experiments.traffic.flow_files import MOST_FLOWS, files_of, read_flows
 from pcn.experiments.traffic.mistaken import other_kind
 from pcn.experiments.traffic.sizes import size_group
 from pcn.hosts.reliability import Reliability
-from pcn.softswitch.dataclass import dataclass
 from pcn.topologies.found import find_topology
 from pcn.topologies.model import FlowSpec, Topology, TopologyError
 

@@ -10,10 +10,10 @@ import math
 import sys
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from pcn.softswitch.dataclass import dataclass
 from pcn.softswitch.units import KINDS
 from pcn.topologies.errors import nearest
 

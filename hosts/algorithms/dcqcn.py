@@ -15,8 +15,7 @@ Where the paper leaves a choice:
 from __future__ import annotations
 
 import math
-
-from pcn.softswitch.dataclass import dataclass
+from dataclasses import dataclass
 
 from .base import CE, Cnp, NotificationPoint, ReactionPoint
 from .parameters import parameter

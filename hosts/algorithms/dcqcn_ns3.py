@@ -13,8 +13,7 @@ Its defaults are those that HPCC's run.py sets for NICs of 100 Gb/s. What differ
 from __future__ import annotations
 
 import math
-
-from pcn.softswitch.dataclass import dataclass
+from dataclasses import dataclass
 
 from .base import CE, Cnp, NotificationPoint, ReactionPoint
 from .parameters import parameter

@@ -9,7 +9,7 @@ At a CNP with UE the rate stays, and what would raise it starts anew, as in the 
 
 from __future__ import annotations
 
-from pcn.softswitch.dataclass import dataclass
+from dataclasses import dataclass
 
 from .base import UE, Cnp
 from .dcqcn import DcqcnParameters, DcqcnReactionPoint

@@ -12,7 +12,7 @@ Where the paper leaves a choice:
 
 from __future__ import annotations
 
-from pcn.softswitch.dataclass import dataclass
+from dataclasses import dataclass
 
 from .base import CE, Ack, Loss, ReactionPoint
 from .parameters import parameter

@@ -18,7 +18,7 @@ Where the paper leaves a choice:
 
 from __future__ import annotations
 
-from pcn.softswitch.dataclass import dataclass
+from dataclasses import dataclass
 
 from .base import Ack, Hop, NetworkFacts, ReactionPoint, Telemetry
 from .parameters import Parameters, parameter

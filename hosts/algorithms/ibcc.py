@@ -16,7 +16,7 @@ annex:
 
 from __future__ import annotations
 
-from pcn.softswitch.dataclass import dataclass
+from dataclasses import dataclass
 
 from .base import CE, Cnp, NotificationPoint, ReactionPoint
 from .parameters import Parameters, parameter

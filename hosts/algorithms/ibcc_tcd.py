@@ -6,7 +6,7 @@ At a notification with UE the index stays, and the time until it falls starts an
 
 from __future__ import annotations
 
-from pcn.softswitch.dataclass import dataclass
+from dataclasses import dataclass
 
 from .base import UE, Cnp, Window
 from .ibcc import IbccNotificationPoint, IbccParameters, IbccReactionPoint

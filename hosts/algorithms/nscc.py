@@ -20,7 +20,7 @@ round trip begins when the frame has left the NIC."""
 
 from __future__ import annotations
 
-from pcn.softswitch.dataclass import dataclass
+from dataclasses import dataclass
 
 from .base import CE, Ack, Loss, NetworkFacts, ReactionPoint
 from .parameters import parameter

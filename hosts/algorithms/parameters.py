@@ -12,9 +12,9 @@ from __future__ import annotations
 
 import dataclasses
 import math
+from dataclasses import dataclass
 from typing import Any
 
-from pcn.softswitch.dataclass import dataclass
 from pcn.softswitch.units import Kind
 
 _KEY = "parameter"

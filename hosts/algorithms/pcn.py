@@ -19,8 +19,7 @@ Where the paper leaves a choice:
 from __future__ import annotations
 
 import math
-
-from pcn.softswitch.dataclass import dataclass
+from dataclasses import dataclass
 
 from .base import CE, NONE, Cnp, NetworkFacts, NotificationPoint, ReactionPoint, Window
 from .parameters import Parameters, parameter

@@ -9,7 +9,7 @@ NP and switches are PCN's. An acknowledgement of four packets is enough, and of 
 
 from __future__ import annotations
 
-from pcn.softswitch.dataclass import dataclass
+from dataclasses import dataclass
 
 from . import pcn
 from .base import Cnp, NetworkFacts

@@ -24,8 +24,7 @@ CP, CNP and the increase are PCN's.
 from __future__ import annotations
 
 import math
-
-from pcn.softswitch.dataclass import dataclass
+from dataclasses import dataclass
 
 from .base import CE, NONE, Cnp, NotificationPoint, Window
 from .parameters import parameter

@@ -17,7 +17,7 @@ Where the papers leave a choice:
 
 from __future__ import annotations
 
-from pcn.softswitch.dataclass import dataclass
+from dataclasses import dataclass
 
 from .base import Cnm, ReactionPoint
 from .parameters import Parameters, parameter

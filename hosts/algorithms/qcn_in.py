@@ -11,9 +11,8 @@ Parameters are QCN's, so that the schemes can be compared; the paper's figures h
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import ClassVar
-
-from pcn.softswitch.dataclass import dataclass
 
 from .parameters import parameter
 from .qcn import QcnParameters, QcnReactionPoint

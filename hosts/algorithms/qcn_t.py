@@ -11,7 +11,7 @@ at 1 Gb/s.
 
 from __future__ import annotations
 
-from pcn.softswitch.dataclass import dataclass
+from dataclasses import dataclass
 
 from .base import Cnm, ReactionPoint
 from .parameters import parameter

@@ -17,8 +17,7 @@ Virtual time alone has it."""
 from __future__ import annotations
 
 import math
-
-from pcn.softswitch.dataclass import dataclass
+from dataclasses import dataclass
 
 from .base import Ack, Demand, Grant, Loss, NetworkFacts, NotificationPoint, ReactionPoint, Turn
 from .parameters import parameter

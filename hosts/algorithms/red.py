@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pcn.softswitch.dataclass import dataclass
+from dataclasses import dataclass
 
 from .parameters import Parameters, parameter
 from .pfc import PfcReactionPoint

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Any
 
-from pcn.softswitch.dataclass import dataclass
 from pcn.softswitch.units import quantity
 from pcn.topologies.errors import error_text, nearest
 

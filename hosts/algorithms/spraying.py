@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from pcn.hosts.paths import Paths
 from pcn.hosts.reliability import Reliability, Repeats
-from pcn.softswitch.dataclass import dataclass
 
 from .base import ReactionPoint
 from .parameters import Parameters, parameter

@@ -13,8 +13,7 @@ Where the paper leaves a choice:
 from __future__ import annotations
 
 import math
-
-from pcn.softswitch.dataclass import dataclass
+from dataclasses import dataclass
 
 from .base import Ack, Loss, NetworkFacts, ReactionPoint
 from .parameters import Parameters, parameter

@@ -6,7 +6,7 @@ uncongested; one that is marked CE cuts it harder than the scheme alone would.
 
 from __future__ import annotations
 
-from pcn.softswitch.dataclass import dataclass
+from dataclasses import dataclass
 
 from .base import Cnp, Mark, Window
 from .dcqcn import DcqcnNotificationPoint, DcqcnParameters

@@ -15,7 +15,7 @@ Where it leaves a choice:
 
 from __future__ import annotations
 
-from pcn.softswitch.dataclass import dataclass
+from dataclasses import dataclass
 
 from .base import Ack, ReactionPoint
 from .parameters import Parameters, parameter

@@ -6,7 +6,7 @@ none: TIMELY. RED marks by DCQCN's thresholds. Nothing cuts harder at CE: by how
 
 from __future__ import annotations
 
-from pcn.softswitch.dataclass import dataclass
+from dataclasses import dataclass
 
 from .base import UE, Ack
 from .red import RedParameters

@@ -5,13 +5,13 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Iterator, Sequence
 from ctypes import c_double, c_uint64
+from dataclasses import dataclass
 from functools import lru_cache
 from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
 from pcn.softswitch.cache.objects import BuildError, build, digest
-from pcn.softswitch.dataclass import dataclass
 
 from ..algorithms.scheme import SchemeError
 from ..native import CSRC, FLAGS

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import math
 from collections.abc import Hashable
+from dataclasses import dataclass
 from functools import partial
 from typing import NamedTuple
 
@@ -16,7 +17,6 @@ from pcn.hosts.paths import BY_FLOW, Paths
 from pcn.hosts.reliability import LOSSLESS, Reliability, Repeats
 from pcn.lab.virtual import native
 from pcn.lab.virtual.nics import Nic
-from pcn.softswitch.dataclass import dataclass
 from pcn.topologies.errors import error_text
 from pcn.topologies.lossless import CONTROL_CLASS
 from pcn.topologies.model import FlowSpec

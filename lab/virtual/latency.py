@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 import numpy.typing as npt
-
-from pcn.softswitch.dataclass import dataclass
 
 STEPS, BUCKETS = 64, 40 * 64
 """VN_LATENCY_STEPS, VN_LATENCY_BUCKETS: those below STEPS are of 1 ns; of those above it, STEPS double the time."""

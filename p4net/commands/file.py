@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
@@ -11,7 +12,6 @@ from pcn.p4net.commands import arrays, profiles, replication, tables
 from pcn.p4net.commands.session import Command, Session
 from pcn.p4net.errors import P4NetError
 from pcn.p4net.steps import Place, Step
-from pcn.softswitch.dataclass import dataclass
 from pcn.topologies.errors import nearest
 from pcn.topologies.tree import FileError, read_text
 

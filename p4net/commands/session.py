@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
 from finsy import P4Schema
@@ -11,7 +11,6 @@ from finsy.proto import p4r
 
 from pcn.controller.control_plane import TableEntry
 from pcn.p4net.steps import Place, Step, Write
-from pcn.softswitch.dataclass import dataclass
 
 T = TypeVar("T")
 _VERSION_BITS = 24

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Final
-
-from pcn.softswitch.dataclass import dataclass
 
 INITIAL_SEGMENTS: Final = 10  # RFC 6928
 LEAST_SEGMENTS: Final = 2

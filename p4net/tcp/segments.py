@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import struct
+from dataclasses import dataclass
 from typing import Final
 
 from pcn.p4net.packets import IPV4_BYTES, NO_MAC, checksum, ipv4
 from pcn.p4net.virtual import VirtualP4
-from pcn.softswitch.dataclass import dataclass
 
 TCP: Final = 6
 HEADER_BYTES: Final = 20

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from dataclasses import fields
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from pcn.commands.common import Quantity
-from pcn.softswitch.dataclass import dataclass
 
 if TYPE_CHECKING:
     from pcn.experiments.data.records import Records

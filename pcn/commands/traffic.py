@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, fields
+from dataclasses import asdict, dataclass, fields
 from typing import Any
 
 import click
 
 from pcn.commands.common import assignments
 from pcn.complete import complete_arrivals, complete_pattern, complete_topology, complete_workload
-from pcn.softswitch.dataclass import dataclass
 
 
 @dataclass(frozen=True)

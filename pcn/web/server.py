@@ -9,6 +9,7 @@ import json
 import socket
 import threading
 from collections.abc import AsyncIterator, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 import uvicorn
@@ -17,7 +18,6 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import PlainTextResponse, Response, StreamingResponse
 from starlette.routing import Route
 
-from pcn.softswitch.dataclass import dataclass
 from pcn.topologies.errors import LabError
 from pcn.topologies.picture.svg import STYLE
 from pcn.web import commands

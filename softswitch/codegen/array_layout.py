@@ -7,8 +7,8 @@ side they would be a cache miss each; here the arrays of one size are one array 
 from __future__ import annotations
 
 from collections import defaultdict
+from dataclasses import dataclass
 
-from pcn.softswitch.dataclass import dataclass
 from pcn.softswitch.program.model import ActionNode, Program, TableNode
 from pcn.softswitch.program.statements import Count, RegisterRead, RegisterWrite
 

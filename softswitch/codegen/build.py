@@ -58,7 +58,7 @@ def _generator() -> str:
     headers."""
     folders = (PROGRAM, CODEGEN, CSRC)
     files = sorted(path for folder in folders for kind in ("*.py", "*.h") for path in folder.glob(kind))
-    return digest([CODEGEN.parent / "dataclass.py", *files])
+    return digest(files)
 
 
 # Of the sources as this process found them: those that it will import, unless somebody changes them just then.

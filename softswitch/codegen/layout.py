@@ -11,9 +11,10 @@ Field::export_bytes), and comparisons see them.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from pcn.softswitch.codegen.names import comment, identifier
 from pcn.softswitch.codegen.usage import analyse
-from pcn.softswitch.dataclass import dataclass
 from pcn.softswitch.program.expressions import FieldRef
 from pcn.softswitch.program.load_headers import STD_FIELDS
 from pcn.softswitch.program.model import FieldType, Program

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from pcn.softswitch.codegen.layout import Layout, storage_of
-from pcn.softswitch.dataclass import dataclass
 from pcn.softswitch.program.model import FieldType, Program
 
 

@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from typing import Any
 
-from pcn.softswitch.dataclass import dataclass
 from pcn.softswitch.program.expressions import FieldRef, HeaderRef
 from pcn.softswitch.program.model import ActionNode, ConditionNode, Control, Program, TableNode
 from pcn.softswitch.program.statements import Hash

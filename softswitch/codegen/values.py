@@ -7,7 +7,7 @@ Where only the low bits matter, it computes modulo 2^64 (u64), 2^128 (u128) or i
 
 from __future__ import annotations
 
-from pcn.softswitch.dataclass import dataclass
+from dataclasses import dataclass
 
 Range = tuple[int, int]
 

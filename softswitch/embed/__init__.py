@@ -6,10 +6,8 @@ MODULES = (
     *("p4c", "clock", "pace"),  # compiling P4, a test's clock, the network's board of pace
     "thrift.idl",  # BMv2's runtime interface
     "cache.objects",  # C sources to shared objects
-    "unused",  # what an agent and a switch leave out at their start
     "trimming",  # of a queue, as the live switch has it
     *(
-        "dataclass",
         "errors",
         "namespace",
         "private",

@@ -6,13 +6,13 @@ Its owner moves packets and time: by the manual clock of its `NativeSwitch`, or 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from finsy.proto import p4r
 
-from pcn.softswitch.dataclass import dataclass
 from pcn.softswitch.native import NativeError, NativeSwitch
 from pcn.softswitch.p4runtime import packetio
 from pcn.softswitch.p4runtime.checked_config import verify

@@ -8,6 +8,7 @@ p4lang/tutorials sends it.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -18,7 +19,6 @@ from google.protobuf.message import DecodeError
 from google.protobuf.unknown_fields import UnknownFieldSet
 
 from pcn.softswitch.codegen.build import BuildError, build_program, read_program
-from pcn.softswitch.dataclass import dataclass
 from pcn.softswitch.native import NativeSwitch
 from pcn.softswitch.p4runtime import binding
 from pcn.softswitch.p4runtime.entities import Forwarding

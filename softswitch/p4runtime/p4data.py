@@ -7,11 +7,11 @@ int<W>, a bool, or an enum on top of bits; a digest is a struct, a tuple or a he
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import ClassVar, Final
 
 from finsy.proto import p4d, p4i, p4t
 
-from pcn.softswitch.dataclass import dataclass
 from pcn.softswitch.p4runtime import bytestring
 from pcn.softswitch.p4runtime.errors import INVALID_ARGUMENT, OUT_OF_RANGE, UNIMPLEMENTED, RpcError
 

@@ -7,13 +7,13 @@ write, for itself alone or with others, whether it receives packets, and whether
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 from finsy.proto import p4r, stratum
 from google.protobuf import any_pb2
 from google.protobuf.message import DecodeError
 
-from pcn.softswitch.dataclass import dataclass
 from pcn.softswitch.p4runtime.errors import INVALID_ARGUMENT, RpcError
 
 _IDS: dict[str, Callable[[Any], int]] = {

@@ -7,12 +7,11 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Iterable, Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import TypeVar
 
 from finsy.proto import p4i
 
-from pcn.softswitch.dataclass import dataclass
 from pcn.softswitch.p4runtime.errors import NOT_FOUND, RpcError
 from pcn.softswitch.p4runtime.p4data import Scalar, Type
 from pcn.softswitch.p4runtime.translation import Strings

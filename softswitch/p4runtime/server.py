@@ -7,13 +7,13 @@ import logging
 import threading
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from types import TracebackType
 
 import grpc
 from finsy.proto import p4r_grpc
 
 from pcn.softswitch import private
-from pcn.softswitch.dataclass import dataclass
 from pcn.softswitch.p4runtime.arbitration import MAX_SESSIONS
 from pcn.softswitch.p4runtime.limits import READS_AT_ONCE, Limits
 from pcn.softswitch.p4runtime.service import Service

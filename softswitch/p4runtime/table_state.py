@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import heapq
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from pcn.softswitch.dataclass import dataclass
 from pcn.softswitch.native_state import Counter, MeterConfig
 from pcn.softswitch.p4runtime.actions import Call
 from pcn.softswitch.p4runtime.matches import Key

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from enum import Enum
-
-from pcn.softswitch.dataclass import dataclass
 
 
 class Sort(Enum):

@@ -6,10 +6,9 @@ is immutable. Expressions and statements have their own modules.
 
 from __future__ import annotations
 
-from dataclasses import field
+from dataclasses import dataclass, field
 from enum import Enum
 
-from pcn.softswitch.dataclass import dataclass
 from pcn.softswitch.program.errors import Source
 from pcn.softswitch.program.expressions import Expression, FieldRef, Valid
 from pcn.softswitch.program.statements import Statement

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from pcn.softswitch.dataclass import dataclass
+from dataclasses import dataclass
+
 from pcn.softswitch.program.errors import Source
 from pcn.softswitch.program.expressions import Expression, FieldRef, HeaderExpression, LValue, UnionExpression
 

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
-from pcn.softswitch.dataclass import dataclass
 from pcn.topologies import naming
 from pcn.topologies.errors import nearest
 from pcn.topologies.formats.source import FormatError, Source

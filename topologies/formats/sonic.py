@@ -16,11 +16,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypeVar
 
-from pcn.softswitch.dataclass import dataclass
 from pcn.topologies.buffers import Share, SharedBuffer
 from pcn.topologies.ecn import COLOURS, GREEN, EcnThresholds
 from pcn.topologies.errors import TopologyError

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
-from pcn.softswitch.dataclass import dataclass
 from pcn.topologies.model import Topology, TopologyError
 from pcn.topologies.tree import (
     MOST_BYTES,

@@ -4,8 +4,8 @@ that are alike folded into one box."""
 from __future__ import annotations
 
 from collections import Counter, deque
+from dataclasses import dataclass
 
-from pcn.softswitch.dataclass import dataclass
 from pcn.topologies.model import Link, Topology
 
 UNFOLDED = 64

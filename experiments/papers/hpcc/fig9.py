@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -19,7 +19,6 @@ from pcn.experiments.define.looks import label
 from pcn.experiments.define.outcomes import Outcome, Outcomes
 from pcn.experiments.papers.hpcc.claims import DCQCN, FAIR, HPCC, MICE, REACTS, RECOVERS
 from pcn.hosts.wire import ack_bytes
-from pcn.softswitch.dataclass import dataclass
 from pcn.topologies.model import Endpoint, FlowSpec
 from pcn.topologies.star import star
 

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
 from pcn.experiments.traffic.flow_files.ends import Ends
-from pcn.softswitch.dataclass import dataclass
 from pcn.topologies import lossless
 from pcn.topologies.ecn import GREEN
 from pcn.topologies.formats.source import FormatError, Source

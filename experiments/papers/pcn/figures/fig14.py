@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import statistics
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 from pcn.experiments.data.parameters import Value
 from pcn.experiments.data.plan import Plan, known_fields
@@ -17,7 +18,6 @@ from pcn.experiments.define.outcomes import Key, Outcome, Outcomes
 from pcn.experiments.papers.pcn.claims import PCN, SHOWN, WORKLOAD_1, WORKLOAD_1_QCN, WORKLOAD_2
 from pcn.experiments.papers.pcn.figures.fig12 import factor_row
 from pcn.experiments.papers.pcn.figures.realistic import WORKLOADS, numbers, realistic_plan
-from pcn.softswitch.dataclass import dataclass
 
 SEEDS = {"W1": range(1, 11), "W2": range(1, 3)}
 """W2's agree within a percent. W1's 50,000 flows come within 11 ms: which racks two in-casts share decides."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
@@ -21,7 +22,6 @@ from pcn.experiments.define.checks import Check, Verdict, at_least, at_most, cle
 from pcn.experiments.define.experiment import Experiment, Headline, Run, RunPage
 from pcn.experiments.define.outcomes import Outcome
 from pcn.experiments.papers.pcn.claims import PFC, SHARE
-from pcn.softswitch.dataclass import dataclass
 from pcn.topologies.compact import LONG_SENDERS, P0_S0, P2_S1, compact
 from pcn.topologies.model import FlowSpec, TopologyError
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -13,7 +14,6 @@ from pcn.experiments.data.recording import Recording
 from pcn.experiments.data.series_math import Array
 from pcn.experiments.define.recording_numbers import completion_times_s, mean
 from pcn.experiments.papers.pcn.scenarios.victim_setting import BURSTS, burst_s, fair_bps, ideal_bps
-from pcn.softswitch.dataclass import dataclass
 from pcn.topologies.compact import P0_S0
 
 TRUNK = "s1->s0"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -28,7 +28,6 @@ from pcn.experiments.traffic import by_size, flows
 from pcn.experiments.traffic.spec import INCAST, TrafficSpec, draw
 from pcn.hosts.algorithms import find_scheme
 from pcn.hosts.recommended import recommended
-from pcn.softswitch.dataclass import dataclass
 from pcn.topologies.model import Endpoint, Topology
 
 _DCQCN, _DCQCN_FAST = "dcqcn", "dcqcn-ns3"
