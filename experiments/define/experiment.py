@@ -161,8 +161,13 @@ class Experiment:
 
 @dataclass(frozen=True)
 class Paper:
-    """A paper that is reproduced. `number` is that of its claims in docs/claims.md; experiments are in its order."""
+    """A paper that is reproduced. `number` is that of its claims in docs/claims.md.
+
+    `scenarios` have a page, so `pcn run` runs them; `figures` have none. Both are in the paper's order, by name: the
+    class of an experiment as "module:Class", in the paper's `package`."""
 
     number: int
     title: str
-    experiments: tuple[Experiment, ...]
+    package: str
+    scenarios: Mapping[str, str] = field(default_factory=dict)
+    figures: Mapping[str, str] = field(default_factory=dict)

@@ -151,7 +151,7 @@ def markdown(made: Sequence[Section], claims: str = "") -> str:
 def _line(section: Section) -> str:
     """Returns a figure's row in the table on top."""
     figure = section.figure
-    paper = next(paper.title for paper in PAPERS if figure in paper.experiments)
+    paper = next(paper.title for paper in PAPERS if figure.name in paper.figures)
     counts = Counter(check["verdict"] for check in section.summary["checks"])
     numbers = " | ".join(str(counts[verdict]) for verdict in VERDICTS)
     return f"| {paper} | [{figure.source}](#{anchor(section.heading)}): {figure.title} | {numbers} |"

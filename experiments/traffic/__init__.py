@@ -1,5 +1,1 @@
 """Traffic of many flows on any network of the catalog: the experiment that is a user's own (`pcn run traffic`)."""
-
-from __future__ import annotations
-
-from pcn.experiments.traffic.experiment import Traffic as Traffic

@@ -11,7 +11,7 @@ import pytest
 from pcn.experiments.data.errors import ExperimentError
 from pcn.experiments.data.parameters import Parameter
 from pcn.experiments.papers import EXPERIMENTS
-from pcn.experiments.traffic import Traffic
+from pcn.experiments.traffic.experiment import Traffic
 from pcn.experiments.traffic.spec import TrafficSpec
 from pcn.hosts.algorithms import find_scheme, schemes
 from pcn.topologies.catalog import TOPOLOGIES

@@ -3,8 +3,14 @@
 from __future__ import annotations
 
 from pcn.experiments.define.experiment import Paper
-from pcn.experiments.papers.dcqcn.fixed_point import FixedPoint
-from pcn.experiments.papers.dcqcn.unfairness import Unfairness
-from pcn.experiments.papers.dcqcn.victim import Victim
 
-PAPER = Paper(1, "DCQCN (SIGCOMM'15)", (Unfairness(), Victim(), FixedPoint()))
+PAPER = Paper(
+    1,
+    "DCQCN (SIGCOMM'15)",
+    __name__,
+    figures={
+        "dcqcn-fig3": "unfairness:Unfairness",
+        "dcqcn-fig4": "victim:Victim",
+        "dcqcn-fixed-point": "fixed_point:FixedPoint",
+    },
+)

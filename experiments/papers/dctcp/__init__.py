@@ -3,9 +3,15 @@
 from __future__ import annotations
 
 from pcn.experiments.define.experiment import Paper
-from pcn.experiments.papers.dctcp.fig13 import Fig13
-from pcn.experiments.papers.dctcp.fig14 import Fig14
-from pcn.experiments.papers.dctcp.fig17 import Fig17
-from pcn.experiments.papers.dctcp.fig18 import Fig18
 
-PAPER = Paper(5, "DCTCP (SIGCOMM'10)", (Fig13(), Fig14(), Fig17(), Fig18()))
+PAPER = Paper(
+    5,
+    "DCTCP (SIGCOMM'10)",
+    __name__,
+    figures={
+        "dctcp-fig13": "fig13:Fig13",
+        "dctcp-fig14": "fig14:Fig14",
+        "dctcp-fig17": "fig17:Fig17",
+        "dctcp-fig18": "fig18:Fig18",
+    },
+)

@@ -4,10 +4,17 @@ study of PCN beside today's transports."""
 from __future__ import annotations
 
 from pcn.experiments.define.experiment import Paper
-from pcn.experiments.papers.hpcc.eta import Eta
-from pcn.experiments.papers.hpcc.fig9 import Fig9
-from pcn.experiments.papers.hpcc.fig10 import Fig10
-from pcn.experiments.papers.hpcc.fig11 import Fig11
-from pcn.experiments.papers.hpcc.fig13 import ByWAi, Reference
 
-PAPER = Paper(6, "HPCC (SIGCOMM'19)", (Eta(), Fig9(), Fig10(), Fig11(), Reference(), ByWAi()))
+PAPER = Paper(
+    6,
+    "HPCC (SIGCOMM'19)",
+    __name__,
+    figures={
+        "hpcc-eta": "eta:Eta",
+        "hpcc-fig9": "fig9:Fig9",
+        "hpcc-fig10": "fig10:Fig10",
+        "hpcc-fig11": "fig11:Fig11",
+        "hpcc-fig13": "fig13:Reference",
+        "hpcc-fig14": "fig13:ByWAi",
+    },
+)

@@ -3,7 +3,13 @@
 from __future__ import annotations
 
 from pcn.experiments.define.experiment import Paper
-from pcn.experiments.papers.qcn_t.convergence import Convergence
-from pcn.experiments.papers.qcn_t.margin import Margin
 
-PAPER = Paper(4, "QCN-T (Computer Networks 2018)", (Convergence(), Margin()))
+PAPER = Paper(
+    4,
+    "QCN-T (Computer Networks 2018)",
+    __name__,
+    figures={
+        "qcn-t": "convergence:Convergence",
+        "qcn-t-delay": "margin:Margin",
+    },
+)

@@ -3,6 +3,12 @@
 from __future__ import annotations
 
 from pcn.experiments.define.experiment import Paper
-from pcn.experiments.papers.swift.target import Target
 
-PAPER = Paper(7, "Swift (SIGCOMM'20)", (Target(),))
+PAPER = Paper(
+    7,
+    "Swift (SIGCOMM'20)",
+    __name__,
+    figures={
+        "swift-target": "target:Target",
+    },
+)

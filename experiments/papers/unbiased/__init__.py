@@ -3,10 +3,18 @@
 from __future__ import annotations
 
 from pcn.experiments.define.experiment import Paper
-from pcn.experiments.papers.unbiased.fig2 import Fig2
-from pcn.experiments.papers.unbiased.fig5 import Fig5
-from pcn.experiments.papers.unbiased.fig6 import Fig6
-from pcn.experiments.papers.unbiased.fig7 import Fig7
-from pcn.experiments.papers.unbiased.innocent import Innocent
 
-PAPER = Paper(2, "Unbiased QCN (RZ 3880)", (Innocent(), Fig2(), Fig5(), Fig6(), Fig7()))
+PAPER = Paper(
+    2,
+    "Unbiased QCN (RZ 3880)",
+    __name__,
+    scenarios={
+        "unbiased": "innocent:Innocent",
+    },
+    figures={
+        "unbiased-fig2": "fig2:Fig2",
+        "unbiased-fig5": "fig5:Fig5",
+        "unbiased-fig6": "fig6:Fig6",
+        "unbiased-fig7": "fig7:Fig7",
+    },
+)

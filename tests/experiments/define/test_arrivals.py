@@ -14,7 +14,7 @@ from pcn.experiments.data.errors import ExperimentError
 from pcn.experiments.define.arrivals import Arrivals, LogNormal, OnOff, arrivals_at
 from pcn.experiments.define.published_sizes import PUBLISHED, percentiles, published
 from pcn.experiments.define.workloads import CdfSizes, fan_in_flows, sample
-from pcn.experiments.traffic import Traffic
+from pcn.experiments.traffic.experiment import Traffic
 from pcn.experiments.traffic.spec import INCAST, TrafficSpec, draw, parse_spec
 from pcn.topologies.star import star
 

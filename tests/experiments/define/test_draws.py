@@ -15,7 +15,7 @@ from pcn.experiments.define.experiment import DRAWN_FLOWS, Experiment, Run
 from pcn.experiments.define.outcomes import Outcome
 from pcn.experiments.papers import EXPERIMENTS
 from pcn.experiments.sweep import parameter_sweep
-from pcn.experiments.traffic import Traffic
+from pcn.experiments.traffic.experiment import Traffic
 from pcn.experiments.traffic.spec import TrafficSpec, parse_spec
 
 CSV = "src,dst,start_s,size_bytes\nh0,r0,0,64KB\nh1,r1,10us,2MB\nh2,r1,0,2MB\n"

@@ -24,7 +24,7 @@ from pcn.experiments.run.progress import Silent
 from pcn.experiments.run.virtual import run_virtual
 from pcn.experiments.sweep.figures import run_figure, write
 from pcn.experiments.sweep.store import Store
-from pcn.experiments.traffic import Traffic
+from pcn.experiments.traffic.experiment import Traffic
 from pcn.experiments.traffic.spec import TrafficSpec
 
 SCHEMES = ("pfc", "pcn")

@@ -28,7 +28,7 @@ from pcn.experiments.define.outcomes import Outcome, Outcomes, ratio
 from pcn.experiments.draw.palette import LIGHT
 from pcn.experiments.draw.pictures import draw, looks
 from pcn.experiments.page.figures_page import markdown, page, sections, write_docs
-from pcn.experiments.papers import FIGURES
+from pcn.experiments.papers import EXPERIMENTS, FIGURES, SCENARIOS
 from pcn.experiments.papers.pcn.figures import hadoop
 from pcn.experiments.papers.pcn.figures.fig10 import Fig10
 from pcn.experiments.papers.pcn.figures.fig11 import Fig11, settled_s
@@ -335,3 +335,22 @@ class Told(Silent):
 
     def note(self, text: str) -> None:
         self.notes.append(text)
+
+
+def test_catalog_has_each_experiment_under_its_own_name() -> None:
+    for name, experiment in EXPERIMENTS.items():
+        assert experiment.name == name
+        assert (experiment.page is not None) == (name in SCENARIOS)
+    assert len(EXPERIMENTS) == len(SCENARIOS) + len(FIGURES)
+
+
+def test_runner_loads_the_experiment_that_is_looked_up() -> None:
+    script = (
+        "import sys, pcn.experiments.runner\n"
+        "from pcn.experiments.papers import find_scenario\n"
+        "assert find_scenario('victim').name == 'victim'\n"
+        "print(*sorted(name for name in sys.modules if name.startswith('pcn.experiments.papers.')))"
+    )
+    loaded = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout.split()
+    assert "pcn.experiments.papers.pcn.scenarios.victim" in loaded
+    assert not [name for name in loaded if "dumbbell" in name or "figures" in name or "studies" in name]

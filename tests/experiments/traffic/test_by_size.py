@@ -21,7 +21,8 @@ from pcn.experiments.define.tables import Measured
 from pcn.experiments.page.terminal import show_table, stdout
 from pcn.experiments.run.progress import Silent
 from pcn.experiments.run.virtual import run_virtual
-from pcn.experiments.traffic import Traffic, by_size
+from pcn.experiments.traffic import by_size
+from pcn.experiments.traffic.experiment import Traffic
 from pcn.experiments.traffic.flows import numbers as flows_numbers
 from pcn.experiments.traffic.spec import parse_spec
 

@@ -12,7 +12,8 @@ from pcn.cli import run as pcn
 from pcn.experiments.define.recording_numbers import EmptyPath
 from pcn.experiments.run.progress import Silent
 from pcn.experiments.run.virtual import run_virtual
-from pcn.experiments.traffic import Traffic, collective
+from pcn.experiments.traffic import collective
+from pcn.experiments.traffic.experiment import Traffic
 from pcn.experiments.traffic.spec import from_reference, parse_spec
 
 RATE_BPS, DELAY_S, FRAME = 10e9, 1e-6, 1058 / 1000

@@ -13,7 +13,7 @@ from pcn.experiments import runner
 from pcn.experiments.data.errors import ExperimentError
 from pcn.experiments.data.plan import Plan
 from pcn.experiments.papers import find_experiment
-from pcn.experiments.traffic import Traffic
+from pcn.experiments.traffic.experiment import Traffic
 from pcn.experiments.traffic.spec import parse_spec
 
 RAILS = "6 2 9\n4 5\n" + "".join(f"{host} {switch} 100Gbps 1us 0\n" for host in range(4) for switch in (4, 5))

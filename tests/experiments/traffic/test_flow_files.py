@@ -19,7 +19,7 @@ from pcn import cli
 from pcn.experiments import runner
 from pcn.experiments.data import parquet
 from pcn.experiments.data.errors import ExperimentError
-from pcn.experiments.traffic import Traffic
+from pcn.experiments.traffic.experiment import Traffic
 from pcn.experiments.traffic.flow_files import LONGEST_S, csv_file, read_flows
 from pcn.experiments.traffic.spec import parse_spec
 from pcn.hosts import wire

@@ -12,7 +12,8 @@ from pcn.experiments.data.records import Records
 from pcn.experiments.results.over_time import QUEUE, over_time
 from pcn.experiments.run.progress import Silent
 from pcn.experiments.run.virtual import run_virtual
-from pcn.experiments.traffic import Traffic, flows, page
+from pcn.experiments.traffic import flows, page
+from pcn.experiments.traffic.experiment import Traffic
 from pcn.experiments.traffic.spec import parse_spec
 
 

@@ -13,7 +13,8 @@ from pcn.experiments.define.charts import Chart, curve
 from pcn.experiments.define.outcomes import said
 from pcn.experiments.draw.pictures import draw
 from pcn.experiments.results.over_time import QUEUE
-from pcn.experiments.traffic import Traffic, page
+from pcn.experiments.traffic import page
+from pcn.experiments.traffic.experiment import Traffic
 from pcn.experiments.traffic.spec import parse_spec
 
 RUN = ["run", "traffic", "--clock", "virtual", "--topology", "star", "--scheme", "dcqcn"]

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from pcn.experiments.traffic import Traffic
+from pcn.experiments.traffic.experiment import Traffic
 from pcn.experiments.traffic.spec import parse_spec
 from pcn.experiments.traffic.thresholds import unfit
 from pcn.topologies.ecn import EcnThresholds
