@@ -77,6 +77,9 @@ class Environment:
     def python(self, *arguments: str) -> str:
         return self._run("python", *arguments, cwd=self.folder)
 
+    def python_in(self, folder: Path, *arguments: str) -> str:
+        return self._run("python", *arguments, cwd=folder)
+
     def pcn(self, *arguments: str) -> str:
         return self._run("pcn", *arguments, cwd=self.here)
 
@@ -176,6 +179,23 @@ def test_what_is_imported_is_the_wheels(installed: Environment) -> None:
     script = "import importlib, sys; [print(importlib.import_module(name).__file__) for name in sys.argv[1:]]"
     found = installed.python("-c", script, "pcn", *(f"pcn.{name}" for name in PACKAGES)).splitlines()
     assert found == [str(installed.package / name / "__init__.py") for name in ("", *PACKAGES)]
+
+
+def test_project_with_packages_of_such_names_runs_an_experiment(installed: Environment) -> None:
+    """Its folder comes first on Python's path, and has packages that are called as our folders are."""
+    project = installed.here / "project"
+    for name in (*PACKAGES, "docs", "p4src"):
+        (project / name).mkdir(parents=True)
+        (project / name / "__init__.py").write_text(f"WHOSE = 'the project: {name}'\n")
+    (project / "main.py").write_text(
+        "import experiments, hosts, p4net\n"
+        "from pcn import run\n"
+        "run('dumbbell', clock='virtual', settings=['duration=1ms'])\n"
+        "print(experiments.WHOSE, hosts.WHOSE, p4net.WHOSE, sep='; ')\n"
+    )
+    output = installed.python_in(project, "main.py")
+    assert output.splitlines()[-1] == "the project: experiments; the project: hosts; the project: p4net"
+    assert [*(project / "results").rglob("summary.json")]
 
 
 def doctor(installed: Environment) -> dict[str, dict[str, object]]:
