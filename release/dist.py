@@ -50,15 +50,21 @@ def committed() -> tuple[Files, int]:
     """Returns the commit's files, with one that names it, and its time, s. Raises DistError: something isn't in it."""
     if changed := git("status", "--porcelain").decode().splitlines():
         raise DistError(f"{changed[0][3:]} isn't as committed: a release is of a commit, so commit or stash it")
-    files: Files = {}
     with tarfile.open(fileobj=io.BytesIO(git("archive", "HEAD"))) as archive:
-        for member in archive:
-            if member.issym():
-                files[member.name] = LINK, member.linkname.encode()
-            elif (file := archive.extractfile(member)) is not None:
-                files[member.name] = 0o755 if member.mode & 0o100 else 0o644, file.read()
+        files = unpacked(archive)
     files[COMMIT] = 0o644, git("rev-parse", "HEAD")
     return files, int(os.environ.get("SOURCE_DATE_EPOCH") or git("log", "-1", "--format=%ct"))
+
+
+def unpacked(archive: tarfile.TarFile) -> Files:
+    """Returns an archive's files and links."""
+    files: Files = {}
+    for member in archive:
+        if member.issym():
+            files[member.name] = LINK, member.linkname.encode()
+        elif (file := archive.extractfile(member)) is not None:
+            files[member.name] = 0o755 if member.mode & 0o100 else 0o644, file.read()
+    return files
 
 
 def built(files: Files) -> tuple[str, Files]:
