@@ -14,6 +14,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
+from importlib import import_module
 from types import ModuleType
 from typing import Any
 
@@ -40,9 +41,7 @@ def _without_setuptools() -> Iterator[None]:
 
 
 def _strict_version(text: str) -> Any:
-    from distutils.version import StrictVersion
-
-    return StrictVersion(text)
+    return import_module("distutils.version").StrictVersion(text)
 
 
 with _without_setuptools():

@@ -145,7 +145,7 @@ class Arp:
         now_s = self._network.now_s
         held: list[bytes] = []
         for times, frame in waiting:
-            held += [mac + frame[6:]] * int(min((times <= now_s).sum(), MOST_WAITING))
+            held += [mac + frame[6:]] * min(int((times <= now_s).sum()), MOST_WAITING)
         for frame in held[-MOST_WAITING:]:
             self._network.send(host, now_s, frame)
         for times, frame in waiting:
