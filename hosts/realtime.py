@@ -7,13 +7,12 @@ With two other processes computing on two cores, an agent of normal priority sen
 
 from __future__ import annotations
 
-import ctypes
-import os
 import time
+
+from pcn.softswitch import priority
 
 _MOST_SHARE = 0.7
 _WINDOW_REAL_S = 2.0
-_MCL_CURRENT, _MCL_FUTURE, _MCL_ONFAULT = 1, 2, 4
 
 
 class RealTime:
@@ -27,16 +26,12 @@ class RealTime:
     def acquire(self) -> None:
         """Takes it, and locks memory."""
         if self._take():
-            ctypes.CDLL(None).mlockall(_MCL_CURRENT | _MCL_FUTURE | _MCL_ONFAULT)  # where it is refused, pages may go
+            priority.lock_memory()
         self._since = (time.monotonic(), time.process_time())
 
     def _take(self) -> bool:
-        try:
-            os.sched_setscheduler(0, os.SCHED_RR, os.sched_param(1))
-        except OSError:
-            return False
-        self.active = True
-        return True
+        self.active = priority.real_time(True)
+        return self.active
 
     def check(self, crowded: bool = False) -> None:
         """Call now and then: gives real time back if the process took too much of a core. While all nodes together take
@@ -57,5 +52,4 @@ class RealTime:
 
     def release(self) -> None:
         if self.active:
-            os.sched_setscheduler(0, os.SCHED_OTHER, os.sched_param(0))
-            self.active = False
+            self.active = not priority.real_time(False)

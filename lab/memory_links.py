@@ -7,10 +7,10 @@ links.close()                   # once all processes have started
 
 from __future__ import annotations
 
-import resource
 from collections.abc import Sequence
 
 from pcn.hosts.memory_link import Ends
+from pcn.softswitch import priority
 from pcn.topologies.model import Topology
 
 ProcessLink = tuple[int, int, int]
@@ -33,7 +33,7 @@ class MemoryLinks:
             for link in topology.links
             if len({self._process.get(end.node) for end in (link.a, link.b)} - {None}) == 2
         ]
-        _raise_limit(len(Ends._fields) * len(between))
+        priority.raise_descriptors(more=len(Ends._fields) * len(between))
         for link in between:
             # A host is end 1
             one, other = (link.b, link.a) if topology.is_host(link.a.node) else (link.a, link.b)
@@ -66,12 +66,3 @@ class MemoryLinks:
         while self._ends:
             self._ends.pop().close()
         self._links.clear()
-
-
-def _raise_limit(descriptors: int) -> None:
-    """Raises the limit of descriptors by this number, as far as the system permits."""
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    if soft == resource.RLIM_INFINITY:
-        return
-    wanted = soft + descriptors
-    resource.setrlimit(resource.RLIMIT_NOFILE, (wanted if hard == resource.RLIM_INFINITY else min(wanted, hard), hard))

@@ -31,7 +31,7 @@ from pcn.lab.process import StartError, wait_ready
 from pcn.lab.startable import require_startable
 from pcn.lab.target import QUEUE_DEPTH_PACKETS, LaunchSpec, SoftswitchTarget, Target, Together
 from pcn.lab.target import target as find_target
-from pcn.softswitch import signals
+from pcn.softswitch import priority, signals
 from pcn.softswitch.python_process import python_command
 from pcn.topologies.model import Endpoint, Topology, Value
 from pcn.topologies.serialise import to_dict
@@ -198,6 +198,8 @@ class Network:
             check()
             self._prepare(name, node)
         self.features["link_delay"] = self._who_delays(nodes[self.topology.switches[0].name])
+        if priority.refused():
+            self.features["priority"] = priority.REFUSED
         self.features["slack"] = slack(self.target.name, self.dilation, self.agents)
         self._links = MemoryLinks(self.topology, self._groups, self.agents)
         self._stack.callback(self._links.close)

@@ -191,7 +191,7 @@ def hold(
         for switch, lines in network.lines.items():
             for line in lines:
                 say(f"{switch}: {line}")
-        for note in network.notes:
+        for note in (*network.notes, *filter(None, [network.features.get("priority")])):
             say(f"note: {note}")
         for switch, running in network.switches.items():
             program = value.switches[switch].program.name

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-import os
 import subprocess
 import sys
 import time
@@ -14,7 +13,7 @@ from pathlib import Path
 
 from pcn.lab import journal as records
 from pcn.lab.log_folder import LogFolder
-from pcn.softswitch import signals
+from pcn.softswitch import priority, signals
 from pcn.softswitch.python_process import python_command
 from pcn.topologies.errors import LabError
 from pcn.topologies.model import Value
@@ -152,8 +151,9 @@ def hold(spec: Spec, progress: Callable[[str], None]) -> None:
         role="up",
         progress=progress,
     ):
-        # `pcn down` waits for it, and the network's programs may take the whole machine.
-        os.setpriority(os.PRIO_PROCESS, 0, _NICE)
+        # `pcn down` waits for it, and the network's programs may take the whole machine. The record says "up" by now:
+        # nothing may fail any more.
+        priority.raise_priority(_NICE)
         signals.wait()
 
 

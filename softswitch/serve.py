@@ -5,16 +5,15 @@ from __future__ import annotations
 import ctypes
 import logging
 import os
-import resource
 from collections.abc import Callable, Mapping, Sequence, Set
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pcn.softswitch import gnmi
+from pcn.softswitch import gnmi, priority
 from pcn.softswitch.cache.compiler_process import end_compilers
 from pcn.softswitch.codegen.build import BuildError, build_program, build_runtime
 from pcn.softswitch.errors import StartError
@@ -58,7 +57,11 @@ def _log(options: Options) -> logging.Logger:
 
 
 def _serve(switches: Sequence[Options], say: Callable[[str], None], wait: Callable[[], object]) -> None:
-    _raise_limit(switches)
+    priority.raise_descriptors(sum(DESCRIPTORS + 2 * len(one.interfaces) for one in switches))
+    if any(one.interfaces for one in switches):
+        priority.lock_memory()  # pages that packets rarely touch could be swapped out
+        if priority.refused():
+            say(f"warning: {priority.REFUSED}")
     with ExitStack() as stack:
         objects = _build({(one.program, one.traced) for one in switches if one.program is not None})
         library = load_library(objects.runtime)
@@ -80,8 +83,7 @@ def _serve(switches: Sequence[Options], say: Callable[[str], None], wait: Callab
             NativeSwitch.start_together(few)
         if any(one.pace is not None for one in switches):
             # The threads that this one makes answer commands: before workers and agents without real-time priority.
-            with suppress(OSError):
-                os.setpriority(os.PRIO_PROCESS, 0, CONTROL_NICE)
+            priority.raise_priority(CONTROL_NICE)
         servers = [
             _offer(natives[one.device_id], library, one, tracers.get(one.device_id), stack, say) for one in switches
         ]
@@ -258,16 +260,6 @@ def _leave(server: Server) -> None:
         log.warning("ending in the middle of a request")
         logging.shutdown()
         os._exit(0)
-
-
-def _raise_limit(switches: Sequence[Options]) -> None:
-    """Raises the limit of descriptors to as many as the switches may need, if the system permits."""
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    wanted = sum(DESCRIPTORS + 2 * len(one.interfaces) for one in switches)
-    if soft != resource.RLIM_INFINITY and soft < wanted:
-        resource.setrlimit(
-            resource.RLIMIT_NOFILE, (wanted if hard == resource.RLIM_INFINITY else min(wanted, hard), hard)
-        )
 
 
 def _add_ports(native: NativeSwitch, options: Options) -> None:

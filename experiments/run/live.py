@@ -67,6 +67,8 @@ def run_live(plan: Plan, target: str, k: float, logs: Path, progress: RunProgres
         progress=lambda text: progress.stage(f"Network: {text}"),
     )
     with lab, agent_errors({host.name: logs / f"{host.name}.log" for host in plan.topology.hosts}):
+        if priority := lab.network.features.get("priority"):
+            progress.note(priority)
         run = _Run(plan, lab, k, progress)
         run.start()
         run.sample()
@@ -331,6 +333,7 @@ def _notes(features: Mapping[str, str]) -> list[str]:
             if slack and not slack.startswith("none")
             else []
         ),
+        *([f"Priority: {features['priority']}."] if "priority" in features else []),
     ]
 
 

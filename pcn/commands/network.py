@@ -148,8 +148,9 @@ def up(
     if chosen_k.why and chosen_k.warning:
         click.echo(f"note: {chosen_k.warning}", err=True)
     record = supervisor.up(spec)
-    if old := stale(record.program):
-        click.echo(f"note: {old}", err=True)
+    for note in (stale(record.program), record.features.get("priority")):
+        if note:
+            click.echo(f"note: {note}", err=True)
     if as_json:
         print_json(_network(record, held=True))
         return

@@ -1,9 +1,8 @@
-/* Real-time priority while the worker uses little CPU, and locked memory. */
+/* Real-time priority while the worker uses little CPU. */
 #define _GNU_SOURCE
 #include "realtime.h"
 
 #include <sched.h>
-#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -21,8 +20,6 @@ void sw_realtime_start(struct sw_realtime *realtime)
 {
     setpriority(PRIO_PROCESS, (id_t)syscall(SYS_gettid), NICE);
     realtime->allowed = realtime->active = set_policy(SCHED_FIFO, 1);
-    /* Locks the whole process: pages that packets rarely touch could be swapped out. May fail. */
-    mlockall(MCL_CURRENT | MCL_FUTURE | MCL_ONFAULT);
 }
 
 /* CPU time, not wall-clock time: a preempted thread isn't busy. */

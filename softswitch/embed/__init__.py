@@ -10,6 +10,7 @@ MODULES = (
     *(
         "errors",
         "namespace",
+        "priority",
         "private",
         "python_process",
         "signals",
