@@ -23,6 +23,8 @@ from pcn.controller.arbitration import Arbitration, uint128
 from pcn.controller.control_plane import ControlPlane, Counter
 from pcn.controller.errors import SwitchError, grpc_errors, update_errors
 from pcn.softswitch import signals
+from pcn.softswitch.address import AddressError
+from pcn.softswitch.address import channel as address_channel
 
 if TYPE_CHECKING:
     from pcn.softswitch.embed.switch import Loadable
@@ -66,7 +68,10 @@ class SwitchClient(ControlPlane):
         limit_s: float = CALL_LIMIT_S,
     ) -> SwitchClient:
         """Connects, and waits until the server answers. `registers` where P4Runtime doesn't have them (BMv2)."""
-        channel = grpc.insecure_channel(address, options=_NO_LIMIT)
+        try:
+            channel = address_channel(address, _NO_LIMIT)
+        except AddressError as error:
+            raise SwitchError(f"{name}: {error}") from None
         try:
             if not _answers(channel, limit_s):
                 raise SwitchError(

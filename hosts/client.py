@@ -9,6 +9,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from pcn.softswitch.address import AddressError, check_path
+
 from .stats import AgentStats, SentFlow
 
 
@@ -128,6 +130,7 @@ class AgentClient:
     def _send(self, command: str, arguments: dict[str, Any]) -> None:
         with self._errors(command):
             if self._socket is None:
+                check_path(self.path)
                 connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
                 connection.settimeout(self._timeout_s)
                 try:
@@ -153,6 +156,6 @@ class AgentClient:
     def _errors(self, command: str) -> Iterator[None]:
         try:
             yield
-        except OSError as error:
+        except (OSError, AddressError) as error:
             self.close()
             raise AgentError(f"no answer from the agent at {self.path} to {command!r}: {error}") from error

@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from pcn.softswitch import private
+from pcn.softswitch.address import AddressError, check_path
 
 _MOST_BYTES = 1 << 20
 _MOST_CLIENTS = 64
@@ -47,14 +48,17 @@ class ControlServer:
         self._clients: dict[int, tuple[socket.socket, bytearray]] = {}
         self._listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         try:
+            check_path(path)
             _remove_stale(path)
             with private.unshared():
                 self._listener.bind(str(path))
             self._listener.listen(16)
-        except (OSError, ControlError) as error:
+        except (OSError, AddressError, ControlError) as error:
             self._listener.close()
             if isinstance(error, ControlError):
                 raise
+            if isinstance(error, AddressError):
+                raise ControlError(f"control socket {error}") from None
             raise ControlError(f"control socket {path}: {error.strerror or error}") from error
         self._listener.setblocking(False)
         self.poll = select.epoll()

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 import grpc
 
+from pcn.softswitch.address import AddressError, channel
 from pcn.softswitch.clock_messages import SERVICE, Frame, Frames, Span, messages_of
 
 
@@ -38,16 +39,16 @@ class Departure(NamedTuple):
 class ManualClock:
     """The clock of the switch at `address`, as gRPC writes it (HOST:PORT, unix:PATH). A context manager.
 
-    With `credentials` over TLS. The switch has to listen already. Calls raise ClockError.
+    With `credentials` over TLS. The switch has to listen already. Raises ClockError, as calls do.
     """
 
     def __init__(self, address: str, credentials: grpc.ChannelCredentials | None = None) -> None:
         self._address = address
         options = [("grpc.max_receive_message_length", -1), ("grpc.use_local_subchannel_pool", 1)]
-        if credentials is None:
-            self._channel = grpc.insecure_channel(address, options)
-        else:
-            self._channel = grpc.secure_channel(address, credentials, options)
+        try:
+            self._channel = channel(address, options, credentials)
+        except AddressError as error:
+            raise ClockError(str(error)) from None
         self._left: list[Departure] = []
         self._calls: dict[str, Any] = {}
         for method in SERVICE.methods:

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeVar
 
-from pcn.softswitch import tls_files
+from pcn.softswitch import address, tls_files
 from pcn.softswitch.command_line import new_parser
 from pcn.softswitch.errors import OptionError as OptionError
 from pcn.softswitch.trimming import Trimming
@@ -133,6 +133,10 @@ def parse(arguments: Sequence[str]) -> Options:
         raise OptionError("name a program (p4c's BMv2 JSON), or --no-p4 to wait for one over P4Runtime")
     if given.program is not None and given.no_p4:
         raise OptionError(f"--no-p4 would ignore the program {given.program}: leave one of them out")
+    try:
+        address.check(given.grpc_server_addr)
+    except address.AddressError as error:
+        raise OptionError(f"--grpc-server-addr {error}") from None
     interfaces = _interfaces(given.interface, given.cpu_port, given.clock == "manual")
     return Options(
         program=given.program,

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pcn.softswitch import gnmi, priority
+from pcn.softswitch.address import is_local
 from pcn.softswitch.cache.compiler_process import end_compilers
 from pcn.softswitch.codegen.build import BuildError, build_program, build_runtime
 from pcn.softswitch.errors import StartError
@@ -22,7 +23,7 @@ from pcn.softswitch.namespace import in_namespace
 from pcn.softswitch.native import RING_FRAMES, NativeError, NativeSwitch, load_library
 from pcn.softswitch.options import OptionError, Options
 from pcn.softswitch.p4runtime.pipeline import Pipeline
-from pcn.softswitch.p4runtime.server import Server, ServerError, is_local
+from pcn.softswitch.p4runtime.server import Server, ServerError
 from pcn.softswitch.p4runtime.service import Service
 from pcn.softswitch.program.errors import ProgramError
 from pcn.softswitch.reflection import Reflection

@@ -32,6 +32,8 @@ from pcn.controller.tofino.buffers import FIXED, PLACES, Setting
 from pcn.controller.tofino.chips import CHIPS, Chip
 from pcn.controller.tofino.package import PIPELINE, PIPES, Package
 from pcn.softswitch import signals
+from pcn.softswitch.address import AddressError
+from pcn.softswitch.address import channel as address_channel
 
 if TYPE_CHECKING:
     from pcn.softswitch.embed.switch import Loadable
@@ -82,7 +84,10 @@ class BfRuntimeSwitch(ControlPlane):
     ) -> BfRuntimeSwitch:
         """Connects and subscribes, which every client has to before it may call. Raises SwitchError."""
         messages = bfrt_messages.load()
-        channel = grpc.insecure_channel(address, options=_OPTIONS)
+        try:
+            channel = address_channel(address, _OPTIONS)
+        except AddressError as error:
+            raise SwitchError(f"{name}: {error}") from None
         made = cls(name, device_id, channel, messages, progress)
         try:
             made._subscribe(address, limit_s)

@@ -8,6 +8,7 @@ MODULES = (
     "cache.objects",  # C sources to shared objects
     "trimming",  # of a queue, as the live switch has it
     *(
+        "address",
         "errors",
         "namespace",
         "priority",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ipaddress
 import logging
 import threading
 from collections.abc import Sequence
@@ -137,20 +136,3 @@ class _Pool(ThreadPoolExecutor):
             if not self._threads:
                 raise
             log.warning("the system gives the switch no more threads: it goes on with those that it has")
-
-
-def is_local(address: str) -> bool:
-    """Returns whether only this machine's users can reach an address, as gRPC writes it."""
-    scheme, _, rest = address.partition(":")
-    if scheme in ("unix", "unix-abstract"):
-        return True
-    if scheme in ("ipv4", "ipv6", "dns"):
-        address = rest.lstrip("/")
-    host = address.rpartition(":")[0].strip("[]")
-    if host == "localhost":
-        return True
-    try:
-        found = ipaddress.ip_address(host.partition("%")[0])
-    except ValueError:
-        return False
-    return (getattr(found, "ipv4_mapped", None) or found).is_loopback

@@ -44,7 +44,7 @@ def _run(here: Container, *words: str) -> subprocess.CompletedProcess[str]:
 
 
 def test_network_of_pcn_up_stays_up(contained: Container) -> None:
-    """Its holder raises its priority once the record says that it is up."""
+    """Its holder raises its priority once the record states that it is up."""
     done = _run(contained, "bash", "-c", SESSION, sys.executable)
     assert done.returncode == 0, done.stderr
     assert "done" in [flow["state"] for flow in json.loads(done.stdout)]
@@ -53,7 +53,7 @@ def test_network_of_pcn_up_stays_up(contained: Container) -> None:
     assert "Traceback" not in done.stderr
 
 
-def test_live_run_says_that_its_priority_is_normal(contained: Container) -> None:
+def test_live_run_reports_that_its_priority_is_normal(contained: Container) -> None:
     words = ("run", "dumbbell", "--set", "pairs=1", "--set", "duration=1ms", "-k", "3000", "--out", "here")
     done = _run(contained, sys.executable, "-m", "pcn", *words)
     summary = json.loads((contained.folder / "here" / "summary.json").read_text())

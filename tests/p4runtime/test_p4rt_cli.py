@@ -19,7 +19,6 @@ from p4rt_switch import PROGRAMS, Program
 
 from pcn.softswitch.codegen.build import build_program
 from pcn.softswitch.options import Generator, OptionError, Shape, parse
-from pcn.softswitch.p4runtime.server import is_local
 
 
 @pytest.fixture
@@ -190,30 +189,6 @@ TLS = ["--grpc-server-ssl", "--grpc-server-cert", "c", "--grpc-server-key", "k"]
 def test_bad_arguments(arguments: list[str], why: str) -> None:
     with pytest.raises(OptionError, match=why):
         parse(arguments)
-
-
-@pytest.mark.parametrize(
-    ("address", "local"),
-    [
-        ("127.0.0.1:9559", True),
-        ("127.1.2.3:0", True),
-        ("localhost:9559", True),
-        ("[::1]:9559", True),
-        ("ipv4:127.0.0.1:9559", True),
-        ("ipv6:[::ffff:127.0.0.1]:9559", True),
-        ("unix:/tmp/socket", True),
-        ("unix-abstract:name", True),
-        ("0.0.0.0:9559", False),
-        ("[::]:9559", False),
-        ("ipv6:[::]:9559", False),
-        ("[fe80::1%eth0]:9559", False),
-        ("10.0.0.1:9559", False),
-        ("switch.example:9559", False),
-        ("vsock:1:9559", False),
-    ],
-)
-def test_address_is_local_or_not(address: str, local: bool) -> None:
-    assert is_local(address) is local
 
 
 def test_switch_warns_of_an_address_that_others_reach(tmp_path: Path) -> None:
