@@ -113,7 +113,7 @@ def library() -> Any:
         function.argtypes = arguments
     sizes = (c_uint64 * len(_MIRRORED)).in_dll(loaded, "hosts_sizes")
     for structure, size in zip(_MIRRORED, sizes, strict=True):
-        assert ctypes.sizeof(structure) == size, f"{structure.__name__} differs from {structure.__doc__} in csrc"
+        assert ctypes.sizeof(structure) == size, f"{structure.__name__} differs from its struct in csrc"
     return loaded
 
 

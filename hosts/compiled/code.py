@@ -22,13 +22,13 @@ _CHUNK = 64
 
 @dataclass(frozen=True)
 class Interface:
-    """What a C file has to define: `table`, of functions, of the type `events`. `end`: RP or NP. `mirrored`: structures
-    of the header, which is `table`.h."""
+    """What a C file has to define: `table`, of functions, of the type `events`. `end`: RP or NP. `mirrored`: structs of
+    the header, which is `table`.h, by their names there; the first one is a flow's."""
 
     end: str
     table: str
     events: type[ctypes.Structure]
-    mirrored: tuple[type[ctypes.Structure], ...]
+    mirrored: tuple[tuple[str, type[ctypes.Structure]], ...]
 
 
 Held = tuple[object, int]
@@ -44,7 +44,7 @@ class Code:
         self.events: Any = interface.events.in_dll(library, interface.table)
         self._parameters = (c_double * max(1, len(parameters)))(*parameters)
         self._start = ctypes.addressof(self.events), ctypes.addressof(self._parameters)
-        self._struct = interface.mirrored[0]
+        _, self._struct = interface.mirrored[0]
         self._bytes = _own_bytes(library, interface)
         found = {name: getattr(self.events, name) for name, *_ in interface.events._fields_ if name != "logged"}
         self.functions = {name: function for name, function in found.items() if function}  # NULL is false
@@ -73,7 +73,7 @@ def _own_bytes(library: ctypes.CDLL, interface: Interface) -> int:
     try:
         used = c_uint64.in_dll(library, f"{interface.table}_bytes").value
     except ValueError:
-        used = ctypes.sizeof(interface.mirrored[0])
+        used = ctypes.sizeof(interface.mirrored[0][1])
     return (used + 7) // 8 * 8
 
 
@@ -83,7 +83,7 @@ def load(scheme: str, file: Path, parameters: str, interface: Interface) -> ctyp
     Raises SchemeError."""
     where = f"{scheme}: its {interface.end} in C, {file}"
     table, mirrored = interface.table, interface.mirrored
-    sizes = ", ".join(f"sizeof({one.__doc__})" for one in mirrored)
+    sizes = ", ".join(f"sizeof(struct {name})" for name, _ in mirrored)
     lines = (
         parameters,
         f'#include "{file}"',
@@ -103,6 +103,6 @@ def load(scheme: str, file: Path, parameters: str, interface: Interface) -> ctyp
     except ValueError:
         raise SchemeError(f"{where}: it defines no struct {table}_events `{table}`") from None
     made = (c_uint64 * len(mirrored)).in_dll(library, f"{table}_sizes")
-    for structure, size in zip(mirrored, made, strict=True):
-        assert ctypes.sizeof(structure) == size, f"{structure.__name__} differs from {structure.__doc__} in csrc"
+    for (name, structure), size in zip(mirrored, made, strict=True):
+        assert ctypes.sizeof(structure) == size, f"{structure.__name__} differs from struct {name} in csrc"
     return library

@@ -54,7 +54,17 @@ class _Events(ctypes.Structure):
     )
 
 
-NP = Interface("NP", "notification_point", _Events, (_Raw, _RawWindow, _RawCnp, _Events))
+NP = Interface(
+    "NP",
+    "notification_point",
+    _Events,
+    (
+        ("notification_point", _Raw),
+        ("np_window", _RawWindow),
+        ("np_cnp", _RawCnp),
+        ("notification_point_events", _Events),
+    ),
+)
 
 
 class CompiledNotificationPoint(NotificationPoint):

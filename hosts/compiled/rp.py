@@ -96,7 +96,19 @@ class _Events(ctypes.Structure):
     )
 
 
-RP = Interface("RP", "reaction_point", _Events, (_Raw, _RawHop, _RawTelemetry, _RawAck, _RawLoss, _Events))
+RP = Interface(
+    "RP",
+    "reaction_point",
+    _Events,
+    (
+        ("reaction_point", _Raw),
+        ("rp_hop", _RawHop),
+        ("rp_telemetry", _RawTelemetry),
+        ("rp_ack", _RawAck),
+        ("rp_loss", _RawLoss),
+        ("reaction_point_events", _Events),
+    ),
+)
 
 
 class CompiledReactionPoint(ReactionPoint):
