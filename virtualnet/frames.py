@@ -133,7 +133,8 @@ class Frames:
         self._check(self._library.vn_source_call(self._changing(), self._nodes[host], self._numbered(function)))
 
     def _arrived(self, data: Any, one: native.Taken) -> Arrived:
-        return Arrived(one.time_ps / 1e12, bytes(data[one.at : one.at + one.stored]), one.length)
+        stored = ctypes.string_at(ctypes.addressof(data.contents) + one.at, one.stored)  # a slice is a list of ints
+        return Arrived(one.time_ps / 1e12, stored, one.length)
 
     def _keep(self, host: str, frame: bytes, length: int | None) -> int:
         stored = frame if self.whole_bytes is not None else frame[:STORED_BYTES]

@@ -229,3 +229,25 @@ def test_short_links_cost_no_more_rounds(short: str, finish: bool) -> None:
             network.run(until_s=1.0 if finish else 200e-6, finish=finish)
             rounds.append(network.call("vn_rounds"))
     assert 0 < rounds[1] < 2 * rounds[0]
+
+
+@pytest.mark.parametrize(
+    "flows",
+    [
+        [FlowSpec(i, f"h{i % 8}", "r0", size_bytes=2_000) for i in range(400)],
+        [FlowSpec(i, f"h{i % 8}", f"h{(i + 1) % 8}", start_s=i * 10e-6, size_bytes=1_000) for i in range(80)],
+    ],
+    ids=["to one receiver", "one after the other"],
+)
+def test_short_flows_leave_nodes_their_turns(flows: list[FlowSpec]) -> None:
+    """Each flow alone could complete within the shortest link's delay; all of them take far longer."""
+    delay_s, seen = 5e-6, []
+    for options in ({}, {"queues": "one"}, {"threads": 2}):
+        topology = star(8, delay_s=delay_s)
+        with VirtualNetwork(topology, find_scheme("pcn").configure(), **options) as network:  # type: ignore[arg-type]
+            assert with_flows(network, flows).run(until_s=0.1, finish=True)
+            seen.append((network.totals(), [flow.stats() for flow in network.flows.values()]))
+            if not options:
+                rounds = network.call("vn_rounds")
+    assert seen[0] == seen[1] == seen[2]
+    assert rounds > 0.8 * seen[0][0].now_s / delay_s  # rounds in one order aren't counted

@@ -126,7 +126,11 @@ struct vn_rdma {
     uint64_t (*latency)[VN_CLASSES][VN_LATENCY_BUCKETS]; /* of data packets, by context and class; NULL: it isn't measured */
     uint32_t n_flows, most_flows;
     pthread_mutex_t starting; /* flows start in several contexts: `awaited`, and `flows` of groups */
-    uint32_t unfinished_hint; /* the flow that cannot_finish_yet looks at first */
+    /* Of cannot_finish_yet: the flow that it looks at first; by receiving node, packets of flows that it has looked at. */
+    uint32_t unfinished_hint;
+    uint64_t *missing;
+    uint32_t n_missing;
+    uint32_t shortest_bytes; /* the shortest frame of data of all flows */
     uint64_t cnp_delay; /* from the NP's decision until a CNP waits for its line */
     struct vn_python python;
     uint32_t *flow_of[VN_QPS / VN_QP_PAGE]; /* by queue pair, in pages; VN_NONE: no flow */

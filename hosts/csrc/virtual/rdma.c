@@ -85,6 +85,17 @@ static struct vn_node *host_at(struct vn_context *context, uint32_t port)
     return port < context->n_links ? vn_host_with(context, context->links[port].node, VN_ENDPOINT_rdma) : NULL;
 }
 
+/* What is by node: for all that there are. */
+static bool has_nodes(struct vn_rdma *rdma, uint32_t n)
+{
+    if (rdma->n_missing == n) return true;
+    uint64_t *missing = realloc(rdma->missing, n * sizeof *missing);
+    if (missing == NULL) return false;
+    rdma->missing = missing;
+    rdma->n_missing = n;
+    return true;
+}
+
 static int add_flow(struct vn_context *context, const struct vn_flow_config *config, PyObject *rp, PyObject *np)
 {
     const struct vn_flow_kind *kind = config->kind;
@@ -130,8 +141,9 @@ static int add_flow(struct vn_context *context, const struct vn_flow_config *con
             .last_frame_bytes = kind->last_frame_bytes,
         };
     }
-    if ((kind->grants && !vn_grants_new(context)) || !vn_flow_group_exists(rdma, config->group) ||
-        !vn_pool_counts(&context->pool, rdma->n_flows) || !map_flow(rdma, config->number, rdma->n_flows)) {
+    if (!has_nodes(rdma, context->n_nodes) || (kind->grants && !vn_grants_new(context)) ||
+        !vn_flow_group_exists(rdma, config->group) || !vn_pool_counts(&context->pool, rdma->n_flows) ||
+        !map_flow(rdma, config->number, rdma->n_flows)) {
         free(transport);
         return vn_refuse(context, -ENOMEM, "out of memory");
     }
@@ -192,6 +204,7 @@ static int add_flow(struct vn_context *context, const struct vn_flow_config *con
     address(flow->cnp, kind->cnp, &dst, &src, config->number);
     address(flow->ack, kind->ack, &dst, &src, config->number);
     if (config->packets != 0) context->turns.unfinished++;
+    if (kind->last_frame_bytes < rdma->shortest_bytes || number == 0) rdma->shortest_bytes = kind->last_frame_bytes;
     if (config->timer_ps != VN_NEVER) {
         vn_endpoint_at(context, vn_sender_of(context, flow), config->timer_ps, VN_EV_TIMER, VN_ENDPOINT_rdma, number);
     }
@@ -335,25 +348,42 @@ static uint32_t rdma_node_of(const struct vn_context *context, enum vn_kind kind
     return receiver ? vn_receiver_of(context, flow) : vn_sender_of(context, flow);
 }
 
-bool vn_flow_cannot_complete(const struct vn_context *context, const struct vn_flow *flow, uint64_t within)
+/* The most frames of so many bytes or more that can come to a node within a time. */
+static uint64_t most_arriving(const struct vn_context *context, uint32_t number, uint64_t within, uint64_t bytes)
 {
-    const struct vn_node *node = &context->nodes[vn_receiver_of(context, flow)];
+    const struct vn_node *node = &context->nodes[number];
     uint64_t arriving = 0;
     for (const struct vn_channel *last = node->in; last < node->in + node->n_in; last++) {
         arriving += last->n; /* of those that follow, the first one comes at once, and the last one may be short */
-        if (within > last->delay) {
-            arriving += (within - last->delay) / vn_duration(&context->links[last->link], flow->frame_bytes) + 2;
-        }
+        if (within > last->delay) arriving += (within - last->delay) / vn_duration(&context->links[last->link], bytes) + 2;
     }
-    return flow->packets > flow->received + arriving;
+    return arriving;
 }
 
+bool vn_flow_cannot_complete(const struct vn_context *context, const struct vn_flow *flow, uint64_t within)
+{
+    return flow->packets > flow->received + most_arriving(context, vn_receiver_of(context, flow), within, flow->frame_bytes);
+}
+
+/* True where a flow starts later or is too long, or where a receiver's flows together need more than its links bring in that time.
+ * A false answer has all events of a round happen in one order, with a look at all nodes for each: so would most of a run of short
+ * flows, of which each could complete if it were alone. */
 static bool rdma_cannot_finish_yet(struct vn_context *context, uint64_t within)
 {
     struct vn_rdma *rdma = vn_rdma_of(context);
-    for (uint32_t i = 0; rdma != NULL && i < rdma->n_flows; i++) {
-        if (vn_flow_cannot_complete(context, &rdma->flows[rdma->unfinished_hint], within)) return true;
-        rdma->unfinished_hint = (rdma->unfinished_hint + 1) % rdma->n_flows;
+    if (rdma == NULL || rdma->n_flows == 0) return false;
+    memset(rdma->missing, 0, rdma->n_missing * sizeof *rdma->missing);
+    uint32_t number = rdma->unfinished_hint, first = VN_NONE;
+    for (uint32_t i = 0; i < rdma->n_flows; i++, number = number + 1 < rdma->n_flows ? number + 1 : 0) {
+        const struct vn_flow *flow = &rdma->flows[number];
+        if (flow->packets <= flow->received) continue;
+        bool later = flow->start != VN_NEVER && flow->start >= context->turns.barrier;
+        bool alone = later || vn_flow_cannot_complete(context, flow, within);
+        if (alone || first == VN_NONE) rdma->unfinished_hint = first = number;
+        if (alone) return true;
+        uint32_t receiver = vn_receiver_of(context, flow);
+        rdma->missing[receiver] += flow->packets - flow->received;
+        if (rdma->missing[receiver] > most_arriving(context, receiver, within, rdma->shortest_bytes)) return true;
     }
     return false;
 }
@@ -405,6 +435,7 @@ static void rdma_free(struct vn_context *context)
     if (rdma->flows != NULL) munmap(rdma->flows, rdma->most_flows * sizeof *rdma->flows);
     vn_flow_groups_free(rdma);
     vn_grants_free(context);
+    free(rdma->missing);
     free(rdma->waits);
     free(rdma->awaited);
     vn_python_end(&rdma->python);
