@@ -17,6 +17,7 @@ from pcn.hosts.algorithms import Scheme
 from pcn.hosts.algorithms.base import c_file
 from pcn.p4src.manifest import ROOT, manifest
 from pcn.softswitch.cache.objects import BuildError, made_by
+from pcn.topologies import python_file
 
 RELEASED = Path(__file__).resolve().with_name("commit.txt")
 """Written by release/dist.py alone."""
@@ -46,15 +47,20 @@ def versions(scheme: Scheme) -> dict[str, str]:
 
 def outside(scheme: Scheme) -> dict[str, str]:
     """Short hashes of a scheme's files from outside the project, by name: its own, its program, its marking points, its
-    RP and NP in C."""
+    RP and NP in C, and what Python files import."""
     own = inspect.getsourcefile(scheme.parameters) or ""
     ends = (scheme.reaction_point, scheme.notification_point)
     in_c = (c_file(end) for end in ends if isinstance(end, type))
-    found = {}
+    files: dict[Path, Path] = {}
     for text in (own, *in_c, scheme.program, *scheme.marking, *re.split(r":\w+|@", scheme.reference)):
         path = Path(text or "")
-        if path.is_absolute() and path.is_file() and not path.resolve().is_relative_to(ROOT / "hosts"):
-            found[path.name] = hashlib.sha256(path.read_bytes()).hexdigest()[:12]
+        if path.is_absolute() and path.is_file() and python_file.is_outside(path):
+            imported = python_file.sources(path) if path.suffix == ".py" else [path]
+            files |= {file: path.parent for file in imported if file not in files}
+    found: dict[str, str] = {}
+    for file, folder in files.items():
+        name = str(file.relative_to(folder) if file.is_relative_to(folder) else file)
+        found[str(file) if name in found else name] = hashlib.sha256(file.read_bytes()).hexdigest()[:12]
     return found
 
 

@@ -56,7 +56,9 @@ def run_tasks(tasks: Sequence[Task], store: Store, means: Means, progress: RunPr
     if before:
         progress.note(f"{before} of {len(tasks)} runs were done before: {store.place}")
     try:
-        return sweep(tasks, store, means, progress)
+        done = sweep(tasks, store, means, progress)
+        store.complete()
+        return done
     except BaseException:
         kept = sum(task.identity in store.done for task in tasks)
         if kept:

@@ -4,6 +4,8 @@
 
 A task that failed and was run again has several lines; the last one holds. A crash leaves whole lines, and at most one
 that isn't, which is cut off. One process writes; workers need no file system in common.
+
+With `--fresh` lines go to `done.jsonl.new`, which takes the other's place once every task is over.
 """
 
 from __future__ import annotations
@@ -40,24 +42,31 @@ def version() -> str:
 
 
 class Store:
-    """Tasks that are over, in `place`. `fresh`: what is there is forgotten.
+    """Tasks that are over, in `place`. `fresh`: none of those that are there counts, and `complete` replaces them; what
+    an interrupted sweep with `fresh` has done counts.
 
     Raises ExperimentError where there are runs of another version of the sources, or no room."""
 
     def __init__(self, place: Path, fresh: bool = False) -> None:
         self.place = place
-        self._path = place / FILE
+        self._kept = self._path = place / FILE
         self._made = [folder for folder in (place, *place.parents) if not folder.exists()]
-        if fresh:
-            self.remove()
         if place.exists() and not self._path.is_file() and (not place.is_dir() or any(place.iterdir())):
-            raise ExperimentError(f"{place} is there and isn't a sweep's: choose another --out")
+            raise ExperimentError(f"{place} has no {FILE}, so it isn't a sweep's folder: choose another --out")
         try:
             place.mkdir(parents=True, exist_ok=True)
+            if fresh and self._kept.is_file():
+                self._path = place / f"{FILE}.new"
             os.close(self._open(os.O_CREAT))
         except OSError as error:
             raise ExperimentError(f"can't write into {place}: {error.strerror}") from None
-        self.done = {one.identity: one for one in self._read()}
+        try:
+            self.done = {one.identity: one for one in self._read()}
+        except ExperimentError:
+            if self._path == self._kept:
+                raise
+            os.truncate(self._path, 0)
+            self.done = {}
 
     def add(self, task: Task, done: Done) -> None:
         """Keeps one. Raises ExperimentError."""
@@ -78,8 +87,14 @@ class Store:
             os.close(file)
         self.done[task.identity] = done
 
+    def complete(self) -> None:
+        """Puts these tasks in the place of those that were there before a sweep with `fresh`."""
+        self._path.replace(self._kept)
+        self._path = self._kept
+
     def remove(self) -> None:
-        """Forgets all of them, and leaves no empty folder behind that wasn't there before."""
+        """Forgets all of them, but none that `fresh` has left out, and leaves no empty folder behind that wasn't there
+        before."""
         self._path.unlink(missing_ok=True)
         remove_empty([self.place, *self._made])
 

@@ -39,6 +39,7 @@ from pcn.experiments.traffic.flow_files import MOST_FLOWS, files_of, read_flows
 from pcn.experiments.traffic.mistaken import other_kind
 from pcn.experiments.traffic.sizes import size_group
 from pcn.hosts.reliability import Reliability
+from pcn.topologies import python_file
 from pcn.topologies.found import find_topology
 from pcn.topologies.model import FlowSpec, Topology, TopologyError
 
@@ -297,11 +298,12 @@ def _incasts(
 
 
 def _files(of: TrafficSpec) -> list[Path]:
-    """Returns what is read: the topology's, then those of flows or sizes, and of paths."""
+    """Returns what is read: the topology's and what they import, then those of flows or sizes, and of paths."""
     file = of.flows or (of.workload if of.workload not in WORKLOADS and not of.collective else "")
-    own = find_topology(of.topology).file
+    file_of = find_topology(of.topology).file
+    own = (python_file.sources(file_of) if file_of.suffix == ".py" else [file_of]) if file_of else []
     flows = files_of(Path(of.flows)) if of.flows else []
-    return [path for path in (own, *(flows or [Path(file)] * bool(file)), *([Path(of.paths)] * bool(of.paths))) if path]
+    return [*own, *(flows or [Path(file)] * bool(file)), *([Path(of.paths)] * bool(of.paths))]
 
 
 def _digest(of: TrafficSpec) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import csv
 import os
 import shutil
 import signal
@@ -31,7 +32,7 @@ from pcn.experiments.run.progress import RunProgress, Silent
 from pcn.experiments.run.virtual import run_virtual
 from pcn.experiments.sweep import store as stores
 from pcn.experiments.sweep.executor import Means, duration, said, sweep
-from pcn.experiments.sweep.run_task import task_of
+from pcn.experiments.sweep.run_task import run_tasks, task_of
 from pcn.experiments.sweep.store import Store
 from pcn.experiments.sweep.task import Task, execute
 
@@ -161,8 +162,30 @@ def test_other_sources_are_refused_and_fresh_forgets(tmp_path: Path, monkeypatch
     assert Store(tmp_path / "mine", fresh=True).done == {}
     (tmp_path / "theirs").mkdir()
     (tmp_path / "theirs" / "thesis.tex").touch()
-    with pytest.raises(ExperimentError, match="isn't a sweep's: choose another --out"):
+    with pytest.raises(ExperimentError, match="isn't a sweep's folder: choose another --out"):
         Store(tmp_path / "theirs", fresh=True)
+    assert (tmp_path / "theirs" / "thesis.tex").exists()
+
+
+def test_fresh_sweep_replaces_the_old_one_when_it_is_complete(tmp_path: Path) -> None:
+    class Interrupted(Silent):
+        def advance(self, share: float, text: str) -> None:
+            raise KeyboardInterrupt
+
+    tasks = [task_for("square", number=number) for number in range(2)]
+    run_tasks(tasks, Store(tmp_path), Means(), Silent())
+    (tmp_path / "runs.parquet").touch()
+    kept = (tmp_path / "done.jsonl").read_bytes()
+    with pytest.raises(KeyboardInterrupt):
+        run_tasks(tasks, Store(tmp_path, fresh=True), Means(), Interrupted())
+    assert (tmp_path / "done.jsonl").read_bytes() == kept
+    telling = Telling()
+    done = run_tasks(tasks, Store(tmp_path, fresh=True), Means(), telling)
+    assert [one.value for one in done] == [0, 1]
+    assert len(telling.said) == 1, "the one that the interrupted sweep hadn't done"
+    assert {path.name for path in tmp_path.iterdir()} == {"done.jsonl", "runs.parquet"}
+    assert (tmp_path / "done.jsonl").read_bytes() != kept
+    assert len(Store(tmp_path).done) == 2
 
 
 def test_the_version_is_of_all_sources_that_decide(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -292,6 +315,7 @@ def sweeping(tmp_path: Path) -> Iterator[subprocess.Popen[bytes]]:
     script = f"""
 from pcn.experiments.run.progress import Silent
 from pcn.experiments.sweep.store import Store
+from pcn.experiments.sweep.run_task import run_tasks
 from pcn.experiments.sweep.executor import Means, sweep
 from pcn.experiments.sweep.task import Task
 tasks = [Task(*one) for one in {[(task.function, task.arguments, task.keys) for task in tasks]!r}]
@@ -428,3 +452,35 @@ def test_sweep_prints_remarks_of_plans_once(
     said = printed.out + printed.err
     assert said.count("are for links of 40 Gbit/s") == 1
     assert said.index("are for links of 40 Gbit/s") < said.index("traffic: 4 runs")
+
+
+def test_module_that_a_user_s_files_import_makes_a_run_another(tmp_path: Path) -> None:
+    """A scheme's file imports one that imports another, and so does a topology's. Each command is a process: a module
+    is loaded once in each."""
+    (tmp_path / "far.py").write_text("DELAY_S = 1e-6\nSTEP = 2e9\n")
+    (tmp_path / "near.py").write_text("import far\n")
+    (tmp_path / "net.py").write_text(
+        "import near\nfrom pcn.topologies.star import star\n"
+        "def slow():\n    return star(delay_s=near.far.DELAY_S)\n"
+    )
+    (tmp_path / "mine.py").write_text(
+        "from dataclasses import replace\nimport near\nfrom pcn.hosts.algorithms import find_scheme\n"
+        "MINE = replace(find_scheme('pfc'), name='mine')\n"
+    )
+    out = tmp_path / "out"
+    command = [str(Path(sys.executable).parent / "pcn"), "sweep", "traffic", "--topology", f"{tmp_path}/net.py:slow"]
+    command += ["--scheme", f"{tmp_path}/mine.py:MINE,pfc", "--set", "count=12", "--jobs", "1", "--out", str(out)]
+
+    def means() -> dict[str, float]:
+        subprocess.run(command, check=True, capture_output=True, cwd="/")
+        rows = csv.DictReader((out / "means.csv").read_text().splitlines())
+        return {row["scheme"]: float(row["mean"]) for row in rows if row["number"] == "mean_ms all"}
+
+    before = means()
+    assert before.keys() == {"mine", "pfc"}
+    assert means() == before
+    assert len((out / "done.jsonl").read_text().splitlines()) == 2
+    (tmp_path / "far.py").write_text("DELAY_S = 50e-6\nSTEP = 2e9\n")
+    after = means()
+    assert all(after[scheme] > before[scheme] + 0.08 for scheme in before)
+    assert len((out / "done.jsonl").read_text().splitlines()) == 4
