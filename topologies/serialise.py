@@ -57,5 +57,6 @@ def _switch(raw: dict[str, Any]) -> Switch:
     made["ecn"] = tuple(EcnThresholds(**one) for one in raw.get("ecn", ()))
     made["schedules"] = tuple(Schedule(tuple(one["weights"]), one["port"]) for one in raw.get("schedules", ()))
     if raw.get("watchdog") is not None:
-        made["watchdog"] = Watchdog(**raw["watchdog"])
+        lists = {name: tuple(raw["watchdog"].get(name, ())) for name in ("ports", "classes")}
+        made["watchdog"] = Watchdog(**{**raw["watchdog"], **lists})
     return Switch(**made)

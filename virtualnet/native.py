@@ -65,7 +65,11 @@ class FabricConfig(ctypes.Structure):
 class WatchdogConfig(ctypes.Structure):
     """struct vn_watchdog_config."""
 
-    _fields_ = [*[(name, _u64) for name in ("poll_ps", "detect_ps", "restore_ps")], ("forward", _bool)]
+    _fields_ = [
+        *[(name, _u64) for name in ("poll_ps", "detect_ps", "restore_ps")],
+        ("forward", _bool),
+        ("classes", _u8),
+    ]
 
 
 class WatchdogStats(ctypes.Structure):

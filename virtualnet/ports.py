@@ -55,9 +55,11 @@ class Ports:
         self._check(self._library.vn_set_weights(self._changing(), self._links[Endpoint(switch, port)], of))
 
     def set_watchdog(self, switch: str, port: int, watchdog: Watchdog) -> None:
-        """Gives a port a PFC watchdog. Raises VirtualError."""
+        """Gives a port a PFC watchdog, of its lossless classes or `watchdog.classes`, whatever its `ports`. Raises
+        VirtualError."""
         times = map(picoseconds, (watchdog.poll_s, watchdog.detection_s, watchdog.restoration_s))
-        config = native.WatchdogConfig(*times, watchdog.action == FORWARD)
+        mask = sum(1 << number for number in set(watchdog.classes or range(native.CLASSES)))
+        config = native.WatchdogConfig(*times, watchdog.action == FORWARD, mask)
         link = self._links[Endpoint(switch, port)]
         self._check(self._library.vn_set_watchdog(self._changing(), link, ctypes.byref(config)))
 

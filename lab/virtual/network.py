@@ -403,5 +403,5 @@ class VirtualNetwork(TimedNetwork, Sources):
                 schedule = switch.schedule(number)
                 if schedule is not None:
                     self.set_weights(switch.name, number, schedule.weights)
-                if switch.watchdog is not None:
+                if switch.watchdog is not None and switch.watchdog.applies(number):
                     self.set_watchdog(switch.name, number, switch.watchdog)

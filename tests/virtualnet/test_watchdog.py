@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+import struct
 from dataclasses import replace
-from typing import Literal
+from typing import Any, Literal
 
 import pytest
 from hypothesis import given
@@ -18,6 +19,7 @@ from pcn.topologies.errors import TopologyError
 from pcn.topologies.model import FlowSpec, OutputBuffer, Topology
 from pcn.topologies.watchdog import DROP, FORWARD, Watchdog
 from pcn.virtualnet import VirtualError
+from pcn.virtualnet.timed import TimedNetwork
 
 QUICK = Watchdog(DROP, detection_s=200e-6, restoration_s=300e-6, poll_s=50e-6)
 SWITCHES, REACH = 7, 3
@@ -140,12 +142,85 @@ def test_every_packet_is_accounted_for(
         assert network.totals().packets == 0
 
 
+def pause(quanta: int, *classes: int) -> bytes:
+    """Returns a PFC frame (IEEE 802.1Qbb) of these classes."""
+    times = b"".join(struct.pack(">H", quanta if one in classes else 0) for one in range(8))
+    head = struct.pack(">HHH", 0x8808, 0x0101, sum(1 << one for one in classes))
+    return (bytes.fromhex("0180c2000001 020000000099") + head + times).ljust(60, b"\0")
+
+
+def paused_by(
+    monkeypatch: pytest.MonkeyPatch, watchdog: Watchdog, frames: list[tuple[float, bytes]], *classes: int
+) -> VirtualNetwork:
+    """A flow of each class from h0 to r0, which sends these PFC frames to s0's port 2, by times in us."""
+    build = TimedNetwork.__init__
+
+    def with_sources(self: TimedNetwork, *args: Any, **options: Any) -> None:
+        build(self, *args, **{**options, "endpoints": ("rdma", "source")})
+
+    monkeypatch.setattr(TimedNetwork, "__init__", with_sources)
+    topology = guarded(star(1), watchdog)
+    topology = replace(topology, parameters={**topology.parameters, "lossless_classes": "3,4"})
+    network = VirtualNetwork(topology, PFC_ONLY)
+    for number in classes:
+        network.add_flow(FlowSpec(number, "h0", "r0", size_bytes=30_000_000, traffic_class=number))
+    frames = sorted(frames, key=lambda one: one[0])
+    times = [at_us * 1e-6 for at_us, _ in frames]
+    network.send_all("r0", times, [frame for _, frame in frames], which=list(range(len(frames))), traffic_class=7)
+    return network
+
+
+STEADY = [(100.0 + 20 * n, pause(65535, 3)) for n in range(25)]
+"""Until 0.6 ms, which a quick watchdog detects."""
+
+
+def choppy(begin_us: float, end_us: float) -> list[tuple[float, bytes]]:
+    """PAUSE for 44 us of each 50, which lets go when a watchdog of this period looks."""
+    made, poll_us = list[tuple[float, bytes]](), 50.0 * (begin_us // 50)
+    while poll_us < end_us:
+        made += [(poll_us + 2, pause(65535, 3)), (poll_us + 46, pause(0, 3))]
+        poll_us += 50
+    return made
+
+
+@pytest.mark.parametrize("action", [DROP, FORWARD])
+def test_pause_that_lets_go_only_at_each_look_keeps_the_storm(monkeypatch: pytest.MonkeyPatch, action: str) -> None:
+    """By the time at which the watchdog looks the class is free, and it was held 88% of the time."""
+    with paused_by(monkeypatch, replace(QUICK, action=action), STEADY + choppy(600, 3000), 3) as network:
+        network.run(until_s=3e-3)
+        found = network.watchdog_stats("s0", 2)
+        assert (found.storms, found.restored) == (1, 0)
+        network.run(until_s=3.29e-3)
+        assert network.watchdog_stats("s0", 2).restored == 0
+        network.run(until_s=3.5e-3)
+        assert network.watchdog_stats("s0", 2).restored == 1
+
+
+def test_resume_frames_alone_hold_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A storm of PAUSE that becomes one of RESUME is over after the restoration time."""
+    frees = [(600.0 + 20 * n, pause(0, 3)) for n in range(120)]
+    with paused_by(monkeypatch, QUICK, STEADY + frees, 3) as network:
+        network.run(until_s=3e-3)
+        found = network.watchdog_stats("s0", 2)
+        assert (found.storms, found.restored) == (1, 1)
+
+
+def test_watchdog_looks_at_its_classes_and_ports_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    frames = [(100.0 + 20 * n, pause(65535, 3, 4)) for n in range(100)]
+    for watchdog, storms in ((QUICK, 2), (replace(QUICK, classes=(4,)), 1), (replace(QUICK, ports=(1,)), 0)):
+        with paused_by(monkeypatch, watchdog, frames, 3, 4) as network:
+            network.run(until_s=2e-3)
+            assert network.watchdog_stats("s0", 2).storms == storms
+
+
 def test_watchdog_that_cannot_work_is_refused() -> None:
     with pytest.raises(TopologyError, match="there are drop and forward"):
         Watchdog("wait")
     with pytest.raises(TopologyError, match="a period above 0"):
         Watchdog(poll_s=0)
-    made = guarded(star(1), QUICK)
+    with pytest.raises(TopologyError, match=r"classes \(8,\): there are 0 to 7"):
+        Watchdog(classes=(8,))
+    made = guarded(star(1), replace(QUICK, ports=(1, 2), classes=(3,)))
     with pytest.raises(TopologyError, match="s0: output buffers have strict priorities, and no PFC watchdog"):
         replace(made, switches=(replace(made.switches[0], output=OutputBuffer()),))
     with pytest.raises(TopologyError, match="s0: a PFC watchdog is there with PFC"):

@@ -50,6 +50,8 @@ WATCHDOG: dict[str, Field] = {
     "detection": optional(quantity_of("time"), Watchdog.detection_s),
     "restoration": optional(quantity_of("time"), Watchdog.restoration_s),
     "poll": optional(quantity_of("time"), Watchdog.poll_s),
+    "ports": optional(lambda node: tuple(node.elements(count)), Watchdog.ports),
+    "classes": optional(lambda node: tuple(node.elements(count)), Watchdog.classes),
 }
 SWITCH: dict[str, Field] = {
     "name": needed(text),
@@ -149,7 +151,12 @@ def switch_fields(one: Switch) -> dict[str, Any]:
     if one.watchdog is not None:
         watch = one.watchdog
         times = {"detection": watch.detection_s, "restoration": watch.restoration_s, "poll": watch.poll_s}
-        made["watchdog"] = {"action": watch.action, **{name: exact("time", time) for name, time in times.items()}}
+        lists = {"ports": watch.ports, "classes": watch.classes}
+        made["watchdog"] = {
+            "action": watch.action,
+            **{name: exact("time", time) for name, time in times.items()},
+            **{name: list(numbers) for name, numbers in lists.items() if numbers},
+        }
     if one.latency_s:
         made["latency"] = exact("time", one.latency_s)
     if one.cut_through:

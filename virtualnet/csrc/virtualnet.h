@@ -108,11 +108,12 @@ int vn_set_trimming(struct vn_context *, uint32_t link, const struct sw_trimming
 int vn_set_weights(struct vn_context *, uint32_t link, const uint16_t weights[VN_CLASSES]);
 
 /* A PFC watchdog of the port where a link starts, for its lossless classes: a class that was paused and sent none of its packets for
- * detect_ps is in a storm until no PAUSE has held it for restore_ps. It looks every poll_ps. Meanwhile the port drops the class's
- * packets or, with `forward`, ignores its PAUSE. After all else is built. */
+ * detect_ps is in a storm until no PAUSE has held it for restore_ps. It looks every poll_ps at those of `classes`, a bit mask.
+ * Meanwhile the port drops the class's packets or, with `forward`, ignores its PAUSE. After all else is built. */
 struct vn_watchdog_config {
     uint64_t poll_ps, detect_ps, restore_ps;
     bool forward;
+    uint8_t classes;
 };
 struct vn_watchdog_stats {
     uint64_t storms, restored, dropped; /* dropped: packets */

@@ -136,8 +136,9 @@ static void pfc_apply(struct vn_context *context, struct vn_link *link, uint32_t
 {
     bool ignored = vn_pfc_of(link) != NULL && vn_pfc_of(link)->ignored >> class & 1;
     if (quanta == 0) {
+        struct vn_pfc_class *out = vn_pfc_class(&link->classes[class]);
         vn_gate_open(link, class);
-        if (ignored) vn_pfc_class(&link->classes[class])->paused_until = context->now;
+        if (out->paused_until > context->now) out->paused_until = context->now;
         return;
     }
     if (!ignored) vn_gate_close(link, class);

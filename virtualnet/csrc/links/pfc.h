@@ -16,7 +16,7 @@ struct vn_pfc_class {
         };
     };
     uint64_t passed; /* when XOFF was, plus 1; 0: a RESUME was queued since */
-    uint64_t paused_until; /* by the latest PAUSE, if the gate is closed */
+    uint64_t paused_until; /* by the latest PAUSE; when it was over, by its time or a RESUME */
 };
 _Static_assert(sizeof(struct vn_pfc_class) <= VN_CLASS_OWN, "a class has room for it");
 

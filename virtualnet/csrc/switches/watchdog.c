@@ -1,6 +1,7 @@
 /* A PFC watchdog, as SONiC has it: it looks at each lossless class of a port at a period. A class that was paused, had packets and sent none
  * for the detection time is in a storm. Then, by its action, the port drops what waits and what comes for the class, or it ignores its
- * PAUSE frames and sends. Once no PAUSE has held the class for the restoration time, all is as before. */
+ * PAUSE frames and sends. Once no PAUSE has held the class for the restoration time, all is as before. A PAUSE counts that held it at any
+ * time since the last look: one that lets go only when the watchdog looks holds the class all the same. */
 #include "switches/watchdog.h"
 
 #include <errno.h>
@@ -15,10 +16,10 @@ struct vn_watchdog {
     uint64_t served[VN_CLASSES];
 };
 
-static bool is_paused(const struct vn_context *context, const struct vn_link *link, uint32_t class)
+/* Whether a PAUSE held, or, where it is ignored, would have held the class at a time after `since`. */
+static bool was_paused(const struct vn_link *link, uint32_t class, uint64_t since)
 {
-    if (!(vn_pfc_of(link)->ignored >> class & 1)) return vn_gate_closed(link, class);
-    return vn_pfc_class((struct vn_class *)&link->classes[class])->paused_until > context->now;
+    return vn_gate_closed(link, class) || vn_pfc_class((struct vn_class *)&link->classes[class])->paused_until > since;
 }
 
 static bool in_storm(const struct vn_link *link, uint32_t class)
@@ -64,17 +65,18 @@ void vn_watchdog_poll(struct vn_context *context, uint32_t number)
 {
     struct vn_link *link = vn_link_of(context, number);
     struct vn_watchdog *watchdog = vn_port_more(link)->watchdog;
+    uint64_t last = context->now - watchdog->config.poll_ps;
     for (uint32_t class = 0; class < VN_CLASSES; class++) {
-        if (!(vn_pfc_of(link)->lossless >> class & 1)) continue;
+        if (!((vn_pfc_of(link)->lossless & watchdog->config.classes) >> class & 1)) continue;
         uint64_t served = vn_port_more(link)->served[class];
-        bool storm = in_storm(link, class), paused = is_paused(context, link, class);
+        bool storm = in_storm(link, class), paused = was_paused(link, class, last);
         bool stuck = paused && link->waiting >> class & 1 && served == watchdog->served[class];
         watchdog->served[class] = served;
         if (storm ? paused : !stuck) {
             watchdog->since[class] = VN_NEVER;
             continue;
         }
-        if (watchdog->since[class] == VN_NEVER) watchdog->since[class] = context->now;
+        if (watchdog->since[class] == VN_NEVER) watchdog->since[class] = storm ? last : context->now;
         uint64_t lasts = context->now - watchdog->since[class];
         if (storm && lasts >= watchdog->config.restore_ps) end_storm(link, class);
         else if (!storm && lasts >= watchdog->config.detect_ps) begin_storm(context, link, class);
