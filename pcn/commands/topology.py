@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +13,7 @@ from pcn.commands.common import assignments, json_option, print_json, print_tabl
 from pcn.complete import complete_topology, complete_topology_option
 
 if TYPE_CHECKING:
+    from pcn.topologies.found import Blueprint
     from pcn.topologies.model import Topology
 
 set_option = click.option(
@@ -100,8 +102,15 @@ def check(reference: str, options: tuple[str, ...], as_json: bool) -> None:
     metavar="[SWITCH=]FILE",
     help="A SONiC switch's config_db.json, for SWITCH (default: for all): buffers, PFC, ECN, weights, rates.",
 )
+@click.option(
+    "--leave-out",
+    "leave_out",
+    default="",
+    metavar="LIST",
+    help="Parts of these files that are missing here, without which they are read: headroom-pool, egress.",
+)
 @set_option
-def convert(reference: str, out: str, sonic: tuple[str, ...], options: tuple[str, ...]) -> None:
+def convert(reference: str, out: str, sonic: tuple[str, ...], leave_out: str, options: tuple[str, ...]) -> None:
     """Write TOPOLOGY to the file OUT, in the format of its suffix or in FORMAT.
 
     \b
@@ -115,14 +124,19 @@ def convert(reference: str, out: str, sonic: tuple[str, ...], options: tuple[str
     from pcn.topologies.formats import writer
     from pcn.topologies.found import find_topology
 
+    if leave_out and not sonic:
+        raise click.UsageError("--leave-out is for files of --sonic")
     form, path = writer(out)
-    built = find_topology(reference).build(assignments(options, "rate_bps=10G"))
+    blueprint, values = find_topology(reference), assignments(options, "rate_bps=10G")
+    built = blueprint.build(values)
     configs: dict[str, config_db.SonicSwitch] = {}
     for text in sonic:
         name, given, file = text.rpartition("=")
-        found = config_db.read(Path(file))
+        found = config_db.read(Path(file), [part.strip() for part in leave_out.split(",") if part.strip()])
         configs |= dict.fromkeys([name] if given else [switch.name for switch in built.switches], found)
-    built = config_db.apply(built, configs)
+    equipped = config_db.apply(built, configs)
+    _require_rates(blueprint, values, built, equipped)
+    built = equipped
     assert form.write is not None
     write_file(path, form.write(built).encode())
     click.echo(
@@ -172,6 +186,28 @@ def list_formats(as_json: bool) -> None:
         print_json([dict(zip(("name", "summary", "written_to"), row, strict=True)) for row in rows])
         return
     print_table("", ("format", "files", "written to"), rows)
+
+
+def _require_rates(blueprint: Blueprint, values: Mapping[str, str], built: Topology, equipped: Topology) -> None:
+    """Raises TopologyError where a link has another rate than an option gave it: a switch's file would win without a
+    word."""
+    from pcn.softswitch.units import quantity, quantity_text
+    from pcn.topologies.found import kind_of_option
+    from pcn.topologies.model import TopologyError
+
+    pairs = [(a, b) for a, b in zip(built.links, equipped.links, strict=True) if a.rate_bps != b.rate_bps]
+    for option, value in values.items() if pairs else ():
+        if kind_of_option(option, None) != "rate":
+            continue
+        doubled = blueprint.build({**values, option: 2 * quantity("rate", value)})
+        ends = {link.a for link, other in zip(built.links, doubled.links, strict=True) if link != other}
+        for link, other in pairs:
+            if link.a in ends:
+                rate = quantity_text("rate", other.rate_bps)
+                raise TopologyError(
+                    f"{option}={value}: link {link.a} - {link.b} has {rate} by the config_db's speed: give that rate, "
+                    "or take speed out of the file"
+                )
 
 
 def facts(built: Topology) -> dict[str, Any]:

@@ -25,6 +25,7 @@ from pcn.topologies.star import star
 from pcn.topologies.watchdog import Watchdog
 from pcn.virtualnet import VirtualError
 
+FILES = Path(__file__).parent / "files"
 PORTS = [f"Ethernet{4 * number}" for number in range(5)]
 CONFIG: dict[str, Any] = {
     "DEVICE_METADATA": {"localhost": {"hwsku": "any", "type": "LeafRouter"}},
@@ -40,6 +41,9 @@ CONFIG: dict[str, Any] = {
         },
         "ingress_lossy_profile": {"pool": "ingress_lossless_pool", "size": "0", "static_th": "500000"},
         "egress": {"pool": "egress_lossless_pool", "size": "0", "dynamic_th": "7"},
+        "whole": {"pool": "egress_lossless_pool", "size": "0", "static_th": "99999999"},
+        "low": {"pool": "egress_lossless_pool", "size": "0", "dynamic_th": "3"},
+        "fixed": {"pool": "egress_lossless_pool", "size": "0", "static_th": "1000000"},
     },
     "BUFFER_PG": {
         f"{','.join(PORTS)}|3-4": {"profile": "[BUFFER_PROFILE|pg_lossless_100000_5m_profile]"},
@@ -172,7 +176,18 @@ def test_headroom_that_is_too_small_is_refused(tmp_path: Path) -> None:
         (("SCHEDULER", "scheduler.0", "weight"), "0", "from 1"),
         (("PFC_WD", "Ethernet0", "action"), "alert", "there are drop and forward"),
         (("PFC_WD", "Ethernet0"), {}, "detection_time"),
-        (("PFC_WD", "Ethernet0", "detection_time"), "5", "PFC_WD of .* differ"),
+        (("PFC_WD", "Ethernet0", "detection_time"), "5", r"PFC_WD.Ethernet4: differs from that of Ethernet0"),
+        (("PORT_QOS_MAP", "Ethernet4", "pfcwd_sw_enable"), "3", r"Ethernet4: differs .* or pfcwd_sw_enable does"),
+        (("BUFFER_POOL", "ingress_lossless_pool"), {"mode": "dynamic"}, "no size, as in the dynamic buffer model"),
+        (("BUFFER_POOL",), {}, "BUFFER_POOL has no ingress_lossless_pool"),
+        (("BUFFER_PROFILE", "ingress_lossy_profile", "pool"), "egress_lossless_pool", "is of egress_lossless_pool"),
+        (("BUFFER_QUEUE",), {"Ethernet0|3-4": {"profile": "limit"}}, "BUFFER_PROFILE has no 'limit'"),
+        (("BUFFER_QUEUE",), {"Ethernet0|0-2": {"profile": "low"}}, r"BUFFER_QUEUE.Ethernet0\|0-2: low limits what"),
+        (("BUFFER_QUEUE",), {"Ethernet0|3": {"profile": "fixed"}}, r"BUFFER_QUEUE.Ethernet0\|3: fixed limits what"),
+        (("BUFFER_PORT_INGRESS_PROFILE_LIST",), {"Ethernet0": {"profile_list": "egress,low"}}, "Ethernet0: low limits"),
+        (("QUEUE", "lc1|asic0|Ethernet0|3"), {}, r"a queue of another line card \(HOST\|ASIC\|PORT\|QUEUE\)"),
+        (("SCHEDULER", "scheduler.0", "pir"), "1250000000", "scheduler.0: pir: a queue has no shaper here"),
+        (("PORT_QOS_MAP", "Ethernet0", "scheduler"), "scheduler.0", "a port has no shaper here"),
         (("QUEUE", "Ethernet0|3"), {"wred_profile": "LOSSIER"}, "WRED_PROFILE has no 'LOSSIER'"),
     ],
 )  # fmt: skip
@@ -186,8 +201,23 @@ def test_file_that_is_wrong_is_refused_with_its_line(
 @pytest.mark.parametrize(
     ("path", "value", "why"),
     [
-        (("BUFFER_PG",), {}, "s0:1: class 3 is lossless, and has no BUFFER_PG"),
-        (("BUFFER_PG", "Ethernet0|3"), {"profile": "ingress_lossy_profile"}, "s0:1: class 3 is lossless, .* no xoff"),
+        (("BUFFER_PG",), {}, r"config_db.json:\d+: PORT_QOS_MAP.Ethernet0: lossless class 3, 4: no BUFFER_PG"),
+        (
+            ("BUFFER_PG", "Ethernet0|3"),
+            {"profile": "ingress_lossy_profile"},
+            r"Ethernet0\|3: lossless class 3: .* has no xoff",
+        ),
+        (
+            ("BUFFER_PG", "Ethernet0|3"),
+            {"profile": "NULL"},
+            r"json:\d+: BUFFER_PG.Ethernet0\|3: .* is NULL: the switch",
+        ),
+        (
+            ("BUFFER_POOL", "ingress_lossless_pool", "xoff"),
+            "400000",
+            r"json:\d+: .*xoff: .* 5 ports share 400000 bytes",
+        ),
+        (("PORT", "Ethernet0", "mtu"), "1000", r"json:\d+: PORT.Ethernet0.mtu: frames of 1058 bytes .* don't fit"),
         (("PORT",), {"Ethernet0": {}}, "s0 has the port 5, and its config_db 1 ports"),
     ],
 )
@@ -196,6 +226,116 @@ def test_file_that_does_not_fit_the_switch_is_refused(
 ) -> None:
     with pytest.raises(TopologyError, match=why):
         set_up(tmp_path, changed(*path, value=value))
+
+
+def test_all_that_lossless_classes_lack_is_named_at_once(tmp_path: Path) -> None:
+    with pytest.raises(TopologyError) as error:
+        set_up(tmp_path, changed("BUFFER_PG", value={"Ethernet0|3": {"profile": "NULL"}}))
+    lines = str(error.value).splitlines()
+    assert len(lines) == 6  # five ports, of which one has two reasons
+    assert all("config_db.json:" in line and "show buffer information" in line for line in lines)
+
+
+def test_headrooms_that_their_pool_holds_are_reserved(tmp_path: Path) -> None:
+    """Five ports with two lossless classes of 46,000 bytes: a pool of 460,000 is enough for all at once."""
+    path = ("BUFFER_POOL", "ingress_lossless_pool", "xoff")
+    assert set_up(tmp_path, changed(*path, value="460000")) == set_up(tmp_path)
+    less = written(tmp_path, changed(*path, value="459999"))
+    with pytest.raises(TopologyError, match="--leave-out headroom-pool"):
+        sonic.apply(star(4, 1), {"s0": sonic.read(less)})
+    left = sonic.apply(star(4, 1, rate_bps=10e9), {"s0": sonic.read(less, [sonic.HEADROOM_POOL])})
+    assert left == set_up(tmp_path)
+    with pytest.raises(TopologyError, match=r"'pool' can't be left out; .* headroom-pool"):
+        sonic.read(less, ["pool"])
+
+
+def test_limits_of_outputs_that_do_not_limit_or_are_left_out_change_nothing(tmp_path: Path) -> None:
+    harmless = {"Ethernet0|3-4": {"profile": "whole"}, "Ethernet0|0": {"profile": "egress"}}
+    harmless |= {"Ethernet0|8-15": {"profile": "low"}, "Ethernet400|3": {"profile": "low"}}
+    assert set_up(tmp_path, changed("BUFFER_QUEUE", value=harmless)) == set_up(tmp_path)
+    limits = written(tmp_path, changed("BUFFER_QUEUE", value={"Ethernet0|3-4": {"profile": "low"}}))
+    assert sonic.apply(star(4, 1), {"s0": sonic.read(limits, [sonic.EGRESS])}) == set_up(tmp_path)
+
+
+def test_queues_of_multicast_packets_change_nothing(tmp_path: Path) -> None:
+    rows = {**CONFIG["QUEUE"], "Ethernet0|8-9": {"scheduler": "scheduler.0"}, "Ethernet0|10-15": {}}
+    assert set_up(tmp_path, changed("QUEUE", value=rows)) == set_up(tmp_path)
+
+
+@pytest.mark.parametrize(("threshold", "resume"), [("30000", 2288), ("5000", 904), ("4000", 0)])
+def test_resume_is_at_the_higher_of_xon_and_its_offset(tmp_path: Path, threshold: str, resume: float) -> None:
+    profile = {**CONFIG["BUFFER_PROFILE"]["pg_lossless_100000_5m_profile"], "static_th": threshold}
+    del profile["dynamic_th"]
+    made = set_up(tmp_path, changed("BUFFER_PROFILE", "pg_lossless_100000_5m_profile", value=profile))
+    buffer = made.switch("s0").buffer
+    assert buffer is not None
+    assert buffer.share(1, 100e9, 3, lossless=True).resume_bytes == resume
+
+
+def rows_of_watchdog(*ports: str, classes: str | None = None) -> dict[str, Any]:
+    """Returns a configuration with a watchdog at these ports alone, and `pfcwd_sw_enable` of all."""
+    made = changed("PFC_WD", value={name: row for name, row in CONFIG["PFC_WD"].items() if name in ("GLOBAL", *ports)})
+    for row in made["PORT_QOS_MAP"].values():
+        row |= {} if classes is None else {"pfcwd_sw_enable": classes}
+    return made
+
+
+@pytest.mark.parametrize(
+    ("config", "ports", "classes"),
+    [
+        (rows_of_watchdog(*PORTS), (), ()),
+        (rows_of_watchdog(*PORTS, classes="3,4"), (), ()),
+        (rows_of_watchdog(*PORTS, classes="4,6"), (), (4,)),
+        (rows_of_watchdog("Ethernet0", "Ethernet12"), (1, 4), ()),
+        (rows_of_watchdog("Ethernet8", classes="3"), (3,), (3,)),
+    ],
+)
+def test_watchdog_is_at_the_ports_and_classes_of_the_file(
+    tmp_path: Path, config: object, ports: tuple[int, ...], classes: tuple[int, ...]
+) -> None:
+    watchdog = set_up(tmp_path, config).switch("s0").watchdog
+    assert watchdog == Watchdog("forward", 0.2, 0.3, 0.05, ports, classes)
+
+
+def test_watchdog_of_no_class_is_none(tmp_path: Path) -> None:
+    assert set_up(tmp_path, rows_of_watchdog(*PORTS, classes="")).switch("s0").watchdog is None
+    mixed = rows_of_watchdog(*PORTS)
+    mixed["PORT_QOS_MAP"]["Ethernet0"]["pfcwd_sw_enable"] = ""
+    watchdog = set_up(tmp_path, mixed).switch("s0").watchdog
+    assert watchdog is not None
+    assert watchdog.ports == (2, 3, 4, 5)
+
+
+def test_leaf_of_a_static_model_is_mapped_whole() -> None:
+    """Its headrooms fit their pool, its output queues have the whole of theirs."""
+    made = sonic.apply(star(3, 1), {"s0": sonic.read(FILES / "leaf.config_db.json")})
+    switch = made.switch("s0")
+    assert switch.buffer is not None
+    assert switch.buffer.size_bytes == 26_531_072 + 4 * 2 * (18_432 + 160_000)
+    assert switch.buffer.share(4, 100e9, 4, lossless=True).alpha == 1 / 8
+    assert {one.k_min_bytes for one in switch.ecn if one.colour == "green"} == {50e3}
+    assert switch.watchdog == Watchdog("drop", 0.2, 0.2, 0.2)
+
+
+def test_leaf_of_a_dynamic_model_is_refused_by_what_it_lacks(tmp_path: Path) -> None:
+    """Its switch computes the pool's size and the profiles itself: first the size is missing, then the profiles."""
+    file = FILES / "dynamic.config_db.json"
+    with pytest.raises(TopologyError, match=r"json:15: BUFFER_POOL.ingress_lossless_pool: no size, as in the dynamic"):
+        sonic.read(file)
+    config = json.loads(file.read_text())
+    config["BUFFER_POOL"]["ingress_lossless_pool"]["size"] = "26531072"
+    with pytest.raises(TopologyError, match=r"BUFFER_PG.Ethernet0\|3-4: lossless class 3, 4: its profile is NULL"):
+        sonic.apply(star(3, 1), {"s0": sonic.read(written(tmp_path, config))})
+
+
+def test_option_whose_rate_the_file_would_replace_is_refused(tmp_path: Path) -> None:
+    file, out = written(tmp_path, CONFIG), tmp_path / "net.json"
+    call = ["convert", "star", str(out), "--set", "senders=4", "--sonic", str(file)]
+    done = CliRunner().invoke(command, [*call, "--set", "rate_bps=25G"])
+    assert isinstance(done.exception, TopologyError)
+    assert "rate_bps=25G: link h0:0 - s0:1 has 100 Gbit/s by the config_db's speed" in str(done.exception)
+    assert not out.exists()
+    assert CliRunner().invoke(command, [*call, "--set", "rate_bps=100G"]).exit_code == 0
 
 
 def test_switches_that_disagree_are_refused(tmp_path: Path) -> None:
@@ -247,5 +387,5 @@ def test_changed_file_is_read_or_refused_in_lines(
     except TopologyError as error:
         why = str(error)
     else:
-        assert len(found.rates_bps) == len(found.shares) == len(found.ecn) == len(found.weights)
+        assert len(found.rates_bps) == len(found.shares) == len(found.ecn) == len(found.weights) == len(found.lacking)
     assert all("config_db.json:" in line for line in why.split("\n"))

@@ -1,13 +1,15 @@
 """A SONiC switch's config_db.json, for a switch of any topology: buffers, PFC's classes, ECN, weights, rates.
 
-    BUFFER_POOL    ingress_lossless_pool: `size`, the pool of all shares
-    BUFFER_PROFILE `size`, `xoff`, `xon_offset`, `dynamic_th` or `static_th`: a share
+    BUFFER_POOL    ingress_lossless_pool: `size`, the pool of all shares; `xoff`: has to hold all headrooms
+    BUFFER_PROFILE `size`, `xoff`, `xon`, `xon_offset`, `dynamic_th` or `static_th`: a share
     BUFFER_PG      PORT|3-4: the profile of these classes of a port
-    PORT_QOS_MAP   `pfc_enable`: the classes that PFC protects; `tc_to_pg_map`, `tc_to_queue_map`: checked
+    BUFFER_QUEUE   PORT|3-4: refused where the profile limits an output queue; BUFFER_PORT_..._PROFILE_LIST: likewise
+    PORT_QOS_MAP   `pfc_enable`: the classes that PFC protects; `pfcwd_sw_enable`: those that the watchdog looks at;
+                   maps of classes: checked
     WRED_PROFILE   `green_...`, `yellow_...`, `red_...` with `ecn`: ECN thresholds;  SCHEDULER  DWRR `weight`, or STRICT
     QUEUE          PORT|3: both of a class at a port
-    PFC_WD         the watchdog
-    PORT           `speed` in Mb/s
+    PFC_WD         the watchdog of the ports that have a row
+    PORT           `speed` in Mb/s; `mtu`: has to hold the topology's frames
 
 Ports in the order of their numbers (Ethernet0, Ethernet4, ...) are the switch's ports 1, 2, ...
 """
@@ -15,14 +17,14 @@ Ports in the order of their numbers (Ethernet0, Ethernet4, ...) are the switch's
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypeVar
 
 from pcn.topologies.buffers import Share, SharedBuffer
 from pcn.topologies.ecn import COLOURS, GREEN, EcnThresholds
-from pcn.topologies.errors import TopologyError
+from pcn.topologies.errors import TopologyError, nearest
 from pcn.topologies.formats.source import Source
 from pcn.topologies.lossless import CLASSES, CONTROL_CLASS
 from pcn.topologies.model import Topology
@@ -31,14 +33,28 @@ from pcn.topologies.tree import Node
 from pcn.topologies.watchdog import Watchdog
 
 _PORT = re.compile(r"Ethernet([0-9]{1,5})\Z")
-_RANGE = re.compile(r"([0-9])(?:-([0-9]))?\Z")
+_RANGE = re.compile(r"([0-9]{1,2})(?:-([0-9]{1,2}))?\Z")
 _REFERENCE = re.compile(r"\[\w+\|(.+)\]\Z")
 T = TypeVar("T")
 POOL = "ingress_lossless_pool"
 _OF_CLASSES = {
     "tc_to_pg_map": ("TC_TO_PRIORITY_GROUP_MAP", "priority group"),
     "tc_to_queue_map": ("TC_TO_QUEUE_MAP", "queue"),
+    "pfc_to_pg_map": ("PFC_PRIORITY_TO_PRIORITY_GROUP_MAP", "priority group"),
+    "pfc_to_queue_map": ("MAP_PFC_PRIORITY_TO_QUEUE", "queue"),
 }
+HEADROOM_POOL, EGRESS = LEFT_OUT = ("headroom-pool", "egress")
+"""What isn't here, is refused, and may be left out: a pool of headroom that is smaller than all headrooms together, and
+limits of output queues and of ports as a whole."""
+_LIMITS = {
+    "BUFFER_QUEUE": "profile",
+    "BUFFER_PORT_INGRESS_PROFILE_LIST": "profile_list",
+    "BUFFER_PORT_EGRESS_PROFILE_LIST": "profile_list",
+}
+_NO_LIMIT_EXPONENT = 7
+"""From this `dynamic_th` on a queue may have more than 99% of its pool."""
+_FRAMING_BYTES = 18
+"""Of a frame beside its MTU."""
 _NEVER = 2**32 - 1
 """Bytes of a queue, from which RED would mark."""
 MOST_EXPONENT = 15
@@ -55,12 +71,22 @@ class SonicSwitch:
     lossless: frozenset[int]
     ecn: tuple[tuple[EcnThresholds, ...], ...]
     weights: tuple[Mapping[int, int], ...]
+    lacking: tuple[tuple[str, ...], ...]
+    """By port: what its lossless classes lack, with file and line."""
+    mtus: tuple[tuple[float, str] | None, ...] = ()
+    """By port, in bytes, with file and line."""
+    headroom_pool: tuple[float, str] | None = None
+    """Bytes of all headrooms together, with file and line."""
     watchdog: Watchdog | None = None
 
 
-def read(file: Path) -> SonicSwitch:
-    """Raises FormatError with all faults and their lines."""
-    return Source.of(file).read(_switch)
+def read(file: Path, leave_out: Collection[str] = ()) -> SonicSwitch:
+    """Returns what a file has of a switch, without `leave_out` (`LEFT_OUT`). Raises FormatError with all faults and
+    their lines."""
+    unknown = sorted(set(leave_out) - set(LEFT_OUT))
+    if unknown:
+        raise TopologyError(f"{unknown[0]!r} can't be left out; {nearest(unknown[0], LEFT_OUT)}")
+    return Source.of(file).read(lambda node: _switch(node, leave_out))
 
 
 def apply(topology: Topology, configs: Mapping[str, SonicSwitch]) -> Topology:
@@ -74,6 +100,7 @@ def apply(topology: Topology, configs: Mapping[str, SonicSwitch]) -> Topology:
             raise TopologyError(
                 f"{name} has the port {max(ports)}, and its config_db {len(config.rates_bps)} ports: EthernetN in order"
             )
+        _check_ports(name, config, ports, topology.number("mtu_bytes"))
         rates |= {(name, port): rate for port in ports if (rate := config.rates_bps[port - 1]) is not None}
         switches[name] = replace(
             switches[name],
@@ -84,7 +111,7 @@ def apply(topology: Topology, configs: Mapping[str, SonicSwitch]) -> Topology:
                 for port in ports
                 if config.weights[port - 1]
             ),
-            watchdog=config.watchdog,
+            watchdog=_watchdog_of(config.watchdog, ports),
         )
     links = []
     for link in topology.links:
@@ -103,6 +130,39 @@ def apply(topology: Topology, configs: Mapping[str, SonicSwitch]) -> Topology:
     return replace(topology, switches=tuple(switches.values()), links=tuple(links), parameters=parameters)
 
 
+def _check_ports(name: str, config: SonicSwitch, ports: tuple[int, ...], frame_bytes: float) -> None:
+    """Raises TopologyError with all that these ports lack."""
+    faults = [fault for port in ports for fault in config.lacking[port - 1]]
+    for mtu in (config.mtus[port - 1] for port in ports):
+        if mtu is not None and mtu[0] + _FRAMING_BYTES < frame_bytes:
+            faults.append(f"{mtu[1]}: frames of {frame_bytes:g} bytes (mtu_bytes of the topology) don't fit")
+    if faults:
+        raise TopologyError("\n".join(dict.fromkeys(faults)))
+    if config.headroom_pool is None or config.pool_bytes is None:
+        return
+    pool_bytes, place = config.headroom_pool
+    headroom = sum(
+        share.headroom_bytes or 0.0
+        for port in ports
+        for number, share in config.shares[port - 1].items()
+        if number in config.lossless
+    )
+    if headroom > pool_bytes:
+        raise TopologyError(
+            f"{place}: the headrooms of {name}'s {len(ports)} ports share {pool_bytes:.0f} bytes, and are "
+            f"{headroom:.0f} together: shared headroom is missing here. Give the pool more, or "
+            f"`--leave-out {HEADROOM_POOL}`: then each class has its own"
+        )
+
+
+def _watchdog_of(watchdog: Watchdog | None, ports: tuple[int, ...]) -> Watchdog | None:
+    """Returns the watchdog of the ports that the switch has."""
+    if watchdog is None or not watchdog.ports:
+        return watchdog
+    guarded = tuple(port for port in ports if watchdog.applies(port))
+    return replace(watchdog, ports=() if guarded == ports else guarded) if guarded else None
+
+
 def _buffer(name: str, config: SonicSwitch, ports: tuple[int, ...]) -> SharedBuffer | None:
     """Returns a pool of `pool_bytes`, and beside it all reserves and headrooms."""
     if config.pool_bytes is None:
@@ -110,42 +170,54 @@ def _buffer(name: str, config: SonicSwitch, ports: tuple[int, ...]) -> SharedBuf
     shares, size = [], config.pool_bytes
     for port in ports:
         for number, share in sorted(config.shares[port - 1].items()):
-            if number in config.lossless and share.headroom_bytes is None:
-                raise TopologyError(f"{name}:{port}: class {number} is lossless, and its BUFFER_PROFILE has no xoff")
             if number == CONTROL_CLASS:
                 continue
             shares.append(replace(share, port=port, traffic_class=number))
             size += share.reserve_bytes + (share.headroom_bytes or 0 if number in config.lossless else 0)
-        missing = [number for number in sorted(config.lossless) if number not in config.shares[port - 1]]
-        if missing:
-            raise TopologyError(f"{name}:{port}: class {missing[0]} is lossless, and has no BUFFER_PG")
     return SharedBuffer(size, (*shares, Share(alpha=1.0, reserve_bytes=0.0)))
 
 
-def _switch(node: Node) -> SonicSwitch:
-    tables = {name: _table(node, name) for name in ("PORT", "BUFFER_POOL", "BUFFER_PROFILE", "BUFFER_PG", "QUEUE")}
-    tables |= {name: _table(node, name) for name in ("PORT_QOS_MAP", "WRED_PROFILE", "SCHEDULER", "PFC_WD")}
+_TABLES = (
+    "PORT", "BUFFER_POOL", "BUFFER_PROFILE", "BUFFER_PG", "QUEUE", "PORT_QOS_MAP", "WRED_PROFILE", "SCHEDULER",
+    "PFC_WD", *_LIMITS,
+)  # fmt: skip
+
+
+def _switch(node: Node, leave_out: Collection[str]) -> SonicSwitch:
+    tables = {name: _table(node, name) for name in _TABLES}
     ports = {name: at for name, at in tables["PORT"].items() if _PORT.match(name)}
     names = sorted(ports, key=lambda name: int(name.removeprefix("Ethernet")))
     if not names:
         raise node.fail("no port: a config_db.json has PORT with Ethernet0 and so on")
     pool = tables["BUFFER_POOL"].get(POOL)
+    if pool is None and tables["BUFFER_PG"]:
+        raise next(iter(tables["BUFFER_PG"].values())).fail(f"BUFFER_POOL has no {POOL}, which its profile is of")
+    if pool is not None and pool.get("size") is None:
+        raise pool.fail("no size, as in the dynamic buffer model: give the one that `show buffer information` prints")
     profiles = {name: _share(one) for name, one in tables["BUFFER_PROFILE"].items()} if pool else {}
-    shares = (
-        _by_class(tables["BUFFER_PG"], names, lambda at: _named(at, "profile", profiles, "BUFFER_PROFILE"))
-        if pool
-        else {}
-    )
+    if EGRESS not in leave_out:
+        _check_limits(tables, names)
+    rows = _by_class(tables["BUFFER_PG"], names, lambda at: at, groups=True) if pool else {}
+    shares = {
+        name: {number: share for number, at in by_class.items() if (share := _profile(at, tables, profiles))}
+        for name, by_class in rows.items()
+    }
     weights = {name: _weight(one) for name, one in tables["SCHEDULER"].items()}
     wreds = {name: _wred(one) for name, one in tables["WRED_PROFILE"].items()}
     scheduled = _by_class(tables["QUEUE"], names, lambda at: _named(at, "scheduler", weights, "SCHEDULER"))
     marked = _by_class(tables["QUEUE"], names, lambda at: _named(at, "wred_profile", wreds, "WRED_PROFILE"))
-    lossless = _lossless(node, tables["PORT_QOS_MAP"], names)
+    qos = {name: at for key, at in tables["PORT_QOS_MAP"].items() for name in key.split(",")}
+    lossless = _lossless(node, qos, names)
     for field, (table, what) in _OF_CLASSES.items():
         maps = _table(node, table)
-        for port, at in tables["PORT_QOS_MAP"].items():
+        for port, at in qos.items():
             if port == "global" or port in names:
                 _check_map(_named(at, field, maps, table), what, lossless)
+    for port, at in qos.items():
+        if (port == "global" or port in names) and _named(at, "scheduler", weights, "SCHEDULER") is not None:
+            raise at.fail("scheduler: a port has no shaper here: its link's rate is its speed")
+    pool_xoff = pool.get("xoff") if pool and HEADROOM_POOL not in leave_out else None
+    headroom_pool = (_number(pool, "xoff") or 0.0) if pool and pool_xoff else 0.0
     return SonicSwitch(
         tuple(_number(ports[name], "speed", 1e6) for name in names),
         _number(pool, "size") if pool else None,
@@ -153,12 +225,99 @@ def _switch(node: Node) -> SonicSwitch:
         lossless,
         tuple(_one_of(node, name, marked.get(name, {}), lossless) for name in names),
         tuple({number: weight for number, weight in scheduled.get(name, {}).items() if weight} for name in names),
-        _watchdog(node, tables["PFC_WD"], names),
+        tuple(
+            _lacking(name, lossless, rows.get(name, {}), shares.get(name, {}), qos.get(name, qos.get("global", node)))
+            if pool
+            else ()
+            for name in names
+        ),
+        tuple(_mtu(ports[name]) for name in names),
+        (headroom_pool, _place(pool_xoff)) if headroom_pool and pool_xoff else None,
+        _watchdog(tables["PFC_WD"], names, lossless, {name: _watched(qos.get(name), lossless) for name in names}),
     )
 
 
-def _watchdog(node: Node, table: Mapping[str, Node], names: list[str]) -> Watchdog | None:
-    found: dict[Watchdog, str] = {}
+def _place(node: Node) -> str:
+    return f"{node.faults.path}:{node.line}: {node.where}"
+
+
+def _mtu(port: Node) -> tuple[float, str] | None:
+    found, value = port.get("mtu"), _number(port, "mtu")
+    return None if found is None or value is None else (value, _place(found))
+
+
+def _profile(at: Node, tables: Mapping[str, Mapping[str, Node]], profiles: Mapping[str, Share]) -> Share | None:
+    """Returns a row's share; None: its profile is NULL. The profile has to be of the one pool that is here."""
+    share = _named(at, "profile", profiles, "BUFFER_PROFILE")
+    row = _named(at, "profile", tables["BUFFER_PROFILE"], "BUFFER_PROFILE")
+    if row is not None and row.get("pool") is not None:
+        name = _named(row, "pool", {one: one for one in tables["BUFFER_POOL"]}, "BUFFER_POOL")
+        if name != POOL:
+            raise at.fail(f"its profile is of {name}: {POOL} is the only pool of inputs here; leave the row out")
+    return share
+
+
+def _lacking(
+    name: str, lossless: frozenset[int], rows: Mapping[int, Node], shares: Mapping[int, Share], qos: Node
+) -> tuple[str, ...]:
+    """Returns what a port's lossless classes lack, a line each."""
+    wanted = "write one with size, xoff and dynamic_th, as `show buffer information` prints them"
+    faults: dict[tuple[str, str], list[int]] = {}
+    for number in sorted(lossless):
+        share = shares.get(number)
+        if share is not None and share.headroom_bytes is not None:
+            continue
+        if share is not None:
+            why = "its BUFFER_PROFILE has no xoff"
+        elif number in rows:
+            why = f"its profile is NULL: the switch itself makes one of speed and cable length; {wanted}"
+        else:
+            why = f"no BUFFER_PG of {name}: in the dynamic buffer model the switch makes its profile; {wanted}"
+        faults.setdefault((_place(rows.get(number, qos)), why), []).append(number)
+    return tuple(
+        f"{place}: lossless class {', '.join(map(str, numbers))}: {why}" for (place, why), numbers in faults.items()
+    )
+
+
+def _check_limits(tables: Mapping[str, Mapping[str, Node]], names: list[str]) -> None:
+    """Raises FormatError where a profile limits an output queue of classes, or a port as a whole."""
+    profiles = tables["BUFFER_PROFILE"]
+    for table, field in _LIMITS.items():
+        for key, at in tables[table].items():
+            ports, _, queues = key.partition("|")
+            match, listed = _RANGE.match(queues), at.get(field)
+            if listed is None or not set(ports.split(",")) & set(names) or (match and int(match[1]) >= CLASSES):
+                continue
+            for name in listed.text().split(","):
+                if name != "NULL" and _is_limit(_resolved(listed, name, profiles, "BUFFER_PROFILE"), tables):
+                    raise at.fail(
+                        f"{name} limits what waits there, and such limits are missing here: leave the row out, or "
+                        f"all of {', '.join(_LIMITS)} by `--leave-out {EGRESS}`"
+                    )
+
+
+def _is_limit(profile: Node, tables: Mapping[str, Mapping[str, Node]]) -> bool:
+    """Returns whether a threshold is below what its pool holds."""
+    exponent, static = _number(profile, "dynamic_th", least=-MOST_EXPONENT), _number(profile, "static_th")
+    if static is None:
+        return exponent is not None and exponent < _NO_LIMIT_EXPONENT
+    pool = _named(profile, "pool", tables["BUFFER_POOL"], "BUFFER_POOL")
+    sizes = [_number(one, "size") for one in (pool, tables["BUFFER_POOL"].get(POOL)) if one is not None]
+    return static < min((size for size in sizes if size is not None), default=static + 1)
+
+
+def _watched(qos: Node | None, lossless: frozenset[int]) -> tuple[int, ...]:
+    """Returns the lossless classes of a port at which the watchdog looks: `pfcwd_sw_enable`, or all."""
+    found = None if qos is None else qos.get("pfcwd_sw_enable")
+    return tuple(sorted(lossless if found is None else lossless & _numbers(found)))
+
+
+def _watchdog(
+    table: Mapping[str, Node], names: list[str], lossless: frozenset[int], watched: Mapping[str, tuple[int, ...]]
+) -> Watchdog | None:
+    """Returns the watchdog of all ports that have a row. They have to agree."""
+    made: Watchdog | None = None
+    guarded: list[str] = []
     poll_s = (_number(table["GLOBAL"], "POLL_INTERVAL", 1e-3) if "GLOBAL" in table else None) or Watchdog.poll_s
     for name, at in table.items():
         if name not in names:
@@ -168,18 +327,27 @@ def _watchdog(node: Node, table: Mapping[str, Node], names: list[str]) -> Watchd
         if detection_s is None:
             raise at.fail("a watchdog has detection_time, in ms")
         try:
-            made = Watchdog(
+            watchdog = Watchdog(
                 "drop" if action is None else action.text(),
                 detection_s,
                 2 * detection_s if restoration_s is None else restoration_s,
                 poll_s,
+                classes=() if set(watched[name]) == lossless else watched[name],
             )
         except TopologyError as error:
             raise at.fail(str(error)) from None
-        found[made] = name
-    if len(found) > 1:
-        raise node.fail(f"PFC_WD of {' and '.join(found.values())} differ: all ports have one watchdog here")
-    return next(iter(found), None)
+        if not watched[name]:
+            continue
+        if made is not None and watchdog != made:
+            raise at.fail(
+                f"differs from that of {guarded[0]}, or pfcwd_sw_enable does: all ports that have a watchdog have the "
+                "same here"
+            )
+        made = watchdog
+        guarded.append(name)
+    if made is None:
+        return None
+    return replace(made, ports=tuple(sorted(names.index(name) + 1 for name in guarded)))
 
 
 def _table(node: Node, name: str) -> dict[str, Node]:
@@ -208,19 +376,25 @@ def _share(node: Node) -> Share:
         raise node.fail(f"dynamic_th {exponent:g}: -{MOST_EXPONENT} to {MOST_EXPONENT} are possible")
     # Where `size` holds xoff, too, that is counted once.
     reserve = size - xoff if xoff is not None and size >= xoff else size
+    resume = _number(node, "xon_offset") or 0.0
+    if static is not None:  # RESUME is at `xon`, or at `xon_offset` below the threshold, whichever is higher.
+        resume = min(resume, max(static - (_number(node, "xon") or 0.0), 0.0))
     try:
         return Share(
             alpha=0.0 if exponent is None else 2.0**exponent,
             fixed_bytes=static or 0.0,
             reserve_bytes=reserve,
             headroom_bytes=xoff or None,
-            resume_bytes=_number(node, "xon_offset") or 0.0,
+            resume_bytes=resume,
         )
     except TopologyError as error:
         raise node.fail(str(error)) from None
 
 
 def _weight(node: Node) -> int:
+    for field in ("cir", "pir"):
+        if _number(node, field):
+            raise node.fail(f"{field}: a queue has no shaper here")
     kind = node.get("type")
     name = "" if kind is None else kind.text()
     if name == "STRICT":
@@ -258,31 +432,41 @@ def _wred(node: Node) -> tuple[EcnThresholds, ...] | None:
     return tuple(made)
 
 
-def _by_class(table: Mapping[str, Node], names: list[str], read: Callable[[Node], T | None]) -> dict[str, dict[int, T]]:
-    """Returns the rows PORT,PORT|CLASS-CLASS, by port and class; of other ports' none."""
+def _by_class(
+    table: Mapping[str, Node], names: list[str], read: Callable[[Node], T | None], groups: bool = False
+) -> dict[str, dict[int, T]]:
+    """Returns the rows PORT,PORT|CLASS-CLASS, by port and class; of other ports' none, and none of queues from 8 on,
+    which are those of multicast packets. `groups`: the rows are of priority groups, of which there are 8."""
     known, found = set(names), dict[str, dict[int, T]]()
     for key, node in table.items():
         ports, _, classes = key.partition("|")
+        if key.count("|") == 3 and not groups:
+            raise node.fail(f"{key!r}: a queue of another line card (HOST|ASIC|PORT|QUEUE): that card's file has it")
         match = _RANGE.match(classes)
         first, last = (int(match[1]), int(match[2] or match[1])) if match else (0, -1)
-        if match is None or not first <= last < CLASSES:
-            raise node.fail(f"{key!r}: a row is PORT|CLASS or PORT|FIRST-LAST, of classes 0 to {CLASSES - 1}")
+        if not first <= last or (groups and last >= CLASSES):
+            raise node.fail(
+                f"{key!r}: a row is PORT|CLASS or PORT|FIRST-LAST" + f", of classes 0 to {CLASSES - 1}" * groups
+            )
         value = read(node)
         for port in ports.split(","):
-            if value is not None and port in known:
-                found.setdefault(port, {}).update(dict.fromkeys(range(first, last + 1), value))
+            if value is not None and port in known and first < CLASSES:
+                found.setdefault(port, {}).update(dict.fromkeys(range(first, min(last + 1, CLASSES)), value))
     return found
 
 
 def _named(node: Node, field: str, known: Mapping[str, T], table: str) -> T | None:
     """Returns what a field refers to, as NAME or [TABLE|NAME]; None: it is missing, or NULL."""
     found = node.get(field)
-    if found is None or found.text() == "NULL":
-        return None
-    match = _REFERENCE.match(found.text())
-    name = match[1] if match else found.text()
+    return None if found is None or found.text() == "NULL" else _resolved(found, found.text(), known, table)
+
+
+def _resolved(node: Node, text: str, known: Mapping[str, T], table: str) -> T:
+    """Returns what a text refers to."""
+    match = _REFERENCE.match(text)
+    name = match[1] if match else text
     if name not in known:
-        raise found.fail(f"{table} has no {name!r}")
+        raise node.fail(f"{table} has no {name!r}")
     return known[name]
 
 
@@ -293,15 +477,20 @@ def _lossless(node: Node, table: Mapping[str, Node], names: list[str]) -> frozen
         found = at.get("pfc_enable")
         if found is None or (name != "global" and name not in names):
             continue
-        numbers = [] if not found.text() else found.text().split(",")
-        if not all(re.match(r"[0-6]\Z", number) for number in numbers):
-            raise found.fail(f"{found.text()!r}: classes from 0 to {CONTROL_CLASS - 1}, as 3,4")
-        sets[frozenset(map(int, numbers))] = name
+        sets[_numbers(found)] = name
     if len(sets) > 1:
         raise node.fail(
             f"PORT_QOS_MAP: pfc_enable of {' and '.join(sets.values())} differ: all ports have one set here"
         )
     return next(iter(sets), frozenset())
+
+
+def _numbers(node: Node) -> frozenset[int]:
+    """Returns the classes of a list."""
+    numbers = [] if not node.text() else node.text().split(",")
+    if not all(re.match(r"[0-6]\Z", number) for number in numbers):
+        raise node.fail(f"{node.text()!r}: classes from 0 to {CONTROL_CLASS - 1}, as 3,4")
+    return frozenset(map(int, numbers))
 
 
 def _check_map(found: Node | None, what: str, lossless: frozenset[int]) -> None:
