@@ -90,6 +90,14 @@ static inline void wire_store32(uint8_t *at, uint32_t value)
     wire_store16(at + 2, (uint16_t)value);
 }
 
+/* The length of a data packet's frame with so many bytes of payload, by the fields of its BTH: with telemetry, a demand, padding, ICRC. */
+static inline uint32_t wire_data_bytes(const uint8_t *frame, uint32_t payload)
+{
+    uint32_t has = frame[WIRE_BECN], padding = frame[WIRE_BTH + 1] >> 4 & 3;
+    uint32_t before = (has & WIRE_HAS_TELEMETRY ? WIRE_TELEMETRY_BYTES : 0u) + (has & WIRE_HAS_CREDIT ? 4u : 0u);
+    return WIRE_PAYLOAD + before + payload + padding + WIRE_ICRC_BYTES;
+}
+
 enum wire_kind {
     WIRE_DATA, /* a valid data packet for this host */
     WIRE_PFC,

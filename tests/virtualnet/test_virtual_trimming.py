@@ -194,3 +194,26 @@ def test_trimming_refuses_what_cannot_be() -> None:
                 made.set_trimming("s0", 1, classes)
         with pytest.raises(VirtualError, match="a queue that doesn't trim"):
             made.set_trimming("s0", 1, [6])
+
+
+@pytest.mark.parametrize(
+    ("name", "payload", "size"),
+    [("dctcp", 5, 64), ("dctcp", 967, 1024), ("hpcc", 1, 102), ("hpcc", 48, 102), ("nscc", 6, 64), ("rccc", 10, 64)],
+)
+def test_packet_cut_behind_its_payload_or_in_its_telemetry_is_trimmed(name: str, payload: int, size: int) -> None:
+    """What is cut may be padding and ICRC alone, or telemetry with the payload behind it."""
+    senders = 64
+    reliability = {CLASS: Reliability(Repeats.SELECTIVE, timeout_s=2e-3, reordering_s=1.0)}
+    scheme = find_scheme(name).configure()
+    with VirtualNetwork(star(senders), scheme, reliability=reliability) as made:
+        made.set_queue("s0", senders + 1, CLASS, depth=2)
+        made.set_trimming("s0", senders + 1, [CLASS], Trimming(size=size))
+        for number in range(senders):
+            made.add_flow(FlowSpec(number, f"h{number}", "r0", size_bytes=payload, traffic_class=CLASS))
+        assert made.run(until_s=0.5, finish=True)
+        made.run(until_s=made.now_s + 1e-3)
+        trimmed = counts(made, senders)[1]
+        assert trimmed > 50
+        stats = [flow.stats() for flow in made.flows.values()]
+        assert sum(one.lost_packets for one in stats) == trimmed
+        assert all(one.received_payload == payload for one in stats)

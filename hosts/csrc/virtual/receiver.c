@@ -115,7 +115,7 @@ static void on_data(struct vn_context *context, struct vn_node *node, const stru
     bool acks = frame[WIRE_PSN] & WIRE_ACKREQ;
     bool last = flow->missing != VN_NEVER && (frame[WIRE_BTH + 1] & WIRE_LAST);
     uint32_t payload = last ? flow->last_payload_bytes : flow->payload_bytes;
-    bool trimmed = packet->bytes < WIRE_PAYLOAD + payload, grants = frame[WIRE_BECN] & WIRE_HAS_CREDIT;
+    bool trimmed = packet->bytes < wire_data_bytes(frame, payload), grants = frame[WIRE_BECN] & WIRE_HAS_CREDIT;
     if (__builtin_expect(grants, 0)) {
         callback->method = VN_ON_DEMAND;
         callback->flow = number;
