@@ -76,6 +76,23 @@ def test_pauses_are_refreshed_before_they_run_out() -> None:
         assert held.held_max <= held.held_limit
 
 
+@pytest.mark.parametrize("factor", [0.2, 1.5, 2.5, 8])
+@pytest.mark.parametrize("at_s", [0.0, 300e-6, 302.5e-6])
+def test_pauses_are_refreshed_by_the_rate_that_the_link_has(factor: float, at_s: float) -> None:
+    """A quantum is 512 bit times: the refresh has to follow a rate that changes, while h0 is paused or before."""
+    with VirtualNetwork(chain(1, out_bps=0.1e9, xoff_bytes=50e3, pause_quanta=400), PFC_ONLY) as network:
+        network.at(at_s, lambda: network.set_link("h0", 0, rate_bps=factor * 10e9))
+        network.add_flow(FlowSpec(1, "h0", "r0", size_bytes=200_000))
+        sent = network.sample(1e-6, [network.pause_sent("s0", 1)])
+        assert network.run(until_s=0.1, finish=True)
+        held = network.link_stats("h0", 0)
+        assert held.expired == 0
+        assert held.held_max <= held.held_limit
+        within = (sent.times_s > 1e-3) & (sent.times_s < 4e-3)
+        count = sent.values[within][-1, 0] - sent.values[within][0, 0]
+        assert count == pytest.approx(3e-3 / (400 * 512 / (factor * 10e9) / 2), rel=0.1)
+
+
 def test_a_pause_that_isn_t_refreshed_expires() -> None:
     """The way back is down while h0 is paused: after its quanta the NIC sends on, by itself."""
     with VirtualNetwork(chain(1, out_bps=0.1e9, xoff_bytes=50e3, pause_quanta=2000), PFC_ONLY) as network:

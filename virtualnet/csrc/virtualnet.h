@@ -122,7 +122,8 @@ int vn_set_watchdog(struct vn_context *, uint32_t link, const struct vn_watchdog
 int vn_watchdog_of(const struct vn_context *, uint32_t link, struct vn_watchdog_stats *);
 
 /* PFC at the switch where `link` ends. xoff, xon: thresholds in bytes on the link's ingress occupancy; quanta: pause time of a PAUSE,
- * which is sent again every refresh_ps; lossless: bit mask of the classes; mac: source address of the frames. */
+ * which is sent again every refresh_ps, and after vn_set_link so much more or less often as quanta are shorter or longer; lossless: bit
+ * mask of the classes; mac: source address of the frames. */
 int vn_set_pfc(struct vn_context *, uint32_t link, uint32_t xoff, uint32_t xon, uint16_t quanta, uint64_t refresh_ps,
                uint8_t lossless, const uint8_t mac[6]);
 

@@ -13,6 +13,23 @@
 #include "links/pfc_log.h"
 #include "links/shared_buffer.h"
 
+/* A PAUSE lasts so many bit times of the link that it stops: at another rate it has to be sent again after another time. The latest one may
+ * have begun at either rate: the next is due by the shorter time. */
+static void follow_rate(struct vn_context *context, struct vn_link *end, uint64_t rate_bps)
+{
+    struct vn_pfc *pfc = vn_pfc_of(end);
+    uint64_t refresh = (uint64_t)((unsigned __int128)pfc->refresh_set * pfc->rate_set / rate_bps);
+    if (refresh == 0) refresh = 1;
+    if (refresh == pfc->refresh) return;
+    for (uint32_t class = 0; class < VN_CLASSES && refresh < pfc->refresh; class++) {
+        if (pfc->again_at[class] == VN_NEVER) continue;
+        uint64_t left = pfc->again_at[class] - context->now, less = pfc->refresh - refresh;
+        pfc->again_at[class] = context->now + (left > less ? left - less : 0);
+        vn_flow_control_refresh_at(context, end, class, pfc->again_at[class]);
+    }
+    pfc->refresh = refresh;
+}
+
 /* XOFF and PFC headroom, the bytes that can still come in after XOFF. They come while the PAUSE waits for the frame being sent and
  * up to seven other PFC frames, while it is sent, during both propagation delays, and in the far end's response time; or are in this end's pipeline. Besides,
  * three frames count whole: the one that passed XOFF; the one of which a part had come in by then; the one that the far end has
@@ -22,6 +39,7 @@ static void pfc_limits(struct vn_context *context, uint32_t number)
     const struct vn_link *link = vn_link_of(context, number);
     struct vn_link *end = vn_end_of(context, number);
     if (vn_pfc_of(end) == NULL || vn_pfc_of(end)->lossless == 0) return;
+    follow_rate(context, end, link->rate_bps);
     uint64_t frame = context->longest_frame;
     uint64_t delay = vn_duration(end, frame + VN_CLASSES * VN_PFC_BYTES) + end->delay + context->response + link->delay;
     const struct vn_node *node = vn_near(context, end);
@@ -69,8 +87,8 @@ static void send_pause(struct vn_context *context, struct vn_link *end, uint32_t
 {
     struct vn_pfc *pfc = vn_pfc_of(end);
     VN_ASSERT(pfc->lossless >> class & 1 && end->classes[class].held_bytes > 0);
-    pfc->pause_sent[class] = context->now;
-    vn_flow_control_refresh_at(context, end, class, context->now + pfc->refresh);
+    pfc->again_at[class] = context->now + pfc->refresh;
+    vn_flow_control_refresh_at(context, end, class, pfc->again_at[class]);
     send_pfc(context, end, class, pfc->quanta);
 }
 
@@ -87,7 +105,7 @@ void vn_pfc_go(struct vn_context *context, struct vn_link *end, uint32_t class)
     VN_ASSERT(in->passed != 0 && in->passed - 1 <= context->now);
     vn_pfc_of(end)->paused_ps += context->now - (in->passed - 1);
     in->passed = 0;
-    vn_pfc_of(end)->pause_sent[class] = VN_NEVER;
+    vn_pfc_of(end)->again_at[class] = VN_NEVER;
     send_pfc(context, end, class, 0);
 }
 
@@ -127,8 +145,8 @@ void vn_pfc_admitted(struct vn_context *context, uint32_t number, uint32_t class
 static void pfc_refresh(struct vn_context *context, struct vn_link *end, uint32_t class)
 {
     const struct vn_pfc *pfc = vn_pfc_of(end);
-    VN_ASSERT(pfc->pause_sent[class] == VN_NEVER || pfc->pause_sent[class] <= context->now);
-    if (pfc->pause_sent[class] + pfc->refresh == context->now) send_pause(context, end, class);
+    VN_ASSERT(pfc->again_at[class] >= context->now);
+    if (pfc->again_at[class] == context->now) send_pause(context, end, class);
 }
 
 /* Applies a PAUSE or RESUME to one class of the port. */
@@ -232,7 +250,7 @@ int vn_set_pfc(struct vn_context *context, uint32_t number, uint32_t xoff, uint3
     if (pfc == NULL) {
         pfc = end->controlled = calloc(1, sizeof *pfc);
         if (pfc == NULL) return vn_refuse(context, -ENOMEM, "out of memory");
-        memset(pfc->pause_sent, 0xff, sizeof pfc->pause_sent); /* VN_NEVER */
+        memset(pfc->again_at, 0xff, sizeof pfc->again_at); /* VN_NEVER */
     }
     for (uint32_t class = 0; class < VN_CLASSES; class++) {
         if (vn_is_shared(&end->classes[class])) return vn_refuse(context, -EBUSY, "the link's classes share a buffer already");
@@ -243,7 +261,8 @@ int vn_set_pfc(struct vn_context *context, uint32_t number, uint32_t xoff, uint3
         end->classes[class].lossless = lossless >> class & 1 ? VN_FLOW_CONTROL_pfc : VN_LOSSY;
     }
     pfc->quanta = quanta;
-    pfc->refresh = refresh_ps;
+    pfc->refresh = pfc->refresh_set = refresh_ps;
+    pfc->rate_set = context->links[number].rate_bps;
     pfc->lossless = lossless;
     memcpy(pfc->mac, mac, sizeof pfc->mac);
     pfc_limits(context, number);

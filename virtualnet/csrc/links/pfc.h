@@ -22,8 +22,10 @@ _Static_assert(sizeof(struct vn_pfc_class) <= VN_CLASS_OWN, "a class has room fo
 
 /* Of a port that sends PAUSE: link.h's `controlled`. */
 struct vn_pfc {
-    uint64_t refresh, pause[VN_CLASSES], resume, paused_ps; /* sent; see vn_link_stats */
-    uint64_t pause_sent[VN_CLASSES]; /* when the latest PAUSE was queued; VN_NEVER: RESUME was since */
+    uint64_t refresh; /* from a PAUSE to the next ... */
+    uint64_t refresh_set, rate_set; /* ... at the rate at which it was set: quanta are bit times */
+    uint64_t pause[VN_CLASSES], resume, paused_ps; /* sent; see vn_link_stats */
+    uint64_t again_at[VN_CLASSES]; /* when the next PAUSE is due; VN_NEVER: none, since a RESUME */
     uint16_t quanta;
     uint8_t mac[6];
     uint8_t lossless; /* bit mask of the classes that it protects */
