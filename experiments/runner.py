@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
+from time import strftime
 
 from pcn.controller.programs import Program
 from pcn.experiments.data.errors import ExperimentError
@@ -18,8 +20,9 @@ from pcn.experiments.page.write_run import write_run, write_together
 from pcn.experiments.papers import find_scenario
 from pcn.experiments.results.atomic_folder import left_out, result_directory
 from pcn.experiments.results.judged_run import Result, judge
+from pcn.experiments.results.run_result import ResultFolder, RunResult, numbers
 from pcn.experiments.run.execute import Live, execute
-from pcn.experiments.run.progress import RunProgress, Silent, Watcher
+from pcn.experiments.run.progress import Logged, RunProgress, Watcher
 from pcn.experiments.run.versions import provenance
 from pcn.hosts.algorithms import Scheme, find_scheme, schemes
 from pcn.p4src.manifest import stale
@@ -36,7 +39,7 @@ def run(
     scenario: str,
     *,
     scheme: str | None = None,
-    clock: str = "live",
+    clock: str = "virtual",
     target: str = DEFAULT_TARGET,
     seed: int = 1,
     settings: Iterable[str] = (),
@@ -47,23 +50,25 @@ def run(
     records: Records | None = None,
     export: str = "",
     watcher: Watcher | None = None,
-) -> Path:
-    """Runs a scenario and writes its result; the result's directory.
+) -> RunResult:
+    """Runs a scenario, and returns its numbers and the folder that has them.
 
     `scheme` is one, or several with commas between; by default the scenario's own. Several run in turn, with the same
-    seed, and the result has a directory for each and a report that puts them side by side. `clock` is `live`, `virtual`
-    or `live,virtual`: each scheme then runs on both, and the report draws one run over the other and measures how far
-    they agree. `settings` are `name=value`, for parameters of the scenario and its schemes, or `scheme.name=value`.
-    `k` None: chosen for this machine, and again, larger, if the machine turns out not to carry it. `out` is by default
-    as `place_of` has it; what is there already is kept beside it (see `results.atomic_folder`). The clock `virtual`
-    needs neither root nor Mininet, and has neither k nor target. `pictures`: PNG and SVG files of the charts beside the
-    report, which draws them itself. `records`: what is recorded besides, in virtual time alone. `export` names a format
-    of `pcn.experiments.results.export`. `watcher` sees runs in virtual time go on.
+    seed, and the result has a folder for each and a report that puts them side by side. `clock` is `virtual`, which
+    needs neither root nor Mininet and has neither k nor target; `live`; or `live,virtual`: each scheme then runs on
+    both, and the report draws one run over the other and measures how far they agree. `settings` are `name=value`, for
+    parameters of the scenario and its schemes, or `scheme.name=value`. `k` None: chosen for this machine, and again,
+    larger, if the machine turns out not to carry it. `out` is the result's folder: what an earlier run left there is
+    renamed NAME.1, .2 and so on. Without it each call makes a new folder below `results/runs`, which no other call
+    writes or renames. `progress` shows how far the run is (`RunProgress`); None: lines for the logger
+    `pcn.experiments`. `pictures`: PNG and SVG files of the charts beside the report, which draws them itself.
+    `records`: what is recorded besides, in virtual time alone. `export` names a format for the results of another
+    project: "hpcc". `watcher` sees runs in virtual time go on.
 
     Raises LabError, with nothing left behind. Of a run that was measured everything stays that could be made and that
-    had room: IncompleteError names what couldn't.
+    had room: IncompleteError, a LabError, names what couldn't, and the folder as `place`.
     """
-    progress = progress or Silent()
+    progress = progress or Logged()
     made = find_scenario(scenario)
     schemes = scheme_parameters.scheme_names(scheme or ",".join(made.schemes))
     clocks = _clocks(clock)
@@ -76,7 +81,7 @@ def run(
     plans = [made.plan(one, seed, values[one]) for one in schemes]
     if records or export:
         plans = [_recording(plan, records or Records(), export, clocks) for plan in plans]
-    place = out or place_of(made.name, schemes, clocks)
+    place = out or _own_place(made.name, schemes, clocks)
     if "live" in clocks:
         _require_starts(plans[0], target)
     elif k not in (None, 1.0):
@@ -94,8 +99,9 @@ def run(
         progress.note(old)
     for note in dict.fromkeys(note for plan in plans for note in plan.notes):
         progress.note(note)
-    with result_directory(place) as work:
+    with result_directory(place, replaces=out is not None) as work:
         results: list[Result] = []
+        found: dict[tuple[str, str], ResultFolder] = {}
         for folder in runs:
             private.make_folder(work / folder)
         for number, (folder, (plan, clock)) in enumerate(runs.items(), start=1):
@@ -111,13 +117,15 @@ def run(
             result = judge(made, plan, recording, clock, on, folder, failures, made_by)
             if write_run(result, own, pictures, export):
                 results.append(result)
+                found[plan.scheme, clock] = ResultFolder(place.absolute() / folder, numbers(own))
         if not results:
             raise ExperimentError(f"nothing could be written into {place}: {'; '.join(failures.lines())}")
         if len(runs) > 1:
             write_together(results, work, failures, pictures)
+        whole = numbers(work)  # before the folder has its name, by which others may find it
     if failures:
         raise IncompleteError(place, failures)
-    return place
+    return RunResult(place.absolute(), whole, found)
 
 
 def parameters(scenario: str, scheme: str | None = None) -> dict[Parameter, list[str]]:
@@ -143,11 +151,23 @@ def in_effect(scenario: str, scheme: str | None = None) -> dict[str, Value]:
     return {one.name: values.get(one.name) for one in made.parameters(first) if one.default is None}
 
 
-def place_of(scenario: str, schemes: Sequence[str], clocks: Sequence[str]) -> Path:
-    """results/SCENARIO/SCHEME, without SCHEME for several. SCENARIO bears its clocks unless it is live alone
-    (`dumbbell-virtual`): a virtual run never moves a live result."""
-    folder = RESULTS / (scenario if clocks == ["live"] else "-".join((scenario, *clocks)))
+def place_of(scenario: str, scheme: str | None, clock: str) -> Path:
+    """Returns where the command puts a result: results/SCENARIO/SCHEME, without SCHEME for several. SCENARIO bears its
+    clocks unless it is live alone (`dumbbell-virtual`): a virtual run never moves a live result. Raises LabError."""
+    made = find_scenario(scenario)
+    schemes, clocks = scheme_parameters.scheme_names(scheme or ",".join(made.schemes)), _clocks(clock)
+    folder = RESULTS / _with_clocks(made.name, clocks)
     return folder if len(schemes) > 1 else folder / schemes[0]
+
+
+def _own_place(scenario: str, schemes: Sequence[str], clocks: Sequence[str]) -> Path:
+    """Returns a new folder's name. It isn't below the command's folders, which a later command renames."""
+    names = [_with_clocks(scenario, clocks), *(schemes if len(schemes) == 1 else ())]
+    return RESULTS / "runs" / "-".join([*names, strftime("%Y%m%d-%H%M%S"), secrets.token_hex(4)])
+
+
+def _with_clocks(scenario: str, clocks: Sequence[str]) -> str:
+    return scenario if list(clocks) == ["live"] else "-".join((scenario, *clocks))
 
 
 def _clocks(text: str) -> list[str]:

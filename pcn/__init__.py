@@ -11,6 +11,8 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    __version__: str
+
     from pcn.controller import settings as settings
     from pcn.controller.constants import index as index
     from pcn.controller.control_plane import TableAction as TableAction
@@ -19,6 +21,8 @@ if TYPE_CHECKING:
     from pcn.controller.marking_contract import Setting as Setting
     from pcn.controller.programs import Program as Program
     from pcn.controller.switch import SwitchClient as SwitchClient
+    from pcn.experiments.results.run_result import RunResult as RunResult
+    from pcn.experiments.run.progress import RunProgress as RunProgress
     from pcn.experiments.runner import run as run
     from pcn.hosts.algorithms import Ack as Ack
     from pcn.hosts.algorithms import Cnm as Cnm
@@ -72,6 +76,8 @@ _HOME = {
     "pcn.controller.marking_contract": "Setting",
     "pcn.controller.programs": "Program",
     "pcn.controller.switch": "SwitchClient",
+    "pcn.experiments.results.run_result": "RunResult",
+    "pcn.experiments.run.progress": "RunProgress",
     "pcn.experiments.runner": "run",
     "pcn.hosts.algorithms": _ALGORITHMS,
     "pcn.hosts.algorithms.parameters": "Parameters parameter",
@@ -106,6 +112,10 @@ def home(name: str) -> str:
 
 
 def __getattr__(name: str) -> Any:
+    if name == "__version__":
+        from importlib.metadata import version  # slow to load, and seldom needed
+
+        return version("pcn-lab")
     if name not in _MODULES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     module = importlib.import_module(_MODULES[name])
@@ -113,4 +123,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return [*globals(), *_MODULES]
+    return [*globals(), "__version__", *_MODULES]

@@ -342,6 +342,35 @@ def test_cluster_extra_loads_dask(made: Make) -> None:
     assert said.startswith("pcn: --tls-ca ca, --tls-cert cert, --tls-key key: ")
 
 
+USER = """
+from pathlib import Path
+
+from pcn import FlowSpec, RunResult, VirtualNetwork, __version__, dumbbell, find_scheme, run
+
+result: RunResult = run("dumbbell", settings=["duration=1ms"])
+series: Path = result / "series.parquet"
+with VirtualNetwork(dumbbell(pairs=1), find_scheme("pcn").configure()) as network:
+    network.add_flow(FlowSpec(9, "h0", "r0", size_bytes=1000))
+    network.run(until_s=1e-3)
+    sent: int = network.flows[9].stats().sent_payload
+reveal_type(__version__)
+run("dumbbell", seed="1")
+"""
+CHECKED = """\
+user.py:12: note: Revealed type is "str"
+user.py:13: error: Argument "seed" to "run" has incompatible type "str"; expected "int"  [arg-type]
+Found 1 error in 1 file (checked 1 source file)
+"""
+
+
+def test_mypy_checks_a_user_s_program_against_the_package(installed: Environment, tmp_path: Path) -> None:
+    (tmp_path / "user.py").write_text(USER)
+    command = [sys.executable, "-m", "mypy", "--strict", "--no-color-output", "user.py"]
+    command += ["--python-executable", str(installed.folder / "bin/python"), "--cache-dir", str(tmp_path / "cache")]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert (done.stdout, done.stderr) == (CHECKED, "")
+
+
 def test_base_is_small() -> None:
     """As CONTRIBUTING.md bounds it: packages and their bytes, without the project's own."""
     base = closure(())

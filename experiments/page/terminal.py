@@ -31,7 +31,7 @@ def stdout() -> Console:
     return console if console.is_terminal or os.environ.get("COLUMNS", "").isdecimal() else Console(width=200)
 
 
-def show(directory: Path, summary: dict[str, Any], console: Console) -> None:
+def show(directory: Path, summary: Mapping[str, Any], console: Console) -> None:
     """Prints the tables of the result in `directory`, of one run or of several."""
     if "runs" in summary:
         _show_tables({name: directory / name for name in summary["runs"]}, summary["scenario"], console)
@@ -101,7 +101,7 @@ def unmet(summary: Mapping[str, Any]) -> list[str]:
     ]
 
 
-def _show_runs(summary: dict[str, Any], console: Console) -> None:
+def _show_runs(summary: Mapping[str, Any], console: Console) -> None:
     for name, run in summary["runs"].items():
         show_checks(f"{summary['scenario']}, {name}: checks", run["checks"], console)
     show_checks("across the runs", summary["checks"], console)
@@ -111,7 +111,7 @@ def _show_runs(summary: dict[str, Any], console: Console) -> None:
     console.print(f"Packets lost: {lost}; took {took(summary['wall_s'])}", highlight=False)
 
 
-def _show_flows(summary: dict[str, Any], console: Console) -> None:
+def _show_flows(summary: Mapping[str, Any], console: Console) -> None:
     flows = RichTable(
         title=f"{summary['scenario']}, {summary['scheme']}: flows",
         title_justify="left",

@@ -47,8 +47,9 @@ _WORK = ".pcn-run-"
 
 
 @contextmanager
-def result_directory(place: Path) -> Iterator[Path]:
-    """Yields a new directory to write results into; when the block ends well, it becomes `place`.
+def result_directory(place: Path, replaces: bool = True) -> Iterator[Path]:
+    """Yields a new directory to write results into; when the block ends well, it becomes `place`, where nothing may be
+    unless it `replaces` that.
 
     Raises ExperimentError when `place` can't be written, or when it is something else than an earlier result (it is
     never touched then).
@@ -58,11 +59,12 @@ def result_directory(place: Path) -> Iterator[Path]:
     undo = contextlib.ExitStack()
     undo.callback(remove_empty, [parent for parent in place.parents if not parent.exists()])
     try:
-        earlier = _comparison(place) or place
+        earlier = (_comparison(place) if replaces else None) or place
         work = _work_directory(earlier, undo)
         yield work
         with signals.deferred(), _locked(earlier.parent):
-            _move_aside(earlier)
+            if replaces:
+                _move_aside(earlier)
             private.make_folder(place.parent)
             work.rename(place)
     except OSError as error:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from types import TracebackType
 from typing import Protocol
 
@@ -10,6 +11,8 @@ from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedCo
 
 from pcn.experiments.data.plan import Plan
 from pcn.experiments.data.series import Series
+
+log = logging.getLogger("pcn.experiments")
 
 
 class RunProgress(Protocol):
@@ -47,6 +50,16 @@ class Silent:
 
     def note(self, text: str) -> None:
         pass
+
+
+class Logged(Silent):
+    """Passes steps and remarks to the logger `pcn.experiments`, as INFO."""
+
+    def stage(self, text: str) -> None:
+        log.info("%s", text)
+
+    def note(self, text: str) -> None:
+        log.info("note: %s", text)
 
 
 class Notes(Silent):

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -165,6 +164,7 @@ def run(
     from pcn.experiments.data.failures import IncompleteError
     from pcn.experiments.page import terminal
     from pcn.experiments.papers import SCENARIOS
+    from pcn.experiments.results.run_result import numbers
     from pcn.experiments.run.progress import ConsoleProgress, Later, Notes
 
     if program and scenario in SCENARIOS:
@@ -186,6 +186,7 @@ def run(
 
         refuse("not beside --top", "web")
         require_terminal()
+    place = out or runner.place_of(reference, scheme, clock)
     errors = Console(stderr=True)
     console = errors if as_json else terminal.stdout()
     with _page(port) if web else contextlib.nullcontext() as watcher:
@@ -196,7 +197,7 @@ def run(
                 display.enter_context(progress)
                 if top:
                     watcher = RunOnPage(display.enter_context(on_terminal()))
-                place = runner.run(
+                result = runner.run(
                     reference,
                     scheme=scheme,
                     clock=clock,
@@ -204,7 +205,7 @@ def run(
                     seed=seed,
                     settings=settings,
                     k=runner.K.parse(dilation),
-                    out=out,
+                    out=place,
                     progress=progress,
                     pictures=pictures,
                     records=recording.records(),
@@ -212,9 +213,9 @@ def run(
                     watcher=watcher,
                 )
         except IncompleteError as error:
-            _show(error.place, None if quiet else console, as_json)
+            _show(place, numbers(error.place), None if quiet else console, as_json)
             raise
-        unmet = _show(place, None if quiet else console, as_json)
+        unmet = _show(place, result.summary, None if quiet else console, as_json)
     if not (check and unmet):
         return 0
     click.echo(f"pcn: not met: {'; '.join(unmet)}", err=True)
@@ -231,15 +232,12 @@ def _page(port: int) -> AbstractContextManager[RunOnPage]:
     return run_on_page(port)
 
 
-def _show(place: Path, console: Console | None, as_json: bool) -> list[str]:
+def _show(place: Path, summary: Mapping[str, Any], console: Console | None, as_json: bool) -> list[str]:
     """Prints a result's summary, or its tables on the console. Returns what names the checks that aren't met."""
     from pcn.experiments.page import terminal
-    from pcn.experiments.results.atomic_folder import COMPARISON, SUMMARY
 
-    found = [place / name for name in (SUMMARY, COMPARISON) if (place / name).exists()]
-    if not found:
+    if not summary:
         return []
-    summary = json.loads(found[0].read_text())
     if as_json:
         print_json(summary)
     elif console:

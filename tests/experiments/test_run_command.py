@@ -85,7 +85,7 @@ def test_live_run_without_mininet_names_virtual_time(monkeypatch: pytest.MonkeyP
     with pytest.raises(
         ExperimentError, match=r"pcn-lab\[live\].* installs it; --clock virtual runs without live networks"
     ):
-        runner.run("dumbbell")
+        runner.run("dumbbell", clock="live")
 
 
 def test_parameters_are_listed_with_unit_default_and_meaning(capsys: pytest.CaptureFixture[str]) -> None:

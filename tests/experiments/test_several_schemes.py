@@ -9,6 +9,7 @@ import pytest
 from rich.console import Console
 from summary_shape import mismatches
 
+from pcn.cli import run as pcn
 from pcn.experiments.data.errors import ExperimentError
 from pcn.experiments.page.terminal import show
 from pcn.experiments.runner import place_of, run
@@ -18,7 +19,7 @@ SHORT = ("before=1ms", "duration=5ms")
 
 def test_a_directory_each_and_one_report(tmp_path: Path) -> None:
     settings = [*SHORT, "w_min=0.04"]
-    place = run("victim", scheme="pfc,pcn", clock="virtual", seed=3, settings=settings, out=tmp_path / "victim")
+    place = run("victim", scheme="pfc,pcn", clock="virtual", seed=3, settings=settings, out=tmp_path / "victim").folder
     assert {path.name for path in place.iterdir()} == {"pfc", "pcn", "report.html", "comparison.json"}
     together = json.loads((place / "comparison.json").read_text())
     assert (together["seed"], list(together["runs"])) == (3, ["pfc", "pcn"])
@@ -74,7 +75,7 @@ def test_each_clock_has_its_place(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
         ("pfc,pcn", "virtual"): "results/victim-virtual",
     }
     for (schemes, clocks), place in places.items():
-        assert place_of("victim", schemes.split(","), clocks.split(",")) == Path(place)
+        assert place_of("victim", schemes, clocks) == Path(place)
     monkeypatch.chdir(tmp_path)
-    assert run("victim", scheme="pfc", clock="virtual", settings=SHORT) == Path("results/victim-virtual/pfc")
+    assert pcn(["run", "victim", "--scheme", "pfc", "--clock", "virtual", *(f"--set={text}" for text in SHORT)]) == 0
     assert (tmp_path / "results/victim-virtual/pfc/summary.json").is_file()
