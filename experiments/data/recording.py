@@ -106,6 +106,8 @@ class Recording:
     """What is computed of it once, by name: see `once`."""
     deadlock: Deadlock | None = None
     """At the run's end; `notes` name it. In virtual time alone, and without output buffers."""
+    digest: str | None = None
+    """Of all events, the drain's too, 16 hexadecimal digits: equal runs have equal ones. In virtual time alone."""
     recorded: Recorded = field(default_factory=Recorded)
     """In virtual time alone."""
 

@@ -83,6 +83,7 @@ def run_virtual(
             versions=versions(scheme.scheme),
             notes=tuple(run.notes()),
             deadlock=run.deadlock,
+            digest=f"{network.totals().digest:016x}",
             recorded=run.recorded,
         )
 

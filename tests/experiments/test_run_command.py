@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -41,6 +42,18 @@ def test_json_is_all_that_comes_to_stdout(tmp_path: Path, capsys: pytest.Capture
     said = capsys.readouterr()
     assert list(json.loads(said.out)["runs"]) == ["pfc", "pcn"]
     assert said.err == ""
+
+
+def test_summary_has_the_digest_of_all_events(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    digests = []
+    for number, words in enumerate([(), (), ("--seed", "2")]):
+        assert pcn([*SHORT, *words, "--json", "--quiet", "--out", str(tmp_path / str(number))]) == 0
+        digests.append(json.loads(capsys.readouterr().out)["digest"])
+    assert digests[0] == digests[1] != digests[2]
+    assert re.fullmatch("[0-9a-f]{16}", digests[0])
+    assert pcn([*SHORT, "--scheme", "pfc,pcn", "--json", "--quiet", "--out", str(tmp_path / "both")]) == 0
+    both = json.loads(capsys.readouterr().out)["runs"]
+    assert both["pcn"]["digest"] == digests[0] != both["pfc"]["digest"]
 
 
 def test_quiet_prints_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
