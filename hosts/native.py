@@ -31,8 +31,7 @@ from .structures import (
 
 CSRC = Path(__file__).resolve().parent / "csrc"
 SWITCH = CSRC.parents[1] / "softswitch" / "csrc"
-# Times are compared with a Python model's: no fused operations, which round differently
-FLAGS = (*COMMON_FLAGS, "-ffp-contract=off", "-lm")
+FLAGS = (*COMMON_FLAGS, "-lm")
 
 _FLOW = POINTER(NativeNicFlow)
 _ITEM = POINTER(NicItem)

@@ -1,6 +1,7 @@
 """C sources to shared objects, cached by content.
 
-A cached object's name holds a hash of the sources, the flags and the compiler's version, so it is never stale.
+A cached object's name holds a hash of the sources, the flags, the compiler's version and the processor's name (a home
+may be shared by machines of two kinds), so it is never stale.
 Objects are written beside their place and renamed, so two processes that build the same one do no harm; the next build
 removes the files of a build that was killed. Their last bytes are a checksum: a damaged object is built again.
 The cache is `$XDG_CACHE_HOME/pcn-lab`, else `~/.cache/pcn-lab`; it may be deleted at any time. What stands there runs
@@ -29,6 +30,7 @@ from pcn.softswitch.cache.compiler_process import BuildError as BuildError
 COMMON_FLAGS = (
     "-std=gnu11", "-O2", "-fPIC", "-shared", "-fno-strict-aliasing", "-Wall", "-Wextra",
     "-Werror=implicit-function-declaration",
+    "-ffp-contract=off",  # fused operations round otherwise: with them each processor would have results of its own
     "-fno-tree-slp-vectorize",  # words written one by one and read at once would wait for all to reach the cache
 )  # fmt: skip
 CHECKSUM_BYTES = 4
@@ -159,7 +161,7 @@ def entry(name: str, digest: str, flags: Sequence[str]) -> Path:
     return (
         _kept / shipped_name(name, digest, flags)
         if _kept
-        else cache_dir() / _file_name(name, digest, *flags, *compiler(), compiler_version())
+        else cache_dir() / _file_name(name, digest, *flags, *compiler(), compiler_version(), os.uname().machine)
     )
 
 

@@ -6,6 +6,7 @@ import ctypes
 import hashlib
 import json
 import os
+import platform
 import shutil
 import subprocess
 import sys
@@ -18,7 +19,7 @@ from others import NOBODY, UMASKS, as_nobody, refused, shared_folder, umask
 from program_json import Builder, assign, field, primitive, value
 
 from pcn import softswitch
-from pcn.softswitch.cache.objects import BuildError, build_folder, cache_dir, digest, intact
+from pcn.softswitch.cache.objects import COMMON_FLAGS, BuildError, build_folder, cache_dir, digest, intact
 from pcn.softswitch.codegen.build import build_program, read_program
 from pcn.softswitch.p4runtime.checked_config import verify
 from pcn.softswitch.p4runtime.errors import RpcError
@@ -124,6 +125,31 @@ def test_changed_compiler(checkout: Path) -> None:
     assert other[1] != first[1]
     assert build(checkout, program(), CC="cc -g") == [("found", other[1])]
     assert build(checkout, program()) == [("found", first[1])]
+
+
+def test_processors_that_share_a_home_have_objects_of_their_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Their compilers may print equal versions."""
+    here = os.uname()
+    native = build_program(program())
+    monkeypatch.setattr(os, "uname", lambda: os.uname_result((*here[:4], "another")))
+    foreign = build_program(program())
+    assert foreign != native
+    monkeypatch.undo()
+    assert intact(native)
+    assert intact(foreign)
+
+
+@pytest.mark.skipif(
+    platform.machine() == "x86_64" and " fma " not in Path("/proc/cpuinfo").read_text(), reason="no fused operations"
+)
+def test_products_and_sums_are_rounded_by_themselves(tmp_path: Path) -> None:
+    """Whatever the processor offers: a fused operation has another result in the last bit."""
+    (tmp_path / "sum.c").write_text("double sum(double a, double b, double c) { return a * b + c; }\n")
+    target = ("-mfma",) if platform.machine() == "x86_64" else ()
+    library = ctypes.CDLL(str(build_folder("sum", tmp_path, (*COMMON_FLAGS, *target))))
+    library.sum.argtypes, library.sum.restype = [ctypes.c_double] * 3, ctypes.c_double
+    factor = 1 + 2**-30
+    assert library.sum(factor, factor, -(1 + 2**-29)) == 0.0
 
 
 def test_flags_and_forms(cache: Path) -> None:
