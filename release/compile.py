@@ -1,7 +1,8 @@
 """Compiles all that a wheel's runs would: `python release/compile.py FOLDER`, with the wheel's sources on PYTHONPATH.
 
 The objects have the names under which `pcn.softswitch.cache.objects` finds them in an installation, whose compiler
-isn't in them. Users' own programs and schemes compile on their machines.
+isn't in them. Users' own programs and schemes compile on their machines. Nothing is loaded: the compiler may make
+objects for another processor.
 """
 
 from __future__ import annotations
@@ -17,19 +18,21 @@ def compile_into(folder: Path) -> None:
     """Writes the objects of the switch, its programs, hosts, the engine, and of schemes' RPs and NPs in C."""
     from pcn.hosts.algorithms.discovery import find_scheme, names
     from pcn.hosts.compiled import Ends
-    from pcn.hosts.native import library
-    from pcn.lab.virtual.native import engine
+    from pcn.hosts.native import library_path
+    from pcn.lab.virtual.native import RDMA
     from pcn.p4src.manifest import ROOT as SOURCES
     from pcn.softswitch.cache import objects
-    from pcn.softswitch.codegen.build import build_program
-    from pcn.virtualnet import native
+    from pcn.softswitch.codegen.build import build_program, build_runtime
+    from pcn.virtualnet.native import engine_path
 
     folder.mkdir(parents=True)
-    (folder / objects.COMPILER).write_text(objects.compiler_version())
+    version, _, _ = objects.compiler_version().partition("\n")  # further lines have folders of this machine
+    (folder / objects.COMPILER).write_text(f"{version}\n")
     objects.keep_in(folder)
-    native.engine()
-    engine()
-    library()
+    build_runtime()
+    engine_path()
+    engine_path([RDMA])
+    library_path()
     programs = [
         path.read_text() for path in (SOURCES / "p4src/compiled").glob("*.json") if path.name != "manifest.json"
     ]
@@ -37,9 +40,7 @@ def compile_into(folder: Path) -> None:
         for inplace in (False, True):
             list(pool.map(partial(build_program, inplace=inplace), programs))
     for name in names():
-        ends = Ends(find_scheme(name).configure())
-        ends.new_rp(10e9)
-        ends.new_np()
+        list(Ends(find_scheme(name).configure()).paths(10e9))
     # A program is found by its JSON, the name of a link, whose target is found by its C text.
     for link in sorted(folder.glob("json-*.so")):
         content = link.read_bytes()

@@ -1,8 +1,9 @@
 """Builds what a release has: `python release/dist.py FOLDER "ZIG cc"`, which `make dist` runs.
 
-A source archive of git's commit, a wheel whose first run compiles, and a wheel for manylinux with the objects that zig
-compiled. Equal commits give equal bytes, whichever machine builds: each file has the commit's time (or
-SOURCE_DATE_EPOCH), archives are sorted, the compiler is locked in tools.lock.
+A source archive of git's commit, a wheel whose first run compiles, and for each processor of MACHINES a wheel for
+manylinux with the objects that zig compiled. Equal commits give equal bytes, whichever machine builds, of either
+processor: each file has the commit's time (or SOURCE_DATE_EPOCH), archives are sorted, the compiler is locked in
+tools.lock.
 """
 
 from __future__ import annotations
@@ -24,10 +25,9 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 GLIBC = "2.28"
 """The oldest: of Debian 10, RHEL 8, Ubuntu 18.10."""
-TARGET = f"x86_64-linux-gnu.{GLIBC}"
-PLATFORM = f"manylinux_{GLIBC.replace('.', '_')}_x86_64"
+MACHINES = ("x86_64", "aarch64")
 # -z undefs: programs and engine find the switch's functions when they are loaded.
-ZIG_FLAGS = f"-target {TARGET} -g0 -Wl,-s -Wl,-z,undefs"
+ZIG_FLAGS = "-g0 -Wl,-s -Wl,-z,undefs"
 SHIPPED = "softswitch/cache/shipped"
 COMMIT = "experiments/run/commit.txt"
 
@@ -51,13 +51,12 @@ def committed() -> tuple[Files, int]:
     if changed := git("status", "--porcelain").decode().splitlines():
         raise DistError(f"{changed[0][3:]} isn't as committed: a release is of a commit, so commit or stash it")
     with tarfile.open(fileobj=io.BytesIO(git("archive", "HEAD"))) as archive:
-        files = unpacked(archive)
-    files[COMMIT] = 0o644, git("rev-parse", "HEAD")
+        files = {**unpacked(archive), COMMIT: (0o644, git("rev-parse", "HEAD"))}
     return files, int(os.environ.get("SOURCE_DATE_EPOCH") or git("log", "-1", "--format=%ct"))
 
 
 def unpacked(archive: tarfile.TarFile) -> Files:
-    """Returns an archive's files and links."""
+    """Returns an archive's files and symbolic links."""
     files: Files = {}
     for member in archive:
         if member.issym():
@@ -79,6 +78,16 @@ def built(files: Files) -> tuple[str, Files]:
             return wheel.name, {one.filename: (0o644, archive.read(one)) for one in archive.infolist()}
 
 
+def zig_compilers(zig: str) -> dict[str, str]:
+    """Returns a command of zig's compiler for each machine."""
+    return {machine: f"{zig} -target {machine}-linux-gnu.{GLIBC} {ZIG_FLAGS}" for machine in MACHINES}
+
+
+def platform(machine: str) -> str:
+    """Returns the platform of a machine's wheel."""
+    return f"manylinux_{GLIBC.replace('.', '_')}_{machine}"
+
+
 def compiled(files: Files, compiler: str) -> Files:
     """Returns the objects of a wheel's sources, by their paths in the wheel, and what made them."""
     with tempfile.TemporaryDirectory() as folder:
@@ -89,12 +98,12 @@ def compiled(files: Files, compiler: str) -> Files:
         return {f"pcn/{SHIPPED}/{path.name}": (0o644, path.read_bytes()) for path in (tree / SHIPPED).iterdir()}
 
 
-def for_platform(wheel: Files, objects: Files) -> Files:
+def for_machine(wheel: Files, objects: Files, machine: str) -> Files:
     """Returns a wheel with these objects, and with metadata that names the platform."""
     (tags,) = (name for name in wheel if name.endswith(".dist-info/WHEEL"))
     text = wheel[tags][1].decode()
-    of_platform = text.replace("Root-Is-Purelib: true", "Root-Is-Purelib: false").replace("-any\n", f"-{PLATFORM}\n")
-    return {**wheel, **objects, tags: (0o644, of_platform.encode())}
+    text = text.replace("Root-Is-Purelib: true", "Root-Is-Purelib: false")
+    return {**wheel, **objects, tags: (0o644, text.replace("-any\n", f"-{platform(machine)}\n").encode())}
 
 
 def pack_wheel(path: Path, files: Files, seconds: int) -> None:
@@ -151,9 +160,9 @@ def _sha256(content: bytes) -> str:
     return base64.urlsafe_b64encode(hashlib.sha256(content).digest()).rstrip(b"=").decode()
 
 
-def make(out: Path, compiler: str = "") -> list[Path]:
-    """Writes the release into a folder, and returns its files: without a compiler's command, those that need none.
-    Raises DistError."""
+def make(out: Path, compilers: Mapping[str, str] | None = None) -> list[Path]:
+    """Writes the release into a folder, and returns its files. `compilers`: a command for each machine whose wheel has
+    objects. Raises DistError."""
     files, seconds = committed()
     name, wheel = built(files)
     (metadata,) = (path for path in wheel if path.endswith(".dist-info/METADATA"))
@@ -162,15 +171,15 @@ def make(out: Path, compiler: str = "") -> list[Path]:
     paths = [out / f"{whole}.tar.gz", out / name]
     pack_source(paths[0], {**files, "PKG-INFO": wheel[metadata]}, seconds)
     pack_wheel(paths[1], wheel, seconds)
-    if compiler:
-        paths.append(out / f"{whole}-py3-none-{PLATFORM}.whl")
-        pack_wheel(paths[2], for_platform(wheel, compiled(wheel, compiler)), seconds)
+    for machine, compiler in (compilers or {}).items():
+        paths.append(out / f"{whole}-py3-none-{platform(machine)}.whl")
+        pack_wheel(paths[-1], for_machine(wheel, compiled(wheel, compiler), machine), seconds)
     return paths
 
 
 def main(out: str, zig: str = "") -> None:
     """Prints each file with its size and hash."""
-    for path in make(Path(out), f"{zig} {ZIG_FLAGS}" if zig else ""):
+    for path in make(Path(out), zig_compilers(zig) if zig else None):
         content = path.read_bytes()
         print(f"{path}  {len(content) / 1e6:.1f} MB  sha256 {hashlib.sha256(content).hexdigest()}")
 

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import ctypes
 import json
 import os
+import platform
+import struct
 import subprocess
 import sys
 import tarfile
@@ -50,7 +53,25 @@ def git(folder: Path, *words: str) -> str:
     return subprocess.run(["git", *words], cwd=folder, check=True, capture_output=True, text=True).stdout.strip()
 
 
-MAKE = "import sys; from pathlib import Path; from release import dist; dist.make(Path(sys.argv[1]), sys.argv[2])"
+HERE = platform.machine()
+ELF_MACHINES = {"x86_64": 62, "aarch64": 183}
+"""EM_X86_64, EM_AARCH64: in an object's header."""
+(FOREIGN, *_) = (machine for machine in ELF_MACHINES if machine != HERE)
+ZIG = Path(__file__).resolve().parents[1] / ".venv/tools/bin/python"
+
+MAKE = """
+import json, sys
+from pathlib import Path
+from release import dist
+dist.make(Path(sys.argv[1]), json.loads(sys.argv[2]))
+"""
+"""With the compilers of some machines."""
+MAKE_WITH_ZIG = """
+import sys
+from pathlib import Path
+from release import dist
+dist.make(Path(sys.argv[1]), {"aarch64": dist.zig_compilers(sys.argv[2])["aarch64"]})
+"""
 OF_ARCHIVE = """
 import sys, tarfile
 from pathlib import Path
@@ -77,8 +98,20 @@ def release(commit: Path, tmp_path_factory: pytest.TempPathFactory) -> list[Path
     """With programs, RPs and NPs that the machine's compiler made, with less work than for a release, and this user's
     libraries, which take longest: that a wheel's sources compile is `test_installed`'s."""
     libraries = {"libsoftswitch": build_runtime(), "libvirtualnet": engine()._name, "libhosts": library()._name}
-    compiler = warm_compiler.write(tmp_path_factory.mktemp("compiler") / "cc", libraries, 'exec cc "$@" -Og')
-    return dist(commit, tmp_path_factory.mktemp("release"), compiler)
+    folder = tmp_path_factory.mktemp("compilers")
+    native = warm_compiler.write(folder / "cc", libraries, 'exec cc "$@" -Og')
+    compilers = {HERE: str(native), FOREIGN: str(foreign_compiler(folder))}
+    return dist(commit, tmp_path_factory.mktemp("release"), json.dumps(compilers))
+
+
+def foreign_compiler(folder: Path) -> Path:
+    """Writes a compiler whose objects this machine can't load: copies of one that names the other processor."""
+    header = bytearray(Path(library()._name).read_bytes())
+    struct.pack_into("=H", header, 18, ELF_MACHINES[FOREIGN])
+    (folder / "foreign.so").write_bytes(header)
+    with pytest.raises(OSError, match=r"foreign\.so"):
+        ctypes.CDLL(str(folder / "foreign.so"))
+    return warm_compiler.write(folder / "foreign-cc", {"*": folder / "foreign.so"})
 
 
 @pytest.fixture(scope="module")
@@ -116,16 +149,54 @@ def test_dist_refuses_a_file_that_is_not_committed(clone: Path, tmp_path: Path) 
     assert not (tmp_path / "out").exists()
 
 
+def wheel_for(release: list[Path], machine: str) -> Path:
+    (wheel,) = (path for path in release if path.name.endswith(f"_{machine}.whl"))
+    return wheel
+
+
+def objects(wheel: Path) -> dict[str, int]:
+    """Returns the machine that each shared object in a wheel is for, by its path."""
+    with zipfile.ZipFile(wheel) as archive:
+        names = [name for name in archive.namelist() if name.endswith(".so")]
+        return {name: struct.unpack_from("=H", archive.read(name), 18)[0] for name in names}
+
+
 @pytest.fixture(scope="module")
 def installed(release: list[Path], tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The files of the wheel with objects."""
+    """The files of this machine's wheel with objects."""
     folder = tmp_path_factory.mktemp("installed")
-    (wheel,) = (path for path in release if "manylinux" in path.name)
-    with zipfile.ZipFile(wheel) as archive:
-        (tags,) = (name for name in archive.namelist() if name.endswith("/WHEEL"))
-        assert "Root-Is-Purelib: false\nTag: py3-none-manylinux_2_28_x86_64\n" in archive.read(tags).decode()
+    with zipfile.ZipFile(wheel_for(release, HERE)) as archive:
         archive.extractall(folder)
     return folder
+
+
+@pytest.mark.parametrize("machine", [HERE, FOREIGN])
+def test_wheel_with_objects_names_its_platform(release: list[Path], machine: str) -> None:
+    with zipfile.ZipFile(wheel_for(release, machine)) as archive:
+        (tags,) = (name for name in archive.namelist() if name.endswith("/WHEEL"))
+        text = archive.read(tags).decode()
+    assert f"Root-Is-Purelib: false\nTag: py3-none-manylinux_2_28_{machine}\n" in text
+
+
+def test_wheel_for_another_processor_has_objects_of_the_same_names(release: list[Path]) -> None:
+    """An installation finds them by name; and none was loaded, as this machine can't."""
+    native, foreign = (objects(wheel_for(release, machine)) for machine in (HERE, FOREIGN))
+    assert native.keys() == foreign.keys()
+    assert {name.partition("-")[0].rpartition("/")[2] for name in native} >= {
+        "libsoftswitch",
+        "libvirtualnet",
+        "libhosts",
+    }
+    assert set(native.values()) == {ELF_MACHINES[HERE]}
+    assert set(foreign.values()) == {ELF_MACHINES[FOREIGN]}
+
+
+@pytest.mark.skipif(not ZIG.exists(), reason="no zig: make dist installs it into .venv/tools")
+def test_zig_compiles_the_objects_of_aarch64_on_any_machine(commit: Path, release: list[Path], tmp_path: Path) -> None:
+    made = dist(commit, tmp_path / "out", f"{ZIG} -m ziglang cc", MAKE_WITH_ZIG)
+    assert objects(wheel_for(made, "aarch64")) == dict.fromkeys(
+        objects(wheel_for(release, HERE)), ELF_MACHINES["aarch64"]
+    )
 
 
 def pcn(installed: Path, home: Path, *words: str, **environment: str) -> subprocess.CompletedProcess[str]:

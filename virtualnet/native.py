@@ -273,8 +273,8 @@ def engine(parts: Sequence[Part] = ()) -> ctypes.CDLL:
     return _LOADED[key]
 
 
-def _load(parts: Sequence[Part]) -> ctypes.CDLL:
-    switch_library()
+def engine_path(parts: Sequence[Part] = ()) -> Path:
+    """Returns the engine, with these parts, as a shared object; compiled if it isn't yet. Raises BuildError."""
     lines = []
     for kinds in ("endpoints", "flow_controls", "schedulers"):
         names = [name for part in parts for name in getattr(part, kinds)]
@@ -289,8 +289,13 @@ def _load(parts: Sequence[Part]) -> ctypes.CDLL:
     identity = f"{digest(files)} {text}"
     options = [f"-I{folder}" for part in parts for folder in part.includes]
     options += ["-DVN_ASSERTIONS"] if os.environ.get(ASSERTIONS) else []
+    return build("libvirtualnet", [text], identity, (*FLAGS, *options), CSRC)
+
+
+def _load(parts: Sequence[Part]) -> ctypes.CDLL:
+    switch_library()
     # PyDLL: a run keeps Python's lock, as endpoints may call Python; what that raises, the call raises.
-    library = ctypes.PyDLL(str(build("libvirtualnet", [text], identity, (*FLAGS, *options), CSRC)))
+    library = ctypes.PyDLL(str(engine_path(parts)))
     library.vn_create.restype = _handle
     library.vn_create.argtypes = [_bool, _bool, _u32, _u64]
     for signatures in (_SIGNATURES, *(part.signatures for part in parts)):

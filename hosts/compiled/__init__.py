@@ -13,7 +13,7 @@ from pathlib import Path
 from ..algorithms.base import NotificationPoint, ReactionPoint, c_file
 from ..algorithms.parameters import describe
 from ..algorithms.scheme import Configured, SchemeError
-from .code import Code, Interface, load
+from .code import Code, Interface, code_path, load
 from .np import NP, CompiledNotificationPoint
 from .rp import RP, CompiledReactionPoint
 
@@ -65,9 +65,21 @@ class Ends:
             self._code[end] = None if file is None else self._load(file, interface)
         return self._code[end]
 
+    def paths(self, line_rate_bps: float) -> Iterator[Path]:
+        """Yields the shared objects of RP and NP, of those that are in C, compiled if they aren't yet; none is loaded.
+        Raises BuildError."""
+        configured = self.configured
+        for end, interface in ((configured.new_rp(line_rate_bps), RP), (configured.new_np(), NP)):
+            if (file := c_file(type(end))) is not None:
+                yield code_path(file, self._parameters(), interface)
+
+    def _parameters(self) -> str:
+        """Returns the scheme's parameters as a struct in C."""
+        fields = " ".join(f"double {one.field};" for one in describe(self.configured.scheme.parameters))
+        return f"struct parameters {{ {fields or 'double none;'} }};"
+
     def _load(self, file: Path, interface: Interface) -> Code:
         scheme = self.configured.scheme
-        fields = " ".join(f"double {one.field};" for one in describe(scheme.parameters)) or "double none;"
-        library = load(scheme.name, file, f"struct parameters {{ {fields} }};", interface)
+        library = load(scheme.name, file, self._parameters(), interface)
         values = [getattr(self.configured.parameters, one.field) for one in describe(scheme.parameters)]
         return Code(library, interface, values)

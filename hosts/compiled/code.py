@@ -77,24 +77,29 @@ def _own_bytes(library: ctypes.CDLL, interface: Interface) -> int:
     return (used + 7) // 8 * 8
 
 
+def code_path(file: Path, parameters: str, interface: Interface) -> Path:
+    """Returns the shared object of a C file, compiled if it isn't yet; `parameters`: see `load`. Raises BuildError, and
+    OSError of the file."""
+    sizes = ", ".join(f"sizeof(struct {name})" for name, _ in interface.mirrored)
+    lines = (
+        parameters,
+        f'#include "{file}"',
+        f'#include "{interface.table}.h"',
+        f"const uint64_t {interface.table}_sizes[] = {{ {sizes} }};\n",
+    )
+    text = "\n".join(lines)
+    headers = [*sorted(CSRC.glob("*_point.h")), *sorted(file.parent.glob("*.h"))]
+    return build("librp", [text], f"{digest([file, *headers])} {text}", FLAGS, CSRC)
+
+
 @lru_cache(maxsize=64)
 def load(scheme: str, file: Path, parameters: str, interface: Interface) -> ctypes.CDLL:
     """Returns the shared object of a scheme's C file; `parameters`: its struct parameters; empty: it has that itself.
     Raises SchemeError."""
     where = f"{scheme}: its {interface.end} in C, {file}"
     table, mirrored = interface.table, interface.mirrored
-    sizes = ", ".join(f"sizeof(struct {name})" for name, _ in mirrored)
-    lines = (
-        parameters,
-        f'#include "{file}"',
-        f'#include "{table}.h"',
-        f"const uint64_t {table}_sizes[] = {{ {sizes} }};\n",
-    )
-    text = "\n".join(lines)
     try:
-        headers = [*sorted(CSRC.glob("*_point.h")), *sorted(file.parent.glob("*.h"))]
-        path = build("librp", [text], f"{digest([file, *headers])} {text}", FLAGS, CSRC)
-        library = ctypes.CDLL(str(path))
+        library = ctypes.CDLL(str(code_path(file, parameters, interface)))
         interface.events.in_dll(library, table)
     except OSError as error:
         raise SchemeError(f"{where}: {error.strerror or error}") from error

@@ -460,8 +460,7 @@ def test_module_that_a_user_s_files_import_makes_a_run_another(tmp_path: Path) -
     (tmp_path / "far.py").write_text("DELAY_S = 1e-6\nSTEP = 2e9\n")
     (tmp_path / "near.py").write_text("import far\n")
     (tmp_path / "net.py").write_text(
-        "import near\nfrom pcn.topologies.star import star\n"
-        "def slow():\n    return star(delay_s=near.far.DELAY_S)\n"
+        "import near\nfrom pcn.topologies.star import star\ndef slow():\n    return star(delay_s=near.far.DELAY_S)\n"
     )
     (tmp_path / "mine.py").write_text(
         "from dataclasses import replace\nimport near\nfrom pcn.hosts.algorithms import find_scheme\n"
