@@ -127,7 +127,7 @@ def test_changed_compiler(checkout: Path) -> None:
     assert build(checkout, program()) == [("found", first[1])]
 
 
-def test_processors_that_share_a_home_have_objects_of_their_own(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_processors_that_share_a_home_have_separate_objects(monkeypatch: pytest.MonkeyPatch) -> None:
     """Their compilers may print equal versions."""
     here = os.uname()
     native = build_program(program())
