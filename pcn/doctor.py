@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import csv
 import hashlib
 import json
 import os
@@ -171,21 +172,20 @@ def _installation() -> Iterator[Check]:
 
 
 def _changed() -> Iterator[str]:
-    """Yields the files of ours that aren't what pip wrote."""
-    for file in _distribution_files():
-        if file.hash is None or ".." in file.parts:
-            continue
-        path = Path(str(file.locate()))
-        digest = hashlib.new(file.hash.mode, path.read_bytes()).digest() if path.is_file() else b""
-        if base64.urlsafe_b64encode(digest).rstrip(b"=").decode() != file.hash.value:
-            yield str(file)
-
-
-def _distribution_files() -> list[metadata.PackagePath]:
+    """Yields the files of ours that aren't what pip wrote, by its RECORD: since Python 3.12 `metadata.files` leaves out
+    what is gone."""
     try:
-        return metadata.files(extras.PROJECT) or []
+        installed = metadata.distribution(extras.PROJECT)
     except metadata.PackageNotFoundError:
-        return []
+        return
+    for name, digest, _ in csv.reader((installed.read_text("RECORD") or "").splitlines()):
+        algorithm, _, value = digest.partition("=")
+        if not value or ".." in Path(name).parts:
+            continue
+        path = Path(str(installed.locate_file(name)))
+        actual = hashlib.new(algorithm, path.read_bytes()).digest() if path.is_file() else b""
+        if base64.urlsafe_b64encode(actual).rstrip(b"=").decode() != value:
+            yield name
 
 
 def _programs() -> Check:
