@@ -23,6 +23,11 @@ Commands of the control socket (JSON lines, see `pcn.hosts.control`; `pcn.hosts.
 
 from __future__ import annotations
 
+if __name__ == "__main__":
+    from pcn.softswitch import startup
+
+    startup.begin()
+
 import argparse
 import os
 import re

@@ -338,7 +338,7 @@ def _poll_readable(handle: int, limit_s: float) -> None:
 def _start_time(pid: int) -> int | None:
     """None when there is no such process, or only its zombie."""
     try:
-        fields = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
+        fields = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rsplit(")", 1)[1].split()
     except (FileNotFoundError, ProcessLookupError):
         return None
     return None if fields[0] in "ZX" else int(fields[19])

@@ -103,7 +103,7 @@ def _interpreter() -> str:
 def _chosen_k(topology: str, target: str) -> float:
     """Chooses k for a topology, prints it and the reason. Raises PcnSwitchError."""
     command = python_command("pcn.lab.calibrate", target, python=_interpreter())
-    done = subprocess.run(command, input=topology, capture_output=True, text=True, check=False)
+    done = subprocess.run(command, input=topology, capture_output=True, text=True, errors="replace", check=False)
     if done.returncode != 0:
         raise PcnSwitchError(f"k can't be chosen ({done.stderr.strip()}): give it, as --switch pcn,k=400")
     choice = json.loads(done.stdout)
@@ -145,6 +145,7 @@ class PcnSwitch(Switch):  # type: ignore[misc]
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
+            errors="replace",
         )
         assert self._process.stdout is not None
         said = self._process.stdout.readline()

@@ -51,7 +51,7 @@ def _wait(child: subprocess.Popen[Any], limit_s: float) -> None:
 def tail(path: Path) -> str:
     """Returns the last lines of a log, indented, for an error message."""
     try:
-        lines = path.read_text(errors="replace").splitlines()[-LOG_TAIL_LINES:]
+        lines = path.read_text(encoding="utf-8", errors="replace").splitlines()[-LOG_TAIL_LINES:]
     except OSError:
         lines = []
     return "\n".join(f"    {line}" for line in lines) or "    (it wrote nothing)"

@@ -24,7 +24,9 @@ def require_root_and_mininet() -> None:
                 f"{tool} is missing: `apt-get install {package}` brings it; `pcn doctor` checks the rest"
             )
     # Mininet waits without a limit for the prompt of a node's shell, also of one that can't start.
-    trial = subprocess.run(["mnexec", "-n", "true"], capture_output=True, text=True, timeout=20, check=False)
+    trial = subprocess.run(
+        ["mnexec", "-n", "true"], capture_output=True, text=True, errors="replace", timeout=20, check=False
+    )
     if trial.returncode != 0:
         reason = trial.stderr.strip() or "nothing"
         raise NetworkError(f"this system refuses network namespaces: mnexec reports {reason}")

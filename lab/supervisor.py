@@ -93,7 +93,7 @@ def _wait_up(name: str, process: subprocess.Popen[bytes], logs: LogFolder) -> re
             if now > made:
                 made, end = now, time.monotonic() + START_LIMIT_S
             continue
-        text = (logs.path / _LOG).read_text(errors="replace").strip()
+        text = (logs.path / _LOG).read_text(encoding="utf-8", errors="replace").strip()
         logs.remove(_LOG)  # it's told
         raise SupervisorError(text.removeprefix("error: ") or f"it ended with status {process.returncode}")
     raise SupervisorError(

@@ -50,7 +50,7 @@ def read_exercise(place: Path, program: Path | None = None, rate_bps: float = RA
 def _makefile(folder: Path) -> dict[str, str]:
     """Returns the names that an exercise's Makefile sets: of the topology, and of the default program."""
     path = folder / "Makefile"
-    return dict(_ASSIGNED.findall(path.read_text(errors="replace"))) if is_file(path) else {}
+    return dict(_ASSIGNED.findall(path.read_text(encoding="utf-8", errors="replace"))) if is_file(path) else {}
 
 
 class _Switch(NamedTuple):

@@ -83,14 +83,16 @@ class Program:
 
 def find_programs(root: Path = ROOT) -> list[Program]:
     """Returns every variant of every top program of a checkout, by name."""
-    tops = sorted(path for place in TOPS for path in root.glob(place) if _MAIN.search(path.read_text()))
+    tops = sorted(path for place in TOPS for path in root.glob(place) if _MAIN.search(path.read_text(encoding="utf-8")))
     if not tops:
         raise P4BuildError(f"no program with a `main` in {root / TOPS[0]}")
     found = []
     for top in tops:
         sources = tuple(sources_of(top.relative_to(root).as_posix(), root))
         parts = (f"-I{PARTS}",) if _is_example(sources[0]) else ()
-        variants = VARIANTS if any(_NATIVE in (root / source).read_text() for source in sources) else {"": ()}
+        variants = (
+            VARIANTS if any(_NATIVE in (root / source).read_text(encoding="utf-8") for source in sources) else {"": ()}
+        )
         found += [Program(top.stem + suffix, root, sources, (*parts, *flags)) for suffix, flags in variants.items()]
     return sorted(found, key=lambda program: program.name)
 
@@ -109,7 +111,7 @@ def sources_of(top: str, root: Path) -> Iterator[str]:
             continue
         seen.add(path)
         try:
-            text = (root / path).read_text()
+            text = (root / path).read_text(encoding="utf-8")
         except OSError as error:
             raise P4BuildError(f"{top} includes {path}, which can't be read: {error.strerror}") from error
         yield path
@@ -134,10 +136,10 @@ def compile_program(program: Program, compiler: Path, into: Path) -> tuple[Path,
         raise P4BuildError(str(error)) from None
     if warnings:
         log.warning("%s: %s", program.sources[0], warnings)
-    document = _without_machine_paths(json.loads(raw.read_text()), program.root)
+    document = _without_machine_paths(json.loads(raw.read_text(encoding="utf-8")), program.root)
     raw.unlink()
     output = into / f"{program.name}.json"
-    output.write_text(compact(document))
+    output.write_text(compact(document), encoding="utf-8")
     return output, p4info
 
 
@@ -189,7 +191,7 @@ def build(root: Path = ROOT) -> list[Program]:
             for name, path in zip(program.outputs, outputs, strict=True):
                 path.replace(root / name)
     manifest = {"schema": MANIFEST_SCHEMA, "compiler": {"name": p4c.COMPILER, "version": version}, "programs": entries}
-    (compiled / "manifest.json").write_text(json.dumps(manifest, indent=2) + "\n")
+    (compiled / "manifest.json").write_text(json.dumps(manifest, indent=2) + "\n", encoding="utf-8")
     return programs
 
 
@@ -202,7 +204,7 @@ def stale(root: Path = ROOT) -> list[str]:
 def differences(manifest: str, present: Sequence[Recorded], root: Path) -> list[str]:
     """Between the programs that a manifest records and those that are there, a line each."""
     try:
-        document = json.loads((root / manifest).read_text())
+        document = json.loads((root / manifest).read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         return [f"{manifest} can't be read: {error}"]
     problems = []

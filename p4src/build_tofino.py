@@ -95,7 +95,7 @@ def manifest_of(chip: str) -> str:
 
 def find_programs(chip: str, root: Path = ROOT) -> list[TofinoProgram]:
     """Returns every file of p4src/tna that instantiates `main`, by name. Raises P4BuildError."""
-    tops = sorted(path for path in (root / "p4src/tna").glob("*.p4") if _MAIN.search(path.read_text()))
+    tops = sorted(path for path in (root / "p4src/tna").glob("*.p4") if _MAIN.search(path.read_text(encoding="utf-8")))
     if not tops:
         raise P4BuildError(f"no program with a `main` in {root / 'p4src/tna'}")
     return [
@@ -130,20 +130,19 @@ def compile_program(program: TofinoProgram, tools: tuple[Path, Path], into: Path
     pipe = into / "pipe"
     assembly = pipe / f"{program.name}.bfa"
     # Drawn by chance at each run, and copied into what the assembler writes.
-    text = re.sub(r'(?m)^( *run_id: )".*"$', rf'\g<1>"{_run_id(program)}"', assembly.read_text())
-    assembly.write_text(text)
+    text = re.sub(r'(?m)^( *run_id: )".*"$', rf'\g<1>"{_run_id(program)}"', assembly.read_text(encoding="utf-8"))
+    assembly.write_text(text, encoding="utf-8")
     _run([str(assembler), "--target", program.chip, "-o", str(pipe), str(assembly)], program)
-    context = json.loads((pipe / "context.json").read_text())
+    context = json.loads((pipe / "context.json").read_text(encoding="utf-8"))
     context["build_date"] = ""
-    schema = json.loads(bf_rt.read_text())
+    schema = json.loads(bf_rt.read_text(encoding="utf-8"))
     schema["tables"] = in_order(schema["tables"])
     archive = into / DRIVER
     binary = f"{program.chip}.bin"
     pack(archive, {binary: (pipe / binary).read_bytes(), "context.json": _text(context), "bf-rt.json": _text(schema)})
     summary = into / "resources.json"
-    summary.write_text(
-        json.dumps(resources(json.loads((pipe / "logs/resources.json").read_text()), context), indent=1) + "\n"
-    )
+    used = resources(json.loads((pipe / "logs/resources.json").read_text(encoding="utf-8")), context)
+    summary.write_text(json.dumps(used, indent=1) + "\n", encoding="utf-8")
     return assembly, archive, p4info, summary
 
 
@@ -176,7 +175,7 @@ def in_order(tables: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
 
 def _run(command: Sequence[str], program: TofinoProgram) -> None:
     tool = Path(command[0]).name
-    result = subprocess.run(command, cwd=program.root, capture_output=True, text=True, check=False)
+    result = subprocess.run(command, cwd=program.root, capture_output=True, text=True, errors="replace", check=False)
     said = _NO_WARNING.sub("", result.stderr).strip()
     if "Can't match parser state due to previous match" in said:
         raise P4BuildError(
@@ -261,7 +260,7 @@ def build(chip: str, root: Path = ROOT) -> list[TofinoProgram]:
     with zipfile.ZipFile(root / programs[0].folder / DRIVER) as packed:
         version = json.loads(packed.read("context.json"))["compiler_version"]
     manifest = {"schema": MANIFEST_SCHEMA, "compiler": {"name": COMPILER, "version": version}, "programs": entries}
-    (root / manifest_of(chip)).write_text(json.dumps(manifest, indent=2) + "\n")
+    (root / manifest_of(chip)).write_text(json.dumps(manifest, indent=2) + "\n", encoding="utf-8")
     return programs
 
 

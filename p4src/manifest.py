@@ -22,7 +22,7 @@ _LINE_COMMENT = re.compile(r'("(?:\\.|[^"\\\n])*"|/\*.*?\*/)|[ \t]*//[^\n]*', re
 
 def manifest() -> Mapping[str, Any]:
     """Returns what p4src/build.py wrote: the compiler, and the programs by name with the hashes of their sources."""
-    found: Mapping[str, Any] = json.loads((ROOT / FOLDER / "manifest.json").read_text())
+    found: Mapping[str, Any] = json.loads((ROOT / FOLDER / "manifest.json").read_text(encoding="utf-8"))
     return found
 
 
@@ -51,7 +51,7 @@ def stale(*programs: str) -> str | None:
 
 def source_digest(source: Path) -> str:
     """Returns a P4 source's hash in a manifest: SHA-256 of its text without line comments, in hex."""
-    code = _LINE_COMMENT.sub(lambda found: found[1] or "", source.read_text())
+    code = _LINE_COMMENT.sub(lambda found: found[1] or "", source.read_text(encoding="utf-8"))
     return hashlib.sha256(code.encode()).hexdigest()
 
 

@@ -1,6 +1,10 @@
-"""`python -m pcn`: the command."""
+"""The `pcn` command, and `python -m pcn`."""
 
-from pcn.cli import main
+from pcn.softswitch import startup
+
+startup.begin()
+
+from pcn.cli import main  # noqa: E402
 
 if __name__ == "__main__":
     main()

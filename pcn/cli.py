@@ -13,6 +13,8 @@ import sys
 
 import click
 
+from pcn.softswitch import startup
+
 # Subcommand -> where it is. Loaded when it is asked for, or for the list of them.
 _COMMANDS = {
     "doctor": "pcn.commands.doctor",
@@ -113,6 +115,7 @@ def pcn() -> None:
 
 def main() -> None:
     """Entry point: runs the command line and ends the process."""
+    startup.begin()
     # There is no linear algebra here, for which numpy would start a thread a core: a tenth of a command's start.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     os.umask(os.umask(0o077) | 0o022)  # no other user writes what is written here
@@ -126,6 +129,7 @@ def main() -> None:
         code = run(sys.argv[1:])
     except ImportError as error:
         code = _fail(_import_text(error), 1)
+    startup.begin()  # what is left is Python's own end, which would report an interrupt
     gc.freeze()  # the process ends: nothing is looked through for what could be freed
     sys.exit(code)
 
@@ -164,6 +168,8 @@ def run(arguments: list[str]) -> int:
     except OSError as error:
         from pcn.topologies.errors import NO_ROOM
 
+        if deleted := startup.deleted_folder(error):
+            return _fail(deleted, 1)
         if error.errno not in (*NO_ROOM, errno.ENAMETOOLONG):
             raise
         with contextlib.suppress(OSError):  # what waits for stdout has no room, either: it isn't tried again

@@ -127,7 +127,13 @@ def _compiler() -> Check:
         words = [*command, "-x", "c", "-", "-fPIC", "-shared", "-o", str(Path(directory) / "probe.so")]
         try:
             done = subprocess.run(
-                words, input=source, capture_output=True, text=True, timeout=_COMMAND_LIMIT_S, check=False
+                words,
+                input=source,
+                capture_output=True,
+                text=True,
+                errors="replace",
+                timeout=_COMMAND_LIMIT_S,
+                check=False,
             )
         except (OSError, subprocess.TimeoutExpired) as error:
             return Check(name, what_for, required, False, f"doesn't run: {error}", remedy)
@@ -157,7 +163,7 @@ def _libraries() -> Check:
     try:
         library()
         engine()
-        build_program((ROOT / FOLDER / "pcn_native.json").read_text())
+        build_program((ROOT / FOLDER / "pcn_native.json").read_text(encoding="utf-8"))
     except (BuildError, OSError) as error:
         return Check(name, what_for, True, False, str(error), _AGAIN)
     return Check(name, what_for, True, True, "they compile")
@@ -191,7 +197,7 @@ def _changed() -> Iterator[str]:
 def _programs() -> Check:
     name, what_for = "P4 programs", "switches"
     try:
-        tofino = json.loads((ROOT / FOLDER / "tofino" / "manifest.json").read_text())["programs"]
+        tofino = json.loads((ROOT / FOLDER / "tofino" / "manifest.json").read_text(encoding="utf-8"))["programs"]
         programs = [*manifest.manifest()["programs"].values(), *tofino.values()]
     except OSError as error:
         return Check(name, what_for, True, False, f"{error.filename}: {error.strerror}", _AGAIN)
@@ -236,7 +242,9 @@ def _version(path: str, arguments: tuple[str, ...]) -> str:
     if not arguments:
         return ""
     try:
-        done = subprocess.run([path, *arguments], capture_output=True, text=True, timeout=_COMMAND_LIMIT_S, check=False)
+        done = subprocess.run(
+            [path, *arguments], capture_output=True, text=True, errors="replace", timeout=_COMMAND_LIMIT_S, check=False
+        )
     except (OSError, subprocess.TimeoutExpired) as error:
         return f"{path}, which doesn't run: {error}"
     lines = [line.strip() for line in (done.stdout or done.stderr).splitlines() if line.strip()]
@@ -280,6 +288,7 @@ def _kernel() -> Iterator[Check]:
             ["unshare", "-n", "sh", "-c", command],
             capture_output=True,
             text=True,
+            errors="replace",
             timeout=_COMMAND_LIMIT_S,
             check=False,
         )

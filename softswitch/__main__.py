@@ -1,8 +1,11 @@
-"""`python -m pcn.softswitch`."""
+"""The `softswitch` command, and `python -m pcn.softswitch`."""
 
 import gc
 import sys
 
+from pcn.softswitch import startup
+
+startup.begin()
 gc.disable()  # until the switch is ready: collections would look through modules, a tenth of a start
 
 from pcn.softswitch.cli import main  # noqa: E402

@@ -82,7 +82,7 @@ def _keep_nothing_unwritten() -> None:
     """What a full disk refused would stay in the buffer, fail again at the end, and turn status 0 into 120."""
     with suppress(OSError, ValueError):
         raw = open(sys.stderr.fileno(), "wb", buffering=0, closefd=False)  # noqa: SIM115  # lives as long as the process
-        sys.stderr = io.TextIOWrapper(raw, errors="backslashreplace", write_through=True)
+        sys.stderr = io.TextIOWrapper(raw, sys.stderr.encoding, sys.stderr.errors, write_through=True)
 
 
 def _set_up_logging(options: Options, log: logging.Logger) -> None:

@@ -39,7 +39,7 @@ def find_compiler() -> Path:
 
 def compiler_version(compiler: Path) -> str:
     """Returns p4c's version, as `1.2.5.16 (34b86e9bac)`. Raises P4Error."""
-    output = subprocess.run([compiler, "--version"], capture_output=True, text=True, check=False)
+    output = subprocess.run([compiler, "--version"], capture_output=True, text=True, errors="replace", check=False)
     match = _VERSION.search(output.stdout + output.stderr)
     if match is None:
         raise P4Error(f"{compiler} --version prints nothing that looks like p4c: {output.stdout.strip()!r}")
@@ -52,7 +52,7 @@ def run(compiler: Path, source: str, flags: Sequence[str], folder: Path, json: P
     errors."""
     command = [str(compiler), "--std", "p4-16", "--Wdisable=unused", *flags]
     command += ["--p4runtime-files", str(p4info), "-o", str(json), source]
-    result = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    result = subprocess.run(command, cwd=folder, capture_output=True, text=True, errors="replace", check=False)
     if result.returncode != 0 or not json.exists():
         raise P4Error(f"p4c refused {source}:\n{result.stderr.strip()}")
     return result.stderr.strip()
@@ -90,7 +90,7 @@ def _sources(top: Path, parts: Path) -> Iterable[Path]:
         if path in seen:
             continue
         seen[path] = None
-        for name in _INCLUDE.findall(path.read_text()):
+        for name in _INCLUDE.findall(path.read_text(encoding="utf-8")):
             places = [folder / name for folder in (path.parent, parts)]
             pending += [place for place in places if place.is_file()][:1]
     return seen

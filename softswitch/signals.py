@@ -14,6 +14,8 @@ from collections.abc import Callable, Iterator
 from types import FrameType
 from typing import Any, NoReturn
 
+from pcn.softswitch import startup
+
 _AGAIN_S = 0.01
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
@@ -48,8 +50,10 @@ def in_main_thread() -> bool:
 def heed_interrupts() -> None:
     """SIGINT raises KeyboardInterrupt in a script's background job, too, which starts with it ignored: who sends it
     means it. Outside the main thread, which alone gets signals, it does nothing."""
-    if in_main_thread() and signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
-        signal.signal(signal.SIGINT, signal.default_int_handler)
+    if in_main_thread():
+        startup.begun()
+        if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+            signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @contextlib.contextmanager

@@ -89,7 +89,7 @@ def environment() -> Environment:
     made.globals |= {
         "light_css": LIGHT.css(),
         "dark_css": DARK.css(),
-        "style": Markup((_TEMPLATES / "report.css").read_text()),
+        "style": Markup((_TEMPLATES / "report.css").read_text(encoding="utf-8")),
         "flow_colours": len(LIGHT.flows),
     }
     return made
@@ -97,7 +97,7 @@ def environment() -> Environment:
 
 def script(*names: str) -> Markup:
     """Returns what a page runs."""
-    return Markup("\n".join((_TEMPLATES / name).read_text() for name in names))
+    return Markup("\n".join((_TEMPLATES / name).read_text(encoding="utf-8") for name in names))
 
 
 def render(

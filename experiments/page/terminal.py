@@ -63,7 +63,7 @@ def _show_tables(runs: Mapping[str, Path], scenario: str, console: Console) -> b
 
 def measured(directory: Path) -> Measured:
     """Returns what tables are made of, of the run in a directory."""
-    summary = json.loads((directory / SUMMARY).read_text())
+    summary = json.loads((directory / SUMMARY).read_text(encoding="utf-8"))
     return Measured(summary["measures"], {name: (x, y) for name, (x, y) in summary["curves"].items()})
 
 

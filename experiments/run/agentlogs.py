@@ -21,7 +21,7 @@ def read_logs(paths: Iterable[Path], flows: Iterable[FlowSpec], series: Series) 
     """Adds the logs' (see `pcn.hosts.log`) values of `flows` to `series`. Their times count from time 0."""
     reader = _Reader(flows, series)
     for path in paths:
-        with path.open() as lines:
+        with path.open(encoding="utf-8") as lines:
             for line in lines:
                 reader.add(json.loads(line))
     reader.finish()

@@ -262,7 +262,11 @@ def agent_errors(logs: Mapping[str, Path]) -> Iterator[None]:
     try:
         yield
     except AgentError as error:
-        said = {name: path.read_text(errors="replace").split("\n") for name, path in logs.items() if path.exists()}
+        said = {
+            name: path.read_text(encoding="utf-8", errors="replace").split("\n")
+            for name, path in logs.items()
+            if path.exists()
+        }
         last = "; ".join(f"{name}: {lines[-2]}" for name, lines in said.items() if len(lines) > 1)
         raise ExperimentError(f"{error} ({last})" if last else str(error)) from None
 

@@ -81,7 +81,7 @@ def provenance() -> dict[str, str]:
 def checkout() -> dict[str, str]:
     """Returns git's commit, and whether the tree is as committed; "unknown" likewise. A release has a file for it."""
     if RELEASED.is_file():
-        return {"commit": RELEASED.read_text().strip(), "tree": "clean"}
+        return {"commit": RELEASED.read_text(encoding="utf-8").strip(), "tree": "clean"}
     found = _git("status", "--porcelain=v2", "--branch", "--", ".")
     if found is None:
         return {"commit": "unknown", "tree": "unknown"}
@@ -111,7 +111,7 @@ def _git(*arguments: str) -> str | None:
         return None
     command = ["git", "--no-optional-locks", "-c", f"safe.directory={ROOT}", "-C", str(ROOT), *arguments]
     try:
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        done = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False)
     except OSError:
         return None
     return done.stdout.rstrip() if done.returncode == 0 else None

@@ -130,7 +130,7 @@ class _Worker:
     def kill_above(self, most_bytes: int) -> None:
         """Kills it if it has more memory."""
         with contextlib.suppress(OSError):
-            has = int(Path(f"/proc/{self._process.pid}/statm").read_text().split()[1]) * _PAGE_BYTES
+            has = int(Path(f"/proc/{self._process.pid}/statm").read_text(encoding="utf-8").split()[1]) * _PAGE_BYTES
             if has > most_bytes:
                 self._above_bytes = most_bytes
                 self._process.kill()

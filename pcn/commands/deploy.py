@@ -95,7 +95,7 @@ def deploy(
 
     if sample:
         refuse("--sample does nothing but print", "program", "address", "driver", "path", "check", "reads", "directory")
-        click.echo(SAMPLE.read_text(), nl=False)
+        click.echo(SAMPLE.read_text(encoding="utf-8"), nl=False)
         return
     if path is None:
         raise click.UsageError("name the lab's file with --ports FILE; --sample prints one to start from")

@@ -237,7 +237,7 @@ def uses_shipped() -> bool:
 
 def made_by() -> str:
     """Returns the version, in one line, of the compiler of what runs. Raises BuildError if there is none."""
-    text = (SHIPPED / COMPILER).read_text() if uses_shipped() else compiler_version()
+    text = (SHIPPED / COMPILER).read_text(encoding="utf-8") if uses_shipped() else compiler_version()
     return text.partition("\n")[0]
 
 

@@ -15,6 +15,7 @@ MODULES = (
         "private",
         "python_process",
         "signals",
+        "startup",
         "units",
     ),  # what every program of the project uses
 )

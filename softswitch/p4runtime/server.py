@@ -82,9 +82,11 @@ class Server:
         self.port = self._listen(address, tls)
         if not self.port:
             self._pool.shutdown()
-            faults = "the address is in use, or not this machine's" + (
-                "" if tls is None else ", or its PEM files are bad"
-            )
+            faults = "the address is in use, or not this machine's"
+            if address.startswith("unix:"):
+                faults = "its folder is missing or another user's, or there is a file of this name"
+            if tls is not None:
+                faults += ", or its PEM files are bad"
             raise ServerError(f"cannot listen on {address}: {faults}")
         self.address = address if address.startswith("unix:") else f"{address.rpartition(':')[0]}:{self.port}"
 

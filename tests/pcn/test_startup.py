@@ -1,0 +1,167 @@
+"""The start of the three commands: a terminal's encoding, streams that are closed, a folder that is gone, Ctrl-C."""
+
+from __future__ import annotations
+
+import ast
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+PACKAGES = ("controller", "experiments", "hosts", "lab", "p4net", "p4src", "pcn", "softswitch", "topologies")
+AGENT = ("--name", "h", "--iface", "none", "--mac", "x", "--ip", "10.0.0.1", "--line-rate", "1e9", "--control", "s")
+RUN = ("run", "dumbbell", "--clock", "virtual", "--set", "pairs=1", "--set", "duration=1ms", "--out", "out")
+LIMIT_S = 120
+C_LOCALE = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+ENCODINGS = {
+    "ascii": {"PYTHONIOENCODING": "ascii"},
+    "C": C_LOCALE,
+    "latin-1": {"PYTHONIOENCODING": "iso8859-1"},
+}
+
+
+def call(
+    folder: Path, module: str, *words: str, shell: str = '"$@"', environment: Mapping[str, str] | None = None
+) -> subprocess.CompletedProcess[bytes]:
+    """`shell`: what a shell does with the command, "$@"."""
+    return subprocess.run(
+        ["bash", "-c", shell, "bash", sys.executable, "-m", module, *words],
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": str(ROOT / "src"), **(environment or {})},
+        capture_output=True,
+        timeout=LIMIT_S,
+        check=False,
+    )
+
+
+@pytest.mark.parametrize("encoding", ENCODINGS)
+def test_run_replaces_what_the_terminal_lacks(encoding: str, tmp_path: Path) -> None:
+    """Files are in UTF-8 in any case."""
+    done = call(tmp_path, "pcn", *RUN, environment=ENCODINGS[encoding])
+    text = (done.stdout + done.stderr).decode("latin-1" if encoding == "latin-1" else "ascii")
+    assert done.returncode == 0, text
+    assert "?" in text
+    assert "\u2013" in (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("module", "words", "line"),
+    [
+        ("pcn", ("run", "dumbbell", "--list"), ""),
+        ("pcn", ("--help",), ""),
+        ("pcn", ("topology", "check", "\u00e4\u2013\u6f22.yaml"), "pcn: /"),
+        ("pcn", ("\u00e4",), "pcn: no command "),
+        ("pcn.softswitch", ("\u00e4.json",), "softswitch: cannot read "),
+        ("pcn.softswitch", ("--x\u00e4",), "softswitch: "),
+        ("pcn.hosts.agent", (*AGENT, "--scheme", "\u00e4"), "agent h: "),
+    ],
+)
+@pytest.mark.parametrize("encoding", ["ascii", "C"])
+def test_commands_replace_what_the_terminal_lacks(
+    module: str, words: tuple[str, ...], line: str, encoding: str, tmp_path: Path
+) -> None:
+    done = call(tmp_path, module, *words, environment=ENCODINGS[encoding])
+    assert (done.stdout + done.stderr).isascii()
+    assert done.stderr.startswith(line.encode())
+    assert len(done.stderr.splitlines()) == bool(line)
+
+
+def test_chosen_errors_stay(tmp_path: Path) -> None:
+    """Python's own switch for them."""
+    environment = {"PYTHONIOENCODING": "ascii:backslashreplace"}
+    done = call(tmp_path, "pcn", "topology", "check", "\u00e4.yaml", environment=environment)
+    assert b"\\xe4.yaml: " in done.stderr
+
+
+def test_product_names_the_encoding_of_each_file() -> None:
+    """Otherwise it is the locale's."""
+    without = []
+    for package in PACKAGES:
+        for path in (ROOT / package).rglob("*.py"):
+            if path.resolve() == path:  # not by a link of pcn/
+                tree = ast.parse(path.read_text(encoding="utf-8"))
+                calls = (node for node in ast.walk(tree) if isinstance(node, ast.Call))
+                without += [f"{path.relative_to(ROOT)}:{one.lineno}" for one in calls if _by_locale(one)]
+    assert without == []
+
+
+def _by_locale(call: ast.Call) -> bool:
+    if not isinstance(call.func, ast.Attribute) or "encoding" in {one.arg for one in call.keywords}:
+        return False
+    if call.func.attr in ("read_text", "write_text"):
+        return len(call.args) < (1 if call.func.attr == "read_text" else 2)
+    return call.func.attr == "open" and not call.args and not call.keywords
+
+
+@pytest.mark.parametrize("closed", [">&-", "2>&-"])
+@pytest.mark.parametrize(
+    ("module", "words", "code"),
+    [
+        ("pcn", ("topology", "list"), 0),
+        ("pcn", ("run", "dumbbell", "--list"), 0),
+        ("pcn", ("nosuch",), 2),
+        ("pcn.softswitch", ("--version",), 0),
+        ("pcn.softswitch", ("none.json",), 1),
+        ("pcn.hosts.agent", ("--help",), 0),
+        ("pcn.hosts.agent", AGENT, 1),
+    ],
+)
+def test_closed_streams_take_what_is_printed(
+    module: str, words: tuple[str, ...], code: int, closed: str, tmp_path: Path
+) -> None:
+    done = call(tmp_path, module, *words, shell=f'"$@" {closed}')
+    assert done.returncode == code
+    assert b"Traceback" not in done.stdout + done.stderr
+
+
+def test_closed_streams_are_no_files_of_a_run(tmp_path: Path) -> None:
+    """A file that a run opens would have the number of a closed stream, and what is printed there in it."""
+    done = call(tmp_path, "pcn", *RUN, shell='"$@" <&- >&- 2>&-')
+    assert done.returncode == 0
+    assert (tmp_path / "out" / "summary.json").read_bytes().startswith(b"{")
+
+
+@pytest.mark.parametrize(
+    ("module", "words", "line"),
+    [
+        ("pcn", (*RUN[:-1], "/tmp/never"), "pcn: the current folder was deleted: change to another one"),
+        ("pcn", RUN, "pcn: the current folder was deleted: change to another one"),
+        ("pcn", ("scheme", "check", "x.py:Y"), "pcn: the current folder was deleted: change to another one"),
+        ("pcn", ("topology", "convert", "dumbbell", "x.json"), "pcn: x.json: No such file"),
+        ("pcn.softswitch", ("x.json",), "softswitch: cannot read x.json: No such file"),
+        ("pcn.softswitch", ("--no-p4", "--grpc-server-addr", "unix:s"), "softswitch: cannot listen on unix:s: its"),
+        ("pcn.softswitch", ("--no-p4", "--log-file", "s.log"), "softswitch: cannot write s.log: No such file"),
+        ("pcn.hosts.agent", AGENT, "agent h: "),
+    ],
+)
+def test_deleted_folder_is_reported_in_a_line(module: str, words: tuple[str, ...], line: str, tmp_path: Path) -> None:
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    done = call(gone, module, *words, shell='rmdir "$PWD" && "$@"')
+    (said,) = done.stderr.decode().splitlines()
+    assert said.startswith(line)
+    assert done.returncode in (1, 2)
+
+
+@pytest.mark.parametrize(
+    ("module", "imported"), [("pcn", "click"), ("pcn.softswitch", "argparse"), ("pcn.hosts.agent", "argparse")]
+)
+def test_interrupted_import_prints_nothing(module: str, imported: str, tmp_path: Path) -> None:
+    """In the place of a module that the command imports is one that interrupts it, within the import."""
+    (tmp_path / f"{imported}.py").write_text(
+        "import os, signal, time\nos.kill(os.getpid(), signal.SIGINT)\ntime.sleep(600)\n"
+    )
+    path = f"{tmp_path}:{ROOT / 'src'}"
+    done = call(tmp_path, module, *AGENT, environment={"PYTHONPATH": path})
+    assert (done.returncode, done.stdout, done.stderr) == (128 + signal.SIGINT, b"", b"")
+
+
+def test_console_scripts_begin_before_they_import() -> None:
+    text = (ROOT / "pyproject.toml").read_text()
+    assert 'pcn = "pcn.__main__:main"' in text
+    assert 'softswitch = "pcn.softswitch.__main__:main"' in text
