@@ -312,6 +312,14 @@ def ack_bytes(telemetry: bool = False) -> int:
     return ACK_BYTES + TELEMETRY_BYTES * telemetry
 
 
+def bytes_before_payload(opcode: int, bits: int) -> int:
+    """Returns the bytes that BTH is followed by in data of this project's schemes before the payload, by the opcode
+    and the byte that has FECN and BECN: telemetry, a demand."""
+    if opcode not in (OPCODE_UC_SEND_ONLY, OPCODE_RC_SEND_ONLY):
+        return 0
+    return TELEMETRY_BYTES * bool(bits & _TELEMETRY >> 24) + CREDIT_BYTES * bool(bits & _CREDIT >> 24)
+
+
 def data_headers(
     ends: Ends,
     flow: int,

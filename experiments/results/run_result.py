@@ -51,4 +51,4 @@ class RunResult(ResultFolder):
 def numbers(folder: Path) -> dict[str, Any]:
     """Returns what the JSON file of a result's folder has; nothing where it couldn't be written."""
     path = next((path for name in (SUMMARY, COMPARISON) if (path := folder / name).is_file()), None)
-    return json.loads(path.read_text()) if path else {}
+    return json.loads(path.read_text(encoding="utf-8")) if path else {}

@@ -19,7 +19,7 @@ from pcn.experiments.define import scheme_parameters
 from pcn.experiments.define.checks import Check, clean, exactly_none, row
 from pcn.experiments.define.experiment import DRAWN_FLOWS, Experiment, Run, RunPage
 from pcn.experiments.define.outcomes import Outcome
-from pcn.experiments.traffic import by_size, collective, flows
+from pcn.experiments.traffic import by_size, collective, flow_files, flows
 from pcn.experiments.traffic import page as shown
 from pcn.experiments.traffic.flow_files import LONGEST_S, MOST_FLOWS
 from pcn.experiments.traffic.spec import INCAST, NAME, TrafficSpec, draw
@@ -168,6 +168,8 @@ class Traffic(Experiment):
                 f"flows of {names} have no PFC and may lose packets; --set lossless_classes={wanted} gives them PFC, "
                 f"--reliability {lossy[0]}=selective repeats what is lost"
             )
+        if self.spec.flows:
+            yield from flow_files.notes(Path(self.spec.flows))
         if self.spec.flows and filled.get("split_hosts"):
             yield "hosts are split: a flow of host h2 uses NIC h2-N at each end, N its id modulo the host's links"
 

@@ -74,8 +74,10 @@ def flows(file: Path) -> None:
     Examples:
       pcn workload flows flow.txt > flows.csv
     """
-    from pcn.experiments.traffic.flow_files import read_flows
+    from pcn.experiments.traffic.flow_files import notes, read_flows
     from pcn.experiments.traffic.flow_files.csv_file import written
 
     for line in written(read_flows(file)):
         click.echo(line, nl=False)
+    for note in notes(file):
+        click.echo(f"note: {note}", err=True)

@@ -26,6 +26,15 @@ _TRIED = (CHAKRA, PARQUET, CAPTURE, CM, HPCC)
 """In this order: those that aren't text first, since the others read it. What is none of them is CSV."""
 
 
+_notes: dict[Path, tuple[str, ...]] = {}
+"""Of the latest reading of each file."""
+
+
+def notes(path: Path) -> tuple[str, ...]:
+    """Returns what the flows that `read_flows` returned last have otherwise than those that the file is of."""
+    return _notes.get(path.absolute(), ())
+
+
 def files_of(path: Path) -> list[Path]:
     """Returns all files that are read where this one is given."""
     return CHAKRA.beside(path) or [path]
@@ -50,4 +59,5 @@ def read_flows(path: Path, topology: Topology | None = None) -> list[FlowSpec]:
         in_order(made)
     except TopologyError as error:
         raise ExperimentError(f"{path}: {error}") from None
+    _notes[path.absolute()] = tuple(file.notes)
     return made

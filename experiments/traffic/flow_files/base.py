@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 
@@ -30,6 +30,8 @@ class FlowFile:
     path: Path
     ends: Ends | None = None
     """The topology's hosts; None: it isn't known yet."""
+    notes: list[str] = field(default_factory=list)
+    """What the flows that were read have otherwise than those that the file is of."""
 
     @cached_property
     def head(self) -> bytes:

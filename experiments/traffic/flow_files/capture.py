@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import ipaddress
 import struct
+from bisect import bisect_right
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from pcn.experiments.traffic.flow_files.base import MOST_FLOWS, FlowFile, FlowFormat
-from pcn.hosts.wire import ICRC_LENGTH, ROCE_PORT
+from pcn.hosts.wire import ICRC_LENGTH, ROCE_PORT, bytes_before_payload
 from pcn.lab.capture_file import CaptureError, frames, is_capture
 from pcn.topologies.model import FlowSpec
 
@@ -18,6 +19,10 @@ _VLAN, _IPV4, _UDP = 0x8100, 0x0800, 17
 _HEADERS = 14 + 20 + 8 + 12
 _PSNS = 1 << 24
 _RETH, _IMMEDIATE, _AETH, _DETH = 16, 4, 4, 8
+_ANSWERS = (0x0D, 0x0E, 0x0F, 0x10)
+_REQUESTS = (0x0C, 0x13, 0x14)
+"""RDMA READ and atomic operations: no payload; a READ takes as many PSNs as its answers have."""
+_WHOLE = _MOST_BYTES
 # Bytes between BTH and payload by the low five bits of the opcode, of the InfiniBand specification 9.2.1: SEND, RDMA
 # WRITE, and answers to RDMA READ.
 _EXTENDED = {
@@ -26,7 +31,10 @@ _EXTENDED = {
     **dict.fromkeys((0x06, 0x0A), _RETH),
     0x0B: _RETH + _IMMEDIATE,
     **dict.fromkeys((0x0D, 0x0F, 0x10), _AETH),
+    **dict.fromkeys(_REQUESTS, _WHOLE),
 }
+_Key = tuple[bytes, bytes, int, bool]
+"""Addresses, queue pair, and whether these are answers to RDMA READ."""
 _CONNECTED = (0, 1)
 """Transport services, the upper three bits: RC, UC. A third, UD, has datagrams."""
 _UD = 3
@@ -34,16 +42,48 @@ _UD = 3
 
 @dataclass
 class _Found:
-    """A flow so far: `next` is the PSN behind the furthest one."""
+    """A flow so far. PSNs are counted on beyond their range: `next` is behind the furthest one, `first` the least.
+    `gaps`: those between that didn't come, as ranges (begin, end) in order."""
 
     start_ns: int
+    first: int
     next: int
     traffic_class: int
     size_bytes: int = 0
+    gaps: list[tuple[int, int]] = field(default_factory=list)
+    requests: bool = False
+    """Some PSNs are of requests, or of answers to them."""
+
+    @property
+    def missing(self) -> int:
+        """Packets between the first and the last that didn't come, where all PSNs are of packets."""
+        return 0 if self.requests else sum(end - begin for begin, end in self.gaps)
+
+    def take(self, psn: int) -> bool:
+        """Returns whether a packet comes for the first time, however late: a PSN is one of the half of the range
+        behind the furthest, or of the half before it."""
+        ahead = (psn - self.next + _PSNS // 2) % _PSNS - _PSNS // 2
+        number = self.next + ahead
+        if ahead >= 0:
+            if ahead:
+                self.gaps.append((self.next, number))
+            self.next = number + 1
+            return True
+        if number < self.first:
+            if number + 1 < self.first:
+                self.gaps.insert(0, (number + 1, self.first))
+            self.first = number
+            return True
+        at = bisect_right(self.gaps, (number, self.next)) - 1
+        if at < 0 or self.gaps[at][1] <= number:
+            return False
+        begin, end = self.gaps[at]
+        self.gaps[at : at + 1] = [one for one in ((begin, number), (number + 1, end)) if one[0] < one[1]]
+        return True
 
 
 def _read(file: FlowFile) -> Iterator[FlowSpec]:
-    found: dict[tuple[bytes, bytes, int], _Found] = {}
+    found: dict[_Key, _Found] = {}
     try:
         with file.path.open("rb") as opened:
             if opened.seek(0, 2) > _MOST_BYTES:
@@ -59,7 +99,7 @@ def _read(file: FlowFile) -> Iterator[FlowSpec]:
         raise file.error(error.strerror or str(error)) from None
     flows = {key: flow for key, flow in found.items() if flow.size_bytes}
     first_ns = min((flow.start_ns for flow in flows.values()), default=0)
-    for number, ((src, dst, _), flow) in enumerate(flows.items()):
+    for number, ((src, dst, *_), flow) in enumerate(flows.items()):
         made = FlowSpec(
             number,
             str(ipaddress.IPv4Address(src)),
@@ -69,11 +109,16 @@ def _read(file: FlowFile) -> Iterator[FlowSpec]:
             traffic_class=flow.traffic_class,
         )
         yield file.checked(made, where=f"flow {made.src} to {made.dst}: ")
+    if short := [flow.missing for flow in flows.values() if flow.missing]:
+        file.notes.append(
+            f"{file.path}: of {len(short)} of {len(flows)} flows {sum(short):,} packets between the first and the last "
+            "aren't there: their sizes are too small by what these had"
+        )
     if not flows:
         raise file.error("no RoCEv2 data over IPv4 is in it")
 
 
-def _take(found: dict[tuple[bytes, bytes, int], _Found], time_ns: int, frame: bytes) -> None:
+def _take(found: dict[_Key, _Found], time_ns: int, frame: bytes) -> None:
     """Counts a frame, if it has payload of a flow that hasn't come before."""
     ip = 14
     while len(frame) >= ip + 4 and int.from_bytes(frame[ip - 2 : ip], "big") == _VLAN:
@@ -90,17 +135,16 @@ def _take(found: dict[tuple[bytes, bytes, int], _Found], time_ns: int, frame: by
     if extended is None:
         return
     payload = total - 20 - 8 - 12 - extended - ICRC_LENGTH - (flags >> 4 & 3)
-    if payload <= 0:
-        return
-    key = (frame[ip + 12 : ip + 16], frame[ip + 16 : ip + 20], queue & 0xFFFFFF)
+    payload -= bytes_before_payload(opcode, queue >> 24)
+    # Answers have the PSNs of the requests, which come the other way, and a flow of their own.
+    key = (frame[ip + 12 : ip + 16], frame[ip + 16 : ip + 20], queue & 0xFFFFFF, opcode & 0x1F in _ANSWERS)
     psn &= 0xFFFFFF
     flow = found.get(key)
     if flow is None:
-        flow = found[key] = _Found(time_ns, psn, tos >> 5)
-    flow.start_ns = min(flow.start_ns, time_ns)
-    ahead = (psn - flow.next) % _PSNS
-    if ahead < _PSNS // 2:  # else it is sent again
-        flow.next = (psn + 1) % _PSNS
+        flow = found[key] = _Found(time_ns, psn, psn, tos >> 5)
+    flow.requests |= opcode & 0x1F in (*_REQUESTS, *_ANSWERS)
+    if flow.take(psn) and payload > 0:  # else it is sent again
+        flow.start_ns = time_ns if flow.size_bytes == 0 else min(flow.start_ns, time_ns)
         flow.size_bytes += payload
 
 
@@ -110,10 +154,14 @@ CAPTURE = FlowFormat(
     read=_read,
     fields={
         "frames": "RoCEv2 over IPv4, of RC, UC and UD, that have payload: SEND, RDMA WRITE, answers to RDMA READ; all "
-        "others are left out, and so is what is sent again (a PSN that isn't beyond the furthest)",
-        "addresses, destination QP": "of one flow each; the topology's host with the address",
+        "others are left out, and so is what is sent again: each PSN counts once, in whichever order they come, within "
+        "half of their range",
+        "addresses, destination QP": "of one flow each, and answers to RDMA READ of another; the topology's host with "
+        "the address",
         "first frame": "its start, counted from the first flow's",
-        "payload": "all together its size, without headers, padding and ICRC",
+        "payload": "all together its size, without headers, padding and ICRC, and without the telemetry and demands of "
+        "this project's schemes. Packets that aren't there, by their PSNs, are in a note; what a switch has trimmed "
+        "counts as far as it is there",
         "DSCP": "its upper three bits are the traffic class",
     },
 )

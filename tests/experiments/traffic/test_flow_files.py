@@ -20,7 +20,7 @@ from pcn.experiments import runner
 from pcn.experiments.data import parquet
 from pcn.experiments.data.errors import ExperimentError
 from pcn.experiments.traffic.experiment import Traffic
-from pcn.experiments.traffic.flow_files import LONGEST_S, csv_file, read_flows
+from pcn.experiments.traffic.flow_files import LONGEST_S, csv_file, notes, read_flows
 from pcn.experiments.traffic.spec import parse_spec
 from pcn.hosts import wire
 from pcn.hosts.algorithms import find_scheme
@@ -28,6 +28,7 @@ from pcn.lab.capture_file import CaptureError, frames
 from pcn.lab.pcapng import PcapngWriter
 from pcn.lab.virtual import VirtualNetwork
 from pcn.topologies.compact import compact
+from pcn.topologies.fat_tree import fat_tree
 from pcn.topologies.model import FlowSpec
 
 AFTER = "id,src,dst,start_us,size,after\n0,h0,r0,0,100KB,\n1,r0,h1,5,20KB,0\n2,h1,h2,0,20KB,0 1\n"
@@ -290,6 +291,62 @@ def test_capture_counts_payload_of_other_operations(tmp_path: Path) -> None:
     ]  # fmt: skip
     [found] = read_flows(written(tmp_path, pcap(records)))
     assert (found.size_bytes, found.src, found.dst) == (1024 + 1024 + 13, "10.0.0.1", "10.0.0.2")
+
+
+def send(psn: int, payload: int = 1000, opcode: int = 0x04) -> bytes:
+    ends = wire.Ends(b"\x02" * 6, b"\x04" * 6, bytes([10, 0, 0, 1]), bytes([10, 0, 0, 2]))
+    head = bytearray(wire.data_headers(ends, 17, payload, psn=psn))
+    head[42] = opcode
+    return bytes(head) + bytes(payload + -payload % 4 + 4)
+
+
+@given(
+    first=st.integers(0, 2**24 - 1),
+    late=st.lists(st.integers(0, 30), min_size=40, max_size=40),
+    again=st.lists(st.integers(0, 39), max_size=30),
+    lost=st.sets(st.integers(1, 38), max_size=5),
+)
+def test_capture_counts_each_psn_once_in_any_order(
+    tmp_path_factory: pytest.TempPathFactory, first: int, late: list[int], again: list[int], lost: set[int]
+) -> None:
+    """Packets overtake each other, come again, or never; PSNs wrap."""
+    order = sorted(range(40), key=lambda number: number + late[number])
+    sent = [number for number in (*order, *again) if number not in lost]
+    records = [(1000 * at, send((first + number) % 2**24, 500 + number)) for at, number in enumerate(sent)]
+    path = written(tmp_path_factory.mktemp("capture"), pcap(records))
+    [flow] = read_flows(path)
+    assert flow.size_bytes == sum(500 + number for number in range(40) if number not in lost)
+    missing = [f"of 1 of 1 flows {len(lost)} packets between"] if lost else []
+    assert len(notes(path)) == len(missing)
+    assert all(text in note for text, note in zip(missing, notes(path), strict=True))
+
+
+def test_capture_of_requests_has_no_note_of_missing_packets(tmp_path: Path) -> None:
+    """RDMA READ: its request takes the PSNs of its answers, which come the other way."""
+    records = [(0, send(5)), (1, send(6, 16, opcode=0x0C)), (2, send(10)), (3, send(11))]
+    path = written(tmp_path, pcap(records))
+    [flow] = read_flows(path)
+    assert (flow.size_bytes, notes(path)) == (3000, ())
+
+
+@pytest.mark.parametrize(
+    ("name", "settings"),
+    [("dctcp", {"paths": 16}), ("nscc", {}), ("hpcc", {}), ("rccc", {}), ("pcn", {})],
+)
+def test_capture_of_a_scheme_has_the_sizes_that_were_sent(tmp_path: Path, name: str, settings: dict[str, int]) -> None:
+    """Sprayed packets overtake each other; HPCC's have telemetry, RCCC's a demand before their payload."""
+    topology = fat_tree(k=4)
+    [leaf] = topology.host_links("h15")
+    end = leaf.other("h15")
+    with VirtualNetwork(topology, find_scheme(name).configure(settings)) as network:
+        network.capture(end.node, end.port, tmp_path / "own.pcap")
+        for number in range(8):
+            network.add_flow(FlowSpec(number, f"h{number}", "h15", size_bytes=100_001))
+        assert network.run(until_s=1.0, finish=True)
+        overtaken = sum(flow.stats().out_of_order for flow in network.flows.values())
+    assert (overtaken > 0) == (name in ("dctcp", "nscc", "rccc"))
+    assert [flow.size_bytes for flow in read_flows(tmp_path / "own.pcap")] == [100_001] * 8
+    assert notes(tmp_path / "own.pcap") == ()
 
 
 @given(st.data(), st.sampled_from(SHAPES))
