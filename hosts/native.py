@@ -10,7 +10,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from pcn.softswitch.cache.objects import COMMON_FLAGS, build, digest
+from pcn.softswitch.cache.objects import COMMON_FLAGS, build, digest, load
 
 from .structures import (
     Event,
@@ -105,7 +105,7 @@ def library_path() -> Path:
 @lru_cache(maxsize=1)
 def library() -> Any:
     """Returns the compiled C side with its functions declared. Raises BuildError."""
-    loaded = ctypes.CDLL(str(library_path()))
+    loaded = load(library_path())
     for name, (result, arguments) in _FUNCTIONS.items():
         function = getattr(loaded, name)
         function.restype = result

@@ -16,6 +16,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from pcn.softswitch.cache.objects import load
 from pcn.softswitch.native_state import NativeState
 from pcn.softswitch.native_types import (
     PRIORITIES,
@@ -98,8 +99,9 @@ class Departed(NamedTuple):
 
 
 def load_library(path: Path) -> ctypes.CDLL:
-    """Loads the runtime with its symbols visible to the programs it will dlopen, and declares its functions."""
-    library = ctypes.CDLL(str(path), mode=ctypes.RTLD_GLOBAL)
+    """Loads the runtime with its symbols visible to the programs it will dlopen, and declares its functions. Raises
+    BuildError."""
+    library = load(path, mode=ctypes.RTLD_GLOBAL)
     declare(library)
     return library
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
-from pcn.softswitch.cache.objects import COMMON_FLAGS, build, digest
+from pcn.softswitch.cache.objects import COMMON_FLAGS, build, digest, load
 from pcn.softswitch.embed.library import CSRC as SWITCH_CSRC
 from pcn.softswitch.embed.library import build_runtime, load_library
 
@@ -295,7 +295,7 @@ def engine_path(parts: Sequence[Part] = ()) -> Path:
 def _load(parts: Sequence[Part]) -> ctypes.CDLL:
     switch_library()
     # PyDLL: a run keeps Python's lock, as endpoints may call Python; what that raises, the call raises.
-    library = ctypes.PyDLL(str(engine_path(parts)))
+    library = load(engine_path(parts), ctypes.PyDLL)
     library.vn_create.restype = _handle
     library.vn_create.argtypes = [_bool, _bool, _u32, _u64]
     for signatures in (_SIGNATURES, *(part.signatures for part in parts)):

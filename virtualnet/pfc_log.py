@@ -35,10 +35,11 @@ class PfcLog:
         self._library, self._handle, self._ports = library, handle, ports
 
     def read(self) -> PfcEvents:
-        """Returns what was logged so far. Events of one time are in the order of the links' numbers."""
+        """Returns what was logged so far. Events of one time are in the order of the links' numbers and classes; those
+        of one class of a port in the order in which they happened."""
         at = ctypes.POINTER(native.PfcEvent)()
         n = self._library.vn_pfc_events(self._handle, ctypes.byref(at))
         raw = np.ctypeslib.as_array(at, (n,)) if n else np.zeros(0, native.PfcEvent)
-        raw = raw[np.lexsort((raw["what"], raw["class"], raw["link"], raw["time_ps"]))]
+        raw = raw[np.lexsort((raw["class"], raw["link"], raw["time_ps"]))]  # stable, and a port's node logs in order
         columns = (raw[name].astype(np.int32) for name in ("link", "class", "what"))
         return PfcEvents(raw["time_ps"] / 1e12, self._ports, *columns)

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from pcn.softswitch.cache.objects import BuildError, build, digest
+from pcn.softswitch.cache.objects import load as load_object
 
 from ..algorithms.scheme import SchemeError
 from ..native import CSRC, FLAGS
@@ -99,7 +100,7 @@ def load(scheme: str, file: Path, parameters: str, interface: Interface) -> ctyp
     where = f"{scheme}: its {interface.end} in C, {file}"
     table, mirrored = interface.table, interface.mirrored
     try:
-        library = ctypes.CDLL(str(code_path(file, parameters, interface)))
+        library = load_object(code_path(file, parameters, interface))
         interface.events.in_dll(library, table)
     except OSError as error:
         raise SchemeError(f"{where}: {error.strerror or error}") from error

@@ -11,6 +11,7 @@ A wheel may have objects in `shipped/`; the names of these don't depend on a com
 
 from __future__ import annotations
 
+import ctypes
 import fcntl
 import hashlib
 import os
@@ -61,6 +62,14 @@ def cache_dir(inner: str = "") -> Path:
             return private.folder(found / inner) if inner else found
         except private.NotPrivateError as error:
             raise BuildError(f"no cache there: {error.line('set XDG_CACHE_HOME to a folder of your own')}") from None
+
+
+def load(path: Path, kind: type[ctypes.CDLL] = ctypes.CDLL, mode: int = ctypes.DEFAULT_MODE) -> ctypes.CDLL:
+    """Loads a built object into this process. Raises BuildError."""
+    try:
+        return kind(str(path), mode=mode)
+    except OSError as error:
+        raise BuildError(f"cannot load {error}; is it mounted noexec? Set XDG_CACHE_HOME to another folder") from error
 
 
 @contextmanager

@@ -415,3 +415,17 @@ def test_cache_that_others_may_write_is_refused_with_its_way_out(cache: Path) ->
         f"no cache there: {cache} may be written by others (mode 0777): "
         "remove it, or set XDG_CACHE_HOME to a folder of your own"
     )
+
+
+def test_cache_that_is_mounted_noexec_is_named_in_one_line(tmp_path: Path) -> None:
+    program = (
+        "from pathlib import Path; from pcn.softswitch.cache.objects import COMMON_FLAGS, BuildError, build, load\n"
+        "try: load(build('libanswer', ['int answer;'], 'of a test', COMMON_FLAGS, Path('.')))\n"
+        "except BuildError as error: print(error)\n"
+    )
+    script = 'mount -t tmpfs -o noexec tmpfs "$1" && XDG_CACHE_HOME="$1" exec "$2" -c "$3"'
+    words = ["unshare", "-m", "--propagation", "private", "sh", "-c", script, "sh", str(tmp_path), sys.executable]
+    done = subprocess.run([*words, program], capture_output=True, text=True, check=True)
+    assert done.stdout.count("\n") == 1
+    assert done.stdout.startswith(f"cannot load {tmp_path}/pcn-lab/libanswer")
+    assert "mounted noexec? Set XDG_CACHE_HOME" in done.stdout

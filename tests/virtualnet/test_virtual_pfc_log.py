@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import ctypes
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -13,9 +15,11 @@ from networks import read_pcap
 from pcn.hosts.algorithms import find_scheme
 from pcn.lab.virtual import VirtualNetwork
 from pcn.lab.virtual.latency import BUCKETS, STEPS, bounds_s
+from pcn.topologies.model import Endpoint
 from pcn.topologies.star import star
+from pcn.virtualnet import native
 from pcn.virtualnet.errors import VirtualError
-from pcn.virtualnet.pfc_log import KINDS
+from pcn.virtualnet.pfc_log import KINDS, PfcLog
 
 TOPOLOGY = star(4)
 
@@ -38,6 +42,24 @@ def test_log_and_latency_change_no_event(scheme: str) -> None:
             assert network.run(until_s=1.0, finish=True)
             totals.append(network.totals())
     assert totals[0] == totals[1]
+
+
+def test_log_keeps_the_order_of_events_of_one_picosecond() -> None:
+    """A RESUME, and a PAUSE in the same picosecond, of one class of a port; others come before and behind."""
+    happened = [(9, 2, 3, 0), (5, 1, 3, 1), (5, 0, 3, 2), (5, 1, 3, 0), (5, 1, 2, 3), (5, 1, 2, 2), (4, 1, 3, 0)]
+    events = (native.PfcEvent * len(happened))(*happened)
+
+    class Library:
+        def vn_pfc_events(self, _: int, out: Any) -> int:
+            out._obj.contents = events[0]
+            return len(events)
+
+    ports = tuple(Endpoint("s0", number) for number in range(3))
+    read = PfcLog(cast(ctypes.CDLL, Library()), 0, ports).read()
+    found = zip(read.times_s, read.which, read.classes, read.kinds, strict=True)
+    assert [(round(time_s * 1e12), *map(int, rest)) for time_s, *rest in found] == [
+        (4, 1, 3, 0), (5, 0, 3, 2), (5, 1, 2, 3), (5, 1, 2, 2), (5, 1, 3, 1), (5, 1, 3, 0), (9, 2, 3, 0),
+    ]  # fmt: skip
 
 
 def test_log_has_each_frame_that_links_count() -> None:
