@@ -10,6 +10,7 @@ import itertools
 import logging
 import os
 import time
+import warnings
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -23,6 +24,8 @@ from pcn.virtualnet import threads
 _LOOK_S = 0.05  # how often it is looked whether a task has ended, or a signal came
 _ANSWER_S = 30.0  # of a scheduler
 _WORKERS_S = 30.0  # until one of them has come
+_GONE_S = 60.0  # without any worker, until the sweep ends
+_GONE_LOOK_S = 5.0  # how often that is asked
 _SILENT = logging.CRITICAL + 1
 _LOST_S = 600.0  # a machine may stand still so long before it counts as gone
 _CONFIGURATION = {"distributed.comm.timeouts.connect": _LOST_S, "distributed.comm.timeouts.tcp": _LOST_S}
@@ -40,7 +43,8 @@ def carry_out(tasks: Sequence[Task], scheduler: str, tls: Tls | None) -> Ends:
     """Yields tasks with their outcomes, as workers of `scheduler` finish them. `scheduler`: tls://HOST:PORT, or tcp://
     without `tls`.
 
-    Raises ExperimentError where the scheduler doesn't answer, has no workers, or these have other sources.
+    Raises ExperimentError where the scheduler doesn't answer, has no workers, loses all, or these have other sources or
+    another Dask.
     """
     with _connected(scheduler, tls) as client:
         yield from _by(client, tasks)
@@ -58,9 +62,11 @@ def _by(client: Any, tasks: Sequence[Task]) -> Ends:
     with signals.deferred() as interrupt:
         futures = {client.submit(_execute, task, key=f"task-{task.identity}", pure=False): task for task in tasks}
         ended, number = as_completed(futures), itertools.count(1)
+        attendance = _Attendance(client)
         while futures:
             interrupt.check()
             if not ended.has_ready():
+                attendance.check()
                 time.sleep(_LOOK_S)
                 continue
             for future in ended.next_batch(block=False):
@@ -73,6 +79,28 @@ def _by(client: Any, tasks: Sequence[Task]) -> Ends:
                 again = client.submit(_execute, task, key=f"task-{task.identity}-{next(number)}", pure=False)
                 futures[again] = task
                 ended.add(again)
+
+
+class _Attendance:
+    """Whether a scheduler has workers: they may die, all of them, and others may come."""
+
+    def __init__(self, client: Any) -> None:
+        self._client = client
+        self._present_s = self._asked_s = time.monotonic()
+
+    def check(self) -> None:
+        """Raises ExperimentError where none has been there for long. What is done is kept."""
+        now_s = time.monotonic()
+        if now_s - self._asked_s < _GONE_LOOK_S:
+            return
+        self._asked_s = now_s
+        if self._client.status != "running" or self._client.nthreads():
+            self._present_s = now_s
+        elif now_s - self._present_s >= _GONE_S:
+            raise ExperimentError(
+                f"all workers of {self._client.scheduler.address} have ended, and none came for {_GONE_S:g} s: look at "
+                "their logs, start some, and give the command again: runs that are done are kept"
+            )
 
 
 def _result(client: Any, task: Task, future: Any, interrupt: signals.Deferred) -> Done | None:
@@ -96,6 +124,21 @@ def _result(client: Any, task: Task, future: Any, interrupt: signals.Deferred) -
         return found
 
 
+def _require_dask(client: Any, scheduler: str) -> None:
+    """Raises ExperimentError where a worker or the scheduler has another version of Dask: messages of one are none of
+    the other, and a worker dies of the first."""
+    versions = client.get_versions(check=False)
+    own = versions["client"]["packages"]["distributed"]
+    places = {"its scheduler": versions["scheduler"], **{f"worker {at}": of for at, of in versions["workers"].items()}}
+    for place, found in places.items():
+        theirs = found["packages"]["distributed"] if found else None
+        if theirs != own:
+            raise ExperimentError(
+                f"--scheduler {scheduler}: {place} has Dask {theirs or 'of an unknown version'}, this machine {own}: "
+                "they have to be equal"
+            )
+
+
 def _version() -> str:
     """Returns the version of a worker's sources. Dask sends the function by its name, so a worker reads its own."""
     return store.version()
@@ -103,14 +146,16 @@ def _version() -> str:
 
 @contextlib.contextmanager
 def _configured() -> Iterator[None]:
-    """Applies our Dask settings and silences its log (40 lines per lost worker)."""
+    """Applies our Dask settings and silences its log (40 lines per lost worker), and its table of versions."""
     from dask import config
+    from distributed.versions import VersionMismatchWarning
 
     logger = logging.getLogger("distributed")
     before = logger.level
     logger.setLevel(_SILENT)
     try:
-        with config.set(_CONFIGURATION):
+        with config.set(_CONFIGURATION), warnings.catch_warnings():
+            warnings.filterwarnings("ignore", category=VersionMismatchWarning)
             yield
     finally:
         logger.setLevel(before)
@@ -146,6 +191,7 @@ def _connected(scheduler: str, tls: Tls | None) -> Iterator[Any]:
             raise ExperimentError(
                 f"--scheduler {scheduler}: it has no workers. Start some: dask worker {scheduler} --nthreads 1"
             ) from None
+        _require_dask(client, scheduler)
         try:
             others = {address for address, theirs in client.run(_version).items() if theirs != store.version()}
         except ImportError as error:

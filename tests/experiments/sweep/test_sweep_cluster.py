@@ -11,6 +11,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import distributed
 import needs
@@ -76,6 +77,13 @@ class Dask:
     def kill_scheduler(self) -> None:
         self.processes[0].kill()
         self.processes[0].wait()
+
+    def kill_workers(self) -> None:
+        for process in self.processes[1:]:
+            for one in (psutil.Process(process.pid), *psutil.Process(process.pid).children(recursive=True)):
+                one.kill()
+            process.wait()
+        del self.processes[1:]
 
     def family(self) -> list[int]:
         """Scheduler, workers, and what these have started."""
@@ -228,6 +236,44 @@ def test_a_scheduler_s_workers(dask: Dask, tmp_path: Path, monkeypatch: pytest.M
         patched.setattr("pcn.experiments.sweep.store.version", lambda: "mine")
         with pytest.raises(ExperimentError, match="has other sources than these"):
             sweep([task], Store(tmp_path / "other"), means, Silent())
+
+
+def test_workers_with_another_dask_are_refused(dask: Dask, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of another version a worker dies at the first message."""
+    own = distributed.Client.get_versions
+
+    def with_another(self: distributed.Client, check: bool) -> Any:
+        found = own(self, check=check)
+        for worker in found["workers"].values():
+            worker["packages"]["distributed"] = "2025.1.0"
+        return found
+
+    dask.need_worker()
+    monkeypatch.setattr(distributed.Client, "get_versions", with_another)
+    line = rf"--scheduler {dask.address}: worker tcp://.* has Dask 2025.1.0, this machine {distributed.__version__}: "
+    with pytest.raises(ExperimentError, match=line):
+        sweep([task_for("square", number=1)], Store(tmp_path), Means(scheduler=dask.address), Silent())
+
+
+def test_sweep_whose_workers_are_all_gone_ends_in_one_line(
+    dask: Dask, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What was over stays."""
+    monkeypatch.setattr(cluster, "_GONE_S", 0.5)
+    monkeypatch.setattr(cluster, "_GONE_LOOK_S", 0.1)
+    place, store = tmp_path / "waits", Store(tmp_path / "lost")
+    place.mkdir()
+    tasks = [task_for("square", number=2), task_for("wait", place=str(place))]
+
+    class Killing(Silent):
+        def advance(self, share: float, text: str) -> None:
+            wait_until(lambda: any(place.iterdir()), "the second run")
+            dask.kill_workers()
+
+    dask.need_worker()
+    with pytest.raises(ExperimentError, match=f"all workers of {dask.address} have ended, and none came for 0.5 s"):
+        sweep(tasks, store, Means(scheduler=dask.address), Killing())
+    assert list(store.done) == [tasks[0].identity]
 
 
 def test_what_dask_gives_up_is_computed_again(dask: Dask, tmp_path: Path) -> None:
