@@ -169,13 +169,15 @@ class Browser:
             self.asked.append(about["request"]["url"])
 
 
+_stack = contextlib.ExitStack()  # not atexit's alone: tests/forks.py
+atexit.register(_stack.close)
+
+
 @cache
 def _running() -> Browser:
     program = find() or needs.missing(needs.CHROMIUM)
-    stack = contextlib.ExitStack()
-    atexit.register(stack.close)
-    profile = stack.enter_context(tempfile.TemporaryDirectory(ignore_cleanup_errors=True))
-    return stack.enter_context(Browser(program, Path(profile)))
+    profile = _stack.enter_context(tempfile.TemporaryDirectory(ignore_cleanup_errors=True))
+    return _stack.enter_context(Browser(program, Path(profile)))
 
 
 def page(offline: bool = True) -> contextlib.AbstractContextManager[Browser]:

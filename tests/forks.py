@@ -96,14 +96,17 @@ def forks(folder: Path, environment: Mapping[str, str], *prefix: str) -> Iterato
             process.terminate()
 
 
+# Not atexit's alone: a fork of multiprocessing drops what that has, and so would remove the folder (Python 3.13).
+_stack = contextlib.ExitStack()
+atexit.register(_stack.close)
+
+
 @cache
 def _ours() -> Forks:
     """Of the tests' own namespaces."""
-    stack = contextlib.ExitStack()
-    atexit.register(stack.close)
-    folder = stack.enter_context(tempfile.TemporaryDirectory())
+    folder = _stack.enter_context(tempfile.TemporaryDirectory())
     environment = {key: value for key, value in os.environ.items() if key != "PCN_TEST_MARK"}  # by which tests look
-    return stack.enter_context(forks(Path(folder), environment))
+    return _stack.enter_context(forks(Path(folder), environment))
 
 
 def begin(*words: str, cwd: Path | None = None) -> Forked:
