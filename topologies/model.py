@@ -6,19 +6,22 @@ Python's standard library only: Mininet's own command loads this with the system
 
 from __future__ import annotations
 
+import contextlib
 import ipaddress
 import math
 import re
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from types import MappingProxyType
+from typing import SupportsFloat
 
 from pcn.topologies import lossless, naming
 from pcn.topologies.buffers import OutputBuffer as OutputBuffer
 from pcn.topologies.ecn import GREEN
 from pcn.topologies.errors import TopologyError as TopologyError
+from pcn.topologies.errors import nearest
 from pcn.topologies.flow_order import in_order
 from pcn.topologies.host import Host as Host
 from pcn.topologies.host import host_addresses as host_addresses
@@ -67,6 +70,12 @@ class Link:
     rate_bps: float
     delay_s: float
 
+    def __post_init__(self) -> None:
+        try:
+            sum((self.rate_bps, self.delay_s))
+        except TypeError:
+            raise _number_needed(f"link {self.a} - {self.b}", self, "rate_bps", "delay_s") from None
+
     def other(self, node: str) -> Endpoint:
         if node == self.a.node:
             return self.b
@@ -99,6 +108,13 @@ class FlowSpec:
     after: tuple[int, ...] = ()
     after_s: tuple[float, ...] = ()
     colour: str = GREEN
+
+    def __post_init__(self) -> None:
+        try:
+            sum((self.start_s, self.size_bytes or 0, self.rate_bps or 0, self.duration_s or 0))
+        except TypeError:
+            names = ("start_s", "size_bytes", "rate_bps", "duration_s")
+            raise _number_needed(f"flow {self.id}", self, *names) from None
 
 
 @dataclass(frozen=True)
@@ -197,8 +213,18 @@ class Topology:
     def link_at(self, node: str, port: int) -> Link:
         link = self._at.get(Endpoint(node, port))
         if link is None:
-            raise TopologyError(f"{node} has no port {port}; it has {', '.join(map(str, self.ports(node))) or 'none'}")
+            raise self.unknown_port(node, port)
         return link
+
+    def unknown_port(self, node: str, port: int) -> TopologyError:
+        """Returns the error of a port that has no link."""
+        if node not in self._peers:
+            return self.unknown_node(node)
+        return TopologyError(f"{node} has no port {port}; it has {', '.join(map(str, self.ports(node)))}")
+
+    def unknown_node(self, node: str) -> TopologyError:
+        """Returns the error of an unknown node."""
+        return TopologyError(f"{self.name} has no node {node!r}; {nearest(node, self._peers)}")
 
     def peer(self, node: str, port: int) -> Endpoint:
         """Returns the far end of the link at this port."""
@@ -406,6 +432,24 @@ def _validate_links(topology: Topology, names: set[str]) -> None:
     connected = {end.node for end in ends}
     for name in names - connected:
         raise TopologyError(f"{name} has no link")
+
+
+def _number_needed(what: str, spec: Link | FlowSpec, *names: str) -> TopologyError:
+    """Returns the error of the first field that is no number, with the number that a text may mean."""
+    from pcn.softswitch.units import kind_of, quantity  # only here
+
+    defaults = {one.name: one.default for one in fields(spec)}
+    values = {name: getattr(spec, name) for name in names}
+    name, value = next(
+        (name, value)
+        for name, value in values.items()
+        if not isinstance(value, SupportsFloat) and value is not defaults[name]
+    )
+    meant = ""
+    if isinstance(value, str):
+        with contextlib.suppress(ValueError):
+            meant = f": write {quantity(kind_of(name), value):g}"
+    return TopologyError(f"{what}: {name} {value!r} is no number{meant}")
 
 
 def _unique(what: str, values: Sequence[str | int]) -> None:

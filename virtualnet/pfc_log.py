@@ -34,6 +34,9 @@ class PfcLog:
         """`ports`: by the engine's number of the link that leaves them."""
         self._library, self._handle, self._ports = library, handle, ports
 
+    def __repr__(self) -> str:
+        return f"PfcLog of {len(self._ports)} ports: read() returns its events"
+
     def read(self) -> PfcEvents:
         """Returns what was logged so far. Events of one time are in the order of the links' numbers and classes; those
         of one class of a port in the order in which they happened."""

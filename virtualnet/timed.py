@@ -25,6 +25,7 @@ from pcn.virtualnet import native
 from pcn.virtualnet.counts import Deadlock, LinkStats, Totals
 from pcn.virtualnet.errors import CallbackError, VirtualError
 from pcn.virtualnet.frames import Frames
+from pcn.virtualnet.named import Named
 from pcn.virtualnet.native import NEVER
 from pcn.virtualnet.pfc_log import PfcLog
 from pcn.virtualnet.ports import Ports
@@ -98,8 +99,8 @@ class TimedNetwork(LinkSources, Frames, SharedBuffers, Ports):
     ) -> None:
         self.topology = topology
         self.whole_bytes = whole_bytes
-        self._nodes: dict[str, int] = {}
-        self._links: dict[Endpoint, int] = {}
+        self._nodes = Named[str, int](topology.unknown_node)
+        self._links = Named[Endpoint, int](lambda end: topology.unknown_port(end.node, end.port))
         self._rates: dict[int, tuple[float, bool]] = {}
         self._calls: list[tuple[Callable[[], None], str]] = []
         self._samples: WeakSet[Samples] = WeakSet()
@@ -274,16 +275,18 @@ class TimedNetwork(LinkSources, Frames, SharedBuffers, Ports):
     ) -> bool:
         """Goes on until a time, or with `finish` until every flow of known size has arrived whole, if that is earlier.
 
-        True: these flows have all arrived. `progress` gets, about twice a second, the simulated time and an estimate
-        of the wall's seconds that are left (infinite where no end is known). Raises VirtualError; CallbackError where
-        an algorithm or a scheduled function raised. Ctrl-C (and SIGTERM) waits until the events of a look at the wall's
-        clock are over, so never comes in the middle of a callback: the run can go on as if nothing had happened. A
-        second one ends an algorithm that hangs, and the run with it.
+        True: these flows have all arrived. A time before the present one is refused. `progress` gets, about twice a
+        second, the simulated time and an estimate of the wall's seconds that are left (infinite where no end is known).
+        Raises VirtualError; CallbackError where an algorithm or a scheduled function raised. Ctrl-C (and SIGTERM) waits
+        until the events of a look at the wall's clock are over, so never comes in the middle of a callback: the run can
+        go on as if nothing had happened. A second one ends an algorithm that hangs, and the run with it.
         """
         if until_s is None and not finish:
             raise VirtualError("a run needs a time to end at, or finish=True")
         exchange = self._exchange
         exchange.until_ps = NEVER if until_s is None else picoseconds(until_s)
+        if exchange.until_ps < picoseconds(self.now_s):
+            raise VirtualError(f"until_s={until_s:g}: the network is at {self.now_s:g} s already")
         exchange.budget, exchange.finish = _CHUNK, finish
         told = _Progress(progress, self.now_s, until_s)
         try:

@@ -32,11 +32,13 @@ from pcn.lab.virtual.sources import Sources
 from pcn.softswitch import signals
 from pcn.topologies import lossy
 from pcn.topologies.ecn import COLOURS, GREEN
+from pcn.topologies.errors import nearest
 from pcn.topologies.lossless import CONTROL_CLASS, CREDITS
 from pcn.topologies.model import Endpoint, FlowSpec, Topology
 from pcn.topologies.routing import Routing
 from pcn.virtualnet import native
 from pcn.virtualnet.errors import VirtualError
+from pcn.virtualnet.named import Named
 from pcn.virtualnet.switch import LoadedProgram, VirtualSwitch, load
 from pcn.virtualnet.timed import TimedNetwork
 from pcn.virtualnet.times import picoseconds
@@ -94,7 +96,7 @@ class VirtualNetwork(TimedNetwork, Sources):
     ) -> None:
         self.topology = topology
         self.scheme = scheme
-        self.flows: dict[int, VirtualFlow] = {}
+        self.flows: dict[int, VirtualFlow] = Named(self._unknown_flow)
         self.switches: dict[str, InProcessSwitch] = {}
         self.on_rate: Callable[[VirtualFlow, float], None] | None = None
         """Called after an RP's event: the flow, and simulated seconds. Other nodes are up to two links' delays ahead or
@@ -182,6 +184,9 @@ class VirtualNetwork(TimedNetwork, Sources):
         while part := list(islice(rest, _TOGETHER)):
             added += self._add_together(part, paths)
         return added
+
+    def _unknown_flow(self, number: int) -> VirtualError:
+        return VirtualError(f"no flow {number}; {nearest(str(number), map(str, self.flows))}")
 
     def stop_flow(self, number: int) -> None:
         """The flow starts no further frame; what has started arrives."""

@@ -1,0 +1,20 @@
+"""A dictionary that says in a line what isn't in it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NoReturn, TypeVar
+
+_K = TypeVar("_K")
+_V = TypeVar("_V")
+
+
+class Named(dict[_K, _V]):
+    """Raises what a function makes of the key, in place of KeyError, where `named[key]` isn't there."""
+
+    def __init__(self, unknown: Callable[[_K], Exception]) -> None:
+        super().__init__()
+        self._unknown = unknown
+
+    def __missing__(self, key: _K) -> NoReturn:
+        raise self._unknown(key)
