@@ -31,6 +31,8 @@ def lines() -> Iterator[str]:
 def _options(words: str, command: click.Command) -> Iterator[str]:
     yield f"command {words}"
     for one in command.params:
+        if isinstance(one, click.Option) and one.hidden:  # -v and --debug, which are listed once
+            continue
         names = (
             sorted({*one.opts, *one.secondary_opts}) if isinstance(one, click.Option) else [one.make_metavar(_context)]
         )

@@ -98,6 +98,47 @@ def lines(number: int, first: Hop, topology: Topology, *, steps: bool) -> Iterat
         yield from _hop(hop, topology, steps)
 
 
+def as_json(number: int, first: Hop, topology: Topology) -> dict[str, Any]:
+    """Returns a way for programs: what its lines have, times in seconds. Hops are in the order of the lines; a packet
+    that a switch copied has several."""
+    return {
+        "packet": number,
+        "from": _from(first, topology),
+        "time_s": first.received.time_ns / 1e9,
+        "hops": [_hop_json(hop, topology) for hop in first.later()],
+    }
+
+
+def _hop_json(hop: Hop, topology: Topology) -> dict[str, Any]:
+    received = hop.received
+    return {
+        "switch": hop.switch,
+        "port": hop.port,
+        "time_s": received.time_ns / 1e9,
+        "bytes": received.fields["length"],
+        "instance": received.fields["instance"],
+        "fields": dict(hop.fields()),
+        "tables": [*_tables(hop.steps)],
+        "dropped": any(step.fields.get("dropped", False) for step in hop.steps),
+        "departures": [_departure_json(hop, departure, topology) for departure in hop.departures],
+    }
+
+
+def _departure_json(hop: Hop, departure: Departure, topology: Topology) -> dict[str, Any]:
+    queue, sent = departure.queued, departure.sent
+    assert hop.decided is not None  # what waits in a queue was put there
+    return {
+        "port": departure.port,
+        "queue": queue.fields["queue"],
+        "packets_ahead": queue.fields["enq_qdepth"],
+        "waited_s": (queue.time_ns - hop.decided.time_ns) / 1e9,
+        "tables": [*_tables(departure.steps)],
+        "to": None if sent is None else _to(hop, departure, topology),
+        "bytes": None if sent is None else sent.fields["length"],
+        "time_s": None if sent is None else sent.time_ns / 1e9,
+    }
+
+
 def _from(hop: Hop, topology: Topology) -> str:
     if hop.port in topology.ports(hop.switch):
         return topology.peer(hop.switch, hop.port).node
@@ -135,19 +176,25 @@ def _program(steps: Sequence[Step]) -> Iterator[str]:
     headers = [step.fields["header"] for step in steps if step.kind == "extracted"]
     if headers:
         yield f"    headers {' '.join(headers)}"
-    table, key, handle = "", "", ""
+    for one in _tables(steps):
+        entry = "no entry" if one["entry"] is None else f"entry {one['entry']}"
+        values = " ".join(f"{name}={value}" for name, value in one["arguments"].items())
+        words = (one["table"], " ".join(one["key"].values()), "->", f"{entry}:", one["action"], values)
+        yield f"    {' '.join(word for word in words if word)}"
+
+
+def _tables(steps: Sequence[Step]) -> Iterator[dict[str, Any]]:
+    """Yields the tables that were applied, without p4c's own: key, the entry's handle (None: none fits), action."""
+    now: dict[str, Any] | None = None
     for step in steps:
-        if step.kind == "table" and not step.fields["key"] and step.fields["table"].startswith("tbl_"):
-            table, handle = "", ""  # p4c's own, for statements of a control
-        elif step.kind == "table":
-            table, key = step.fields["table"], " ".join(step.fields["key"].values())
-        elif step.kind == "entry" and table:
-            handle = f"entry {step.fields['handle']}" if step.fields["hit"] else "no entry"
-        elif step.kind == "action" and handle:
-            values = " ".join(f"{name}={value}" for name, value in step.fields["arguments"].items())
-            words = (table, key, "->", f"{handle}:", step.fields["action"], values)
-            yield f"    {' '.join(word for word in words if word)}"
-            handle = ""
+        if step.kind == "table":
+            table, key = step.fields["table"], step.fields["key"]
+            now = {"table": table, "key": key} if key or not table.startswith("tbl_") else None
+        elif step.kind == "entry" and now is not None:
+            now["entry"] = step.fields["handle"] if step.fields["hit"] else None
+        elif step.kind == "action" and now is not None and "entry" in now:
+            yield {**now, "action": step.fields["action"], "arguments": step.fields["arguments"]}
+            del now["entry"]
 
 
 def _left(hop: Hop, departure: Departure, topology: Topology) -> str:
@@ -161,10 +208,13 @@ def _left(hop: Hop, departure: Departure, topology: Topology) -> str:
     if sent is None:
         again = departure.next is not None
         return f"{waited}; {'recirculated' if again else 'dropped by the program'}"
-    to = "nobody"
-    if departure.port in topology.ports(hop.switch):
-        to = topology.peer(hop.switch, departure.port).node
+    to = _to(hop, departure, topology) or "nobody"
     return f"{waited}; {sent.fields['length']} bytes left for {to} at {_seconds(sent.time_ns)}"
+
+
+def _to(hop: Hop, departure: Departure, topology: Topology) -> str | None:
+    linked = departure.port in topology.ports(hop.switch)
+    return topology.peer(hop.switch, departure.port).node if linked else None
 
 
 def _seconds(time_ns: int) -> str:

@@ -129,6 +129,7 @@ def compile_program(program: Program, compiler: Path, into: Path) -> tuple[Path,
     """Writes JSON and p4info of `program` into a folder, with no trace of this machine in them. Returns their paths."""
     raw = into / f"{program.name}.raw.json"
     p4info = into / f"{program.name}.p4info.txtpb"
+    log.info("compiling %s by %s", program.sources[0], compiler)
     # From the root of the checkout, so that p4c itself names the sources relative to it.
     try:
         warnings = p4c.run(compiler, program.sources[0], program.flags, program.root, raw, p4info)

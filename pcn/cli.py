@@ -10,9 +10,13 @@ import importlib
 import os
 import signal
 import sys
+import warnings
+from collections.abc import Iterator
+from typing import Any
 
 import click
 
+from pcn import diagnosis
 from pcn.softswitch import startup
 
 # Subcommand -> where it is. Loaded when it is asked for, or for the list of them.
@@ -45,12 +49,14 @@ _COMMANDS = {
     "exec": "pcn.commands.exec",
     "p4": "pcn.commands.p4",
     "completion": "pcn.commands.completion",
+    "help": "pcn.commands.help",
 }
+_PYTHON_NAMES = {"set": "set_", "exec": "exec_", "help": "help_"}
 
 
 # All others are over soon, and must be where a network's programs take the whole machine.
 _AS_LONG_AS_IT_TAKES = ("run", "figure", "sweep", "scheme", "up", "exec", "p4", "view")
-_RUNS = ["run"], ["figure"], ["sweep"]
+_RUNS = ("run", "figure", "sweep")
 _NICE = -20
 
 
@@ -64,8 +70,8 @@ class _Commands(click.Group):
         if cmd_name not in _COMMANDS:
             return None
         module = importlib.import_module(_COMMANDS[cmd_name])
-        command: click.Command = getattr(module, f"{cmd_name}_" if cmd_name in ("set", "exec") else cmd_name)
-        return command
+        command: click.Command = getattr(module, _PYTHON_NAMES.get(cmd_name, cmd_name))
+        return diagnosis.add_to(command)
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -90,9 +96,10 @@ def _version(context: click.Context, _option: click.Parameter, wanted: bool) -> 
     context.exit()
 
 
-@click.command(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
+@click.command(cls=_Commands, params=diagnosis.options(), context_settings={"help_option_names": ["-h", "--help"]})
 @click.option(
     "--version",
+    "-V",
     is_flag=True,
     is_eager=True,
     expose_value=False,
@@ -110,6 +117,8 @@ def pcn() -> None:
       pcn flow start h0 r0 --size 64KB
       pcn watch
       pcn down
+
+    -v and --debug work after a command's name as well.
     """
 
 
@@ -121,14 +130,15 @@ def main() -> None:
     os.umask(os.umask(0o077) | 0o022)  # no other user writes what is written here
     # A run's many objects live as long as it does, and each collection looks at them all; other commands may stay for
     # days, and what they leave is collected.
-    gc.set_threshold(1_000_000 if sys.argv[1:2] in _RUNS else 50_000, 20, 50)
-    if sys.argv[1:2] and sys.argv[1] not in _AS_LONG_AS_IT_TAKES:
+    name = next((word for word in sys.argv[1:] if not word.startswith("-")), "")
+    gc.set_threshold(1_000_000 if name in _RUNS else 50_000, 20, 50)
+    if name and name not in _AS_LONG_AS_IT_TAKES:
         with contextlib.suppress(OSError):
             os.setpriority(os.PRIO_PROCESS, 0, _NICE)
     try:
         code = run(sys.argv[1:])
     except ImportError as error:
-        code = _fail(_import_text(error), 1)
+        code = _fail(_import_text(error), 1, error)
     startup.begin()  # what is left is Python's own end, which would report an interrupt
     gc.freeze()  # the process ends: nothing is looked through for what could be freed
     sys.exit(code)
@@ -145,6 +155,33 @@ def _import_text(error: ImportError) -> str:
 
 def run(arguments: list[str]) -> int:
     """Runs a command line; its exit code."""
+    with diagnosis.diagnosis(), _old_names_noted():
+        return _run(arguments)
+
+
+@contextlib.contextmanager
+def _old_names_noted() -> Iterator[None]:
+    """Prints a line on stderr for each name that the next release won't have."""
+    from pcn.topologies.deprecation import OldNameWarning
+    from pcn.visible import visible
+
+    shown: set[str] = set()
+
+    def show(message: Warning | str, category: type[Warning], *place: Any, **more: Any) -> None:
+        if not issubclass(category, OldNameWarning):
+            before(message, category, *place, **more)
+        elif (text := str(message)) not in shown:
+            shown.add(text)
+            click.echo(f"note: {visible(text)}", err=True)
+
+    with warnings.catch_warnings():
+        before = warnings.showwarning
+        warnings.simplefilter("always", OldNameWarning)
+        warnings.showwarning = show
+        yield
+
+
+def _run(arguments: list[str]) -> int:
     from pcn.softswitch.signals import Terminated, heed_interrupts, raising
 
     heed_interrupts()
@@ -156,15 +193,15 @@ def run(arguments: list[str]) -> int:
         error.show()
         return error.exit_code
     except click.ClickException as error:
-        return _fail(_one_line(error), error.exit_code)
-    except (KeyboardInterrupt, click.Abort):
-        return _fail("interrupted", 128 + signal.SIGINT)
+        return _fail(_one_line(error), error.exit_code, error)
+    except (KeyboardInterrupt, click.Abort) as error:
+        return _fail("interrupted", 128 + signal.SIGINT, error)
     except Terminated as error:
-        return _fail(f"ended by {error}", 128 + error.number)
-    except MemoryError:
-        return _fail("out of memory: is it limited (ulimit -v)?", 1)
+        return _fail(f"ended by {error}", 128 + error.number, error)
+    except MemoryError as error:
+        return _fail("out of memory: is it limited (ulimit -v)?", 1, error)
     except _known_errors() as error:
-        return _fail(str(error), 1)
+        return _fail(str(error), 1, error)
     except OSError as error:
         from pcn.topologies.errors import NO_ROOM
 
@@ -174,7 +211,7 @@ def run(arguments: list[str]) -> int:
             raise
         with contextlib.suppress(OSError):  # what waits for stdout has no room, either: it isn't tried again
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return _fail(f"can't write {error.filename or 'the output'}: {os.strerror(error.errno)}", 1)
+        return _fail(f"can't write {error.filename or 'the output'}: {os.strerror(error.errno)}", 1, error)
     return code or 0
 
 
@@ -195,8 +232,13 @@ def _one_line(error: click.ClickException) -> str:
     return text
 
 
-def _fail(text: str, code: int) -> int:
+def _fail(text: str, code: int, error: BaseException) -> int:
     from pcn.visible import visible
+
+    if diagnosis.is_debugging():
+        import traceback
+
+        click.echo("".join(traceback.format_exception(error)), nl=False, err=True)
 
     click.echo(f"pcn: {visible(text)}", err=True)
     return code

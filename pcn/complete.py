@@ -31,6 +31,14 @@ def _completer(names: Callable[[click.Context], Iterable[str]]) -> Completer:
     return complete
 
 
+def _commands(context: click.Context) -> list[str]:
+    inner = context.find_root()
+    for word in context.params.get("words") or ():
+        if isinstance(inner.command, click.Group) and (command := inner.command.get_command(inner, word)):
+            inner = click.Context(command, parent=inner)
+    return inner.command.list_commands(inner) if isinstance(inner.command, click.Group) else []
+
+
 def _record(context: click.Context) -> Record:
     from pcn.lab.attach import find
 
@@ -191,6 +199,7 @@ complete_switch = _completer(_switches)
 complete_host = _completer(_hosts)
 complete_node = _completer(_nodes)
 complete_port = _completer(_ports)
+complete_command = _completer(_commands)
 complete_network = _completer(_networks)
 complete_topology = _completer(_topologies)
 complete_topology_option = _completer(_topology_options)

@@ -83,6 +83,12 @@ class Environment:
     def pcn(self, *arguments: str) -> str:
         return self._run("pcn", *arguments, cwd=self.here)
 
+    def all_of_pcn(self, *arguments: str) -> str:
+        """What a command prints, with its notes."""
+        done = self._done("pcn", *arguments, cwd=self.here)
+        assert done.returncode == 0, done.stderr
+        return done.stdout + done.stderr
+
     def refusal(self, *arguments: str) -> str:
         """The one line of a command that ends with an error."""
         done = self._done("pcn", *arguments, cwd=self.here)
@@ -245,7 +251,7 @@ def files(environment: Environment, folder: str) -> set[str]:
 
 def test_base_runs_and_reports(made: Make) -> None:
     base = made()
-    out = base.pcn(*RUN, "--pictures", "--out", "run")
+    out = base.all_of_pcn(*RUN, "--pictures", "--out", "run")
     assert "results have no PNG and SVG and no Parquet files here: pip install 'pcn-lab[figures,parquet]' adds" in out
     assert "Report: run/report.html" in out
     assert files(base, "run") == {"summary.json", "topology.json", "report.html"}
@@ -316,13 +322,13 @@ def test_bmv2_extra_reads_the_interface_file(made: Make) -> None:
 
 def test_figures_extra_draws(made: Make) -> None:
     figures = made("figures")
-    assert "pip install 'pcn-lab[parquet]' adds" in figures.pcn(*RUN, "--pictures", "--out", "run")
+    assert "pip install 'pcn-lab[parquet]' adds" in figures.all_of_pcn(*RUN, "--pictures", "--out", "run")
     assert {"queue.png", "queue.svg"} <= files(figures, "run")
 
 
 def test_parquet_extra_writes_what_pyarrow_reads(made: Make) -> None:
     parquet = made("parquet")
-    assert "pip install" not in parquet.pcn(*RUN, "--out", "run")
+    assert "pip install" not in parquet.all_of_pcn(*RUN, "--out", "run")
     assert pq.read_table(parquet.here / "run/series.parquet").num_rows > 100
 
 

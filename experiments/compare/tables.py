@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 from pcn.experiments.compare.groups import Group, beyond_seeds, different_settings, mean_of, texts_of
 from pcn.experiments.define import size_bins
@@ -66,6 +67,24 @@ def as_csv(groups: Sequence[Group]) -> str:
             marked = "" if beyond is None else str(beyond).lower()
             table.writerow([name, group.name, mean.value, error, mean.seeds, relative, marked])
     return text.getvalue()
+
+
+def as_json(groups: Sequence[Group]) -> dict[str, Any]:
+    """Returns the settings that differ, and the rows of `as_csv`, with numbers as numbers and null where there is
+    none."""
+    table = csv.DictReader(io.StringIO(as_csv(groups)))
+    names = ["mean", "standard_error", "seeds", "relative_difference"]
+    rows: list[dict[str, Any]] = [
+        {**row, **{name: float(row[name]) if row[name] else None for name in names}} for row in table
+    ]
+    for row in rows:
+        row["seeds"] = int(row["seeds"])
+        row["beyond_spread"] = {"true": True, "false": False}.get(row["beyond_spread"])
+    return {
+        "runs": [{"name": group.name, "seeds": sorted(run.seed for run in group.runs)} for group in groups],
+        "settings": {name: texts_of(groups, name) for name in different_settings(groups)},
+        "numbers": rows,
+    }
 
 
 def open_question(groups: Sequence[Group]) -> bool:

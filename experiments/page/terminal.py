@@ -25,10 +25,12 @@ _STYLES = {"met": "green", "trend": "yellow", "not met": "bold red", "not compar
 _MOST_FLOWS = 16
 
 
-def stdout() -> Console:
-    """Returns a console that breaks no row of a table if neither a terminal nor COLUMNS has a width."""
-    console = Console()
-    return console if console.is_terminal or os.environ.get("COLUMNS", "").isdecimal() else Console(width=200)
+def stdout(quiet: bool = False) -> Console:
+    """Returns a console that breaks no row of a table if neither a terminal nor COLUMNS has a width; with `quiet` it
+    prints nothing."""
+    console = Console(quiet=quiet)
+    wide = console.is_terminal or os.environ.get("COLUMNS", "").isdecimal()
+    return console if wide else Console(quiet=quiet, width=200)
 
 
 def show(directory: Path, summary: Mapping[str, Any], console: Console) -> None:

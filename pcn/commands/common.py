@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, TextIO, TypeVar
 import click
 from click.core import ParameterSource
 
+from pcn.commands.output import is_quiet
 from pcn.complete import complete_network
 from pcn.softswitch.units import Kind, quantity
 from pcn.visible import visible
@@ -172,10 +173,6 @@ def threads_option(function: _F) -> _F:
     )(function)
 
 
-def json_option(function: _F) -> _F:
-    return click.option("--json", "as_json", is_flag=True, help="JSON instead of a table.")(function)
-
-
 def election_id_option(default: int | None = None) -> Callable[[_F], _F]:
     unless = "" if default else " (default: one above the network's own)"
     return click.option(
@@ -189,11 +186,12 @@ def election_id_option(default: int | None = None) -> Callable[[_F], _F]:
 
 
 def print_pace(record: Record, beside: bool) -> None:
-    """Prints in a line which nodes of a network don't keep pace, if any: on stderr where it is `beside` the output."""
+    """Prints in a line which nodes of a network don't keep pace, if any: on stderr where it is `beside` the output, or
+    there is none."""
     from pcn.lab.pace import Pacing
 
     if (overload := Pacing(record).overload()) is not None:
-        click.echo(str(overload), err=beside)
+        click.echo(str(overload), err=beside or is_quiet())
 
 
 def print_json(value: Any) -> None:
@@ -201,7 +199,10 @@ def print_json(value: Any) -> None:
 
 
 def print_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
-    """A table that is as wide as it needs to be: numbers to the right; no styling when output isn't a terminal."""
+    """A table that is as wide as it needs to be: numbers to the right; no styling when output isn't a terminal; nothing
+    with --quiet."""
+    if is_quiet():
+        return
     texts = [[str(cell) for cell in row] for row in rows]
     # Where the terminal is narrow, long texts give way; a number in two lines is none.
     right = [bool(texts) and all(_NUMBER.fullmatch(row[number]) for row in texts) for number in range(len(columns))]

@@ -6,14 +6,16 @@ from pathlib import Path
 
 import click
 
-from pcn.commands.common import FilePath
+from pcn.commands.common import FilePath, print_json, refuse
+from pcn.commands.output import is_quiet, note, output_options, say, tell
 
 
 @click.command()
 @click.argument("results", nargs=-1, required=True, type=FilePath())
 @click.option("--out", type=FilePath(), help="Folder for page, CSV and pictures (default: they aren't written).")
 @click.option("--csv", "as_csv", is_flag=True, help="Print the numbers as CSV instead of tables.")
-def compare(results: tuple[Path, ...], out: Path | None, as_csv: bool) -> None:
+@output_options
+def compare(results: tuple[Path, ...], out: Path | None, as_csv: bool, as_json: bool) -> None:
     """Compare results.
 
     RESULTS are folders of runs, of runs with several schemes, or of sweeps. Prints which settings differ, then which
@@ -32,16 +34,20 @@ def compare(results: tuple[Path, ...], out: Path | None, as_csv: bool) -> None:
     from pcn.experiments.page.terminal import show_table, stdout
     from pcn.topologies import extras
 
+    if as_csv:
+        refuse("not beside --csv", "as_json")
     groups = grouped([run for place in results for run in read(place)])
     if as_csv:
-        click.echo(tables.as_csv(groups), nl=False)
+        say(tables.as_csv(groups), nl=False)
     else:
-        console = stdout()
+        console = stdout(is_quiet() or as_json)
         for table in tables.all_tables(groups):
             show_table(table, console)
-        click.echo(tables.ONE_SEED if tables.open_question(groups) else tables.NOTE)
+        (tell if as_json else say)(tables.ONE_SEED if tables.open_question(groups) else tables.NOTE)
+    if as_json:
+        print_json(tables.as_json(groups))
     if out is not None:
         if not extras.installed("figures"):
-            click.echo(f"note: no pictures here: {extras.remedy('figures')} adds them", err=True)
+            note(f"no pictures here: {extras.remedy('figures')} adds them")
         files = write.write(groups, out)
-        click.echo(f"{out}: {', '.join(files)}", err=as_csv)
+        (tell if as_csv or as_json else say)(f"{out}: {', '.join(files)}")

@@ -11,12 +11,12 @@ import click
 from pcn.commands.common import (
     Quantity,
     election_id_option,
-    json_option,
     listing,
     network_option,
     print_json,
     print_table,
 )
+from pcn.commands.output import output_options, say, tell
 from pcn.complete import complete_node, complete_port, complete_setting, complete_switch
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ def _settings() -> Iterator[tuple[str, str]]:
 @click.argument("words", nargs=-1, metavar="[PORT] [NAME=VALUE]...", shell_complete=complete_setting)
 @election_id_option()
 @network_option
-@json_option
+@output_options
 def set_(switch: str, words: tuple[str, ...], election_id: int | None, network: str | None, as_json: bool) -> None:
     """Change thresholds of SWITCH while it runs.
 
@@ -111,7 +111,7 @@ def _value(text: str, settings: Sequence[Setting]) -> tuple[str, float]:
     "--class", "traffic_class", type=click.IntRange(0, 7), default=3, show_default=True, help="Traffic class."
 )
 @network_option
-@json_option
+@output_options
 def pause(
     node: str, port: int | None, duration: float | None, traffic_class: int, network: str | None, as_json: bool
 ) -> None:
@@ -133,15 +133,14 @@ def pause(
 
     with attach(network) as lab:
         end = endpoint(lab.topology, node, port)
-        if not as_json:
-            lasts = "until `pcn resume`" if duration is None else f"for {dilated_text(duration, lab.record.dilation)}"
-            click.echo(f"{end} is paused {lasts}; Ctrl-C ends it")
+        lasts = "until `pcn resume`" if duration is None else f"for {dilated_text(duration, lab.record.dilation)}"
+        tell(f"{end} is paused {lasts}; Ctrl-C ends it")
         made = send(lab, node, port, duration_s=duration, traffic_class=traffic_class)
     if as_json:
         print_json(asdict(made))
         return
     ended = ", ended by `pcn resume`" if made.resumed else ""
-    click.echo(
+    say(
         f"{made.port} class {made.traffic_class} was paused for {made.paused_s * 1e3:.3f} ms nominal, "
         f"by {made.frames} PFC frames{ended}"
     )
@@ -154,7 +153,7 @@ def pause(
     "--class", "traffic_class", type=click.IntRange(0, 7), default=3, show_default=True, help="Traffic class."
 )
 @network_option
-@json_option
+@output_options
 def resume(node: str, port: int | None, traffic_class: int, network: str | None, as_json: bool) -> None:
     """Send a PFC RESUME to PORT of NODE.
 
@@ -173,4 +172,4 @@ def resume(node: str, port: int | None, traffic_class: int, network: str | None,
     if as_json:
         print_json({"port": name, "traffic_class": traffic_class})
     else:
-        click.echo(f"sent RESUME to {name}, class {traffic_class}")
+        say(f"sent RESUME to {name}, class {traffic_class}")

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from pcn.commands.common import FilePath, election_id_option, json_option, print_json, print_table, refuse
+from pcn.commands.common import FilePath, election_id_option, print_json, print_table, refuse
+from pcn.commands.output import output_options, say, tell
 
 if TYPE_CHECKING:
     from pcn.controller.tofino.deploy import Deployed
@@ -60,7 +61,7 @@ def _address(_context: click.Context, _parameter: click.Parameter, value: str | 
 )
 @election_id_option(1)
 @click.option("--sample", is_flag=True, help="Print a FILE to start from, and end.")
-@json_option
+@output_options
 def deploy(
     target: str,
     program: str,
@@ -95,7 +96,7 @@ def deploy(
 
     if sample:
         refuse("--sample does nothing but print", "program", "address", "driver", "path", "check", "reads", "directory")
-        click.echo(SAMPLE.read_text(encoding="utf-8"), nl=False)
+        say(SAMPLE.read_text(encoding="utf-8"), nl=False)
         return
     if path is None:
         raise click.UsageError("name the lab's file with --ports FILE; --sample prints one to start from")
@@ -119,23 +120,26 @@ def deploy(
                 {"switch": lab.switch, "package_bytes": len(package.data), "entries": len(entries), "files": files}
             )
             return
-        click.echo(
+        say(
             f"{path}: {len(lab.ports)} ports, {len(lab.routes)} routes; program {package.name} takes their "
             f"{len(entries)} entries. Nothing was sent"
         )
     else:
-        say = (lambda _text: None) if as_json else (lambda text: click.echo(f"{lab.switch}: {text}"))
+
+        def step(text: str) -> None:
+            tell(f"{lab.switch}: {text}")
+
         if driver is not None:
-            made = tofino.look_bfrt(lab, driver) if reads else tofino.deploy_bfrt(lab, package, driver, say)
+            made = tofino.look_bfrt(lab, driver) if reads else tofino.deploy_bfrt(lab, package, driver, step)
         else:
             assert address is not None
-            made = tofino.look(lab, address) if reads else tofino.deploy(lab, package, address, election_id, say)
+            made = tofino.look(lab, address) if reads else tofino.deploy(lab, package, address, election_id, step)
         if as_json:
             print_json({"switch": lab.switch, "package_bytes": len(package.data), **asdict(made), "files": files})
             return
         _show(lab, made)
     for file in files:
-        click.echo(f"wrote {file}")
+        say(f"wrote {file}")
 
 
 def _write(directory: Path, lab: TofinoLab, package: Package) -> list[str]:
@@ -165,9 +169,9 @@ def _write(directory: Path, lab: TofinoLab, package: Package) -> list[str]:
 def _show(lab: TofinoLab, made: Deployed) -> None:
     print_table(f"{lab.switch}: entries", ("table", "entries"), sorted(made.entries.items()))
     for line in made.ignored:
-        click.echo(f"{lab.switch}: the driver ignores, without harm: {line}")
+        say(f"{lab.switch}: the driver ignores, without harm: {line}")
     if made.settings:
-        click.echo(f"{lab.switch}: {made.settings} fields of ports, PFC, buffers and queues were written and read back")
+        say(f"{lab.switch}: {made.settings} fields of ports, PFC, buffers and queues were written and read back")
     panels = {port.number: port.panel for port in lab.ports}
     print_table(
         f"{lab.switch}: counters that are not zero",

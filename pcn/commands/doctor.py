@@ -6,11 +6,12 @@ from dataclasses import asdict
 
 import click
 
-from pcn.commands.common import json_option, print_json, print_table
+from pcn.commands.common import print_json, print_table
+from pcn.commands.output import output_options, say
 
 
 @click.command()
-@json_option
+@output_options
 def doctor(as_json: bool) -> None:
     """Report software that this machine lacks.
 
@@ -44,12 +45,12 @@ def doctor(as_json: bool) -> None:
         )
         for check in found:
             if not check.present:
-                click.echo(f"to get {check.name}: {check.remedy}")
+                say(f"to get {check.name}: {check.remedy}")
     if lacking:
         raise click.ClickException(f"missing: {', '.join(lacking)}")
     if not as_json:
         live = [check.name for check in found if check.live and not check.present]
         if live:
-            click.echo(f"virtual time has all that it needs; live networks need {', '.join(live)}")
+            say(f"virtual time has all that it needs; live networks need {', '.join(live)}")
         else:
-            click.echo("everything that is needed is here")
+            say("everything that is needed is here")

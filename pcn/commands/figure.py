@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from pcn.commands.common import FilePath, listing, refuse
+from pcn.commands.common import FilePath, listing, print_json, refuse
 from pcn.commands.execution import execution_options, seeds_option
+from pcn.commands.output import is_quiet, note, output_options
 from pcn.complete import complete_figure, complete_scheme
 
 if TYPE_CHECKING:
@@ -39,6 +40,7 @@ def _figures() -> Iterator[tuple[str, str]]:
 @click.option("--out", type=FilePath(), default=Path("results/figures"), show_default=True, help="Result folder.")
 @click.option("--docs", type=FilePath(), help="Folder for results.md and its pictures (default: none).")
 @click.option("--redraw", is_flag=True, help="Judge and draw the result folder's runs again; run nothing.")
+@output_options
 def figure(
     names: tuple[str, ...],
     schemes: str | None,
@@ -48,6 +50,7 @@ def figure(
     out: Path,
     docs: Path | None,
     redraw: bool,
+    as_json: bool,
 ) -> None:
     """Run figures of the papers, in virtual time.
 
@@ -65,6 +68,8 @@ def figure(
     """
     if redraw:
         refuse("--redraw runs nothing", "schemes", "seeds", "jobs", "scheduler", "memory", "limit", "fresh")
+    from rich.console import Console
+
     from pcn.experiments.data.errors import ExperimentError
     from pcn.experiments.data.failures import Failures, IncompleteError
     from pcn.experiments.data.parameters import lookup
@@ -73,7 +78,7 @@ def figure(
     from pcn.experiments.page.terminal import show_checks, stdout
     from pcn.experiments.papers import FIGURES
     from pcn.experiments.results.atomic_folder import replacing
-    from pcn.experiments.run.progress import ConsoleProgress
+    from pcn.experiments.run.progress import ConsoleProgress, Notes
     from pcn.experiments.sweep.figures import OUTCOMES, judge, kept, read, run_figure, runs_of, write
     from pcn.experiments.sweep.run_task import RunsFailedError
     from pcn.experiments.sweep.store import Store
@@ -88,16 +93,17 @@ def figure(
         wanted = [name for name in wanted if name not in without]
         if without and not wanted:
             raise ExperimentError(f"{', '.join(without)}: there are no runs of {', '.join(chosen)}")
-    console, failures, broken = stdout(), Failures(), []
+    console, errors = stdout(is_quiet() or as_json), Console(stderr=True)
+    failures, broken, shown = Failures(), [], []
     if not redraw and (old := stale()):
-        console.print(f"note: {old}", highlight=False, markup=False, soft_wrap=True)
+        note(old)
     for name in wanted:
         if redraw:
             outcomes, before = kept(out / name), read(out / name) or {}
             result = replace(judge(FIGURES[name], outcomes), provenance=before.get("provenance", {}))
         else:
             store = Store(out / f"{name}.runs", fresh)
-            with ConsoleProgress(console) as progress:
+            with Notes(errors) if is_quiet() else ConsoleProgress(errors) as progress:
                 runs = runs_of(FIGURES[name], chosen, seeds)
                 try:
                     result = run_figure(FIGURES[name], runs, store, execution, progress)
@@ -108,12 +114,16 @@ def figure(
         if not redraw and (out / name / OUTCOMES).exists():
             store.remove()
         failures.add(result.failures)
-        show_checks(FIGURES[name].title, [asdict(check) for check in result.checks], console)
+        checks = [asdict(check) for check in result.checks]
+        show_checks(FIGURES[name].title, checks, console)
+        shown.append({"name": name, "title": FIGURES[name].title, "folder": str(out / name), "checks": checks})
     report = out / "report.html"
     with failures.noting(report.name):
         with replacing(report) as file:
             file.write(page(sections(out)).encode())
         console.print(f"Report: {report}", highlight=False, soft_wrap=True)
+    if as_json:
+        print_json({"figures": shown, "report": str(report)})
     if docs is not None:
         with failures.noting(str(docs)):
             write_docs(out, docs)

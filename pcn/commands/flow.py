@@ -6,7 +6,8 @@ from dataclasses import asdict
 
 import click
 
-from pcn.commands.common import Quantity, json_option, network_option, print_json, print_pace, print_table
+from pcn.commands.common import Quantity, network_option, print_json, print_pace, print_table
+from pcn.commands.output import output_options, say
 from pcn.complete import complete_flow, complete_host
 from pcn.controller.texts import marks_text
 from pcn.topologies.lossless import CLASSES, DATA_CLASS
@@ -36,7 +37,7 @@ def flow() -> None:
     help="Class of their data; 3 is lossless by default.",
 )  # fmt: skip
 @network_option
-@json_option
+@output_options
 def start(
     src: str,
     dst: str,
@@ -76,14 +77,14 @@ def start(
     if as_json:
         print_json({"started": numbers})
     else:
-        click.echo(f"started {_numbers(numbers)} from {src} to {dst}{lasts}")
+        say(f"started {_numbers(numbers)} from {src} to {dst}{lasts}")
 
 
 @flow.command()
 @click.argument("numbers", nargs=-1, type=int, metavar="[FLOW]...", shell_complete=complete_flow)
 @click.option("--all", "every", is_flag=True, help="Every flow.")
 @network_option
-@json_option
+@output_options
 def stop(numbers: tuple[int, ...], every: bool, network: str | None, as_json: bool) -> None:
     """Stop flows by number, or --all. What they counted stays.
 
@@ -102,12 +103,12 @@ def stop(numbers: tuple[int, ...], every: bool, network: str | None, as_json: bo
     if as_json:
         print_json({"stopped": stopped})
     else:
-        click.echo(f"stopped {_numbers(stopped)}" if stopped else "nothing was sending")
+        say(f"stopped {_numbers(stopped)}" if stopped else "nothing was sending")
 
 
 @flow.command("list")
 @network_option
-@json_option
+@output_options
 def list_flows(network: str | None, as_json: bool) -> None:
     """Flows, their state and sending rate.
 
@@ -142,7 +143,7 @@ def list_flows(network: str | None, as_json: bool) -> None:
         ],
     )
     for line in below:
-        click.echo(line)
+        say(line)
 
 
 _LISTED = ("id", "src", "dst", "state", "rate_bps", "sent_packets", "error", "src_port")
@@ -150,7 +151,7 @@ _LISTED = ("id", "src", "dst", "state", "rate_bps", "sent_packets", "error", "sr
 
 @flow.command()
 @network_option
-@json_option
+@output_options
 def stats(network: str | None, as_json: bool) -> None:
     """What each flow sent, what arrived of it, how much was marked, and how quick it was.
 
@@ -207,7 +208,7 @@ def stats(network: str | None, as_json: bool) -> None:
         ],
     )
     for line in below:
-        click.echo(line)
+        say(line)
 
 
 def _rate(rate_bps: float | None) -> str:

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from pcn.commands.common import FilePath, Quantity, assignments, json_option, print_json, print_table
+from pcn.commands.common import FilePath, Quantity, assignments, print_json, print_table
+from pcn.commands.output import output_options, say, tell
 from pcn.complete import complete_scheme
 
 if TYPE_CHECKING:
@@ -35,7 +36,7 @@ _LOOK_S = 0.2
 @click.option("--payload", type=Quantity("size"), default="1KB", show_default=True, help="Payload of a packet.")
 @click.option("--for", "duration", type=Quantity("time"), help="Duration, e.g. 10s (default: until Ctrl-C).")
 @click.option("--log", type=FilePath(), metavar="FILE", help="File of events, in JSON lines (default: none).")
-@json_option
+@output_options
 def host(
     interface: str,
     ip: str | None,
@@ -74,12 +75,11 @@ def host(
     if wanted.ip in receivers:
         raise click.UsageError(f"--to {wanted.ip}: that is this host's own address")
     with NicHost(wanted) as running:
-        if not as_json:
-            lasts = f", for {quantity_text('time', duration)}" if duration else ""
-            click.echo(
-                f"{interface}: {wanted.ip}, {wanted.nic.mac}, {wanted.line_rate_bps / 1e9:g} Gb/s, {scheme}"
-                f"{lasts}; Ctrl-C ends it"
-            )
+        lasts = f", for {quantity_text('time', duration)}" if duration else ""
+        tell(
+            f"{interface}: {wanted.ip}, {wanted.nic.mac}, {wanted.line_rate_bps / 1e9:g} Gb/s, {scheme}"
+            f"{lasts}; Ctrl-C ends it"
+        )
         for number, receiver in enumerate(receivers, 1):
             running.agent.start(
                 number,
@@ -93,7 +93,7 @@ def host(
             _wait(running, duration, until_sent=bool(receivers) and size is not None)
         except KeyboardInterrupt:
             if duration is None:
-                click.echo()
+                tell("")
         stats = running.agent.stats()
     if as_json:
         print_json(stats.as_json())
@@ -140,15 +140,13 @@ def _show(stats: AgentStats, most_bps: float | None) -> None:
             ],
         )
     for pauses in stats.pauses:
-        click.echo(
-            f"class {pauses.priority}: {pauses.pause} PAUSE and {pauses.resume} RESUME, paused {pauses.paused_s:.3f} s"
-        )
+        say(f"class {pauses.priority}: {pauses.pause} PAUSE and {pauses.resume} RESUME, paused {pauses.paused_s:.3f} s")
     if not (stats.sent or stats.received):
-        click.echo("nothing was sent or received")
+        say("nothing was sent or received")
     if not stats.kept_pace:
-        click.echo(f"this machine was too slow: in some second only {stats.worst_pace:.0%} of the rates were sent")
+        say(f"this machine was too slow: in some second only {stats.worst_pace:.0%} of the rates were sent")
     for line in stats.refused():
-        click.echo(line)
+        say(line)
 
 
 def _mb(count: float) -> str:

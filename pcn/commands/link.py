@@ -6,7 +6,8 @@ from dataclasses import asdict
 
 import click
 
-from pcn.commands.common import Quantity, json_option, network_option, print_json, print_table
+from pcn.commands.common import Quantity, network_option, print_json, print_table
+from pcn.commands.output import output_options, say
 from pcn.complete import complete_node
 
 
@@ -22,7 +23,7 @@ from pcn.complete import complete_node
     help="Nominal time until all switches have routes by the links that are up (default: routes stay).",
 )
 @network_option
-@json_option
+@output_options
 def link(
     node: str | None, other: str | None, state: str | None, reroute_s: float | None, network: str | None, as_json: bool
 ) -> None:
@@ -60,8 +61,8 @@ def link(
         print_json([asdict(one) for one in found])
     elif state is not None:
         for one in found:
-            click.echo(f"{one} is {'up' if one.up else 'DOWN'}")
+            say(f"{one} is {'up' if one.up else 'DOWN'}")
         if reroute_s is not None:
-            click.echo(f"other routes at {', '.join(changed) or 'no switch'}")
+            say(f"other routes at {', '.join(changed) or 'no switch'}")
     else:
         print_table("links", ("link", "is"), [(one, "up" if one.up else "DOWN") for one in found])

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from pcn.commands.common import network_option
+from pcn.commands.output import described_output, say
 from pcn.complete import complete_node
 
 if TYPE_CHECKING:
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 @click.option("--lines", type=click.IntRange(1), default=10, show_default=True, help="Last lines of each node.")
 @click.option("--follow", "-f", is_flag=True, help="Follow the logs until Ctrl-C.")
 @network_option
-@click.option("--json", "as_json", is_flag=True, help="A JSON object a line.")
+@described_output("A JSON object a line.")
 def log(nodes: tuple[str, ...], lines: int, follow: bool, network: str | None, as_json: bool) -> None:
     """Show logs of all nodes, or of NODE.
 
@@ -42,10 +43,13 @@ def log(nodes: tuple[str, ...], lines: int, follow: bool, network: str | None, a
     printed = False
     with contextlib.suppress(KeyboardInterrupt):
         for line in found:
-            click.echo(json.dumps(_as_json(line)) if as_json else as_text(line, wide))
+            if as_json:
+                click.echo(json.dumps(_as_json(line)))
+            else:
+                say(as_text(line, wide))
             printed = True
     if not printed and not as_json:
-        click.echo("nothing was written yet")
+        say("nothing was written yet")
 
 
 def _as_json(line: Line) -> dict[str, Any]:

@@ -13,7 +13,6 @@ from pcn.commands.common import (
     FilePath,
     Quantity,
     assignments,
-    json_option,
     named_network,
     network_option,
     print_json,
@@ -21,6 +20,7 @@ from pcn.commands.common import (
     program_option,
     with_program,
 )
+from pcn.commands.output import note, output_options, say, tell
 from pcn.complete import (
     complete_network,
     complete_scheme,
@@ -79,7 +79,7 @@ if TYPE_CHECKING:
 @click.option("--processes", is_flag=True, help="Process for each switch (default: one for all).")
 @click.option("--network", "-n", "name", metavar="NAME", help="Name of the network (default: the topology's).")
 @click.option("--logs", type=FilePath(), help="Folder of logs (default: results/up/NAME-TIME).")
-@json_option
+@output_options
 def up(
     topology: str,
     scheme: str,
@@ -142,23 +142,21 @@ def up(
         seed=seed,
     )
     nodes = f"{len(built.switches)} switches ({target}), {len(built.hosts)} hosts ({chosen.name})"
-    click.echo(f"bringing {name} up: {nodes} ...", err=as_json)
+    tell(f"bringing {name} up: {nodes} ...")
     if chosen_k.why:
-        click.echo(f"k = {chosen_k.k:g}: {chosen_k.why}", err=as_json)
+        tell(f"k = {chosen_k.k:g}: {chosen_k.why}")
     if chosen_k.why and chosen_k.warning:
-        click.echo(f"note: {chosen_k.warning}", err=True)
+        note(chosen_k.warning)
     record = supervisor.up(spec)
-    for note in (stale(record.program), record.features.get("priority")):
-        if note:
-            click.echo(f"note: {note}", err=True)
+    for remark in (stale(record.program), record.features.get("priority")):
+        if remark:
+            note(remark)
     if as_json:
         print_json(_network(record, held=True))
         return
-    click.echo(
-        f"{name} is up, k = {record.dilation:g}, link delay: {record.features.get('link_delay')}; logs in {logs}"
-    )
+    say(f"{name} is up, k = {record.dilation:g}, link delay: {record.features.get('link_delay')}; logs in {logs}")
     src, dst = built.hosts[0].name, built.hosts[-1].name
-    click.echo(f"`pcn flow start {src} {dst}` sends, `pcn watch` shows what happens, `pcn down` ends it.")
+    say(f"`pcn flow start {src} {dst}` sends, `pcn watch` shows what happens, `pcn down` ends it.")
 
 
 @click.command()
@@ -166,7 +164,7 @@ def up(
 @click.option("--all", "every", is_flag=True, help="All networks that `pcn up` started.")
 @click.option("--force", is_flag=True, help="Also a network that a running command (`pcn run`) holds.")
 @network_option
-@json_option
+@output_options
 def down(name: str | None, every: bool, force: bool, network: str | None, as_json: bool) -> None:
     """End what `pcn up` started.
 
@@ -198,22 +196,22 @@ def down(name: str | None, every: bool, force: bool, network: str | None, as_jso
         for found in [name] if name else records.names():
             record = records.load(found)
             if not name and not force and record and record.role != "up" and records.is_held(found):
-                click.echo(f"left alone: {found}, of the running process {record.owner.pid}", err=as_json)
+                tell(f"left alone: {found}, of the running process {record.owner.pid}")
                 continue
             removed += supervisor.down(found, force)
     finally:
         for thing in removed if not as_json else ():
-            click.echo(f"removed {thing}")
+            say(f"removed {thing}")
     if as_json:
         print_json({"removed": removed})
     elif not removed:
-        click.echo("nothing to remove")
+        say("nothing to remove")
 
 
 @click.command()
 @click.argument("name", required=False, shell_complete=complete_network)
 @network_option
-@json_option
+@output_options
 def status(name: str | None, network: str | None, as_json: bool) -> None:
     """Show networks and their programs: all, or the network NAME.
 
@@ -236,7 +234,7 @@ def status(name: str | None, network: str | None, as_json: bool) -> None:
         print_json(networks)
         return
     if not networks:
-        click.echo("no network is up")
+        say("no network is up")
     for one in networks:
         title = (
             f"{one['name']}: {_state(one)}, {one['target']}, {one['scheme']}, "
@@ -251,7 +249,7 @@ def status(name: str | None, network: str | None, as_json: bool) -> None:
             for node in one["nodes"]
         ]
         if one["overload"]:
-            click.echo(one["overload"]["text"])
+            say(one["overload"]["text"])
         print_table(title, ("node", "is", "program", "pid", "device\nid", "P4Runtime", "log"), rows)
 
 

@@ -14,13 +14,13 @@ from pcn.commands.common import (
     FilePath,
     Quantity,
     control_option,
-    json_option,
     port_option,
     print_json,
     print_table,
     refuse,
 )
 from pcn.commands.exec import exec_
+from pcn.commands.output import output_options, say
 from pcn.commands.p4_trace import trace as trace_ways
 from pcn.commands.watch import page_of
 
@@ -94,7 +94,7 @@ p4.add_command(trace_ways, "trace")
 @port_option
 @control_option
 @click.option("--top", is_flag=True, help="The run in virtual time on this terminal, as `pcn watch`; q ends the view.")
-@json_option
+@output_options
 def run(
     place: Path,
     clock: str,
@@ -144,7 +144,7 @@ def run(
         from pcn.lab.p4 import hold
 
         stay = {"stay": partial(_stay, port, control)} if web else {}
-        hold(network, name, logs, click.echo, trace=trace, pcap=pcap, thrift=thrift, **stay)
+        hold(network, name, logs, say, trace=trace, pcap=pcap, thrift=thrift, **stay)
         return
     from pcn.p4net.report import Queues, whole
     from pcn.p4net.virtual import VirtualP4
@@ -225,7 +225,7 @@ def _print(found: Mapping[str, Any], as_json: bool) -> None:
         return
     for name, lines in found["entries_read"].items():
         for line in lines:
-            click.echo(f"{name}: {line}")
+            say(f"{name}: {line}")
     rows = [
         (
             *(one["host"], one["sent_frames"], one["received_frames"], one["received_bytes"], one["marked_ce_frames"]),
@@ -266,9 +266,9 @@ def _print(found: Mapping[str, Any], as_json: bool) -> None:
         sent = ("acknowledged\nbytes", "goodput,\nMbit/s", "sent\nagain", "timeouts", "marked", "finished,\ns")
         print_table("TCP", ("from", "to", "algorithm", *sent), connections)
     for one in found["arp_unanswered"]:
-        click.echo(f"{one['host']} got no answer to ARP for {one['address']}; a static entry: `arp -s` in its commands")
+        say(f"{one['host']} got no answer to ARP for {one['address']}; a static entry: `arp -s` in its commands")
     inside = f", {found['inside']} still inside" if found["inside"] else ""
-    click.echo(
+    say(
         f"{found['traversals']} passes of switches, {found['dropped_by_programs']} dropped by programs{inside}; "
         f"digest {found['digest']}"
     )

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, TextIO
+from typing import IO, TYPE_CHECKING
 
 import click
 
-from pcn.commands.common import FilePath, Quantity
+from pcn.commands.common import FilePath, Quantity, print_json
+from pcn.commands.output import note, quiet_option, say
 
 if TYPE_CHECKING:
     from pcn.p4net.network import P4Network
-    from pcn.p4net.ways import Ways
+    from pcn.p4net.ways import Hop, Ways
 
 
 @click.command()
-@click.argument("place", metavar="DIR|FILE", type=FilePath(exists=True))
+@click.argument("place", metavar="DIR|FILE", type=FilePath(exists=True), required=False)
 @click.option(
     "--program",
     type=FilePath(exists=True, dir_okay=False),
@@ -51,10 +54,17 @@ if TYPE_CHECKING:
     metavar="HEADER.FIELD=VALUE",
     help="Packets in which a switch found this (default: all).",
 )
-@click.option("--steps", is_flag=True, help="Each step of the programs, as simple_switch logs it.")
-@click.option("--json", "target", type=click.File("w"), metavar="FILE", help="Steps as lines of JSON, - for stdout.")
+@click.option(
+    "--steps",
+    is_flag=False,
+    flag_value="",
+    metavar="[FILE]",
+    help="Each step of the programs, as simple_switch logs it; with FILE as lines of JSON there, - for stdout.",
+)
+@click.option("--json", "as_json", is_flag=False, flag_value="", metavar="", help="JSON instead of lines.")
+@quiet_option
 def trace(
-    place: Path,
+    place: Path | None,
     program: Path | None,
     logs: Path | None,
     until: float,
@@ -65,8 +75,8 @@ def trace(
     packets: tuple[int, ...],
     at: tuple[str, ...],
     match: tuple[str, ...],
-    steps: bool,
-    target: TextIO | None,
+    steps: str | None,
+    as_json: str | None,
 ) -> None:
     """Show packets' ways through the network of DIR or FILE: headers, table entries, actions, queues.
 
@@ -79,23 +89,58 @@ def trace(
     """
     from pcn.p4net.tutorials import read_exercise
     from pcn.p4net.way_lines import Wanted, lines
-    from pcn.softswitch.trace import json_lines
+    from pcn.p4net.way_lines import as_json as way_as_json
 
+    # What follows an option whose value may be missing is that value, also where it is meant as DIR|FILE.
+    if place is None and steps and Path(steps).exists():
+        place, steps = Path(steps), ""
+    elif place is None and as_json and Path(as_json).exists():
+        place, as_json = Path(as_json), ""
+    if place is None:
+        raise click.UsageError("Missing argument 'DIR|FILE'.")
+    if as_json:
+        note(f"--json FILE is called --steps FILE from 0.2.0 on: write --steps {as_json}")
+        steps, as_json = as_json, None
     network = read_exercise(place, program, rate)
     wanted = Wanted(packets, at, match)
     wanted.require(network)
-    ways = _live(network, logs) if logs is not None else _virtual(network, until, sends, script, seed)
-    found = [(n, way) for n, way in enumerate(ways.all(network.topology), start=1) if wanted.has(n, way)]
-    for number, way in found:
-        if target is None:
-            for line in lines(number, way, network.topology, steps=steps):
-                click.echo(line)
-            continue
+    with _opened(steps) as target:
+        ways = _live(network, logs) if logs is not None else _virtual(network, until, sends, script, seed)
+        found = [(n, way) for n, way in enumerate(ways.all(network.topology), start=1) if wanted.has(n, way)]
+        if target is not None:
+            _write_steps(target, (way for _, way in found))
+    if as_json is not None:
+        print_json([way_as_json(number, way, network.topology) for number, way in found])
+    elif target is None:
+        for number, way in found:
+            for line in lines(number, way, network.topology, steps=steps is not None):
+                say(line)
+        say(f"packets: {len(found)}")
+
+
+@contextlib.contextmanager
+def _opened(steps: str | None) -> Iterator[IO[str] | None]:
+    """Yields the file that --steps names, - for stdout; None where it names none. Raises LabError."""
+    from pcn.topologies.errors import LabError
+
+    if not steps:
+        yield None
+        return
+    try:
+        file = click.open_file(steps, "w", encoding="utf-8")
+    except OSError as error:
+        raise LabError(f"--steps {steps}: {error.strerror}") from None
+    with file:
+        yield file
+
+
+def _write_steps(target: IO[str], ways: Iterable[Hop]) -> None:
+    from pcn.softswitch.trace import json_lines
+
+    for way in ways:
         for hop in way.later():
             for step in (*hop.steps, *(one for departure in hop.departures for one in departure.steps)):
                 target.write(json_lines.line(hop.switch, step) + "\n")
-    if target is None:
-        click.echo(f"packets: {len(found)}")
 
 
 def _virtual(network: P4Network, until: float, sends: tuple[str, ...], script: Path | None, seed: int) -> Ways:

@@ -11,7 +11,8 @@ from types import FrameType
 
 import click
 
-from pcn.commands.common import FilePath, Quantity, json_option, network_option, print_json
+from pcn.commands.common import FilePath, Quantity, network_option, print_json
+from pcn.commands.output import output_options, say, tell
 from pcn.complete import complete_node, complete_port
 
 
@@ -24,7 +25,7 @@ from pcn.complete import complete_node, complete_port
 @click.option("--overwrite", is_flag=True, help="Overwrite an existing file.")
 @click.option("--real-time", is_flag=True, help="Real time stamps instead of nominal ones.")
 @network_option
-@json_option
+@output_options
 def pcap(
     node: str,
     port: int | None,
@@ -62,10 +63,9 @@ def pcap(
     with attach(network) as lab:
         end = endpoint(lab.topology, node, port)
         path = out or _free(f"{end.node}-{end.port}")
-        if not as_json:
-            lasts = "" if duration is None else f" for {dilated_text(duration, lab.record.dilation)}"
-            most = "" if count is None else f", {count} frames at most"
-            click.echo(f"capturing at {end}{lasts}{most}; Ctrl-C ends it", err=True)
+        lasts = "" if duration is None else f" for {dilated_text(duration, lab.record.dilation)}"
+        most = "" if count is None else f", {count} frames at most"
+        tell(f"capturing at {end}{lasts}{most}; Ctrl-C ends it")
         before = signal.signal(signal.SIGINT, stop)
         try:
             made = capture(
@@ -91,7 +91,7 @@ def pcap(
     said = f"{made.frames} frames in {made.nominal_s * 1e3:.3f} ms nominal{f' ({kinds})' if kinds else ''}"
     lost = f"; {made.lost} MORE AREN'T IN IT: this machine was too busy to take them" if made.lost else ""
     where = "" if to_stdout else f"; {made.time} time stamps; {path}"
-    click.echo(f"{end}: {said}{lost}{where}", err=to_stdout)
+    (tell if to_stdout else say)(f"{end}: {said}{lost}{where}")
 
 
 def _free(stem: str) -> Path:

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from pcn.commands.common import json_option, network_option, print_json, print_pace, print_table
+from pcn.commands.common import network_option, print_json, print_pace, print_table
+from pcn.commands.output import output_options
 from pcn.complete import complete_counter, complete_register, complete_switch, complete_table
 
 if TYPE_CHECKING:
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 @click.argument("switch", shell_complete=complete_switch)
 @click.argument("name", required=False, shell_complete=complete_table)
 @network_option
-@json_option
+@output_options
 def tables(switch: str, name: str | None, network: str | None, as_json: bool) -> None:
     """Show table entries of SWITCH.
 
@@ -55,7 +56,7 @@ def tables(switch: str, name: str | None, network: str | None, as_json: bool) ->
 @click.argument("name", required=False, shell_complete=complete_counter)
 @click.option("--all", "every", is_flag=True, help="Show cells that are zero, too.")
 @network_option
-@json_option
+@output_options
 def counters(switch: str, name: str | None, every: bool, network: str | None, as_json: bool) -> None:
     """Show counters of SWITCH.
 
@@ -112,7 +113,7 @@ def counters(switch: str, name: str | None, every: bool, network: str | None, as
 @click.argument("name", required=False, shell_complete=complete_register)
 @click.option("--all", "every", is_flag=True, help="Show cells that are zero, too.")
 @network_option
-@json_option
+@output_options
 def registers(switch: str, name: str | None, every: bool, network: str | None, as_json: bool) -> None:
     """Show registers of SWITCH.
 

@@ -14,7 +14,6 @@ import click
 
 from pcn.commands.common import (
     FilePath,
-    json_option,
     listing,
     port_option,
     print_json,
@@ -24,6 +23,7 @@ from pcn.commands.common import (
     threads_option,
     with_program,
 )
+from pcn.commands.output import is_quiet, output_options
 from pcn.commands.recording import Recording, recording_options
 from pcn.commands.traffic import Traffic, traffic_options
 from pcn.complete import (
@@ -101,9 +101,6 @@ def _scenarios() -> Iterator[tuple[str, str]]:
     help="Folder of the results (default: results/SCENARIO/SCHEME, or results/SCENARIO-virtual/SCHEME).",
 )
 @click.option("--check", is_flag=True, help=f"Exit code {UNMET} where a check isn't met (default: 0).")
-@click.option(
-    "--quiet", "-q", is_flag=True, help="Errors alone on the terminal (default: progress and tables as well)."
-)
 @click.option("--pictures/--no-pictures", help="PNG and SVG files of the report's charts (default: none).")
 @click.option(
     "--web", is_flag=True, help="Page in the browser that shows a run in virtual time; the command prints its address."
@@ -115,7 +112,7 @@ def _scenarios() -> Iterator[tuple[str, str]]:
 @threads_option
 @traffic_options
 @recording_options
-@json_option
+@output_options
 def run(
     scenario: str,
     scheme: str | None,
@@ -128,7 +125,6 @@ def run(
     dilation: str,
     out: Path | None,
     check: bool,
-    quiet: bool,
     pictures: bool,
     web: bool,
     port: int,
@@ -142,9 +138,8 @@ def run(
     SCENARIO is a name of the list below.
 
     Writes summary.json, series.parquet and report.html; several runs have a folder each, and a comparison.json.
-    An earlier result in the folder is kept beside the new one. --json prints summary.json or comparison.json, and
-    progress on stderr. With --web the command serves the page until Ctrl-C; `pcn watch`, in another terminal, shows
-    live runs.
+    An earlier result in the folder is kept beside the new one. --json prints summary.json or comparison.json. With
+    --web the command serves the page until Ctrl-C; `pcn watch`, in another terminal, shows live runs.
 
     \b
     Examples:
@@ -188,12 +183,12 @@ def run(
         require_terminal()
     place = out or runner.place_of(reference, scheme, clock)
     errors = Console(stderr=True)
-    console = errors if as_json else terminal.stdout()
+    quiet, console = is_quiet(), terminal.stdout(is_quiet())
     with _page(port) if web else contextlib.nullcontext() as watcher:
         try:
             with contextlib.ExitStack() as display:
                 progress: Notes | ConsoleProgress
-                progress = Later(errors) if top else Notes(errors) if quiet else ConsoleProgress(console)
+                progress = Later(errors) if top else Notes(errors) if quiet else ConsoleProgress(errors)
                 display.enter_context(progress)
                 if top:
                     watcher = RunOnPage(display.enter_context(on_terminal()))
@@ -213,9 +208,9 @@ def run(
                     watcher=watcher,
                 )
         except IncompleteError as error:
-            _show(place, numbers(error.place), None if quiet else console, as_json)
+            _show(place, numbers(error.place), console, as_json)
             raise
-        unmet = _show(place, result.summary, None if quiet else console, as_json)
+        unmet = _show(place, result.summary, console, as_json)
     if not (check and unmet):
         return 0
     click.echo(f"pcn: not met: {'; '.join(unmet)}", err=True)
@@ -232,7 +227,7 @@ def _page(port: int) -> AbstractContextManager[RunOnPage]:
     return run_on_page(port)
 
 
-def _show(place: Path, summary: Mapping[str, Any], console: Console | None, as_json: bool) -> list[str]:
+def _show(place: Path, summary: Mapping[str, Any], console: Console, as_json: bool) -> list[str]:
     """Prints a result's summary, or its tables on the console. Returns what names the checks that aren't met."""
     from pcn.experiments.page import terminal
 
@@ -240,7 +235,7 @@ def _show(place: Path, summary: Mapping[str, Any], console: Console | None, as_j
         return []
     if as_json:
         print_json(summary)
-    elif console:
+    else:
         terminal.show(place, summary, console)
     return terminal.unmet(summary)
 

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from pcn.commands.common import json_option, print_json, print_table
+from pcn.commands.common import print_json, print_table
+from pcn.commands.output import output_options
 from pcn.complete import complete_scheme
 
 if TYPE_CHECKING:
@@ -34,7 +35,7 @@ def scheme() -> None:
 
 
 @scheme.command("list")
-@json_option
+@output_options
 def list_schemes(as_json: bool) -> None:
     """List the schemes there are, installed packages' included.
 
@@ -60,7 +61,7 @@ def list_schemes(as_json: bool) -> None:
 @scheme.command()
 @click.argument("name", metavar="SCHEME", shell_complete=complete_scheme)
 @click.option("--seed", type=int, default=1, show_default=True, help="Seed of the events.")
-@json_option
+@output_options
 def check(name: str, seed: int, as_json: bool) -> int:
     """Drive SCHEME's RP and NP by thousands of events, and report which rules they keep.
 

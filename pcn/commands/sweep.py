@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from pcn.commands.common import FilePath, listing, print_table
+from pcn.commands.common import FilePath, listing, print_json, print_table
 from pcn.commands.execution import execution_options, seeds_option
+from pcn.commands.output import is_quiet, note, output_options, say
 from pcn.commands.traffic import Traffic, traffic_options
 from pcn.complete import complete_experiment, complete_parameter, complete_scheme
 
@@ -53,6 +55,7 @@ def _experiments() -> Iterator[tuple[str, str]]:
 @click.option("--show", "shown", multiple=True, metavar="NAME", help="Number to print and draw; repeat for more.")
 @execution_options
 @click.option("--out", type=FilePath(), help="Result folder (default: results/sweeps/EXPERIMENT).")
+@output_options
 def sweep(
     experiment: str,
     scheme: str | None,
@@ -63,6 +66,7 @@ def sweep(
     execution: Execution,
     fresh: bool,
     out: Path | None,
+    as_json: bool,
 ) -> None:
     """Run an experiment with many seeds and settings.
 
@@ -76,12 +80,13 @@ def sweep(
       pcn sweep traffic --topology clos --workload W1 --load 0.4,0.6,0.8 --scheme pcn,dcqcn --seeds 1:3
       pcn sweep dumbbell --scheme pcn --seeds 1:2 --set duration=5ms --set w_min=0.01,0.025 --show utilisation
     """
+    from rich.console import Console
+
     from pcn.experiments.data.errors import ExperimentError
     from pcn.experiments.define.scheme_parameters import scheme_names
-    from pcn.experiments.page.terminal import stdout
     from pcn.experiments.papers import find_experiment
     from pcn.experiments.results.atomic_folder import left_out
-    from pcn.experiments.run.progress import ConsoleProgress
+    from pcn.experiments.run.progress import ConsoleProgress, Notes
     from pcn.experiments.run.versions import provenance
     from pcn.experiments.sweep import parameter_sweep
     from pcn.experiments.sweep.run_task import require_all, run_tasks, task_of
@@ -97,17 +102,17 @@ def sweep(
     runs = parameter_sweep.runs(found, schemes, seeds, settings)
     if not runs:
         raise ExperimentError(f"{name}: there are no runs of {', '.join(schemes)}")
-    place, console = out or Path("results/sweeps") / name, stdout()
+    place, errors = out or Path("results/sweeps") / name, Console(stderr=True)
     tasks = [task_of(found, run, execution.limit_s) for run in runs]
     store, made_by = Store(place, fresh), provenance()
-    with ConsoleProgress(console) as progress:
+    with Notes(errors) if is_quiet() else ConsoleProgress(errors) as progress:
         if without := left_out():
             progress.note(without)
         if old := stale(*(find_scheme(one).program for one in schemes)):
             progress.note(old)
         decided, remarks = parameter_sweep.foresee(found, runs)
-        for note in remarks:
-            progress.note(note)
+        for remark in remarks:
+            progress.note(remark)
         progress.stage(f"{name}: {len(runs):,} runs")
         done = run_tasks(tasks, store, execution.means, progress)
     outcomes = parameter_sweep.whole(tasks, done)
@@ -118,36 +123,63 @@ def sweep(
         files.insert(0, parameter_sweep.RUNS)
     if extras.installed("figures") and parameter_sweep.write_picture(place, outcomes, decided, shown):
         files.append(parameter_sweep.PICTURE)
-    for note in _show(outcomes, decided, shown):
-        console.print(f"note: {note}", highlight=False, markup=False, soft_wrap=True)
-    console.print(f"{place}: {', '.join(files)}", highlight=False, soft_wrap=True)
+    columns, means = _columns(outcomes, shown), _means(outcomes, decided)
+    if as_json:
+        print_json({"folder": str(place), "files": files, "runs": _as_json(means)})
+    else:
+        _show(means, columns, 0 if shown else len(_numbers(outcomes)))
+    for remark in parameter_sweep.notes(outcomes, decided, columns):
+        note(remark)
+    if not as_json:
+        say(f"{place}: {', '.join(files)}")
     require_all(tasks, done, store)
 
 
-def _show(outcomes: Sequence[Outcome], decided: Mapping[str, str], shown: Sequence[str]) -> list[str]:
-    """Prints the means; returns remarks on them."""
-    from pcn.experiments.data.errors import ExperimentError
+_Means = dict[str, dict[str, "Mean"]]
+"""Of each number, by what the runs are, as JSON."""
+
+
+def _means(outcomes: Sequence[Outcome], decided: Mapping[str, str]) -> _Means:
+    """Returns the means over the seeds."""
     from pcn.experiments.sweep import parameter_sweep
 
-    found = {
+    return {
         name: parameter_sweep.means(members, decided[name])
         for name, members in parameter_sweep.groups(outcomes).items()
     }
-    numbers = list(dict.fromkeys(number for one in outcomes for number in one.numbers))
+
+
+def _numbers(outcomes: Sequence[Outcome]) -> list[str]:
+    return list(dict.fromkeys(number for one in outcomes for number in one.numbers))
+
+
+def _columns(outcomes: Sequence[Outcome], shown: Sequence[str]) -> list[str]:
+    """Returns the numbers of the table. Raises ExperimentError for one that no run has."""
+    from pcn.experiments.data.errors import ExperimentError
+
+    numbers = _numbers(outcomes)
     if unknown := [name for name in shown if name not in numbers]:
         raise ExperimentError(f"no number {', '.join(unknown)}. There are: {', '.join(numbers)}")
-    columns = list(shown) or numbers[:_SHOWN]
-    rows = [
-        [parameter_sweep.text_of(json.loads(name)), *(_text(means.get(number)) for number in columns)]
-        for name, means in found.items()
+    return list(shown) or numbers[:_SHOWN]
+
+
+def _as_json(means: _Means) -> list[dict[str, object]]:
+    return [
+        {"values": json.loads(name), "means": {number: asdict(mean) for number, mean in group.items()}}
+        for name, group in means.items()
     ]
-    more = (
-        ""
-        if shown or len(numbers) <= _SHOWN
-        else f" ({len(numbers)} in {parameter_sweep.MEANS}; --show NAME shows others)"
-    )
+
+
+def _show(means: _Means, columns: Sequence[str], count: int) -> None:
+    """Prints the means of these numbers, with a hint where there are more, `count` in all."""
+    from pcn.experiments.sweep import parameter_sweep
+
+    rows = [
+        [parameter_sweep.text_of(json.loads(name)), *(_text(group.get(number)) for number in columns)]
+        for name, group in means.items()
+    ]
+    more = f" ({count} in {parameter_sweep.MEANS}; --show NAME shows others)" if count > len(columns) else ""
     print_table(f"Means and standard errors over the seeds{more}", ["runs", *columns], rows)
-    return parameter_sweep.notes(outcomes, decided, columns)
 
 
 def _text(mean: Mean | None) -> str:

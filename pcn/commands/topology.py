@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from pcn.commands.common import assignments, json_option, print_json, print_table, write_file
+from pcn.commands.common import assignments, print_json, print_table, write_file
+from pcn.commands.output import note, output_options, say
 from pcn.complete import complete_topology, complete_topology_option
 
 if TYPE_CHECKING:
@@ -42,7 +43,7 @@ def topology() -> None:
 
 
 @topology.command("list")
-@json_option
+@output_options
 def list_topologies(as_json: bool) -> None:
     """List the topologies there are, installed packages' included.
 
@@ -69,7 +70,7 @@ def list_topologies(as_json: bool) -> None:
 @topology.command()
 @click.argument("reference", metavar="TOPOLOGY", shell_complete=complete_topology)
 @set_option
-@json_option
+@output_options
 def check(reference: str, options: tuple[str, ...], as_json: bool) -> None:
     """Build TOPOLOGY, check that all hosts reach each other, and print what it consists of.
 
@@ -83,8 +84,8 @@ def check(reference: str, options: tuple[str, ...], as_json: bool) -> None:
 
     built = find_topology(reference).build(assignments(options, "rate_bps=10G"))
     found = facts(built)
-    for note in unusual(built):
-        click.echo(f"note: {note}", err=True)
+    for remark in unusual(built):
+        note(remark)
     if as_json:
         print_json(found)
         return
@@ -110,7 +111,10 @@ def check(reference: str, options: tuple[str, ...], as_json: bool) -> None:
     help="Parts of these files that are missing here, without which they are read: headroom-pool, egress.",
 )
 @set_option
-def convert(reference: str, out: str, sonic: tuple[str, ...], leave_out: str, options: tuple[str, ...]) -> None:
+@output_options
+def convert(
+    reference: str, out: str, sonic: tuple[str, ...], leave_out: str, options: tuple[str, ...], as_json: bool
+) -> None:
     """Write TOPOLOGY to the file OUT, in the format of its suffix or in FORMAT.
 
     \b
@@ -139,18 +143,20 @@ def convert(reference: str, out: str, sonic: tuple[str, ...], leave_out: str, op
     built = equipped
     assert form.write is not None
     write_file(path, form.write(built).encode())
-    click.echo(
-        f"{path}: {len(built.hosts)} hosts, {len(built.switches)} switches, {len(built.links)} links, as {form.name}"
-    )
-    if note := form.written_note(built):
-        click.echo(f"note: {note}", err=True)
+    if as_json:
+        print_json({"file": str(path), "format": form.name, **_counts(built)})
+    else:
+        say(f"{path}: {', '.join(f'{count} {what}' for what, count in _counts(built).items())}, as {form.name}")
+    if remark := form.written_note(built):
+        note(remark)
 
 
 @topology.command()
 @click.argument("reference", metavar="TOPOLOGY", shell_complete=complete_topology)
 @click.argument("out", metavar="OUT")
 @set_option
-def draw(reference: str, out: str, options: tuple[str, ...]) -> None:
+@output_options
+def draw(reference: str, out: str, options: tuple[str, ...], as_json: bool) -> None:
     """Draw TOPOLOGY to the file OUT: .svg, .png, .html or .dot.
 
     By tiers: hosts below, switches by their distance to the next host. Of more than 64 hosts, those of a rack are one
@@ -167,11 +173,18 @@ def draw(reference: str, out: str, options: tuple[str, ...]) -> None:
     path = Path(out)
     built = find_topology(reference).build(assignments(options, "rate_bps=10G"))
     path.write_bytes(drawn(built, path.suffix))
-    click.echo(f"{path}: {len(built.hosts)} hosts, {len(built.switches)} switches")
+    if as_json:
+        print_json({"file": str(path), **_counts(built)})
+    else:
+        say(f"{path}: {len(built.hosts)} hosts, {len(built.switches)} switches")
+
+
+def _counts(built: Topology) -> dict[str, int]:
+    return {"hosts": len(built.hosts), "switches": len(built.switches), "links": len(built.links)}
 
 
 @topology.command("formats")
-@json_option
+@output_options
 def list_formats(as_json: bool) -> None:
     """List the formats of files that are read, and whether they are written.
 

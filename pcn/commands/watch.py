@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from pcn.commands.common import Quantity, control_option, network_option, port_option, print_json, refuse
+from pcn.commands.output import described_output, is_quiet
 
 if TYPE_CHECKING:
     from pcn.lab.attach import Attached
@@ -48,7 +49,7 @@ class _Address(click.ParamType):  # type: ignore[type-arg]  # generic in newer r
 )
 @click.option("--once", is_flag=True, help="One look, printed.")
 @network_option
-@click.option("--json", "as_json", is_flag=True, help="A JSON object a line; with --once one, indented.")
+@described_output("A JSON object a line; with --once one, indented.")
 @click.option("--web", is_flag=True, help="A page for a browser on this machine; prints its address.")
 @port_option
 @control_option
@@ -83,6 +84,8 @@ def watch(
       pcn watch --web --control
       pcn watch --prometheus 9500
     """
+    if is_quiet() and not (as_json or prometheus):
+        raise click.UsageError("--quiet leaves nothing to see: add --json or --prometheus")
     if prometheus:
         refuse("not beside --prometheus", "once", "web")
     if web:
@@ -140,7 +143,7 @@ class Looks:
 @contextlib.contextmanager
 def _said(text: str) -> Iterator[None]:
     """Prints a text on a terminal while the block runs, and removes it afterwards."""
-    if not sys.stderr.isatty():
+    if is_quiet() or not sys.stderr.isatty():
         yield
         return
     click.echo(text, nl=False, err=True)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
 
 import click
 
-from pcn.commands.common import FilePath, json_option, print_json, print_table
+from pcn.commands.common import FilePath, print_json, print_table
+from pcn.commands.output import note, output_options, say
 from pcn.complete import complete_workload
 
 
@@ -25,7 +27,7 @@ def workload() -> None:
 
 
 @workload.command("list")
-@json_option
+@output_options
 def list_workloads(as_json: bool) -> None:
     """List the distributions by name, with their means and sources.
 
@@ -49,7 +51,8 @@ def list_workloads(as_json: bool) -> None:
 
 @workload.command()
 @click.argument("name", metavar="WORKLOAD|FILE", shell_complete=complete_workload)
-def show(name: str) -> None:
+@output_options
+def show(name: str, as_json: bool) -> None:
     """Print a distribution as lines SIZE SHARE, which --workload reads: bytes, and percent of the flows up to it.
 
     \b
@@ -60,14 +63,19 @@ def show(name: str) -> None:
     from pcn.experiments.traffic.spec import parse_spec, sizes
 
     found = sizes(parse_spec(workload=name))
-    click.echo(f"# {found.name}: {found.mean_bytes:,.0f} bytes on average")
+    if as_json:
+        sizes_up_to = [{"bytes": round(size), "share": share} for size, share in percentiles(found)]
+        print_json({"name": found.name, "mean_bytes": found.mean_bytes, "sizes": sizes_up_to})
+        return
+    say(f"# {found.name}: {found.mean_bytes:,.0f} bytes on average")
     for size, share in percentiles(found):
-        click.echo(f"{round(size)} {100 * share:.12g}")
+        say(f"{round(size)} {100 * share:.12g}")
 
 
 @workload.command()
 @click.argument("file", type=FilePath())
-def flows(file: Path) -> None:
+@output_options
+def flows(file: Path, as_json: bool) -> None:
     """Print the flows of FILE, in whichever format --flows reads, as CSV, with FILE's names of hosts.
 
     \b
@@ -77,7 +85,11 @@ def flows(file: Path) -> None:
     from pcn.experiments.traffic.flow_files import notes, read_flows
     from pcn.experiments.traffic.flow_files.csv_file import written
 
-    for line in written(read_flows(file)):
-        click.echo(line, nl=False)
-    for note in notes(file):
-        click.echo(f"note: {note}", err=True)
+    read = read_flows(file)
+    if as_json:
+        print_json([asdict(flow) for flow in read])
+        return
+    for line in written(read):
+        say(line, nl=False)
+    for remark in notes(file):
+        note(remark)

@@ -61,10 +61,10 @@ def show_network(
             raise
 
 
-def show_result(place: Path, port: int) -> None:
-    """Serves the run that a folder keeps, until Ctrl-C. Raises LabError."""
+def show_result(place: Path, port: int, say: Callable[[str], None]) -> None:
+    """Serves the run that a folder keeps, until Ctrl-C; `say` gets the page's address. Raises LabError."""
     with serving(recorded(place), port) as served:
-        click.echo(served.url)
+        say(served.url)
         threading.Event().wait()
 
 

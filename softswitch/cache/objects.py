@@ -14,6 +14,7 @@ from __future__ import annotations
 import ctypes
 import fcntl
 import hashlib
+import logging
 import os
 import shlex
 import subprocess
@@ -39,6 +40,7 @@ SCRATCH = ".build-"
 SHIPPED = Path(__file__).resolve().parent / "shipped"
 """Objects of an installation, made by release/dist.py; `COMPILER` in there has their compiler's version."""
 COMPILER = "compiler.txt"
+log = logging.getLogger(__name__)
 _kept: Path | None = None
 _ROOT = f"{SHIPPED.parents[2]}/"
 
@@ -118,6 +120,7 @@ def build(name: str, sources: Sequence[Path | str], digest: str, flags: Sequence
             if isinstance(source, str):
                 files[-1].write_text(source, encoding="utf-8")
         made = scratch / target.name
+        log.info("compiling %s into %s", name, target)
         compiler_process.run(
             [*compiler(), *options, f"-I{headers}", "-o", str(made), *map(str, files), *libraries], scratch
         )

@@ -137,8 +137,9 @@ def test_wrong_names(network: str, arguments: list[str], message: str) -> None:
 
 
 def test_pause_prints_its_real_time(network: str, tmp_path: Path) -> None:
-    said = pcn("pause", "h0", "--for", "100us", "-n", network).stdout.splitlines()
-    assert said[0] == "h0:0 is paused for 100 us nominal, 50 ms real; Ctrl-C ends it"
+    done = pcn("pause", "h0", "--for", "100us", "-n", network)
+    assert done.stderr == "h0:0 is paused for 100 us nominal, 50 ms real; Ctrl-C ends it\n"
+    assert done.stdout.startswith("h0:0 class 3 was paused for ")
     file = tmp_path / "h0.pcapng"
     for options in ((), ("--overwrite",)):
         done = pcn("pcap", "h0", "--for", "100us", "--out", str(file), *options, "-n", network)
@@ -210,13 +211,13 @@ def test_an_interrupted_up_leaves_nothing(tmp_path: Path, prefix: list[str]) -> 
         text=True,
         start_new_session=True,
     )
-    assert process.stdout is not None
-    first = process.stdout.readline()
+    assert process.stderr is not None
+    first = process.stderr.readline()
     assert first.startswith("bringing"), process.communicate(timeout=LIMIT_S)
     os.killpg(process.pid, signal.SIGINT)
     _, err = process.communicate(timeout=LIMIT_S)
     assert process.returncode == 128 + signal.SIGINT, err
-    assert err.strip() == "pcn: interrupted"
+    assert err.splitlines()[-1] == "pcn: interrupted"
     assert not records.directory(name).exists()
 
 

@@ -101,9 +101,9 @@ def test_sweep_prints_what_seeds_determine(tmp_path: Path, capsys: pytest.Captur
     file.write_text(CSV)
     command = ["sweep", "traffic", "--topology", "compact", "--flows", str(file), "--scheme", "pcn,pfc"]
     assert pcn([*command, "--seeds", "1:2", "--jobs", "1", "--show", "mean_ms all", "--out", str(out)]) == 0
-    said = capsys.readouterr().out
-    assert "note: PCN: the seed decides when receivers' windows begin\n" in said
-    assert "note: PFC alone: the seed decides nothing\n" in said
+    printed = capsys.readouterr()
+    assert "note: PCN: the seed decides when receivers' windows begin\n" in printed.err
+    assert "note: PFC alone: the seed decides nothing\n" in printed.err
     rows = {
         line.split(",")[0]: line.split(",")
         for line in (out / "means.csv").read_text().splitlines()
@@ -111,7 +111,7 @@ def test_sweep_prints_what_seeds_determine(tmp_path: Path, capsys: pytest.Captur
     }
     assert rows["pfc"][-2:] == ["", "2"]
     assert float(rows["pcn"][-2]) > 0
-    assert said.count("±") == 1
+    assert printed.out.count("±") == 1
 
 
 def test_sweep_has_no_mean_where_a_seed_s_flow_is_unfinished(
@@ -123,7 +123,6 @@ def test_sweep_has_no_mean_where_a_seed_s_flow_is_unfinished(
         pcn([*command, *sizes, "--show", "unfinished all", "--show", "mean_ms all", "--out", str(tmp_path / "out")])
         == 0
     )
-    said = capsys.readouterr().out
-    assert "no mean of mean_ms all, which seed" in said
+    assert "no mean of mean_ms all, which seed" in capsys.readouterr().err
     assert "mean_ms all,," not in (tmp_path / "out" / "means.csv").read_text()
     assert ",mean_ms all," not in (tmp_path / "out" / "means.csv").read_text()

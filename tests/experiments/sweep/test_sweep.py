@@ -212,14 +212,15 @@ def test_a_scheme_from_outside_is_another_one_when_its_files_change(
     command = ["sweep", "dumbbell", "--scheme", f"{file}:AIMD", *SHORT, "--jobs", "1", "--out", str(tmp_path / "out")]
 
     assert pcn(command) == 0
-    assert "were done before" not in capsys.readouterr().out
+    assert "were done before" not in capsys.readouterr().err
     assert pcn(command) == 0
-    assert "1 of 1 runs were done before" in capsys.readouterr().out
+    assert "1 of 1 runs were done before" in capsys.readouterr().err
     file.write_text(file.read_text() + "# another rule\n")
     words = [sys.executable, "-c", "from pcn.cli import main; main()", *command]
     environment = {**os.environ, "PYTHONPATH": str(ROOT / "src")}
     done = subprocess.run(words, env=environment, capture_output=True, text=True, check=True)
-    assert "were done before" not in done.stdout
+    assert "dumbbell: 1 runs" in done.stderr
+    assert "were done before" not in done.stderr
 
 
 def test_files_that_aren_t_those_of_the_declaration_are_refused() -> None:
@@ -365,9 +366,9 @@ def test_a_scenario_with_seeds_and_settings(tmp_path: Path, capsys: pytest.Captu
     out = tmp_path / "sweep"
     command = ["sweep", "dumbbell", "--scheme", "pcn,pfc", *SHORT, "--jobs", "1", "--out", str(out)]
     assert pcn([*command, "--seeds", "1:2", "--set", "w_min=0.01,0.025"]) == 0
-    said = capsys.readouterr().out
-    assert "dumbbell: 6 runs" in said  # w_min is none of PFC's
-    assert "PCN, duration 0.002, w_min 0.025" in said
+    printed = capsys.readouterr()
+    assert "dumbbell: 6 runs" in printed.err  # w_min is none of PFC's
+    assert "PCN, duration 0.002, w_min 0.025" in printed.out
     table = pq.read_table(out / "runs.parquet").to_pylist()
     assert [(row["scheme"], row["w_min"], row["seed"]) for row in table] == [
         *(("pcn", w_min, seed) for w_min in (0.01, 0.025) for seed in (1, 2)),
@@ -381,9 +382,9 @@ def test_a_scenario_with_seeds_and_settings(tmp_path: Path, capsys: pytest.Captu
     assert (out / "sweep.png").read_bytes().startswith(b"\x89PNG")
     # one seed more: the others are there
     assert pcn([*command, "--seeds", "1:3", "--set", "w_min=0.01,0.025", "--show", "jain"]) == 0
-    said = capsys.readouterr().out
-    assert "note: 6 of 9 runs were done before" in said
-    assert "utilisation" not in said
+    printed = capsys.readouterr()
+    assert "note: 6 of 9 runs were done before" in printed.err
+    assert "utilisation" not in printed.out
 
 
 def test_a_run_that_fails_is_a_row(
