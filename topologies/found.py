@@ -1,6 +1,6 @@
 """Topologies by reference: wherever a topology is named, it is found here.
 
-    clos                       one of ours, or of an installed package (entry points of the group `pcn_lab.topologies`)
+    clos                       one of ours, or of an installed package (pcn.topologies.entry_points)
     path/to/file.py:NAME       a function of a Python file that returns a `Topology`, or a `Topology`
     path/to/topology.txt       a file in one of the formats of `pcn.topologies.formats`, recognised by name and content
     hpcc:path/to/x             a file in this format
@@ -22,14 +22,14 @@ from typing import TYPE_CHECKING, Any, get_type_hints
 from pcn.softswitch.units import Kind, kind_of, quantity
 from pcn.topologies import ecmp, lossless, lossy, python_file
 from pcn.topologies.catalog import TOPOLOGIES
+from pcn.topologies.entry_points import installed
 from pcn.topologies.errors import error_text, nearest
 from pcn.topologies.model import Topology, TopologyError, Value
+from pcn.topologies.old_names import old_import
 from pcn.topologies.python_file import PythonFileError
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
-
-ENTRY_POINTS = "pcn_lab.topologies"
 
 _WHOLE: tuple[Any, ...] = (int, int | None)
 _TYPES: tuple[Any, ...] = (*_WHOLE, float, float | None, str)
@@ -166,9 +166,7 @@ def _value(option: str, value: Value, annotation: object) -> Value:
 
 
 def _installed() -> Iterable[EntryPoint]:
-    from importlib.metadata import entry_points  # slow to load, and seldom needed
-
-    return entry_points(group=ENTRY_POINTS)
+    return installed("topology")
 
 
 @lru_cache(maxsize=32)
@@ -201,7 +199,8 @@ def _from_entry_point(point: EntryPoint) -> Blueprint:
     try:
         found = point.load()
     except Exception as error:
-        raise TopologyError(f"topology {point.name!r}, {point.value}: {error_text(error)}") from error
+        text = old_import(error) or error_text(error)
+        raise TopologyError(f"topology {point.name!r}, {point.value}: {text}") from error
     return _blueprint(point.name, found)
 
 

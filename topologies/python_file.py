@@ -18,6 +18,7 @@ from types import ModuleType
 
 from pcn.topologies import extras
 from pcn.topologies.errors import LabError
+from pcn.topologies.old_names import old_import
 
 
 class PythonFileError(LabError):
@@ -41,6 +42,8 @@ def load(path: Path) -> ModuleType:
         with _searched(path.absolute().parent):
             exec(compile(path.read_bytes(), path, "exec"), module.__dict__)
     except Exception as error:
+        if (line := old_import(error)) is not None:
+            raise PythonFileError(line) from error
         lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == str(path)]
         place = f"{path}:{lines[-1]}" if lines else str(path)
         extra = extras.of_import(error) if isinstance(error, ImportError) else None

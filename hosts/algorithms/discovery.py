@@ -1,6 +1,6 @@
 """Schemes by name, and those from outside.
 
-    pcn                        one of ours, or of an installed package (entry points of the group `pcn_lab.schemes`)
+    pcn                        one of ours, or of an installed package (pcn.topologies.entry_points)
     path/to/file.py:NAME       a `Scheme` in a Python file
     path/to/file.c             a scheme in C alone, called file (hosts/c_scheme.py)
     pcn@path/to/x.json         one of these with another program in the switches: called pcn@x, as it is another scheme
@@ -21,7 +21,9 @@ from types import ModuleType
 from typing import TYPE_CHECKING
 
 from pcn.topologies import python_file
+from pcn.topologies.entry_points import installed
 from pcn.topologies.errors import nearest
+from pcn.topologies.old_names import old_import
 from pcn.topologies.python_file import PythonFileError
 
 from .scheme import Scheme, SchemeError
@@ -31,8 +33,6 @@ if TYPE_CHECKING:
 
     schemes: dict[str, Scheme]
     """Ours, and those from outside that were found so far."""
-
-ENTRY_POINTS = "pcn_lab.schemes"
 
 _MACHINERY = ("base", "check", "check_events", "discovery", "parameters", "scheme")
 
@@ -95,9 +95,7 @@ def names() -> list[str]:
 
 
 def _installed() -> Iterable[EntryPoint]:
-    from importlib.metadata import entry_points  # slow to load, and seldom needed
-
-    return entry_points(group=ENTRY_POINTS)
+    return installed("scheme")
 
 
 def _register(scheme: Scheme) -> Scheme:
@@ -146,7 +144,8 @@ def _from_entry_point(point: EntryPoint) -> Scheme:
     try:
         scheme = point.load()
     except Exception as error:
-        raise SchemeError(f"scheme {point.name!r}, {point.value}: {type(error).__name__}: {error}") from error
+        text = old_import(error) or f"{type(error).__name__}: {error}"
+        raise SchemeError(f"scheme {point.name!r}, {point.value}: {text}") from error
     if not isinstance(scheme, Scheme) or scheme.name != point.name:
         raise SchemeError(f"entry point {point.name} = {point.value} isn't a Scheme of that name")
     file = sys.modules[point.module].__file__

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from pcn.hosts.algorithms import Ack, Cnm, Cnp, Mark, Scheme, SchemeError, discovery, find_scheme, names, schemes
+from pcn.topologies.entry_points import GROUP
 
 SOURCE = """
 from pcn.hosts.algorithms.parameters import Parameters
@@ -100,7 +101,7 @@ def test_an_installed_package_s_scheme_is_found_by_name(file: Path, tmp_path: Pa
     info = tmp_path / "stay-1.dist-info"
     info.mkdir()
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: stay\nVersion: 1\n")
-    (info / "entry_points.txt").write_text("[pcn_lab.schemes]\nstay = stay:STAY\n")
+    (info / "entry_points.txt").write_text("[pcn]\nscheme.stay = stay:STAY\n")
     script = (
         "from pcn.hosts.algorithms import find_scheme, names\n"
         "assert 'stay' in names(); print(find_scheme('stay').reference, find_scheme('stay').program)"
@@ -111,7 +112,7 @@ def test_an_installed_package_s_scheme_is_found_by_name(file: Path, tmp_path: Pa
 
 
 def test_an_entry_point_that_is_no_scheme_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    point = importlib.metadata.EntryPoint("stay", "os:sep", discovery.ENTRY_POINTS)
+    point = importlib.metadata.EntryPoint("stay", "os:sep", GROUP)
     monkeypatch.setattr(discovery, "_installed", lambda: [point])
     with pytest.raises(SchemeError, match="entry point stay = os:sep isn't a Scheme of that name"):
         find_scheme("stay")

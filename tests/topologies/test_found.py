@@ -12,6 +12,7 @@ import pytest
 
 from pcn.topologies import found
 from pcn.topologies.catalog import TOPOLOGIES
+from pcn.topologies.entry_points import GROUP
 from pcn.topologies.errors import LabError
 from pcn.topologies.found import find_topology, names
 from pcn.topologies.model import TopologyError
@@ -123,7 +124,7 @@ def test_find_topology_reads_entry_point_in_another_process(file: Path) -> None:
     info = file.parent / "mine-1.dist-info"
     info.mkdir()
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: mine\nVersion: 1\n")
-    (info / "entry_points.txt").write_text("[pcn_lab.topologies]\nmy-star = mine:mine\nbroken = nowhere:it\n")
+    (info / "entry_points.txt").write_text("[pcn]\ntopology.my-star = mine:mine\ntopology.broken = nowhere:it\n")
     environment = {**os.environ, "PYTHONPATH": str(file.parent)}
     script = "from pcn.cli import run; import sys; sys.exit(run(sys.argv[1:]))"
     listed = [sys.executable, "-c", script, "topology"]
@@ -146,13 +147,13 @@ def test_python_file_is_executed_once_for_each_content(file: Path) -> None:
 
 
 def test_entry_point_may_have_a_name_like_a_file_s(monkeypatch: pytest.MonkeyPatch) -> None:
-    point = importlib.metadata.EntryPoint("my/star.v2", "pcn.topologies.star:star", found.ENTRY_POINTS)
+    point = importlib.metadata.EntryPoint("my/star.v2", "pcn.topologies.star:star", GROUP)
     monkeypatch.setattr(found, "_installed", lambda: [point])
     assert find_topology("my/star.v2").build() == star()
 
 
 def test_entry_point_does_not_replace_ours(monkeypatch: pytest.MonkeyPatch) -> None:
-    point = importlib.metadata.EntryPoint("star", "os:sep", found.ENTRY_POINTS)
+    point = importlib.metadata.EntryPoint("star", "os:sep", GROUP)
     monkeypatch.setattr(found, "_installed", lambda: [point])
     assert find_topology("star").build() == star()
     assert names().count("star") == 1

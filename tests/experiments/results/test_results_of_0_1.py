@@ -1,0 +1,62 @@
+"""Results that 0.1 wrote: `of_0_1` has a run and a sweep, as its `pcn` left them, without pages and
+pictures."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from pcn.cli import run as pcn
+from pcn.experiments.results.run_result import numbers
+
+KEPT = Path(__file__).parent / "of_0_1"
+
+
+@pytest.fixture
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    shutil.copytree(KEPT, tmp_path, dirs_exist_ok=True)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def files(folder: Path) -> dict[str, bytes]:
+    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def test_compare_reads_a_run_and_a_sweep_of_0_1(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert pcn(["compare", "run", "sweep", "--csv"]) == 0
+    rows = list(csv.DictReader(io.StringIO(capsys.readouterr().out)))
+    found = {(row["number"], row["runs"]): row for row in rows}
+    kept = numbers(place / "run")["measures"]["drained_s"]
+    of_run, of_sweep = (row for (number, _), row in found.items() if number == "drained_s")
+    assert float(of_run["mean"]) == kept > 0
+    assert (of_run["seeds"], of_sweep["seeds"]) == ("1", "2")
+    assert float(of_sweep["mean"]) > 0
+
+
+def test_view_reads_a_run_of_0_1(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert pcn(["view", "run", "--save", "page.html", "--json"]) == 0
+    page = place / "page.html"
+    assert json.loads(capsys.readouterr().out) == {"file": "page.html", "bytes": page.stat().st_size}
+    assert "dumbbell" in page.read_text()
+
+
+def test_run_keeps_a_result_of_0_1_beside_its_own(place: Path) -> None:
+    before = files(place / "run")
+    assert pcn(["run", "dumbbell", "--clock", "virtual", "--set", "duration=1ms", "-q", "--out", "run"]) == 0
+    assert files(place / "run.1") == before
+
+
+def test_sweep_refuses_runs_of_0_1_in_a_line_and_leaves_them(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    before = files(place / "sweep")
+    command = ["sweep", "dumbbell", "--scheme", "pcn", "--seeds", "1:2", "--set", "duration=1ms", "--out", "sweep"]
+    assert pcn(command) == 1
+    assert capsys.readouterr().err == (
+        "pcn: sweep has runs of another version of the sources: give --fresh to run them anew, or another --out\n"
+    )
+    assert files(place / "sweep") == before
