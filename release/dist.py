@@ -98,6 +98,16 @@ def compiled(files: Files, compiler: str) -> Files:
         return {f"pcn/{SHIPPED}/{path.name}": (0o644, path.read_bytes()) for path in (tree / SHIPPED).iterdir()}
 
 
+def manual(files: Files, version: str, seconds: int) -> bytes:
+    """Returns the manual page of a wheel's `pcn`."""
+    with tempfile.TemporaryDirectory() as folder:
+        tree, page = write(Path(folder) / "tree", files), Path(folder) / "pcn.1"
+        date = time.strftime("%Y-%m-%d", time.gmtime(seconds))
+        command = [sys.executable, str(ROOT / "release/man.py"), str(page), version, date]
+        run(command, tree, {**os.environ, "PYTHONPATH": str(tree)})
+        return page.read_bytes()
+
+
 def for_machine(wheel: Files, objects: Files, machine: str) -> Files:
     """Returns a wheel with these objects, and with metadata that names the platform."""
     (tags,) = (name for name in wheel if name.endswith(".dist-info/WHEEL"))
@@ -167,6 +177,8 @@ def make(out: Path, compilers: Mapping[str, str] | None = None) -> list[Path]:
     name, wheel = built(files)
     (metadata,) = (path for path in wheel if path.endswith(".dist-info/METADATA"))
     whole = name.removesuffix("-py3-none-any.whl")
+    page = manual(wheel, whole.partition("-")[2], seconds)
+    wheel[f"{whole}.data/data/share/man/man1/pcn.1"] = 0o644, page
     out.mkdir(parents=True, exist_ok=True)
     paths = [out / f"{whole}.tar.gz", out / name]
     pack_source(paths[0], {**files, "PKG-INFO": wheel[metadata]}, seconds)

@@ -130,6 +130,13 @@ def test_dist_builds_equal_bytes_from_an_equal_commit_and_its_source_archive(
     assert [path.read_bytes() for path in again] == [path.read_bytes() for path in (*same, source)]
 
 
+def test_wheels_have_the_manual_page(release: list[Path]) -> None:
+    for wheel in release[:-1]:
+        with zipfile.ZipFile(wheel) as archive:
+            (name,) = (one for one in archive.namelist() if one.endswith(".data/data/share/man/man1/pcn.1"))
+            assert '.SS "pcn run"' in archive.read(name).decode()
+
+
 def test_source_archive_has_the_commit(commit: Path, release: list[Path]) -> None:
     source = release[-1]
     with tarfile.open(source) as archive:
