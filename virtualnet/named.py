@@ -1,4 +1,4 @@
-"""A dictionary that says in a line what isn't in it."""
+"""A dictionary whose error for an unknown key is a line."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _V = TypeVar("_V")
 
 
 class Named(dict[_K, _V]):
-    """Raises what a function makes of the key, in place of KeyError, where `named[key]` isn't there."""
+    """Raises what a function makes of an unknown key, in place of KeyError."""
 
     def __init__(self, unknown: Callable[[_K], Exception]) -> None:
         super().__init__()

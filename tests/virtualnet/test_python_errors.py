@@ -1,4 +1,4 @@
-"""What a program gets that asks a network in virtual time for what isn't there: a line that names it."""
+"""What a program gets from a network in virtual time for an unknown name: a line that names it."""
 
 from __future__ import annotations
 
