@@ -206,7 +206,7 @@ def _run(arguments: list[str]) -> int:
         from pcn.topologies.errors import NO_ROOM
 
         if deleted := startup.deleted_folder(error):
-            return _fail(deleted, 1)
+            return _fail(deleted, 1, error)
         if error.errno not in (*NO_ROOM, errno.ENAMETOOLONG):
             raise
         with contextlib.suppress(OSError):  # what waits for stdout has no room, either: it isn't tried again

@@ -14,7 +14,7 @@ from pathlib import Path
 import click
 
 _CODES = (
-    ("0", "The command did what it was asked for."),
+    ("0", "The command succeeded."),
     ("1", "It failed; a line on standard error has the reason."),
     ("2", "The command line is wrong."),
     ("3", "With pcn run --check: a check isn't met."),

@@ -83,7 +83,7 @@ LINES = [
 
 
 @pytest.mark.parametrize("words", LINES, ids=" ".join)
-def test_quiet_and_json_leave_what_they_say(
+def test_quiet_and_json_leave_the_output_of_their_help(
     place: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], words: tuple[str, ...]
 ) -> None:
     monkeypatch.chdir(place)
@@ -216,7 +216,7 @@ def test_debug_prints_the_traceback_before_the_line(words: list[str], capsys: py
     assert len(capsys.readouterr().err.splitlines()) == 1
 
 
-def test_pcn_debug_asks_for_the_traceback_behind_a_wrong_command_line_too(
+def test_pcn_debug_shows_the_traceback_behind_a_wrong_command_line_too(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv(VARIABLE, "1")
