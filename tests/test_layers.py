@@ -37,7 +37,7 @@ ROOMS = {
         "results": "data define",
         "sweep": "data define papers draw run results",
         "page": "data define papers draw results sweep",
-        "compare": "data define papers draw results sweep page",
+        "compare": "data define papers draw results page",
         "runner": "data define papers run results page",
     },
     "experiments.papers.pcn": {

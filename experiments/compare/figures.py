@@ -3,45 +3,52 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 
 from pcn.experiments.compare.groups import Group
-from pcn.experiments.define import size_bins
-from pcn.experiments.define.charts import Chart, Line, curve
+from pcn.experiments.define import flows_by_size
+from pcn.experiments.define.charts import Chart, Line
+from pcn.experiments.define.samples import interval_note
 from pcn.experiments.results.over_time import PAUSE, QUEUE
 
 
 def figures(groups: Sequence[Group]) -> Mapping[str, list[Chart]]:
     """Returns charts by the picture's name; without those of which no group has a curve."""
+    looks = _looks(groups)
+    by_group = flows_by_size.pooled({group.name: group.samples for group in groups})
+    slowdown = [
+        replace(chart, lines=[replace(line, scheme=looks.get(line.scheme, line.scheme)) for line in chart.lines])
+        for chart in flows_by_size.charts(by_group)
+    ]
     found = {
-        "slowdown": _slowdown(groups),
-        "completion": list(_completion(groups)),
-        "over_time": list(_over_time(groups)),
+        "slowdown": slowdown,
+        "completion": flows_by_size.completion(by_group, looks),
+        "over_time": list(_over_time(groups, looks)),
     }
     return {name: charts for name, charts in found.items() if charts}
 
 
-def _lines(groups: Sequence[Group], name: str) -> list[Line]:
-    """Returns lines of a scheme's look where each group has another scheme."""
+def _looks(groups: Sequence[Group]) -> dict[str, str]:
+    """Returns schemes by group, whose look its lines have where each group has another scheme; else its own name."""
     schemes = [group.scheme for group in groups]
     alone = len(set(schemes)) == len(schemes)
-    found = []
-    for group in groups:
-        if (one := group.curve(name)) is not None:
-            found.append(curve(group.name, *one, group.scheme if alone else group.name))
-    return found
+    return {group.name: group.scheme if alone else group.name for group in groups}
 
 
-def _slowdown(groups: Sequence[Group]) -> list[Chart]:
-    return size_bins.charts({name: _lines(groups, f"{name} slowdown{size_bins.BY_SIZE}") for name in size_bins.SHOWN})
+def _lines(groups: Sequence[Group], name: str, looks: Mapping[str, str]) -> list[Line]:
+    return [
+        replace(line, label=group.name, scheme=looks[group.name])
+        for group in groups
+        if (line := group.curve(name)) is not None
+    ]
 
 
-def _completion(groups: Sequence[Group]) -> Iterator[Chart]:
-    if lines := _lines(groups, "completion time"):
-        yield Chart("Completion times", "Completion time (ms)", "Flows (%)", lines, log_x=True, columns=1)
-
-
-def _over_time(groups: Sequence[Group]) -> Iterator[Chart]:
+def _over_time(groups: Sequence[Group], looks: Mapping[str, str]) -> Iterator[Chart]:
+    counts = {len(group.runs) for group in groups}
+    seeds = f"{' or '.join(map(str, sorted(counts)))} seed{'s' * (counts != {1})}"
+    note = interval_note(counts)
     for name, title, unit in ((QUEUE, "Largest queue", "KB"), (PAUSE, "PAUSE", "frames a ms")):
-        lines = _lines(groups, name)
+        lines = _lines(groups, name, looks)
         if any(line.y.any() for line in lines):
-            yield Chart(title, "Time (ms)", f"{title} ({unit})", lines)
+            x_label = "\n".join([f"Time (ms); mean of {seeds}", *[flows_by_size.wrapped(note)] * bool(note)])
+            yield Chart(title, x_label, f"{title} ({unit})", lines)

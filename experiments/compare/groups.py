@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 import statistics
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -11,26 +10,24 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from pcn.experiments.compare.kept import Kept
 from pcn.experiments.data.parameters import Parameter, format_value
-from pcn.experiments.define import scheme_parameters
+from pcn.experiments.define import intervals, scheme_parameters
+from pcn.experiments.define.charts import Line
+from pcn.experiments.define.intervals import Difference
 from pcn.experiments.define.looks import label
-from pcn.experiments.define.outcomes import Curve
+from pcn.experiments.define.samples import RunSamples
 from pcn.experiments.papers import SCENARIOS
-from pcn.experiments.sweep.parameter_sweep import Mean
 from pcn.hosts.algorithms import schemes
 from pcn.softswitch.units import Kind, kind_of
-
-_T = (
-    12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.160, 2.145, 2.131, 2.120,
-    2.110, 2.101, 2.093, 2.086, 2.080, 2.074, 2.069, 2.064, 2.060, 2.056, 2.052, 2.048, 2.045, 2.042,
-)  # fmt: skip
-"""Student's t: 97.5% quantiles for 1 to 30 degrees of freedom, rounded; the last one for more, which is on the safe
-side."""
 
 _MISSING = "–"
 _MOST = 1e100
 """Of numbers that have a unit."""
+_POINTS = 200
+"""Of a curve over the seeds' own."""
 _OF_THE_TREE = ("commit", "tree", "sources")
 """What differs between versions of the project."""
 
@@ -50,29 +47,61 @@ class Group:
     def scheme(self) -> str:
         return self.runs[0].scheme
 
-    def mean(self, number: str) -> Mean | None:
-        """None where a run has no such number: means over the others would be of other seeds."""
-        return mean_of([run.numbers.get(number) for run in self.runs])
+    def values(self, number: str) -> list[float] | None:
+        """Returns a number of each run; None where a run has no such number: the others' would be of other seeds."""
+        return values_of([run.numbers.get(number) for run in self.runs])
 
-    def curve(self, name: str) -> Curve | None:
-        """Returns the mean of the seeds' curves, point by point, where all have as many points; else the first
-        seed's."""
+    def mean(self, number: str) -> float | None:
+        """Returns the mean over the seeds. None as `values` has it."""
+        values = self.values(number)
+        return None if values is None else statistics.fmean(values)
+
+    def curve(self, name: str) -> Line | None:
+        """Returns the mean of the seeds' curves with its intervals, over the x of all of them, between whose points
+        each is a straight line. After its end a run has nothing: 0. None where a run has no such curve."""
         found = [run.curves[name] for run in self.runs if name in run.curves]
-        if not found or not found[0][0]:
+        if len(found) < len(self.runs) or not all(x for x, _ in found):
             return None
-        if len(found) < len(self.runs) or len({len(x) for x, _ in found}) > 1:
-            return found[0]
-        x, y = ([statistics.fmean(values) for values in zip(*part, strict=True)] for part in zip(*found, strict=True))
-        return x, y
+        grid = np.unique(np.concatenate([x for x, _ in found]))
+        if grid.size > _POINTS:
+            grid = np.linspace(grid[0], grid[-1], _POINTS)
+        each = np.array([np.interp(grid, x, y, right=0.0) for x, y in found])
+        ends = [intervals.of_mean(column.tolist()) for column in each.T]
+        made = Line("", grid, each.mean(axis=0))
+        if None in ends:
+            return made
+        low, high = (np.array([getattr(end, name) for end in ends], float) for name in ("low", "high"))
+        return replace(made, low=low, high=high)
+
+    @property
+    def samples(self) -> list[RunSamples]:
+        return [run.samples for run in self.runs]
 
 
-def mean_of(values: Sequence[float | None]) -> Mean | None:
+def values_of(values: Sequence[float | None]) -> list[float] | None:
     """None where one is missing."""
     known = [value for value in values if value is not None]
-    if len(known) < len(values):
+    return known if len(known) == len(values) else None
+
+
+def pairs(first: Group, second: Group) -> bool:
+    """Returns whether two groups have the same flows seed by seed, so that their values belong together in pairs."""
+    digests = [{run.seed: run.samples.digest for run in group.runs} for group in (first, second)]
+    return digests[0] == digests[1] and all(digests[0].values())
+
+
+def difference(first: Group, second: Group, number: str) -> Difference | None:
+    """Returns by how much a number differs, in pairs where both have the same flows. None where there is none, or one
+    seed leaves it open."""
+    if pairs(first, second):
+        runs = [sorted(group.runs, key=lambda run: run.seed) for group in (first, second)]
+        own = [values_of([run.numbers.get(number) for run in members]) for members in runs]
+        paired = True
+    else:
+        own, paired = [group.values(number) for group in (first, second)], False
+    if own[0] is None or own[1] is None:
         return None
-    error = statistics.stdev(known) / math.sqrt(len(known)) if len(known) > 1 else None
-    return Mean(statistics.fmean(known), error, len(known))
+    return intervals.difference(own[0], own[1], paired)
 
 
 def grouped(runs: Sequence[Kept]) -> list[Group]:
@@ -86,7 +115,7 @@ def grouped(runs: Sequence[Kept]) -> list[Group]:
         )
         found.setdefault((settings, number), []).append(run)
     groups = [Group("", tuple(members)) for members in found.values()]
-    return _named(groups, [name for name in different_settings(groups) if name not in _OF_THE_TREE])
+    return _named(groups, [name for name in different_settings(groups, alone=False) if name not in _OF_THE_TREE])
 
 
 def _named(groups: Sequence[Group], differing: Sequence[str]) -> list[Group]:
@@ -121,11 +150,20 @@ def texts_of(groups: Sequence[Group], setting: str) -> list[str]:
     found = [group.settings.get(setting, _MISSING) for group in groups]
     files = {value for value in found if isinstance(value, str) and "/" in value}
     stems = len({Path(file).stem for file in files}) == len(files)
-    kinds = _kinds(groups)
-    return [
-        text_of(Path(value).stem if stems and isinstance(value, str) and value in files else value, kinds.get(setting))
-        for value in found
-    ]
+    kind = _kinds(groups).get(setting)
+    short = [Path(value).stem if stems and isinstance(value, str) and value in files else value for value in found]
+    texts = [text_of(value, kind) for value in short]
+    if len(set(texts)) < len({json.dumps(value, default=str) for value in found}) and _differs(found, True):
+        exact = [_exact(value, kind) for value in found]
+        texts = exact if len(set(exact)) > len(set(texts)) else texts
+    return texts
+
+
+def _exact(value: Any, kind: Kind | None) -> str:
+    """Returns a setting with all of its digits."""
+    number = isinstance(value, int | float) and not isinstance(value, bool)
+    units = {"rate": " bit/s", "time": " s", "size": " B"}
+    return f"{value!r}{units.get(kind or '', '')}" if number else text_of(value, kind)
 
 
 def _kinds(groups: Sequence[Group]) -> dict[str, Kind]:
@@ -152,25 +190,19 @@ def text_of(value: Any, kind: Kind | None = None) -> str:
     return text if text.isprintable() else ascii(text)
 
 
-def different_settings(groups: Sequence[Group]) -> list[str]:
-    """Returns the names of what isn't the same in all groups. What some groups have no value of, as of another scheme's
-    parameters, differs where the others' values do."""
+def different_settings(groups: Sequence[Group], alone: bool = True) -> list[str]:
+    """Returns the names of what isn't the same in all groups. `alone`: also what some groups have no value of, as of
+    another scheme's parameters; else only where the others' values differ."""
     names = dict.fromkeys(name for group in groups for name in group.settings)
-    return [
-        name
-        for name in names
-        if len({json.dumps(group.settings[name], default=str) for group in groups if name in group.settings}) > 1
+    return [name for name in names if _differs([group.settings.get(name, _MISSING) for group in groups], alone)]
+
+
+def _differs(values: Sequence[Any], alone: bool) -> bool:
+    """Numbers are equal whether they are whole or not: 5 is 5.0, and True isn't 1."""
+    if not alone:
+        values = [value for value in values if value is not _MISSING]
+    texts = [
+        json.dumps(float(value) if type(value) is int and abs(value) < _MOST else value, default=str)
+        for value in values
     ]
-
-
-def beyond_seeds(one: Mean, other: Mean) -> bool | None:
-    """Returns whether means differ by more than their seeds make likely: Welch's t-test, 95%. None where one seed
-    leaves it open. Seeds that change nothing have no spread: then any difference is one."""
-    if one.error is None or other.error is None:
-        return None
-    variance = one.error**2 + other.error**2
-    difference = abs(one.value - other.value)
-    if variance == 0:
-        return difference > 0
-    freedom = variance**2 / (one.error**4 / (one.seeds - 1) + other.error**4 / (other.seeds - 1))
-    return difference > _T[min(int(freedom), len(_T)) - 1] * math.sqrt(variance)
+    return len(set(texts)) > 1

@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl
 
 from pcn.experiments.data.errors import ExperimentError
 from pcn.experiments.define.outcomes import Curve
+from pcn.experiments.define.samples import RunSamples
 from pcn.experiments.results.atomic_folder import COMPARISON, SUMMARY
 
 STORE = "done.jsonl"
@@ -29,6 +30,7 @@ class Kept:
     settings: Mapping[str, Any]
     numbers: Mapping[str, float | None]
     curves: Mapping[str, Curve]
+    samples: RunSamples = field(default_factory=RunSamples)
 
 
 def read(place: Path) -> list[Kept]:
@@ -94,14 +96,23 @@ def _of_summary(place: Path, summary: Mapping[str, Any]) -> Kept:
         },
     }
     seed, curves = summary["seed"], summary["curves"]
-    return _checked(place, seed, summary["scheme"], summary["scenario"], settings, numbers, curves)
+    if "samples" not in summary:
+        raise ExperimentError(f"{place} is of an earlier version, without its flows by size: run it again")
+    kept = (settings, numbers, curves, summary["samples"])
+    return _checked(place, seed, summary["scheme"], summary["scenario"], *kept)
 
 
 def _of_sweep(place: Path, row: Mapping[str, Any]) -> Kept:
     keys, value = row["keys"], row["value"]
     settings = {**{name: one for name, one in keys.items() if name != "seed"}, "sources": row["version"]}
     scheme = str(keys.get("scheme", ""))
-    return _checked(place, keys.get("seed", 1), scheme, "", settings, value["numbers"], value["curves"])
+    if "samples" not in value:
+        raise ExperimentError(
+            f"{place} is a sweep of an earlier version, without its flows by size: the same `pcn sweep` with --fresh "
+            "runs it anew"
+        )
+    kept = (settings, value["numbers"], value["curves"], value["samples"])
+    return _checked(place, keys.get("seed", 1), scheme, "", *kept)
 
 
 def _checked(
@@ -112,6 +123,7 @@ def _checked(
     settings: Mapping[str, Any],
     numbers: Mapping[str, Any],
     curves: Mapping[str, Any],
+    samples: Mapping[str, Any],
 ) -> Kept:
     """Returns what a file had, whatever wrote it. Raises ValueError and others where it isn't what a run writes."""
     if not isinstance(seed, int):
@@ -124,6 +136,7 @@ def _checked(
         settings={_text(name): value for name, value in settings.items()},
         numbers={_text(name): None if value is None else _number(value) for name, value in numbers.items()},
         curves={_text(name): _curve(*curve) for name, curve in curves.items()},
+        samples=RunSamples.from_json(samples),
     )
 
 

@@ -4,28 +4,30 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterator, Sequence
+import statistics
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
-from pcn.experiments.compare.groups import Group, beyond_seeds, different_settings, mean_of, texts_of
-from pcn.experiments.define import size_bins
+from pcn.experiments.compare.groups import Group, difference, different_settings, pairs, texts_of
+from pcn.experiments.data.parameters import format_value
+from pcn.experiments.define import flows_by_size, intervals
+from pcn.experiments.define.intervals import Difference
+from pcn.experiments.define.samples import interval_note
 from pcn.experiments.define.tables import Measured, Table
+from pcn.experiments.page.report import number
 from pcn.experiments.papers import SCENARIOS
-from pcn.experiments.sweep.parameter_sweep import Mean
+from pcn.softswitch.units import kind_of
 
 MARK = "*"
 _FACTOR = 10
 """From this ratio on a difference is a factor, not a percentage."""
-NOTE = (
-    f"{MARK} differs from the first column beyond the seeds' spread (Welch's t-test, 95%: of a hundred numbers that "
-    "don't differ it marks five)."
-)
-ONE_SEED = "With one seed nothing shows whether a difference is more than chance: compare runs of several seeds."
 
 
 def all_tables(groups: Sequence[Group]) -> list[Table]:
-    """Returns the settings that differ, numbers, and the scenario's own tables of the first seeds."""
-    return [settings(groups), numbers(groups), *_own(groups)]
+    """Returns the settings that differ, numbers, flows by size, and the scenario's own tables of means."""
+    by_size = flows_by_size.tables(flows_by_size.pooled({group.name: group.samples for group in groups}))
+    return [settings(groups), numbers(groups), *_own(groups), *by_size]
 
 
 def settings(groups: Sequence[Group]) -> Table:
@@ -35,51 +37,78 @@ def settings(groups: Sequence[Group]) -> Table:
 
 
 def numbers(groups: Sequence[Group]) -> Table:
-    """Returns those that aren't equal in all groups, each with its difference from the first group's."""
-    rows = []
-    for name, means in _means(groups):
-        if len({mean and mean.value for mean in means}) > 1:
-            first = means[0]
-            rows.append([name, *(_cell(mean, first if number else None) for number, mean in enumerate(means))])
-    return Table("numbers that differ", ["", *(group.name for group in groups)], rows)
+    """Returns those that aren't equal in all groups, each with its difference from the first group's; below it what is
+    marked, and by which test."""
+    first = groups[0]
+    rows = [
+        [_labelled(name), *(_cell(group, name, first if group is not first else None) for group in groups)]
+        for name in _names(groups)
+        if not _equal(groups, name)
+    ]
+    title = "numbers that differ" if rows else "no number differs"
+    return Table(title, ["", *(group.name for group in groups)] if rows else [""], rows, notes(groups))
+
+
+def notes(groups: Sequence[Group]) -> list[str]:
+    """Returns what intervals are, and which test marks what."""
+    note = interval_note(len(one.runs) for one in groups)
+    made = [f"Means over the seeds; in brackets {note}."] if note else []
+    first, others = groups[0], groups[1:]
+    tested = [one for one in others if len(one.runs) > 1 and len(first.runs) > 1]
+    for paired, test in (
+        (True, "paired t-test, as equal seeds have equal flows here"),
+        (False, "Welch's t-test, unpaired, as their runs haven't the same flows seed by seed"),
+    ):
+        names = [one.name for one in tested if pairs(first, one) is paired]
+        if names:
+            made.append(
+                f"{MARK} in {', '.join(names)}: differs from {first.name} by more than the seeds make likely ({test}, "
+                "95%: of a hundred numbers that don't differ it marks five). Below a mean stands its difference from "
+                f"{first.name}'s, with a 95% interval."
+            )
+    if untested := [one.name for one in groups if len(one.runs) < 2]:
+        made.append(
+            f"{', '.join(untested)}: one seed, so nothing shows whether a difference is more than chance, and nothing "
+            "is marked: compare runs of several seeds."
+        )
+    return made
 
 
 def equal(groups: Sequence[Group]) -> list[str]:
-    """Returns the names of the numbers that are equal in all groups."""
-    return [name for name, means in _means(groups) if len({mean and mean.value for mean in means}) == 1]
+    """Returns the labels of the numbers that are equal in all groups."""
+    return [_labelled(name) for name in _names(groups) if _equal(groups, name)]
 
 
 def as_csv(groups: Sequence[Group]) -> str:
-    """Returns a row a number and group; `beyond_spread` is empty where one seed leaves it open."""
+    """Returns a row a number and group. `interval`: bootstrap, or range of the seeds; `difference_*`: from the first
+    group, relative, with a 95% interval by `test`; `beyond_spread` is empty where one seed leaves it open. `flows`: of
+    those numbers that are of flows of all seeds together."""
     text = io.StringIO()
-    table = csv.writer(text)
-    columns = ("number", "runs", "mean", "standard_error", "seeds", "relative_difference", "beyond_spread")
-    table.writerow(columns)
-    for name, means in [*_means(groups), *_of_bins(groups)]:
-        first = means[0]
-        for group, mean in zip(groups, means, strict=True):
-            if mean is None:
-                table.writerow([name, group.name, "", "", len(group.runs), "", ""])
-                continue
-            beyond = beyond_seeds(first, mean) if first and group is not groups[0] else None
-            relative = mean.value / first.value - 1 if first and first.value else ""
-            error = "" if mean.error is None else mean.error
-            marked = "" if beyond is None else str(beyond).lower()
-            table.writerow([name, group.name, mean.value, error, mean.seeds, relative, marked])
+    table = csv.DictWriter(text, _COLUMNS, restval="", lineterminator="\n")
+    table.writeheader()
+    for name in _names(groups):
+        for group in groups:
+            table.writerow(
+                {"number": name, "runs": group.name, "seeds": len(group.runs), **_row(groups[0], group, name)}
+            )
+    for name, runs, flows, estimate in flows_by_size.rows(
+        flows_by_size.pooled({group.name: group.samples for group in groups})
+    ):
+        seeds = next(len(group.runs) for group in groups if group.name == runs)
+        row = {"number": name, "runs": runs, "seeds": seeds, "flows": flows}
+        if estimate is not None:
+            row |= {"mean": estimate.value, **_interval(estimate.interval)}
+        table.writerow(row)
     return text.getvalue()
 
 
 def as_json(groups: Sequence[Group]) -> dict[str, Any]:
     """Returns the settings that differ, and the rows of `as_csv`, with numbers as numbers and null where there is
     none."""
-    table = csv.DictReader(io.StringIO(as_csv(groups)))
-    names = ["mean", "standard_error", "seeds", "relative_difference"]
     rows: list[dict[str, Any]] = [
-        {**row, **{name: float(row[name]) if row[name] else None for name in names}} for row in table
+        {name: _json_value(name, text) for name, text in row.items()}
+        for row in csv.DictReader(io.StringIO(as_csv(groups)))
     ]
-    for row in rows:
-        row["seeds"] = int(row["seeds"])
-        row["beyond_spread"] = {"true": True, "false": False}.get(row["beyond_spread"])
     return {
         "runs": [{"name": group.name, "seeds": sorted(run.seed for run in group.runs)} for group in groups],
         "settings": {name: texts_of(groups, name) for name in different_settings(groups)},
@@ -87,43 +116,111 @@ def as_json(groups: Sequence[Group]) -> dict[str, Any]:
     }
 
 
-def open_question(groups: Sequence[Group]) -> bool:
-    """Returns whether a group has one seed alone."""
-    return any(len(group.runs) < 2 for group in groups)
+def _json_value(column: str, text: str) -> Any:
+    if column in _TEXTS:
+        return text or None
+    if column in _COUNTS:
+        return int(text) if text else None
+    return (
+        {"true": True, "false": False, "": None}[text] if column == "beyond_spread" else float(text) if text else None
+    )
 
 
-def _means(groups: Sequence[Group]) -> Iterator[tuple[str, list[Mean | None]]]:
-    for name in dict.fromkeys(name for group in groups for run in group.runs for name in run.numbers):
-        yield name, [group.mean(name) for group in groups]
+_COLUMNS = (
+    "number", "runs", "mean", "low", "high", "interval", "standard_error", "seeds", "flows", "relative_difference",
+    "difference_low", "difference_high", "test", "beyond_spread",
+)  # fmt: skip
+_TEXTS = ("number", "runs", "interval", "test")
+_COUNTS = ("seeds", "flows")
 
 
-def _of_bins(groups: Sequence[Group]) -> Iterator[tuple[str, list[Mean | None]]]:
-    """Yields the numbers of the bins of flow sizes."""
-    binned = [[size_bins.by_bin(run.curves) for run in group.runs] for group in groups]
-    for name in dict.fromkeys(name for group in binned for run in group for name in run):
-        yield name, [mean_of([run.get(name) for run in group]) for group in binned]
+def _row(first: Group, group: Group, name: str) -> dict[str, object]:
+    values = group.values(name)
+    if values is None:
+        return {}
+    mean = statistics.fmean(values)
+    row: dict[str, object] = {"mean": mean, **_interval(intervals.of_mean(values))}
+    if len(values) > 1:
+        row["standard_error"] = statistics.stdev(values) / len(values) ** 0.5
+    below = first.mean(name)
+    if below is None or group is first:
+        return row
+    if below:
+        row["relative_difference"] = mean / below - 1
+    if (found := difference(first, group, name)) is not None:
+        row["test"] = "paired" if found.paired else "welch"
+        row["beyond_spread"] = str(found.beyond).lower()
+        if below:
+            low, high = sorted((found.low / below, found.high / below))
+            row |= {"difference_low": low, "difference_high": high}
+    return row
 
 
-def _cell(mean: Mean | None, first: Mean | None) -> str:
-    if mean is None:
+def _interval(interval: intervals.Interval | None) -> dict[str, object]:
+    if interval is None:
+        return {}
+    return {"low": interval.low, "high": interval.high, "interval": "bootstrap" if interval.bootstrap else "range"}
+
+
+def _names(groups: Sequence[Group]) -> list[str]:
+    return list(dict.fromkeys(name for group in groups for run in group.runs for name in run.numbers))
+
+
+def _equal(groups: Sequence[Group], name: str) -> bool:
+    return len({group.mean(name) for group in groups}) <= 1
+
+
+def _labelled(name: str) -> str:
+    """Returns a number's name for people: its value has the unit."""
+    base, _, group = name.partition(" ")
+    for ending in ("_bps", "_bytes", "_s"):
+        base = base.removesuffix(ending)
+    words = " ".join(base.split("_"))
+    return f"{words}, {group}" if group else words
+
+
+def _value(name: str, value: float) -> str:
+    """Returns a number as reports have it: a rate, a time and a size with a unit that suits it."""
+    kind = kind_of(name.partition(" ")[0])
+    return number(value) if kind == "number" else format_value(kind, float(f"{value:.4g}"))
+
+
+def _cell(group: Group, name: str, first: Group | None) -> str:
+    values = group.values(name)
+    if values is None:
         return "–"
-    error = mean.error
-    spread = "" if error is None else f" ± {error:,.0f}" if error >= 100 else f" ± {error:.2g}"
-    text = _number(mean.value) + spread
-    if first is None or mean.value == first.value:
+    mean, interval = statistics.fmean(values), intervals.of_mean(values)
+    text = _value(name, mean)
+    if interval is not None and interval.low < interval.high:
+        text += f" [{', '.join(_value(name, float(f'{end:.3g}')) for end in (interval.low, interval.high))}]"
+    below = first.mean(name) if first else None
+    if first is None or below is None or mean == below:
         return text
-    ratio = mean.value / first.value if first.value else None
-    change = "" if ratio is None else f" ({ratio - 1:+.0%})" if ratio < _FACTOR else f" (\u00d7{ratio:,.0f})"
-    return f"{text}{change}{MARK if beyond_seeds(first, mean) else ''}"
+    found = difference(first, group, name)
+    mark = MARK if found and found.beyond else ""
+    return "\n".join(filter(None, [text, _change(mean, below, found)])) + mark
 
 
-def _number(value: float) -> str:
-    return f"{value:,.0f}" if abs(value) >= 1000 or value == round(value) else f"{value:.4g}"
+def _change(mean: float, below: float, found: Difference | None) -> str:
+    """Returns a difference in percent of the first, with its interval."""
+    if not below:
+        return ""
+    ratio = mean / below
+    if ratio >= _FACTOR:
+        return f"\u00d7{ratio:,.0f}"
+    text = f"{ratio - 1:+.0%}"
+    if found is None or found.low == found.high:
+        return text
+    low, high = sorted((found.low / below, found.high / below))
+    return f"{text}, {low:+.0%} to {high:+.0%}"
 
 
 def _own(groups: Sequence[Group]) -> list[Table]:
+    """Returns the scenario's tables of the means."""
     scenarios = {run.scenario for group in groups for run in group.runs}
     page = SCENARIOS[scenarios.pop()].page if len(scenarios) == 1 and scenarios <= SCENARIOS.keys() else None
     if page is None or page.tables is None:
         return []
-    return page.tables({group.name: Measured(group.runs[0].numbers, group.runs[0].curves) for group in groups})
+    means = {group.name: Measured({name: group.mean(name) for name in _names([group])}) for group in groups}
+    several = any(len(group.runs) > 1 for group in groups)
+    return [replace(one, notes=[*one.notes, *["Means over the seeds."] * several]) for one in page.tables(means)]

@@ -44,10 +44,9 @@ def render(groups: Sequence[Group], drawn: Mapping[str, str]) -> str:
     scenarios = dict.fromkeys(run.scenario for group in groups for run in group.runs if run.scenario)
     page = {
         "title": f"Comparison: {', '.join(scenarios) or 'sweeps'}",
-        "places": [(group.name, [run.place for run in group.runs]) for group in groups],
+        "places": [(group.name, list(dict.fromkeys(run.place for run in group.runs))) for group in groups],
         "tables": tables.all_tables(groups),
         "equal": tables.equal(groups),
-        "note": tables.ONE_SEED if tables.open_question(groups) else tables.NOTE,
         "pictures": [Markup(_inline(name, text)) for name, text in drawn.items()],
     }
     return environment().get_template("comparison.html.j2").render(page)

@@ -29,7 +29,8 @@ _UNDER = 2.0
 @dataclass(frozen=True)
 class Line:
     """Values over x. `steps`: each value holds until the next x. A line without a colour looks as its `scheme` does, or
-    as no other line of its chart. `points` are marked; `seeds` are what each y is the mean of."""
+    as no other line of its chart. `points` are marked; `seeds` are what each y is the mean of; `low` and `high` the
+    ends of each y's interval (NaN: it has none)."""
 
     label: str
     x: Array
@@ -43,6 +44,8 @@ class Line:
     scheme: str = ""
     points: bool = False
     seeds: Sequence[Sequence[float]] = ()
+    low: Array | None = None
+    high: Array | None = None
 
 
 def curve(
@@ -276,10 +279,11 @@ def _alike(lines: Sequence[Line]) -> list[list[int]]:
 
 
 def values(lines: Sequence[Line], view: View | None = None) -> Array:
-    """Returns all that lines have, their seeds too, in a view if there is one."""
+    """Returns all that lines have, their seeds and intervals too, in a view if there is one."""
     inside = [line.y if view is None else line.y[(line.x >= view.start) & (line.x <= view.end)] for line in lines]
     seeds = [np.array(own, float) for line in lines for own in line.seeds]
-    found: Array = np.concatenate([*inside, *seeds, np.empty(0)])
+    ends = [end for line in lines for end in (line.low, line.high) if end is not None]
+    found: Array = np.concatenate([*inside, *seeds, *ends, np.empty(0)])
     return np.compress(~np.isnan(found), found)
 
 

@@ -10,6 +10,7 @@ from typing import Any
 
 from pcn.experiments.define.charts import Line, curve
 from pcn.experiments.define.checks import Check
+from pcn.experiments.define.samples import RunSamples
 
 Key = str | float | int
 Curve = tuple[list[float], list[float]]
@@ -18,14 +19,15 @@ Curve = tuple[list[float], list[float]]
 
 @dataclass(frozen=True)
 class Outcome:
-    """What is kept of a run: numbers (None: the run has none) and curves to draw, both by name, and claims that one
-    run settles."""
+    """What is kept of a run: numbers (None: the run has none) and curves to draw, both by name, claims that one run
+    settles, and its flows by size, as `pcn.experiments.define.samples` writes them."""
 
     keys: Mapping[str, Key]
     numbers: Mapping[str, float | None]
     curves: Mapping[str, Curve] = field(default_factory=dict)
     checks: tuple[Check, ...] = ()
     wall_s: float = 0.0
+    samples: Mapping[str, Any] = field(default_factory=dict)
 
     @classmethod
     def from_json(cls, one: Mapping[str, Any]) -> Outcome:
@@ -36,7 +38,9 @@ class Outcome:
             numbers = {name: None if value is None else _number(value) for name, value in one["numbers"].items()}
             if not all(isinstance(key, str | int | float) for key in one["keys"].values()):
                 raise ValueError("keys are texts or numbers")
-            return cls(one["keys"], numbers, curves, checks, _number(one["wall_s"]))
+            samples = one.get("samples", {})
+            RunSamples.from_json(samples)  # raises
+            return cls(one["keys"], numbers, curves, checks, _number(one["wall_s"]), samples)
         except (LookupError, TypeError, AttributeError) as error:
             raise ValueError(f"{type(error).__name__}: {error}") from None
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
-from pcn.experiments.define.outcomes import Curve
+from pcn.experiments.define.samples import RunSamples
 
 
 @dataclass(frozen=True)
@@ -21,7 +21,7 @@ class Table:
 
 @dataclass(frozen=True)
 class Measured:
-    """What a run's summary keeps for tables: numbers and curves by name."""
+    """What tables are made of: numbers by name, of a run or means over seeds; of each seed the flows by size."""
 
     numbers: Mapping[str, float | None]
-    curves: Mapping[str, Curve] = field(default_factory=dict)
+    samples: Sequence[RunSamples] = ()

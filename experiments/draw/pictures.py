@@ -212,6 +212,9 @@ def _draw_lines(axes: Axes, chart: Chart, view: View | None, theme: Theme) -> No
             clip_on=not (line.points and places.size),  # a mark on the axis is whole
             label=line.label,
         )
+        if line.low is not None and line.high is not None:
+            ends = [line.y - line.low, line.high - line.y]
+            axes.errorbar(places, line.y, yerr=ends, fmt="none", color=look.colour, lw=1, capsize=2, alpha=0.7)
         for place, value, seeds in zip(places, line.y, line.seeds or [()] * len(places), strict=True):
             _draw_seeds(axes, place, value, seeds, theme)
     if chart.level is not None:

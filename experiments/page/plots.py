@@ -11,6 +11,7 @@ from pcn.experiments.data.series_math import Array
 from pcn.experiments.define.charts import PALE_OPACITY, PALE_WIDTH, Chart, Line, View, shown
 from pcn.experiments.define.experiment import RunPage
 from pcn.experiments.define.looks import LOOKS
+from pcn.experiments.define.samples import RunSamples
 from pcn.experiments.define.tables import Measured
 from pcn.experiments.draw.palette import palette_name
 from pcn.experiments.results import agreement, replay
@@ -40,7 +41,10 @@ def together(results: Sequence[Result]) -> list[Chart]:
 
 def measured(results: Sequence[Result]) -> dict[str, Measured]:
     """Returns the runs by name: several runs of one scheme have the folder beside its name."""
-    return {(one.folder or one.plan.scheme): Measured(one.outcome.numbers, one.outcome.curves) for one in results}
+    return {
+        (one.folder or one.plan.scheme): Measured(one.outcome.numbers, [RunSamples.from_json(one.outcome.samples)])
+        for one in results
+    }
 
 
 def data(results: Sequence[Result]) -> dict[str, Any]:

@@ -15,6 +15,7 @@ from rich.text import Text
 
 from pcn.controller.texts import marks_text
 from pcn.experiments.define.checks import Check
+from pcn.experiments.define.samples import RunSamples
 from pcn.experiments.define.tables import Measured, Table
 from pcn.experiments.page.report import number, took
 from pcn.experiments.papers import SCENARIOS
@@ -66,18 +67,18 @@ def _show_tables(runs: Mapping[str, Path], scenario: str, console: Console) -> b
 def measured(directory: Path) -> Measured:
     """Returns what tables are made of, of the run in a directory."""
     summary = json.loads((directory / SUMMARY).read_text(encoding="utf-8"))
-    return Measured(summary["measures"], {name: (x, y) for name, (x, y) in summary["curves"].items()})
+    return Measured(summary["measures"], [RunSamples.from_json(summary["samples"])])
 
 
 def show_table(table: Table, console: Console) -> None:
-    """Prints a table as wide as it needs to be."""
+    """Prints a table as wide as it needs to be; of one without rows the title alone, and what stands below it."""
     made = RichTable(title=Text(table.title), title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False)
     made.padding = (0, 0)
     for place, heading in enumerate(table.columns):
         made.add_column(Text(heading), justify="right" if place else "left", no_wrap=not place)
     for row in table.rows:
         made.add_row(*map(Text, row))
-    console.print(made)
+    console.print(made if table.rows else Text(table.title))
     for text in table.notes:
         console.print(text, highlight=False, markup=False, soft_wrap=True)
 

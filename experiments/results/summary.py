@@ -274,9 +274,17 @@ RUN = Columns(
         Column("measures", {"*": float | None}, "the experiment's own numbers", "outcome.numbers"),
         Column("latency", {"*": LATENCY}, "of data packets by traffic class, where it was measured", _latency),
         Column(
+            "samples",
+            dict,
+            "flows of traffic by group and size: a digest of the flows; of each group the bins' largest sizes in "
+            "bytes, flows, unfinished ones, and sorted completion times and slowdowns (base64 of little-endian "
+            "float32), at most 512 a bin",
+            "outcome.samples",
+        ),
+        Column(
             "curves",
             {"*": [[float]]},
-            "x and y of what can be drawn over other runs: over time in ms, over flow sizes in bytes",
+            "x and y of what can be drawn over other runs: over time in ms, or the experiment's own",
             lambda result: {**over_time(result.recording), **result.outcome.curves},
         ),
         Column("checks", [CHECK], "rows of the report: paper, theory and run"),

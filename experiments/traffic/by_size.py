@@ -1,38 +1,44 @@
-"""What becomes of flows by their size, as HPCC's fct_analysis.py prints it: bins of equally many flows; and the tables
-and curves of a run that show it."""
+"""What becomes of flows by their size: what a run keeps of them and its tables; and curves over bins of equally many
+flows, as HPCC's fct_analysis.py prints them, for figures after HPCC's."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import lru_cache
+from typing import Any
 
 import numpy as np
 
+from pcn.experiments.data.plan import Plan
+from pcn.experiments.data.recording import Recording
 from pcn.experiments.data.series_math import Array
-from pcn.experiments.define import size_bins
-from pcn.experiments.define.charts import Chart, curve
+from pcn.experiments.define import flows_by_size, size_bins
+from pcn.experiments.define.charts import Chart
+from pcn.experiments.define.flows_by_size import COLLECTIVE, FLOWS, INCAST
 from pcn.experiments.define.looks import label
 from pcn.experiments.define.outcomes import Curve
+from pcn.experiments.define.samples import STATISTICS, RunSamples, Samples, digest, limits_of
 from pcn.experiments.define.tables import Measured, Table
-from pcn.experiments.traffic import collective
-from pcn.experiments.traffic.flows import ALL, PERCENTILES
+from pcn.experiments.define.workloads import sample
+from pcn.experiments.traffic import collective, flows
+from pcn.experiments.traffic.flows import ALL
+from pcn.experiments.traffic.spec import TrafficSpec
+from pcn.experiments.traffic.spec import sizes as distribution
 
 BINS, _LEAST = 20, 10
 """How many bins there are at most; how many flows are in one at least, except for flows of one size."""
-STATISTICS = ("mean", *(f"p{q:g}" for q in PERCENTILES))
-_UNITS = {"ms": "completion time (ms)", "slowdown": "slowdown"}
+_DRAWN = 100_000
+"""Sizes that fix a distribution's bins."""
 _DRAIN = (
     "Most of a run is drain here, at a load that falls: numbers are of a transient. `--set span=10ms` has drawn flows "
     "start for that long."
 )
-_BESIDE = 3
-"""Runs in one table."""
-_SHARES = np.linspace(0, 100, 201)
 
 
 def curves(sizes: Array, fct_s: Array, slowdown: Array) -> dict[str, Curve]:
     """Returns curves over the largest size of each bin: the number of flows, and mean and percentiles of completion
-    time (ms) and slowdown; and the distribution of completion times. `fct_s` and `slowdown`: NaN where a flow hasn't
-    arrived. A bin with such a flow has neither mean nor percentile."""
+    time (ms) and slowdown. `fct_s` and `slowdown`: NaN where a flow hasn't arrived. A bin with such a flow has neither
+    mean nor percentile."""
     found: dict[str, Curve] = {}
     limits = _limits(sizes)
     which = np.searchsorted(limits, sizes)
@@ -43,11 +49,6 @@ def curves(sizes: Array, fct_s: Array, slowdown: Array) -> dict[str, Curve]:
         for name in STATISTICS:
             points = [(float(limit), _rounded(_statistic(name, own))) for limit, own in known]
             found[f"{name} {unit} by size"] = ([x for x, _ in points], [y for _, y in points])
-    times = np.sort(fct_s[~np.isnan(fct_s)]) * 1e3
-    if times.size:
-        places = np.minimum((_SHARES / 100 * times.size).astype(int), times.size - 1)
-        shares = (places + 1) / fct_s.size * 100
-        found["completion time"] = ([_rounded(x) for x in times[places]], [_rounded(y) for y in shares])
     return found
 
 
@@ -67,34 +68,41 @@ def _rounded(value: float) -> float:
     return float(f"{value:.6g}")
 
 
+def samples(spec: TrafficSpec, plan: Plan, recording: Recording) -> dict[str, Any]:
+    """Returns what a run keeps of its flows by group and size, in JSON's terms. Bins of drawn flows are those of the
+    distribution of their sizes."""
+    of = flows.ended(plan, recording)
+    specs = plan.topology.flows
+    sizes = np.array([flow.size_bytes or 0 for flow in specs], float)
+    names = np.array([name if (name := flow.group) in (COLLECTIVE, INCAST) else FLOWS for flow in specs])
+    found = {}
+    for group in dict.fromkeys(names.tolist()):
+        own = names == group
+        drawn = group == FLOWS and not (spec.flows or spec.collective)
+        limits = _distribution_limits(spec) if drawn else limits_of(sizes[own].tolist())
+        found[group] = Samples.of(limits, sizes[own], {"ms": of.fct_s[own] * 1e3, "slowdown": of.slowdown[own]})
+    of_flows = digest((flow.src, flow.dst, flow.start_s, flow.size_bytes, flow.group, flow.after) for flow in specs)
+    return RunSamples(of_flows, found).to_json()
+
+
+@lru_cache(maxsize=32)
+def _distribution_limits(spec: TrafficSpec) -> tuple[float, ...]:
+    """Returns the bins of a distribution, by as many of its sizes as fix them."""
+    sizes = distribution(spec)
+    largest = sizes.sizes(np.full((sizes.draws, 1), np.nextafter(1, 0)))
+    return limits_of([*sample(sizes, np.random.default_rng(0), _DRAWN), *largest])
+
+
 def tables(runs: Mapping[str, Measured]) -> list[Table]:
     """Returns the tables of one run, or of several side by side, by their names; a terminal of 80 columns shows them
     whole."""
-    whole = [_counts(runs), _spans(runs), *collective.tables(runs), *(_times(runs, unit) for unit in _UNITS)]
-    if len(runs) == 1:
-        (one,) = runs.values()
-        return [*whole, *(_bins(one, unit) for unit in _UNITS)]
-    names = list(runs)
-    beside = [names[place : place + _BESIDE] for place in range(0, len(names), _BESIDE)]
-    return [*whole, *(_bins_of({name: runs[name] for name in some}) for some in beside)]
+    by_size = flows_by_size.tables(flows_by_size.of_measured(runs))
+    return [_counts(runs), _spans(runs), *collective.tables(runs), *by_size]
 
 
 def charts(runs: Mapping[str, Measured]) -> list[Chart]:
-    """Returns the slowdown by size: of one run a line a percentile, of several a chart a percentile with a line
-    each."""
-    if len(runs) == 1:
-        (one,) = runs.values()
-        return size_bins.one_chart(one.curves)
-    return size_bins.charts(
-        {
-            name: [
-                curve(label(run), *found, run)
-                for run, one in runs.items()
-                if (found := one.curves.get(f"{name} slowdown{size_bins.BY_SIZE}"))
-            ]
-            for name in size_bins.SHOWN
-        }
-    )
+    """Returns the slowdown by size."""
+    return flows_by_size.charts(flows_by_size.of_measured(runs))
 
 
 def _counts(runs: Mapping[str, Measured]) -> Table:
@@ -142,65 +150,6 @@ def _drains(one: Measured) -> bool:
     starts, end = one.numbers.get("starts_ms"), one.numbers.get("end_ms")
     alone = "collective_ms" not in one.numbers
     return alone and starts is not None and end is not None and 0 < starts < end / 2
-
-
-def _times(runs: Mapping[str, Measured], unit: str) -> Table:
-    return Table(
-        f"{_UNITS[unit]}, all flows",
-        ["", *STATISTICS],
-        [
-            [label(run), *(_number(one.numbers.get(f"{name}_{unit} {ALL}")) for name in STATISTICS)]
-            for run, one in runs.items()
-        ],
-    )
-
-
-def _bins(one: Measured, unit: str) -> Table:
-    found = {name: dict(zip(*curve, strict=True)) for name, curve in one.curves.items()}
-    return Table(
-        f"{_UNITS[unit]}, by size",
-        ["up to", "flows", *STATISTICS],
-        [
-            [
-                size_text(limit),
-                _count(flows),
-                *(_number(found.get(f"{name} {unit} by size", {}).get(limit)) for name in STATISTICS),
-            ]
-            for limit, flows in found.get(size_bins.FLOWS, {}).items()
-        ],
-    )
-
-
-def _bins_of(runs: Mapping[str, Measured]) -> Table:
-    """Returns the slowdown side by side."""
-    found = {
-        run: {name: dict(zip(*curve, strict=True)) for name, curve in one.curves.items()} for run, one in runs.items()
-    }
-    limits: dict[float, float] = {}
-    for one in found.values():
-        limits |= one.get(size_bins.FLOWS, {})
-    return Table(
-        "slowdown, by size",
-        ["up to", "flows", *(f"{label(run)} {name}" for run in runs for name in size_bins.SHOWN)],
-        [
-            [
-                size_text(limit),
-                _count(limits[limit]),
-                *(
-                    _number(one.get(f"{name} slowdown by size", {}).get(limit))
-                    for one in found.values()
-                    for name in size_bins.SHOWN
-                ),
-            ]
-            for limit in sorted(limits)
-        ],
-    )
-
-
-def size_text(size: float) -> str:
-    """Returns a number of bytes for people: 12.3 KB."""
-    scale, unit = next(((s, u) for s, u in ((1e9, "GB"), (1e6, "MB"), (1e3, "KB")) if size >= s), (1.0, "B"))
-    return f"{size / scale:.4g} {unit}"
 
 
 def _number(value: float | None) -> str:

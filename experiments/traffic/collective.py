@@ -13,13 +13,14 @@ from pcn.experiments.data.recording import Recording
 from pcn.experiments.data.series_math import Array
 from pcn.experiments.define import collectives
 from pcn.experiments.define.experiment import Headline
+from pcn.experiments.define.flows_by_size import COLLECTIVE
 from pcn.experiments.define.looks import label
 from pcn.experiments.define.outcomes import said
 from pcn.experiments.define.recording_numbers import EmptyPaths
 from pcn.experiments.define.tables import Measured, Table
 from pcn.topologies.model import FlowSpec, Topology
 
-GROUP = "collective"
+GROUP = COLLECTIVE
 """The group of its flows."""
 PARAMETERS = (
     Parameter("size", "size", 100e6, "the operation's buffer", 1, 1e12),

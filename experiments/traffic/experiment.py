@@ -9,8 +9,6 @@ from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from pcn.experiments.data.errors import ExperimentError
 from pcn.experiments.data.parameters import Parameter, Value, complete
 from pcn.experiments.data.plan import HEADER_BYTES, LiveLimits, Plan, Sampling
@@ -18,11 +16,12 @@ from pcn.experiments.data.recording import Recording
 from pcn.experiments.define import scheme_parameters
 from pcn.experiments.define.checks import Check, clean, exactly_none, row
 from pcn.experiments.define.experiment import DRAWN_FLOWS, Experiment, Run, RunPage
+from pcn.experiments.define.flows_by_size import INCAST
 from pcn.experiments.define.outcomes import Outcome
 from pcn.experiments.traffic import by_size, collective, flow_files, flows
 from pcn.experiments.traffic import page as shown
 from pcn.experiments.traffic.flow_files import LONGEST_S, MOST_FLOWS
-from pcn.experiments.traffic.spec import INCAST, NAME, TrafficSpec, draw
+from pcn.experiments.traffic.spec import NAME, TrafficSpec, draw
 from pcn.experiments.traffic.thresholds import unfit
 from pcn.topologies import lossless
 from pcn.topologies.found import find_topology, kind_of_option
@@ -190,10 +189,8 @@ class Traffic(Experiment):
         return read_paths(Path(self.spec.paths), topology)
 
     def measure(self, run: Run, plan: Plan, recording: Recording) -> Outcome:
-        sizes = np.array([flow.size_bytes or 0 for flow in plan.topology.flows], float)
-        ended = flows.ended(plan, recording)
-        curves = by_size.curves(sizes, ended.fct_s, ended.slowdown)
-        return Outcome(run.keys, {**flows.numbers(plan, recording), **collective.numbers(plan, recording)}, curves)
+        numbers = {**flows.numbers(plan, recording), **collective.numbers(plan, recording)}
+        return Outcome(run.keys, numbers, samples=by_size.samples(self.spec, plan, recording))
 
     def tables(self, plan: Plan, recording: Recording) -> Mapping[str, Mapping[str, list[Any]]]:
         return {"flows": flows.table(plan, recording)}

@@ -15,13 +15,13 @@ from pcn.experiments.data.plan import Plan
 from pcn.experiments.data.recording import Recording
 from pcn.experiments.data.series_math import Array
 from pcn.experiments.define import recording_numbers
+from pcn.experiments.define.flows_by_size import INCAST
+from pcn.experiments.define.samples import PERCENTILES, needed
 from pcn.experiments.traffic import collective
 from pcn.experiments.traffic.sizes import SIZES, size_group
-from pcn.experiments.traffic.spec import INCAST
 from pcn.topologies.model import FlowSpec
 
 ALL = "all"
-PERCENTILES = (50, 95, 99, 99.9)
 
 
 def size_class(name: str) -> str:
@@ -85,7 +85,8 @@ def _ended(plan: Plan, recording: Recording) -> Ended:
 def numbers(plan: Plan, recording: Recording) -> dict[str, float | None]:
     """Returns the completion times in ms and slowdowns, mean and percentiles, by size; how many flows haven't arrived;
     PAUSE frames, by the tier that sends them (a switch's name without its number) and by class. Of a size of which a
-    flow hasn't arrived there is neither mean nor percentile: the others are the faster ones. Goodput is payload that
+    flow hasn't arrived there is neither mean nor percentile: the others are the faster ones; nor is there a percentile
+    of so few flows that none is beyond it. Goodput is payload that
     arrived until the last flow did, or the run ended, and until the last flow started; the largest queue is what the
     run saw when it looked."""
     return recording.once("numbers", lambda: _numbers(plan, recording))
@@ -103,7 +104,8 @@ def _numbers(plan: Plan, recording: Recording) -> dict[str, float | None]:
             values = values[:0] if missing.any() else values
             found[f"mean_{name} {size}"] = recording_numbers.mean(values)
             for q in PERCENTILES:
-                found[f"p{q:g}_{name} {size}"] = recording_numbers.percentile(values, q)
+                enough = values if values.size >= needed(f"p{q:g}") else values[:0]
+                found[f"p{q:g}_{name} {size}"] = recording_numbers.percentile(enough, q)
     ends = [one.start_s + one.fct_s for one in recording.flows if one.fct_s is not None]
     span_s = (max(ends) if len(ends) == len(recording.flows) else recording.duration_s) - recording.start_s
     found["goodput_gbps"] = 8e-9 * sum(one.received_bytes for one in recording.flows) / span_s

@@ -17,8 +17,8 @@ from pcn.experiments.define import charts
 from pcn.experiments.define.charts import Chart, Line, View
 from pcn.experiments.define.experiment import Headline
 from pcn.experiments.define.outcomes import said
+from pcn.experiments.define.size_bins import size_text
 from pcn.experiments.traffic import collective, single_flows
-from pcn.experiments.traffic.by_size import size_text
 from pcn.experiments.traffic.flows import (
     ALL,
     ended,

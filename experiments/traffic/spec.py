@@ -23,6 +23,7 @@ from pcn.experiments.data.parameters import Value, lookup
 from pcn.experiments.data.plan import HEADER_BYTES
 from pcn.experiments.define import collectives
 from pcn.experiments.define.arrivals import Arrivals, LogNormal, OnOff
+from pcn.experiments.define.flows_by_size import INCAST
 from pcn.experiments.define.published_sizes import PUBLISHED, published
 from pcn.experiments.define.workloads import (
     FlowSizes,
@@ -47,8 +48,6 @@ NAME = "traffic"
 WORKLOADS: Mapping[str, FlowSizes] = {name: one.sizes for name, one in PUBLISHED.items()}
 PATTERNS = ("uniform", "incast", "permutation")
 POISSON, LOG_NORMAL, ON_OFF = ARRIVALS = ("poisson", "lognormal", "onoff")
-INCAST = "incast"
-"""The group of flows that in-casts add to the others."""
 MOST_SENDERS = 15
 """Of an in-cast of the pattern."""
 _STREAM, _INCAST_STREAM, _RANKS_STREAM = 77, 78, 79

@@ -43,7 +43,6 @@ def compare(results: tuple[Path, ...], out: Path | None, as_csv: bool, as_json: 
         console = stdout(is_quiet() or as_json)
         for table in tables.all_tables(groups):
             show_table(table, console)
-        (tell if as_json else say)(tables.ONE_SEED if tables.open_question(groups) else tables.NOTE)
     if as_json:
         print_json(tables.as_json(groups))
     if out is not None:

@@ -18,12 +18,13 @@ from pcn.experiments.define import recording_numbers, size_bins
 from pcn.experiments.define.charts import Chart, curve
 from pcn.experiments.define.checks import Check, at_least, at_most, near
 from pcn.experiments.define.experiment import DRAWN_FLOWS, Experiment, Run, Variant
+from pcn.experiments.define.flows_by_size import INCAST
 from pcn.experiments.define.looks import label
 from pcn.experiments.define.outcomes import Key, Outcome, Outcomes, ratio, said
 from pcn.experiments.papers.hpcc.claims import DCQCN, HPCC, IN_FAT_TREE, NO_PAUSE, RESIDUAL, SHORT_IN_FAT_TREE
 from pcn.experiments.papers.hpcc.plans import DCQCN_ECN, DCTCP_ECN, DELAY_S, HOST_BPS, fat_tree
 from pcn.experiments.traffic import by_size, flows
-from pcn.experiments.traffic.spec import INCAST, TrafficSpec, draw
+from pcn.experiments.traffic.spec import TrafficSpec, draw
 from pcn.hosts.algorithms import ReactionPoint, find_scheme
 from pcn.hosts.algorithms.dcqcn_ns3 import DcqcnNs3ReactionPoint
 from pcn.hosts.algorithms.timely import TimelyReactionPoint

@@ -14,6 +14,8 @@ from typing import Any
 from xml.etree import ElementTree
 
 import numpy as np
+import pandas as pd
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -21,13 +23,13 @@ from rich.console import Console
 
 from pcn.cli import run as pcn
 from pcn.experiments.compare import figures, groups, tables
-from pcn.experiments.compare.groups import Group, beyond_seeds, grouped
+from pcn.experiments.compare.groups import Group, grouped
 from pcn.experiments.compare.kept import Kept, read
 from pcn.experiments.compare.write import render, write
 from pcn.experiments.data.errors import ExperimentError
+from pcn.experiments.define.samples import UNITS, RunSamples, Samples
 from pcn.experiments.page.terminal import show_table
 from pcn.experiments.results.over_time import PAUSE, QUEUE
-from pcn.experiments.sweep.parameter_sweep import Mean
 
 RUN = ["run", "traffic", "--clock", "virtual", "--topology", "star", "--workload", "W1", "-q"]
 
@@ -54,8 +56,9 @@ def test_runs_that_differ_by_their_seed_are_one_group(results: Path) -> None:
         ("PCN", [1, 2, 3]),
         ("PFC alone", [1, 2, 3]),
     ]
-    assert groups.different_settings(found) == ["scheme", *groups.different_settings(found)[1:]]
-    assert not {"load", "topology", "count"} & set(groups.different_settings(found))
+    differing = groups.different_settings(found)
+    assert {"scheme", "w_min"} <= set(differing)
+    assert not {"load", "topology", "count"} & set(differing)
     everything = grouped(read(results))
     assert [len(group.runs) for group in everything] == [3, 3, 1]
     assert [group.name for group in everything][2].startswith("PCN, load 0.3")
@@ -94,7 +97,8 @@ def test_groups_are_named_by_what_they_need() -> None:
     found = grouped(runs)
     assert [group.name for group in found] == ["DCQCN, clos", "PCN, clos", "DCQCN, fat", "PCN, fat"]
     rows = {row[0]: row[1:] for row in tables.settings(found).rows}
-    assert rows.keys() == {"scheme", "topology", "xoff_bytes", "seeds"}
+    assert rows.keys() == {"scheme", "topology", "xoff_bytes", "R_AI", "cnp_interval", "K_max", "w_max", "seeds"}
+    assert rows["R_AI"] == ["40 Mbit/s", "–", "40 Mbit/s", "–"]
     assert rows["topology"] == ["clos", "clos", "fat", "fat"]
     assert rows["xoff_bytes"] == ["512 KB", "512 KB", "300 KB", "300 KB"]
     found = grouped(
@@ -110,46 +114,89 @@ def test_files_of_one_stem_keep_their_paths() -> None:
     assert [group.name for group in found] == ["PCN, /a/net.txt", "PCN, /b/net.txt"]
 
 
-VALUES = st.lists(st.floats(-1e3, 1e3), min_size=2, max_size=12)
-
-
-@given(VALUES, VALUES)
-def test_difference_is_marked_as_by_welch(first: list[float], second: list[float]) -> None:
-    def mean(values: list[float]) -> Mean:
-        return Mean(float(np.mean(values)), float(np.std(values, ddof=1)) / math.sqrt(len(values)), len(values))
-
-    one, other = mean(first), mean(second)
-    assert beyond_seeds(one, other) == beyond_seeds(other, one)
-    variance = (one.error or 0) ** 2 + (other.error or 0) ** 2
-    if variance > 1e-9:
-        statistic = abs(one.value - other.value) / math.sqrt(variance)
-        assert beyond_seeds(one, other) or statistic < 12.71
-        assert not beyond_seeds(one, other) or statistic > 2.04
-    assert beyond_seeds(Mean(1.0, None, 1), other) is None
-
-
-@pytest.mark.parametrize("freedom", [1, 2, 5, 10, 30])
-def test_quantiles_are_those_of_student(freedom: int) -> None:
-    """The density, integrated up to the quantile."""
-    end = groups._T[freedom - 1]
-    x = np.linspace(-end, end, 20_001)
-    density = math.gamma((freedom + 1) / 2) / math.gamma(freedom / 2) / math.sqrt(freedom * math.pi)
-    y = density * (1 + x**2 / freedom) ** (-(freedom + 1) / 2)
-    assert float(np.sum((y[1:] + y[:-1]) / 2 * np.diff(x))) == pytest.approx(0.95, abs=1e-4)
+def group(name: str, *values: float, flows: str = "", number: str = "n") -> Group:
+    runs = [kept(seed, number=value) for seed, value in enumerate(values)]
+    digests = [RunSamples(f"{flows} of {run.seed}" if flows else "") for run in runs]
+    return Group(
+        name,
+        tuple(
+            replace(run, numbers={number: run.numbers["n"]}, samples=own)
+            for run, own in zip(runs, digests, strict=True)
+        ),
+    )
 
 
 def test_numbers_that_differ_are_marked_and_equal_ones_named() -> None:
-    def group(name: str, *values: float) -> Group:
-        return Group(name, tuple(kept(seed, number=value) for seed, value in enumerate(values)))
-
     compared = [group("a", 1.0, 1.1, 0.9), group("b", 2.0, 2.1, 1.9), group("c", 1.0, 3.0, 0.1)]
-    ((name, first, far, near),) = tables.numbers(compared).rows
-    assert (name, first) == ("n", "1 ± 0.058")
-    assert far == "2 ± 0.058 (+100%)*"
+    table = tables.numbers(compared)
+    ((name, first, far, near),) = table.rows
+    assert (name, first) == ("n", "1 [0.9, 1.1]")
+    assert far == "2 [1.9, 2.1]\n+100%, +77% to +123%*"
     assert not near.endswith("*")
+    assert [note.partition(":")[0] for note in table.notes] == [
+        "Means over the seeds; in brackets least and largest of 3 seeds, no 95% interval.",
+        "* in b, c",
+    ]
+    assert "Welch's t-test, unpaired" in table.notes[1]
     assert tables.equal([compared[0], compared[0]]) == ["n"]
-    assert tables.numbers([compared[0], compared[0]]).rows == []
-    assert tables.open_question([group("a", 1.0), compared[0]])
+    none = tables.numbers([compared[0], compared[0]])
+    assert (none.title, none.rows) == ("no number differs", [])
+
+
+def test_groups_with_equal_flows_are_compared_in_pairs() -> None:
+    """A difference that the seeds' spread hides, unless seed is compared with seed."""
+    first = (0.34, 0.39, 0.36, 0.51, 0.42)
+    second = tuple(value * factor for value, factor in zip(first, (1.08, 1.1, 1.09, 1.11, 1.08), strict=True))
+    marked = {}
+    for flows in (("x", "x"), ("x", "y"), ("", "")):
+        compared = [group("a", *first, flows=flows[0]), group("b", *second, flows=flows[1])]
+        table = tables.numbers(compared)
+        marked[flows] = table.rows[0][2].endswith("*")
+        assert ("paired t-test" in table.notes[1]) is (flows == ("x", "x"))
+        found = rows_of(tables.as_csv(compared))["n", "b"]
+        assert found["test"] == ("paired" if flows == ("x", "x") else "welch")
+        assert found["beyond_spread"] == str(marked[flows]).lower()
+        assert float(found["difference_low"]) < 0.09 < float(found["difference_high"])
+    assert marked == {("x", "x"): True, ("x", "y"): False, ("", ""): False}
+    other_seeds = Group("b", group("b", *second, flows="x").runs[1:])
+    assert not groups.pairs(group("a", *first, flows="x"), other_seeds)
+
+
+def test_one_seed_marks_nothing_and_a_note_names_it() -> None:
+    table = tables.numbers([group("a", 1.0), group("b", 2.0), group("c", 2.0, 3.0)])
+    assert table.rows == [["n", "1", "2\n+100%", "2.5 [2, 3]\n+150%"]]
+    assert table.notes[-1].startswith("a, b: one seed, so nothing shows")
+    row = rows_of(tables.as_csv([group("a", 1.0), group("b", 2.0)]))["n", "b"]
+    assert (row["mean"], row["relative_difference"], row["test"], row["beyond_spread"], row["low"]) == (
+        *("2.0", "1.0", "", "", ""),
+    )
+
+
+@pytest.mark.parametrize(
+    ("number", "value", "label", "text"),
+    [
+        ("f0_burst_bps", 36_434_262_500.0, "f0 burst", "36.43 Gbit/s"),
+        ("tree_s", 0.00123456, "tree", "1.235 ms"),
+        ("queue_bytes", 123_456.0, "queue", "123.5 KB"),
+        ("mean_ms all", 0.123456, "mean ms, all", "0.1235"),
+        ("pause_frames", 12_345.0, "pause frames", "12,345"),
+    ],
+)
+def test_numbers_have_the_units_of_reports(number: str, value: float, label: str, text: str) -> None:
+    table = tables.numbers([group("a", value, number=number), group("b", 2 * value, number=number)])
+    assert table.rows[0][:2] == [label, text]
+
+
+def test_settings_that_differ_are_all_and_only_those() -> None:
+    found = grouped([kept(1, "pcn", w_min=0.025, x=5, y=1.0), kept(1, "hpcc", x=5.0, y=1.0000000001, eta=0.95)])
+    rows = {row[0]: row[1:] for row in tables.settings(found).rows}
+    assert rows == {
+        "scheme": ["pcn", "hpcc"],
+        "w_min": ["0.025", "–"],
+        "y": ["1.0", "1.0000000001"],
+        "eta": ["–", "0.95"],
+        "seeds": ["1", "1"],
+    }
 
 
 def rows_of(text: str) -> dict[tuple[str, str], Mapping[str, str]]:
@@ -166,7 +213,7 @@ def test_comparison_has_tables_page_numbers_and_pictures(
     assert (
         printed.index("settings that differ")
         < printed.index("numbers that differ")
-        < printed.index("slowdown, by size")
+        < printed.index("slowdown p99, by size")
     )
     names = {path.name for path in out.iterdir()}
     kinds = ("png", "svg", "pdf")
@@ -178,12 +225,29 @@ def test_comparison_has_tables_page_numbers_and_pictures(
     assert float(found["mean_slowdown all", "PFC alone"]["standard_error"]) == pytest.approx(
         np.std(means, ddof=1) / math.sqrt(3)
     )
-    limits, _ = summaries[0]["curves"]["p95 slowdown by size"]
-    bins = [one["curves"]["p95 slowdown by size"][1][-1] for one in summaries]
-    assert float(found[f"p95_slowdown bin {len(limits)}", "PFC alone"]["mean"]) == pytest.approx(np.mean(bins))
-    assert found["bytes bin 1", "PCN"]["seeds"] == "3"
+    assert found["mean_slowdown all", "PFC alone"]["interval"] == "range"
+    assert found["mean_slowdown all", "PFC alone"]["test"] == "paired"
+    flows = pd.concat([pq.read_table(results / f"both-{seed}/pfc/flows.parquet").to_pandas() for seed in range(1, 4)])
+    low = 0.0
+    limits = json.loads((results / "both-1/pfc/summary.json").read_text())["samples"]["groups"]["flows"]["limits"]
+    for limit in limits:
+        own = flows[(flows["size_bytes"] > low) & (flows["size_bytes"] <= limit)]
+        low = limit
+        row = found[f"p50_slowdown flows up to {limit:.0f} B", "PFC alone"]
+        assert int(row["flows"]) == len(own)
+        assert (row["mean"] == "") == (len(own) < 2)
+        if row["mean"]:
+            assert float(row["mean"]) == pytest.approx(own["slowdown"].quantile(0.5), rel=1e-6)
+    assert low >= flows["size_bytes"].max()
+    whole = found["p95_ms flows", "PFC alone"]
+    assert float(whole["mean"]) == pytest.approx(flows["fct_s"].quantile(0.95) * 1e3, rel=1e-6)
+    assert (whole["seeds"], whole["flows"]) == ("3", "180")
+    assert found["p99.9_slowdown flows", "PCN"]["mean"] == "", "180 flows have no 99.9%"
+    assert "3 seeds, 180 flows each" in printed
+    assert "paired t-test" in printed
     text = (out / "comparison.html").read_text()
     assert text.count("<svg") == len({name for name in names if name.endswith(".svg")})
+    assert "3 seeds, 180 flows each" in (out / "slowdown.svg").read_text()
     for picture in out.glob("*.svg"):
         ElementTree.parse(picture)
     assert (out / "slowdown.pdf").read_bytes().startswith(b"%PDF")
@@ -226,6 +290,11 @@ def test_comparison_reads_a_sweep(
         ("summary.json", "[]", "no result that can be read"),
         ("summary.json", "{}", "no result that can be read: KeyError"),
         ("done.jsonl", "{}\n", "no result that can be read: KeyError"),
+        (
+            "done.jsonl",
+            '{"error": "", "keys": {}, "value": {"numbers": {}, "curves": {}}, "version": ""}\n',
+            "a sweep of an earlier version, without its flows by size: the same `pcn sweep` with --fresh",
+        ),
         ("done.jsonl", '{"error": "", "keys": 1, "value": {}, "version": ""}\n', "no result that can be read"),
     ],
 )
@@ -244,6 +313,11 @@ def test_summary_of_an_earlier_version_is_one_line(results: Path, tmp_path: Path
     del summary["curves"]
     (tmp_path / "old/summary.json").write_text(json.dumps(summary))
     with pytest.raises(ExperimentError, match="KeyError: 'curves'"):
+        read(tmp_path / "old")
+    del summary["samples"]
+    summary["curves"] = {}
+    (tmp_path / "old/summary.json").write_text(json.dumps(summary))
+    with pytest.raises(ExperimentError, match="earlier version, without its flows by size: run it again"):
         read(tmp_path / "old")
 
 
@@ -269,7 +343,19 @@ def test_comparison_of_a_damaged_summary_ends_in_tables_or_one_line(
     (place / "a").mkdir()
     (place / "b").mkdir()
     (place / "a/summary.json").write_text(json.dumps(whole))
-    used = ("reference", "scenario", "scheme", "clock", "seed", "parameters", "measures", "curves", "latency", "steady")
+    used = (
+        "reference",
+        "scenario",
+        "scheme",
+        "clock",
+        "seed",
+        "parameters",
+        "measures",
+        "curves",
+        "samples",
+        "latency",
+        "steady",
+    )
     name = data.draw(st.sampled_from(used))
     value: Any = data.draw(JSON)
     if isinstance(whole[name], dict) and data.draw(st.booleans()):
@@ -289,9 +375,11 @@ def test_comparison_of_a_damaged_summary_ends_in_tables_or_one_line(
 
 
 def test_names_with_markup_are_shown_as_they_are(tmp_path: Path) -> None:
-    curve = {"p50 slowdown by size": ([1.0, 2.0], [1.0, 1.5])}
+    samples = RunSamples(
+        "a", {"[i]$": Samples.of((1.0, 2.0), np.array([1.0, 2.0] * 9), dict.fromkeys(UNITS, np.ones(18)))}
+    )
     runs = [
-        Kept("[/red]$x", 1, "[bold]", "traffic", {"scheme": scheme, "[/b]": "<i>"}, {"$n$": number}, curve)
+        Kept("[/red]$x", 1, "[bold]", "traffic", {"scheme": scheme, "[/b]": "<i>"}, {"$n$": number}, {}, samples)
         for scheme, number in (("$\\frac", 1.0), ("$\\nosuch{$", 2.0))
     ]
     found = grouped(runs)
@@ -319,3 +407,42 @@ def test_curves_over_time_have_one_colour_in_all_pictures() -> None:
     )
     (alone,) = figures.figures(grouped(runs[:1]))["over_time"]
     assert alone.title == "Largest queue"
+
+
+def test_curves_over_time_are_means_of_all_seeds() -> None:
+    """Runs of other lengths: one that has ended has no queue."""
+    curves = [([0.0, 1.0, 2.0], [0.0, 10.0, 20.0]), ([0.0, 2.0, 4.0], [4.0, 8.0, 16.0])]
+    runs = [replace(kept(seed), curves={QUEUE: own}) for seed, own in enumerate(curves)]
+    (chart,) = figures.figures(grouped(runs))["over_time"]
+    (line,) = chart.lines
+    assert line.x.tolist() == [0.0, 1.0, 2.0, 4.0]
+    assert line.y.tolist() == [2.0, 8.0, 14.0, 8.0]
+    assert line.low is not None
+    assert line.high is not None
+    assert (line.low.tolist(), line.high.tolist()) == ([0.0, 6.0, 8.0, 0.0], [4.0, 10.0, 20.0, 16.0])
+    assert "mean of 2 seeds" in chart.x_label
+    assert "no 95% interval" in chart.x_label
+
+
+def test_in_casts_are_apart(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Their one size is no bin of the others'."""
+    out = str(tmp_path / "sweep")
+    command = ["sweep", "traffic", "--topology", "star", "--workload", "W1", "--scheme", "pfc", "--seeds", "1:5"]
+    command += ["--incast", "3", "--set", "incast_period=1ms", "--set", "incast_size=20KB", "--set", "span=3ms"]
+    command += ["--show", "mean_ms all"]
+    assert pcn([*command, "--jobs", "1", "--out", out]) == 0
+    capsys.readouterr()
+    assert pcn(["compare", out, "--out", str(tmp_path / "compared")]) == 0
+    printed = capsys.readouterr().out
+    rows = [line.split() for line in printed.splitlines()]
+    assert [row[:4] for row in rows if row[2:3] == ["in-casts"]] == [["PFC", "alone,", "in-casts", "60"]] * 2
+    found = rows_of((tmp_path / "compared/numbers.csv").read_text())
+    (incasts,) = (row for (name, _), row in found.items() if name == "mean_ms incast")
+    assert (incasts["flows"], incasts["seeds"], incasts["interval"]) == ("60", "5", "bootstrap")
+    background = {name: row for (name, _), row in found.items() if name.startswith("p50_ms flows up to")}
+    flows = sum(int(row["flows"]) for row in background.values())
+    assert flows == int(found["mean_ms flows", "PFC alone"]["flows"])
+    assert f"5 seeds, {flows:,} flows" in printed
+    svg = (tmp_path / "compared/slowdown.svg").read_text()
+    assert "2,000 draws" in svg
+    assert "in-casts" not in svg

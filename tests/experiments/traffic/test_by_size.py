@@ -5,9 +5,11 @@ from __future__ import annotations
 import io
 import json
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -17,6 +19,8 @@ from pcn.cli import run as pcn
 from pcn.experiments.data.series_math import Array
 from pcn.experiments.define.looks import label
 from pcn.experiments.define.outcomes import Curve
+from pcn.experiments.define.samples import RunSamples, Samples, limits_of
+from pcn.experiments.define.size_bins import SHOWN
 from pcn.experiments.define.tables import Measured
 from pcn.experiments.page.terminal import show_table, stdout
 from pcn.experiments.run.progress import Silent
@@ -34,6 +38,13 @@ def curves_of(sizes: Array, times: list[float]) -> dict[str, Curve]:
     return by_size.curves(sizes, np.array(times), np.array(times) * 1e3)
 
 
+def samples_of(sizes: Array, times: list[float]) -> RunSamples:
+    """Completion times in s; slowdowns are a thousandfold."""
+    limits = limits_of(sizes.tolist())
+    values = {"ms": np.array(times) * 1e3, "slowdown": np.array(times) * 1e3}
+    return RunSamples("", {"flows": Samples.of(limits, sizes, values)})
+
+
 @given(FLOWS)
 def test_bins_hold_each_flow_once_and_no_size_twice(flows: list[tuple[int, float]]) -> None:
     sizes = np.array([size for size, _ in flows], float)
@@ -49,9 +60,6 @@ def test_bins_hold_each_flow_once_and_no_size_twice(flows: list[tuple[int, float
         assert curves["p95 slowdown by size"][1][number] == pytest.approx(np.percentile(own, 95), rel=1e-5)
         assert curves["mean ms by size"][1][number] == pytest.approx(own.mean(), rel=1e-5)
         below = limit
-    shares = curves["completion time"][1]
-    assert shares == sorted(shares)
-    assert shares[-1] == 100
 
 
 def test_bin_with_an_unfinished_flow_has_no_percentile() -> None:
@@ -60,35 +68,46 @@ def test_bin_with_an_unfinished_flow_has_no_percentile() -> None:
     curves = curves_of(sizes, times)
     assert len(curves["flows by size"][0]) == 20
     assert curves["p50 ms by size"][0] == [limit for limit in curves["flows by size"][0] if limit != 40]
-    assert curves["completion time"][1][-1] == pytest.approx(399 / 400 * 100, rel=1e-5)
-    for bins in by_size.tables({"pcn": Measured({}, curves)})[-2:]:
+    kept = [samples_of(sizes, times)]
+    for bins in by_size.tables({"pcn": Measured({}, kept)})[-2:]:
         assert bins.rows[1] == ["40 B", "20", *["–"] * 5]
-    (*_, bins) = by_size.tables({"pcn": Measured({}, curves), "pfc": Measured({}, {})})
+        assert bins.rows[2][:3] == ["60 B", "20", "1"]
+        assert bins.rows[2][-2:] == ["–", "–"], "20 flows have no 99%"
+    (*_, bins) = by_size.tables({"pcn": Measured({}, kept), "pfc": Measured({}, kept)})
+    assert bins.columns == ["up to", "flows", *(f"{name} {q}" for name in ("PCN", "PFC alone") for q in SHOWN)]
     assert bins.rows[1] == ["40 B", "20", "–", "–", "–", "–", "–", "–"]
+    assert list(bins.notes) == ["1 seed, 400 flows each."]
 
 
 def test_run_prints_what_becomes_of_its_flows(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    command = ["run", "traffic", "--clock", "virtual", "--topology", "star", "--workload", "W1", "--set", "count=60"]
+    command = ["run", "traffic", "--clock", "virtual", "--topology", "star", "--workload", "W1", "--set", "count=1200"]
     out = ["--set", "xoff_bytes=20KB", "--latency", "--out", str(tmp_path / "out")]
     assert pcn([*command, "--scheme", "pcn,pfc", *out]) == 0
     printed = capsys.readouterr().out
     summary = json.loads((tmp_path / "out/pcn/summary.json").read_text())
     lines = [line.split() for line in printed.splitlines()]
-    flows = next(line for line in lines if line[:1] == ["PCN"] and "60" in line)
-    assert flows[1:3] == ["60", "60"]
+    flows = next(line for line in lines if line[:1] == ["PCN"] and "1,200" in line)
+    assert flows[1:3] == ["1,200", "1,200"]
     assert float(flows[4].replace(",", "")) == summary["measures"]["pause_frames"]
     spans, times, slowdowns = [line for line in lines if line[:1] == ["PCN"]][1:4]
     names = ("flows_a_host", "starts_ms", "end_ms", "goodput_of_starts_gbps", "goodput_gbps")
     assert [float(one) for one in spans[1:]] == pytest.approx([summary["measures"][name] for name in names], rel=1e-3)
-    assert summary["measures"]["flows_a_host"] == 60 / 5
+    assert summary["measures"]["flows_a_host"] == 1200 / 5
     assert summary["measures"]["end_ms"] == pytest.approx(summary["duration_s"] * 1e3)
-    assert float(times[1]) == pytest.approx(summary["measures"]["mean_ms all"], rel=1e-3)
+    assert times[1] == "1,200"
+    assert float(times[2]) == pytest.approx(summary["measures"]["mean_ms all"], rel=1e-3)
     assert float(slowdowns[-1]) == pytest.approx(summary["measures"]["p99.9_slowdown all"], rel=1e-3)
-    limits, counts = summary["curves"]["flows by size"]
+    kept = summary["samples"]["groups"]["flows"]
     rows = [line for line in lines if len(line) == 9 and line[1] in ("B", "KB", "MB")]
-    assert len(rows) == len(limits) == 6
-    assert [float(row[2]) for row in rows] == counts
-    assert [float(row[4]) for row in rows] == pytest.approx(summary["curves"]["p95 slowdown by size"][1], rel=1e-3)
+    assert [float(row[2]) for row in rows] == kept["flows"]
+    table = pq.read_table(tmp_path / "out/pcn/flows.parquet").to_pydict()
+    low = 0
+    for row, limit in zip(rows, kept["limits"], strict=True):
+        own = [one for one, size in zip(table["slowdown"], table["size_bytes"], strict=True) if low < size <= limit]
+        assert float(row[4]) == pytest.approx(np.percentile(own, 95), rel=1e-3)
+        assert (row[5] == "–") == (len(own) < 100)
+        low = limit
+    assert printed.count("1 seed, 1,200 flows each.") == 3
     assert "pfc: packet latency of class 3, us: mean " in printed
     assert summary["latency"]["3"]["p50_s"] <= summary["latency"]["3"]["p99_s"]
 
@@ -96,13 +115,12 @@ def test_run_prints_what_becomes_of_its_flows(tmp_path: Path, capsys: pytest.Cap
 def test_tables_fit_a_terminal_of_80_columns(tmp_path: Path) -> None:
     """Of long times, many flows, and more schemes than one table has."""
     sizes = np.arange(1, 60_001, dtype=float) * 1e6
-    curves = curves_of(sizes, (sizes / 1e10).tolist())
+    kept = [samples_of(sizes, (sizes / 1e10).tolist())]
     numbers: dict[str, float | None] = {f"{what} all": 60_000.0 for what in ("flows", "unfinished")}
     numbers |= dict.fromkeys(("flows_a_host", "starts_ms", "end_ms", "goodput_of_starts_gbps", "goodput_gbps"), 12345.6)
-    numbers |= {f"{name}_{unit} all": 12345.6 for name in by_size.STATISTICS for unit in ("ms", "slowdown")}
     for names in (["pcn"], ["pcn", "dcqcn", "timely", "qcn"]):
         console = Console(file=io.StringIO(), width=80)
-        for table in by_size.tables({name: Measured(numbers, curves) for name in names}):
+        for table in by_size.tables({name: Measured(numbers, kept) for name in names}):
             show_table(table, console)
         printed = console.file.getvalue()  # type: ignore[attr-defined]
         assert "\N{HORIZONTAL ELLIPSIS}" not in printed
@@ -114,7 +132,7 @@ def test_run_draws_slowdown_by_size_of_one_scheme_or_of_several(
 ) -> None:
     charts = tuple(chart for chart in Traffic.page.charts if "slowdown" in chart.__name__)
     monkeypatch.setattr(Traffic, "page", replace(Traffic.page, charts=charts))
-    command = ["run", "traffic", "--clock", "virtual", "--topology", "star", "--workload", "W1", "--set", "count=60"]
+    command = ["run", "traffic", "--clock", "virtual", "--topology", "star", "--workload", "W1", "--set", "count=2100"]
     assert pcn([*command, "--scheme", "pcn,pfc", "-q", "--pictures", "--out", str(tmp_path / "out")]) == 0
     for folder in ("", "pcn", "pfc"):
         assert (tmp_path / "out" / folder / "slowdown_by_size.png").read_bytes().startswith(b"\x89PNG")
@@ -127,14 +145,17 @@ def test_run_draws_slowdown_by_size_of_one_scheme_or_of_several(
 
 
 def test_chart_of_several_runs_has_a_line_a_run(tmp_path: Path) -> None:
-    sizes = np.arange(1, 101, dtype=float) * 100
-    curves = curves_of(sizes, (sizes / 1e9).tolist())
-    runs = {name: Measured({}, curves) for name in ("pcn", "dcqcn")}
+    sizes = np.arange(1, 4001, dtype=float) * 100
+    kept = samples_of(sizes, (sizes / 1e5).tolist())
+    runs = {name: Measured({}, [kept]) for name in ("pcn", "dcqcn")}
     found = by_size.charts(runs)
     assert [chart.title for chart in found] == ["Slowdown, 50%", "Slowdown, 95%", "Slowdown, 99%"]
-    limits, y = curves["p95 slowdown by size"]
+    assert {chart.x_label for chart in found} == {"Flows up to\n1 seed, 4,000 flows each"}
+    limits = kept.groups["flows"].limits
     for line in found[1].lines:
-        assert line.y.tolist() == y
+        bins = [sizes[(sizes > low) & (sizes <= high)] for low, high in pairwise([0, *limits])]
+        expected = [np.percentile(own / 1e2, 95) for own in bins]
+        assert line.y.tolist() == pytest.approx(expected, rel=1e-6)
         assert line.x.tolist() == list(range(len(limits)))
     assert [line.label for line in found[1].lines] == ["PCN", "DCQCN"]
     (single,) = by_size.charts({"pcn": runs["pcn"]})
@@ -144,10 +165,10 @@ def test_chart_of_several_runs_has_a_line_a_run(tmp_path: Path) -> None:
 @pytest.mark.parametrize(("starts_ms", "drains"), [(0.0, False), (0.9, True), (9.0, False)])
 def test_note_names_a_run_that_is_mostly_drain(starts_ms: float, drains: bool) -> None:
     numbers = {"starts_ms": starts_ms, "end_ms": 11.0}
-    (spans,) = (one for one in by_size.tables({"pcn": Measured(numbers, {})}) if one.title == "time")
+    (spans,) = (one for one in by_size.tables({"pcn": Measured(numbers)}) if one.title == "time")
     assert [text.startswith("Most of a run is drain") for text in spans.notes] == [True] * drains
     (collective,) = (
-        one for one in by_size.tables({"pcn": Measured({**numbers, "collective_ms": 11.0}, {})}) if one.title == "time"
+        one for one in by_size.tables({"pcn": Measured({**numbers, "collective_ms": 11.0})}) if one.title == "time"
     )
     assert not collective.notes
 

@@ -16,6 +16,7 @@ from pcn.experiments.define import recording_numbers, size_bins
 from pcn.experiments.define.charts import Chart, curve
 from pcn.experiments.define.checks import Check, at_most, row
 from pcn.experiments.define.experiment import DRAWN_FLOWS, Experiment, Run
+from pcn.experiments.define.flows_by_size import INCAST
 from pcn.experiments.define.looks import label
 from pcn.experiments.define.outcomes import Curve, Key, Outcome, Outcomes, ratio, said
 from pcn.experiments.define.tables import Table
@@ -24,7 +25,7 @@ from pcn.experiments.papers.pcn.claims import PCN, PCN_X, PFC
 from pcn.experiments.papers.pcn.studies.today import fields
 from pcn.experiments.traffic import by_size, flows
 from pcn.experiments.traffic.sizes import SIZES
-from pcn.experiments.traffic.spec import INCAST, TrafficSpec, draw
+from pcn.experiments.traffic.spec import TrafficSpec, draw
 from pcn.topologies.model import Endpoint
 
 _DCQCN, _DCQCN_NS3 = "dcqcn", "dcqcn-ns3"

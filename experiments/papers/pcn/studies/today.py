@@ -16,6 +16,7 @@ from pcn.experiments.define import recording_numbers, size_bins
 from pcn.experiments.define.charts import Chart, curve
 from pcn.experiments.define.checks import Check, at_least, at_most, row
 from pcn.experiments.define.experiment import DRAWN_FLOWS, Experiment, Run
+from pcn.experiments.define.flows_by_size import INCAST
 from pcn.experiments.define.looks import label
 from pcn.experiments.define.outcomes import Key, Outcome, Outcomes, ratio, said
 from pcn.experiments.define.tables import Table
@@ -25,7 +26,7 @@ from pcn.experiments.papers.pcn.claims import PCN, PCN_X, PFC
 from pcn.experiments.papers.pcn.figures.realistic import WORKLOADS, realistic_plan
 from pcn.experiments.papers.pcn.plans import pcn_fields, timely_fields
 from pcn.experiments.traffic import by_size, flows
-from pcn.experiments.traffic.spec import INCAST, TrafficSpec, draw
+from pcn.experiments.traffic.spec import TrafficSpec, draw
 from pcn.hosts.algorithms import find_scheme
 from pcn.hosts.recommended import recommended
 from pcn.topologies.model import Endpoint, Topology

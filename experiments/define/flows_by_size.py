@@ -1,0 +1,221 @@
+"""Flows by size as tables and charts: of one run, of several side by side, of groups of several seeds. Groups of flows
+are apart, and each table and chart has the seeds and flows that it is of."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from pcn.experiments.define import samples, size_bins
+from pcn.experiments.define.charts import Chart, Line, curve
+from pcn.experiments.define.looks import label
+from pcn.experiments.define.outcomes import said
+from pcn.experiments.define.samples import STATISTICS, UNITS, Estimate, Pooled, RunSamples
+from pcn.experiments.define.size_bins import SHOWN, size_text
+from pcn.experiments.define.tables import Measured, Table
+
+FLOWS, COLLECTIVE, INCAST = "flows", "collective", "incast"
+"""Groups: those that are drawn or of a file, messages of a collective operation, flows of in-casts."""
+_NAMES = {FLOWS: "", COLLECTIVE: "collective operation", INCAST: "in-casts"}
+_ACROSS = 60
+"""Letters below a chart."""
+_BESIDE = 3
+"""Runs in one table."""
+
+ByRun = Mapping[str, Pooled]
+"""A group's flows by the name of the run, or of the runs of several seeds."""
+
+
+def pooled(runs: Mapping[str, Sequence[RunSamples]]) -> dict[str, ByRun]:
+    """Returns the flows by group and name, of the seeds that have such a group; but none of seeds with other bins each,
+    as they can't be taken together."""
+    found: dict[str, dict[str, Pooled]] = {}
+    for name, seeds in runs.items():
+        for group in dict.fromkeys(group for run in seeds for group in run.groups):
+            own = [run.groups[group] for run in seeds if group in run.groups]
+            if len({one.limits for one in own}) == 1:
+                found.setdefault(group, {})[name] = Pooled(own)
+    return {group: found[group] for group in sorted(found, key=lambda name: (*_NAMES, name).index(name))}
+
+
+def of_measured(runs: Mapping[str, Measured]) -> dict[str, ByRun]:
+    return pooled({name: one.samples for name, one in runs.items()})
+
+
+def tables(groups: Mapping[str, ByRun]) -> list[Table]:
+    """Returns completion times and slowdown of each group, then by size."""
+    if not groups:
+        return []
+    whole = [_whole(groups, unit) for unit in UNITS]
+    return [*whole, *(table for group, runs in groups.items() for table in _by_size(group, runs))]
+
+
+def charts(groups: Mapping[str, ByRun]) -> list[Chart]:
+    """Returns the slowdown by size of each group: of one run a line a percentile, of several a chart a percentile with
+    a line each, as far as they have the same bins."""
+    return [chart for group, runs in groups.items() if _has_bins(group, runs) for chart in _charts(group, runs)]
+
+
+def completion(groups: Mapping[str, ByRun], looks: Mapping[str, str]) -> list[Chart]:
+    """Returns the distribution of completion times of each group, a line a run. `looks`: schemes by name."""
+    made = []
+    for group, runs in groups.items():
+        lines = [curve(label(name), *own.distribution("ms"), looks.get(name, name)) for name, own in runs.items()]
+        x_label = f"Completion time (ms)\n{wrapped(caption(runs))}"
+        made.append(Chart(_titled("Completion times", group), x_label, "Flows (%)", lines, log_x=True, columns=1))
+    return [chart for chart in made if any(line.x.size for line in chart.lines)]
+
+
+def rows(groups: Mapping[str, ByRun]) -> Iterator[tuple[str, str, int, Estimate | None]]:
+    """Yields each statistic of each bin: its name, as `p95_slowdown flows up to 1000 B`, the run's name, the number of
+    flows, and the value if there is one."""
+    for group, runs in groups.items():
+        for name, own in runs.items():
+            for unit in UNITS:
+                for place, limit in [(None, None), *enumerate(own.limits)]:
+                    where = group if limit is None else f"{group} up to {limit:.0f} B"
+                    for statistic in STATISTICS:
+                        estimate = own.estimate(unit, statistic, place)
+                        yield f"{statistic}_{unit} {where}", name, own.flows(place), estimate
+
+
+def caption(runs: ByRun) -> str:
+    return samples.caption({label(name): own for name, own in runs.items()})
+
+
+def wrapped(text: str) -> str:
+    """Returns a caption in lines that fit below a chart."""
+    return textwrap.fill(text, _ACROSS)
+
+
+def _titled(title: str, group: str) -> str:
+    named = _NAMES.get(group, group)
+    return f"{title}, {named}" if named else title
+
+
+def _notes(runs: ByRun) -> list[str]:
+    note = samples.interval_note(own.seeds for own in runs.values())
+    return [f"{caption(runs)}; in brackets {note}." if note else f"{caption(runs)}."]
+
+
+def _whole(groups: Mapping[str, ByRun], unit: str) -> Table:
+    made = [
+        [_titled(label(name), group), f"{own.flows():,}", *(cell(own.estimate(unit, one)) for one in STATISTICS)]
+        for group, runs in groups.items()
+        for name, own in runs.items()
+    ]
+    notes = [f"{_NAMES.get(group, group) or 'flows'}: {_notes(runs)[0]}" for group, runs in groups.items()]
+    return Table(
+        f"{UNITS[unit]}, all flows",
+        ["", "flows", *STATISTICS],
+        made,
+        notes if len(groups) > 1 else _notes(next(iter(groups.values()))),
+    )
+
+
+def _has_bins(group: str, runs: ByRun) -> bool:
+    """Returns whether a group has more than one bin."""
+    return group == FLOWS or any(len(own.limits) > 1 for own in runs.values())
+
+
+def _by_size(group: str, runs: ByRun) -> Iterator[Table]:
+    if not _has_bins(group, runs):
+        return
+    if len(runs) == 1:
+        yield from (_of_one(group, runs, unit) for unit in UNITS)
+    elif any(own.seeds > 1 for own in runs.values()):
+        yield from (_beside(group, same, [name]) for same in _alike(runs) for name in SHOWN)
+    else:
+        for same in _alike(runs):
+            names = list(same)
+            for place in range(0, len(names), _BESIDE):
+                yield _beside(group, {name: same[name] for name in names[place : place + _BESIDE]}, SHOWN)
+
+
+def _alike(runs: ByRun) -> list[ByRun]:
+    """Returns the runs with the same bins together."""
+    found: dict[tuple[float, ...], dict[str, Pooled]] = {}
+    for name, own in runs.items():
+        found.setdefault(own.limits, {})[name] = own
+    return list(found.values())
+
+
+def _of_one(group: str, runs: ByRun, unit: str) -> Table:
+    (own,) = runs.values()
+    return Table(
+        _titled(f"{UNITS[unit]}, by size", group),
+        ["up to", "flows", *STATISTICS],
+        [
+            [size_text(limit), f"{own.flows(place):,}", *(cell(own.estimate(unit, one, place)) for one in STATISTICS)]
+            for place, limit in enumerate(own.limits)
+            if own.flows(place)
+        ],
+        _notes(runs),
+    )
+
+
+def _beside(group: str, runs: ByRun, shown: Sequence[str]) -> Table:
+    """Returns the slowdown side by side."""
+    first = next(iter(runs.values()))
+    places = [place for place in range(len(first.limits)) if any(own.flows(place) for own in runs.values())]
+    same = all(own.flows(place) == first.flows(place) for own in runs.values() for place in places)
+    counted = {"flows": first} if same else {f"flows {label(name)}": own for name, own in runs.items()}
+    of_one = f" {shown[0]}" if len(shown) == 1 else ""
+    return Table(
+        _titled(f"slowdown{of_one}, by size", group),
+        ["up to", *counted, *(label(name) if of_one else f"{label(name)} {one}" for name in runs for one in shown)],
+        [
+            [
+                size_text(first.limits[place]),
+                *(f"{own.flows(place):,}" for own in counted.values()),
+                *(cell(own.estimate("slowdown", one, place)) for own in runs.values() for one in shown),
+            ]
+            for place in places
+        ],
+        _notes(runs),
+    )
+
+
+def cell(estimate: Estimate | None) -> str:
+    """Returns a statistic for people, with its interval."""
+    if estimate is None:
+        return "–"
+    text = said(estimate.value, digits=4)
+    interval = estimate.interval
+    return f"{text} [{said(interval.low, digits=3)}, {said(interval.high, digits=3)}]" if interval else text
+
+
+def _charts(group: str, runs: ByRun) -> Iterator[Chart]:
+    for same in _alike(runs):
+        limits = next(iter(same.values())).limits
+        note = samples.interval_note(own.seeds for own in same.values())
+        x_label = "\n".join(["Flows up to", *map(wrapped, filter(None, (caption(same), note)))])
+        if len(runs) == 1:
+            (own,) = same.values()
+            lines = [replace(_line(own, name), label=f"{name[1:]}%") for name in SHOWN]
+            yield from size_bins.on_bins([(_titled("Slowdown", group), lines)], limits, x_label, 1)
+            continue
+        titled = [
+            (
+                _titled(f"Slowdown, {name[1:]}%", group),
+                [replace(_line(own, name), label=label(run), scheme=run) for run, own in same.items()],
+            )
+            for name in SHOWN
+        ]
+        yield from size_bins.on_bins(titled, limits, x_label, 3)
+
+
+def _line(own: Pooled, statistic: str) -> Line:
+    """Returns a statistic by size, over the largest sizes of the bins."""
+    each = [(limit, own.estimate("slowdown", statistic, place)) for place, limit in enumerate(own.limits)]
+    known = [(limit, estimate) for limit, estimate in each if estimate]
+    made = curve("", [limit for limit, _ in known], [one.value for _, one in known], points=True)
+    if own.seeds < 2:
+        return made
+    ends = [(one.value, one.interval) for _, one in known]
+    low = [np.nan if end is None else min(end.low, value) for value, end in ends]
+    high = [np.nan if end is None else max(end.high, value) for value, end in ends]
+    return replace(made, low=np.array(low, float), high=np.array(high, float))
