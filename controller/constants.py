@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 CLASSES = 8
+PORTS = 512  # of a register or counter with a cell a port; CELLS: with one a port and class
+CELLS = PORTS * CLASSES
 ROCE_CLASS = 3
 RECIRCULATION_PORT = 510  # internal, where clones become PFC frames
 GENERATOR_PORT = 508  # internal, where what a switch's packet generator makes comes in (p4src/v1model/generated.p4)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
@@ -13,6 +13,8 @@ from pcn.complete import complete_counter, complete_register, complete_switch, c
 
 if TYPE_CHECKING:
     from pcn.lab.attach import Attached
+
+T = TypeVar("T")
 
 
 @click.command()
@@ -77,16 +79,17 @@ def counters(switch: str, name: str | None, every: bool, network: str | None, as
         client = lab.switches[switch]
         wanted = [one for one in ([name] if name else client.counters()) if one not in interface_counters.DISCARDS]
         found, _ = client.read_cells(wanted, ())
+        ports = (None, *lab.topology.ports(switch))
         rows: list[dict[str, Any]] = [
-            {"counter": counter, **_place(cell), "packets": value.packets, "bytes": value.bytes}
+            {"counter": counter, **place, "packets": value.packets, "bytes": value.bytes}
             for counter, cells in found.items()
-            for cell, value in sorted(cells.items())
-            if value.packets or (every and cell in _cells(lab, switch))
+            for place, value in _placed(lab, switch, client.schema.counters[counter].size, cells)
+            if value.packets or (every and place["port"] in ports)
         ]
         if name is None or name in interface_counters.DISCARDS:
             counted = interface_counters.read(client) or {}
             rows += [
-                {"counter": counter, "port": port, "class": None, "packets": packets, "bytes": None}
+                {"counter": counter, "index": None, "port": port, "class": None, "packets": packets, "bytes": None}
                 for counter in ([name] if name else interface_counters.DISCARDS)
                 for port, counts in counted.items()
                 if (packets := getattr(counts, counter)) or every
@@ -97,14 +100,8 @@ def counters(switch: str, name: str | None, every: bool, network: str | None, as
         return
     print_table(
         f"{switch}: counters{'' if every else ' that are not zero'}",
-        ("counter", "port", "class", "link", "packets", "bytes"),
-        [
-            (
-                *(r["counter"], r["port"], "-" if r["class"] is None else r["class"], _link(lab, switch, r["port"])),
-                *(r["packets"], r["bytes"] or "-"),
-            )
-            for r in rows
-        ],
+        ("counter", *_COLUMNS, "packets", "bytes"),
+        [(r["counter"], *_shown(lab, switch, r), r["packets"], r["bytes"] or "-") for r in rows],
     )
 
 
@@ -117,7 +114,7 @@ def counters(switch: str, name: str | None, every: bool, network: str | None, as
 def registers(switch: str, name: str | None, every: bool, network: str | None, as_json: bool) -> None:
     """Show registers of SWITCH.
 
-    All, or the register NAME: by port and class.
+    All, or the register NAME: by index, and by port and class where the program's registers are by these.
 
     \b
     Examples:
@@ -130,11 +127,12 @@ def registers(switch: str, name: str | None, every: bool, network: str | None, a
     with attach(network) as lab:
         client = lab.switches[switch]
         _, found = client.read_cells((), [name] if name else list(client.registers()))
+        ports = (None, *lab.topology.ports(switch))
         rows: list[dict[str, Any]] = [
-            {"register": register, **_place(cell), "value": value}
+            {"register": register, **place, "value": value}
             for register, cells in found.items()
-            for cell, value in sorted(cells.items())
-            if value or (every and cell in _cells(lab, switch))
+            for place, value in _placed(lab, switch, client.schema.registers[register].size, cells)
+            if value or (every and place["port"] in ports)
         ]
         print_pace(lab.record, as_json)
     if as_json:
@@ -142,22 +140,28 @@ def registers(switch: str, name: str | None, every: bool, network: str | None, a
         return
     print_table(
         f"{switch}: registers{'' if every else ' that are not zero'}",
-        ("register", "port", "class", "link", "value"),
-        [(r["register"], r["port"], r["class"], _link(lab, switch, r["port"]), r["value"]) for r in rows],
+        ("register", *_COLUMNS, "value"),
+        [(r["register"], *_shown(lab, switch, r), r["value"]) for r in rows],
     )
 
 
-def _place(cell: int) -> dict[str, int]:
-    from pcn.controller.constants import CLASSES
-
-    return {"port": cell // CLASSES, "class": cell % CLASSES}
+_COLUMNS = ("index", "port", "class", "link")
 
 
-def _cells(lab: Attached, switch: str) -> Sequence[int]:
-    from pcn.controller.constants import CLASSES, index
+def _placed(lab: Attached, switch: str, size: int, cells: Mapping[int, T]) -> Iterator[tuple[dict[str, int | None], T]]:
+    """Yields the cells in order, each with its index, and its port and class where the program is known to have one for
+    each: the project's, and those that have its part with PFC's table."""
+    from pcn.controller import pfc
+    from pcn.controller.constants import CELLS, CLASSES, PORTS
 
-    return [index(port, number) for port in lab.topology.ports(switch) for number in range(CLASSES)]
+    known = pfc.TABLE in lab.switches[switch].tables()
+    classes = {CELLS: CLASSES, PORTS: 1}.get(size) if known else None
+    for cell, value in sorted(cells.items()):
+        port, number = (None, None) if classes is None else divmod(cell, classes)
+        yield {"index": cell, "port": port, "class": number if classes == CLASSES else None}, value
 
 
-def _link(lab: Attached, switch: str, port: int) -> str:
-    return lab.topology.link_name(switch, port) if port in lab.topology.ports(switch) else "-"
+def _shown(lab: Attached, switch: str, row: Mapping[str, Any]) -> tuple[object, ...]:
+    """Returns the texts of `_COLUMNS`."""
+    link = lab.topology.link_name(switch, row["port"]) if row["port"] in lab.topology.ports(switch) else "-"
+    return (*("-" if row[name] is None else row[name] for name in _COLUMNS[:3]), link)

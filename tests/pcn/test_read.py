@@ -1,0 +1,49 @@
+"""`pcn counters`, `pcn registers`: what is said of a cell."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+
+from pcn.commands.read import _placed, _shown
+from pcn.controller.programs import Program
+from pcn.lab.attach import Attached
+from pcn.topologies.dumbbell import dumbbell
+
+
+def attached(*tables: str) -> Attached:
+    """A network whose switch s0 has a program with these tables."""
+    switch = SimpleNamespace(tables=lambda: list(tables))
+    return cast(Attached, SimpleNamespace(topology=dumbbell(), switches={"s0": switch}))
+
+
+@pytest.mark.parametrize(
+    ("tables", "size", "cell", "place", "link"),
+    [
+        (("ipv4_lpm", "pfc_config"), 4096, 4 * 8 + 3, (35, 4, 3), "s0->s1"),
+        (("ipv4_lpm", "pfc_config"), 4096, 400 * 8 + 3, (3203, 400, 3), "-"),
+        (("ipv4_lpm", "pfc_config"), 512, 4, (4, 4, None), "s0->s1"),
+        (("ipv4_lpm", "pfc_config"), 1024, 35, (35, None, None), "-"),
+        (("ipv4_lpm",), 4096, 35, (35, None, None), "-"),
+        (("ipv4_lpm",), 512, 4, (4, None, None), "-"),
+    ],
+)
+def test_cell_has_a_port_only_where_the_program_says_so(
+    tables: tuple[str, ...], size: int, cell: int, place: tuple[int | None, ...], link: str
+) -> None:
+    lab = attached(*tables)
+    [(found, value)] = _placed(lab, "s0", size, {cell: 7})
+    assert (tuple(found.values()), value) == (place, 7)
+    assert _shown(lab, "s0", found) == (*("-" if one is None else one for one in place), link)
+
+
+@pytest.mark.parametrize("name", ["pcn", "dctcp", "hpcc", "qcn_in", "tcd"])
+def test_cells_of_the_project_s_programs_have_the_sizes_that_are_known(name: str) -> None:
+    """By port and class, or by port; flows' buckets and slots by neither."""
+    schema: Any = Program.compiled(name).schema
+    sizes = {one.alias: one.size for one in (*schema.registers, *schema.counters)}
+    assert {sizes["transmitted"], sizes["pn"]} == {4096}
+    assert sizes.get("sent_bytes", 512) == 512
+    assert sizes.get("occupants", 0) not in (512, 4096)
