@@ -34,6 +34,7 @@ from pcn.softswitch.program.model import (
 )
 from pcn.softswitch.program.names import Index, Names
 from pcn.softswitch.program.statements import Jump, Statement
+from pcn.softswitch.program.union_copies import with_whole_unions
 
 SUPPORTED_MAJOR = 2
 ALGORITHMS = frozenset(
@@ -264,10 +265,11 @@ def _actions(root: Place, names: Names) -> tuple[list[Action], dict[int, int]]:
         place.most(size, limits.PARAMETER_BYTES, "bytes of an action's parameters")
         primitives = place.at("primitives").items()
         loader = StatementLoader(ExpressionLoader(names, tuple(p.width for p in parameters)), len(primitives))
-        statements = tuple(
+        statements = [
             loader.load(primitive) or Statement(Jump(i + 1), primitive.source) for i, primitive in enumerate(primitives)
-        )
-        actions.append(Action(place.at("name").name(), number, parameters, statements, place.source))
+        ]
+        whole = with_whole_unions(statements, names, jumps=True)
+        actions.append(Action(place.at("name").name(), number, parameters, whole, place.source))
     return actions, ids
 
 
@@ -317,8 +319,8 @@ def _deparser(place: Place, names: Names) -> Deparser:
         item.most(emitted, limits.EMITTED_BYTES, f"bytes of emitted headers up to {names.headers[header].name!r}")
     primitives = place.maybe("primitives")
     loader = StatementLoader(ExpressionLoader(names))
-    statements = tuple(s for item in (primitives.items() if primitives else ()) if (s := loader.load(item)))
-    return Deparser(place.at("name").name(), order, statements, place.source)
+    statements = [s for item in (primitives.items() if primitives else ()) if (s := loader.load(item))]
+    return Deparser(place.at("name").name(), order, with_whole_unions(statements, names), place.source)
 
 
 def _errors(root: Place) -> dict[str, int]:

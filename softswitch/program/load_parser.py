@@ -20,6 +20,7 @@ from pcn.softswitch.program.statements import (
     Statement,
     Verify,
 )
+from pcn.softswitch.program.union_copies import with_whole_unions
 
 
 class ParserLoader:
@@ -59,6 +60,7 @@ class ParserLoader:
                 default = next_state
                 break
             transitions.append(self._transition(transition, key, next_state))
+        statements = with_whole_unions(statements, self.names)
         return ParseState(place.at("name").name(), statements, key, tuple(transitions), default, place.source)
 
     def _key_part(self, place: Place) -> KeyPart:

@@ -1,4 +1,4 @@
-"""`pcn counters`, `pcn registers`: what is said of a cell."""
+"""`pcn counters`, `pcn registers`: the place that a cell has."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def attached(*tables: str) -> Attached:
         (("ipv4_lpm",), 512, 4, (4, None, None), "-"),
     ],
 )
-def test_cell_has_a_port_only_where_the_program_says_so(
+def test_cell_has_a_port_only_where_the_program_declares_it(
     tables: tuple[str, ...], size: int, cell: int, place: tuple[int | None, ...], link: str
 ) -> None:
     lab = attached(*tables)

@@ -202,15 +202,31 @@ def test_invalid_member_leaves_no_member_of_a_union_valid(how: str, kind: int, m
         assert d.get("length_register") == (7 - size if how == "setInvalid" else 7)
 
 
+def union_copy(how: str) -> list[dict[str, Any]]:
+    """Returns the primitives of `w = u`: BMv2's own, or, as p4c writes it, an assignment of each member."""
+    if how == "whole":
+        return [primitive("assign_union", UNION | {"value": "w"}, UNION)]
+    order = ["two", "one"] if how == "members, reversed" else ["one", "two"]
+    return [primitive("assign_header", header(f"w.{member}"), header(f"u.{member}")) for member in order]
+
+
+@pytest.mark.parametrize("how", ["whole", "members", "members, reversed"])
+@pytest.mark.parametrize("place", ["action", "jump", "parser"])
+@pytest.mark.parametrize("before", ["w.one", "w.two", None])
 @pytest.mark.parametrize("kind", [1, 2, 3])
-def test_assigned_union_has_the_valid_member_of_its_source(kind: int) -> None:
+def test_assigned_union_has_the_valid_member_of_its_source(kind: int, before: str | None, place: str, how: str) -> None:
     """Of either member, and of none; the member that was valid before isn't any more."""
     b = union_builder()
     b.header("w.one", [], type_name="one_t").header("w.two", [], type_name="two_t")
     ids = [h["id"] for h in b.headers[-2:]]
     b.extra["header_unions"].append({"name": "w", "id": 1, "union_type": "u_t", "header_ids": ids})
     b.order = ["b", "w.one", "w.two"]
-    b.run([primitive("add_header", header("w.one")), primitive("assign_union", UNION | {"value": "w"}, UNION)])
+    made = [*([primitive("add_header", header(before))] if before else []), *union_copy(how)]
+    if place == "parser" and kind < 3:
+        for one in b.states[1:]:
+            one["parser_ops"] += [{"op": "primitive", "parameters": [each]} for each in made]
+        made = []
+    b.run([primitive("_jump", value(1)), *made] if place == "jump" else made)
     with Driver(b.json()) as d:
         frame = bytes([0, kind, *range(5)])
         assert d.run(frame) == frame
