@@ -148,6 +148,11 @@ class NativeSwitch(NativeState):
                 self._lib.sw_destroy(handle)
 
     @property
+    def library(self) -> ctypes.CDLL:
+        """The runtime, for what needs no switch of it."""
+        return self._lib
+
+    @property
     def handle(self) -> int:
         """The C switch, for other C code of this process. Raises NativeError once it is closed."""
         if self._handle is None:

@@ -1,4 +1,4 @@
-"""csrc/switch.h for ctypes: structures, and the functions' arguments."""
+"""csrc/switch.h and csrc/front.h for ctypes: structures, and the functions' arguments."""
 
 from __future__ import annotations
 
@@ -71,10 +71,19 @@ class EventHeader(ctypes.Structure):
     ]
 
 
+class FrontLimits(ctypes.Structure):
+    """struct sw_front_limits."""
+
+    _fields_ = [
+        *[(name, ctypes.c_uint32) for name in ("connections", "calls", "unfinished", "unfinished_of_one")],
+        *[(name, ctypes.c_uint64) for name in ("bytes", "bytes_of_one", "favoured_bytes", "patience_ns")],
+    ]
+
+
 _u16, _u32, _i32, _u64, _i64 = ctypes.c_uint16, ctypes.c_uint32, ctypes.c_int32, ctypes.c_uint64, ctypes.c_int64
 _handle, _text, _data = ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p
 
-# name: (result, arguments after the switch's handle)
+# name: (result, arguments after the handle of the switch or the front)
 _SIGNATURES: dict[str, tuple[Any, list[Any]]] = {
     "sw_destroy": (None, []),
     "sw_port_add": (ctypes.c_int, [_u16, _text, _u32, _text]),
@@ -125,6 +134,10 @@ _SIGNATURES: dict[str, tuple[Any, list[Any]]] = {
     "sw_reentry": (ctypes.c_int, [_u64]),
     "sw_tx_count": (_u64, [_u16]),
     "sw_inject": (ctypes.c_int, [_u16, _data, _u32, _text]),
+    "sw_front_favour": (None, [_text, ctypes.c_bool]),
+    "sw_front_adopt": (ctypes.c_int, [ctypes.c_int]),
+    "sw_front_refuse": (None, []),
+    "sw_front_close": (None, []),
     "sw_departed": (ctypes.c_int, [ctypes.POINTER(EventHeader), _data, _u32]),
 }
 
@@ -133,6 +146,8 @@ def declare(library: ctypes.CDLL) -> None:
     """Declares the functions of the runtime."""
     library.sw_create.restype = _handle
     library.sw_create.argtypes = [_u32, _u32, _u16, _u16, _u64, _u32, _text]
+    library.sw_front_open.restype = _handle
+    library.sw_front_open.argtypes = [ctypes.POINTER(ctypes.c_int), _u32, _text, ctypes.POINTER(FrontLimits), _text]
     library.sw_start_together.argtypes = [ctypes.POINTER(_handle), _u32, _text]
     for name, (result, arguments) in _SIGNATURES.items():
         function = getattr(library, name)

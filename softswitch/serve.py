@@ -22,6 +22,7 @@ from pcn.softswitch.gnmi import Gnmi
 from pcn.softswitch.namespace import in_namespace
 from pcn.softswitch.native import RING_FRAMES, NativeError, NativeSwitch, load_library
 from pcn.softswitch.options import OptionError, Options
+from pcn.softswitch.p4runtime import front
 from pcn.softswitch.p4runtime.pipeline import Pipeline
 from pcn.softswitch.p4runtime.server import Server, ServerError
 from pcn.softswitch.p4runtime.service import Service
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
 # Of all ports' rings together, some 12 MB at an MTU of 1,044: a switch of many ports takes in no more than one of few.
 ALL_RING_FRAMES = 10_000
 LEAST_RING_FRAMES = 256
-DESCRIPTORS = 256  # beside the two sockets of each port
+DESCRIPTORS = 256  # beside the two sockets of each port, and those of clients that reach a switch by an open address
 CONTROL_NICE = -20
 CLOSERS = 64
 
@@ -58,7 +59,7 @@ def _log(options: Options) -> logging.Logger:
 
 
 def _serve(switches: Sequence[Options], say: Callable[[str], None], wait: Callable[[], object]) -> None:
-    priority.raise_descriptors(sum(DESCRIPTORS + 2 * len(one.interfaces) for one in switches))
+    priority.raise_descriptors(_descriptors(switches))
     if any(one.interfaces for one in switches):
         priority.lock_memory()  # pages that packets rarely touch could be swapped out
         if priority.refused():
@@ -261,6 +262,13 @@ def _leave(server: Server) -> None:
         log.warning("ending in the middle of a request")
         logging.shutdown()
         os._exit(0)
+
+
+def _descriptors(switches: Sequence[Options]) -> int:
+    """Returns how many descriptors the switches may need."""
+    remote = sum(not options.grpc_address.startswith("unix:") for options in switches)
+    ports = sum(len(options.interfaces) for options in switches)
+    return DESCRIPTORS * len(switches) + 2 * ports + front.DESCRIPTORS * front.CONNECTIONS * remote
 
 
 def _add_ports(native: NativeSwitch, options: Options) -> None:

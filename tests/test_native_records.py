@@ -16,7 +16,7 @@ from pcn.softswitch.cache.objects import compiler
 
 ROOT = Path(__file__).resolve().parents[1]
 MODULES = {
-    pcn.softswitch.native_types: ("switch.h", "trim.h"),
+    pcn.softswitch.native_types: ("switch.h", "trim.h", "front.h"),
     pcn.virtualnet.native: ("virtualnet.h", "trim.h"),
     pcn.lab.virtual.native: ("virtual/api.h",),
 }

@@ -10,6 +10,7 @@ from __future__ import annotations
 import logging
 import queue
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -31,9 +32,12 @@ from pcn.softswitch.p4runtime.roles import Scope, scope_of
 
 log = logging.getLogger(__name__)
 
-MAX_SESSIONS = 64  # each holds two threads
+MAX_SESSIONS = 64  # that have claimed a role; each holds two threads
+MAX_SILENT = 16  # that have claimed none yet
+MAX_OF_CONNECTION = 16
 MAX_WAITING = 8192  # messages for a client that does not read; beyond it packets and digests are dropped
-MAX_WAITING_BYTES = 8 << 20  # of those; of all streams together 64 times as much
+MAX_WAITING_BYTES = 8 << 20  # of those, for a primary
+BACKUP_WAITING_BYTES = 1 << 20  # for others, which get no packets
 MAX_ROLES = 1024  # roles that were given an election id, which has to be kept
 MAX_ROLE_NAME = 1024  # bytes
 MAX_ROLE_CONFIG = 64 << 10  # bytes
@@ -43,10 +47,14 @@ LAST_WORD_S = 10.0  # a client that did not read its stream may take so long to 
 class Session:
     """One StreamChannel: the messages that wait to be sent on it, and the identity that its client claims.
 
-    `cut` ends the stream whatever its client does: a status waits for the client to read it.
+    `cut` ends the stream whatever its client does: a status waits for the client to read it. `peer`: its connection,
+    by gRPC's name.
     """
 
-    def __init__(self, cut: Callable[[], object] = lambda: None) -> None:
+    def __init__(self, cut: Callable[[], object] = lambda: None, peer: str = "") -> None:
+        self.peer = peer
+        self.since_s = time.monotonic()
+        self.primary = False
         self.role: str | None = None  # until its first arbitration
         self.election_id: int | None = None
         self.error: RpcError | None = None
@@ -99,7 +107,8 @@ class Session:
         with self._lock:
             if self.closed:
                 return True
-            if self._queue.qsize() >= MAX_WAITING or self._waiting_bytes + size > MAX_WAITING_BYTES:
+            most = MAX_WAITING_BYTES if self.primary else min(BACKUP_WAITING_BYTES, MAX_WAITING_BYTES)
+            if self._queue.qsize() >= MAX_WAITING or self._waiting_bytes + size > most:
                 return False
             self._waiting_bytes += size
             self._queue.put((message, size))
@@ -123,6 +132,14 @@ class _Role:
     primary: Session | None = None
     config: Any | None = None
     scope: Scope | None = None
+
+    def take_over(self, session: Session | None) -> None:
+        """Makes a session the primary; None: there is none."""
+        if self.primary is not None:
+            self.primary.primary = False
+        self.primary = session
+        if session is not None:
+            session.primary = True
 
 
 class Arbitration:
@@ -148,13 +165,14 @@ class Arbitration:
         if election_id is not None and (role.highest is None or election_id >= role.highest):
             config = message.role.config if scope is not None else None
             changed = role.primary is not session or election_id != role.highest or config != role.config
-            role.primary, role.highest = session, election_id
+            role.take_over(session)
+            role.highest = election_id
             role.config, role.scope = config, scope
             if changed:
                 self._notify(name, role, [s for s in role.sessions if s is not session])
             self._notify(name, role, [session])
         elif role.primary is session:
-            role.primary = None
+            role.take_over(None)
             self._notify(name, role, role.sessions)
         else:
             self._notify(name, role, [session])
@@ -164,14 +182,30 @@ class Arbitration:
         session.left = True
         if session.role is None:
             return
-        role = self._roles[session.role]
-        if session in role.sessions:
+        role = self._roles.get(session.role)
+        if role is not None and session in role.sessions:
             role.sessions.remove(session)
             if role.primary is session:
-                role.primary = None
+                role.take_over(None)
                 self._notify(session.role, role, role.sessions)
             if session.role and not role.sessions and role.highest is None:
                 del self._roles[session.role]  # nothing of it has to be kept
+
+    def make_room(self, message: p4r.MasterArbitrationUpdate) -> Session | None:
+        """Returns the session whose place a new one may take with its first claim: None, if there is room. A claim with
+        an election id takes the place of one without; what makes a session primary takes that of any that isn't; the
+        oldest goes first. Raises RpcError."""
+        sessions = [session for role in self._roles.values() for session in role.sessions]
+        if len(sessions) < MAX_SESSIONS:
+            return None
+        claims = message.HasField("election_id")
+        role = self._roles.get(message.role.name)
+        highest = role.highest if role is not None else None
+        leads = claims and (highest is None or _number(message.election_id) >= highest)
+        lesser = [s for s in sessions if not s.primary and (leads or (claims and s.election_id is None))]
+        if not lesser:
+            raise RpcError(RESOURCE_EXHAUSTED, f"there are {MAX_SESSIONS} controllers already")
+        return min(lesser, key=lambda session: (session.election_id is not None, session.since_s))
 
     def check_device(self, device_id: int) -> None:
         """Raises RpcError NOT_FOUND for another device."""
@@ -208,8 +242,6 @@ class Arbitration:
         """Returns what the role is to do."""
         if session.role is None:
             self.check_device(message.device_id)
-            if sum(len(role.sessions) for role in self._roles.values()) >= MAX_SESSIONS:
-                raise RpcError(RESOURCE_EXHAUSTED, f"there are {MAX_SESSIONS} controllers already")
         elif message.device_id != self._device_id:
             raise RpcError(FAILED_PRECONDITION, f"this stream is for device {self._device_id}")
         elif name != session.role:

@@ -11,8 +11,8 @@ import math
 import resource
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager, nullcontext
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Final
@@ -21,24 +21,31 @@ import grpc
 from google.protobuf.message import DecodeError
 
 from pcn.softswitch.p4runtime.errors import CANCELLED, INVALID_ARGUMENT, RESOURCE_EXHAUSTED, RpcError, abort_rpc
+from pcn.softswitch.p4runtime.front import is_private, peer_of
 from pcn.softswitch.values import MESSAGE_BYTES
 
 SMALL_BYTES: Final = 1 << 20  # of one that carries no configuration, no batch of writes and no frames
 STREAM_BYTES: Final = 128 << 10  # of a stream's message: a packet, or a claim with its role's configuration
-LARGE_AT_ONCE: Final = 2  # requests above SMALL_BYTES: parsed, one can be 30 times as large
+LARGE_AT_ONCE: Final = 2  # requests above SMALL_BYTES, of primaries; parsed, one can be 30 times as large
+STRANGERS_LARGE_AT_ONCE: Final = 1
 PEER_S: Final = 10.0  # to send a request, and to take the next part of an answer
 ROOM_S: Final = 1.0  # the same, where another call needs the room
 SPARE_BYTES: Final = 128 << 20  # of address space, where it has a limit
 
 P4RUNTIME: Final = "/p4.v1.P4Runtime/"
 READS_AT_ONCE: Final = 16
-# Of P4Runtime's methods; the others' below. Writes wait in the pool: controllers send many at once, and each ends.
+WRITES_AT_ONCE: Final = 48
+# Of P4Runtime's methods but StreamChannel, whose streams the service counts; the others' below.
 _AT_ONCE: Final = {
     P4RUNTIME + "Read": READS_AT_ONCE,
+    P4RUNTIME + "Write": WRITES_AT_ONCE,
     P4RUNTIME + "SetForwardingPipelineConfig": 4,
     P4RUNTIME + "GetForwardingPipelineConfig": 4,
+    P4RUNTIME + "Capabilities": 16,
 }
 _OTHERS_AT_ONCE: Final = 4  # of each method of gNMI, reflection and the manual clock
+_SHARE: Final = 2  # of a method's calls, one connection of strangers may have half
+_STREAM: Final = P4RUNTIME + "StreamChannel"
 _LARGE: Final = {"Write", "SetForwardingPipelineConfig", "Send"}
 
 _FREE: Final = nullcontext()
@@ -46,12 +53,17 @@ log = logging.getLogger(__name__)
 
 
 class Limits(grpc.ServerInterceptor):  # type: ignore[misc]  # grpc has no types
-    """Wraps every method of a server. `message_bytes`: of the largest request."""
+    """Wraps every method of a server. `message_bytes`: of the largest request; `primary_peers` returns the connections
+    that have a role's primary. What other clients may take, of each method, they may take without these."""
 
-    def __init__(self, message_bytes: int = MESSAGE_BYTES) -> None:
+    def __init__(self, message_bytes: int = MESSAGE_BYTES, primary_peers: Callable[[], set[str]] = set) -> None:
         self._message_bytes = message_bytes
+        self._primary_peers = primary_peers
         self._patience = _Patience()
-        self._large = threading.BoundedSemaphore(LARGE_AT_ONCE)
+        self._large = {
+            True: threading.BoundedSemaphore(LARGE_AT_ONCE),
+            False: threading.BoundedSemaphore(STRANGERS_LARGE_AT_ONCE),
+        }
         self._wrappers: dict[str, Any] = {}
 
     def start(self) -> None:
@@ -74,11 +86,13 @@ class Limits(grpc.ServerInterceptor):  # type: ignore[misc]  # grpc has no types
 
     def _wrapped(self, method: str, handler: Any) -> Any:
         """Unary requests are taken as streams of one: gRPC would wait for the message in a worker, without a limit."""
-        slots = None
-        if method in _AT_ONCE or not method.startswith(P4RUNTIME):
-            slots = _Slots(method.rpartition("/")[2], _AT_ONCE.get(method, _OTHERS_AT_ONCE), self._patience)
+        name, number = method.rpartition("/")[2], _AT_ONCE.get(method, _OTHERS_AT_ONCE)
+        slots = _Slots(name, number, self._patience, self._favours)
         if handler.response_streaming:
-            behave = self._stream(handler, slots) if handler.request_streaming else self._parts(method, handler, slots)
+            of_stream = None if method == _STREAM else slots
+            behave = (
+                self._stream(handler, of_stream) if handler.request_streaming else self._parts(method, handler, slots)
+            )
             return grpc.stream_stream_rpc_method_handler(behave, None, handler.response_serializer)
         return grpc.stream_unary_rpc_method_handler(
             self._reply(method, handler, slots), None, handler.response_serializer
@@ -94,14 +108,14 @@ class Limits(grpc.ServerInterceptor):  # type: ignore[misc]  # grpc has no types
 
         return behave
 
-    def _parts(self, method: str, handler: Any, slots: _Slots | None) -> Any:
+    def _parts(self, method: str, handler: Any, slots: _Slots) -> Any:
         """Returns the wrapped handler of an answer in parts."""
         most = self._most(method)
 
         def behave(requests: Iterator[bytes], context: grpc.ServicerContext) -> Iterator[Any]:
-            with _Refusals(context), slots.held(context) if slots else _FREE:
+            with _Refusals(context):
                 data = self._received(requests, context)
-                with self._large if len(data) > SMALL_BYTES else _FREE:
+                with slots.held(context), self._room(data, context):
                     for part in handler.unary_stream(_parsed(handler, data, most), context):
                         self._patience.begin(context)
                         try:
@@ -111,31 +125,35 @@ class Limits(grpc.ServerInterceptor):  # type: ignore[misc]  # grpc has no types
 
         return behave
 
-    def _reply(self, method: str, handler: Any, slots: _Slots | None) -> Any:
+    def _reply(self, method: str, handler: Any, slots: _Slots) -> Any:
         """Returns the wrapped handler of an answer in one piece. A large answer counts as at work until the client has
         taken it."""
         most = self._most(method)
 
-        def reply(requests: Iterator[bytes], context: grpc.ServicerContext) -> Any:
-            data = self._received(requests, context)
-            with self._large if len(data) > SMALL_BYTES else _FREE:
-                return handler.unary_unary(_parsed(handler, data, most), context)
-
         def behave(requests: Iterator[bytes], context: grpc.ServicerContext) -> Any:
             with _Refusals(context):
-                if slots is None:
-                    return reply(requests, context)
+                data = self._received(requests, context)
                 slots.take(context)
                 if not context.add_callback(lambda: slots.release(context)):
                     slots.release(context)
                     raise RpcError(CANCELLED, "the client has gone")
-                replied = reply(requests, context)
+                with self._room(data, context):
+                    replied = handler.unary_unary(_parsed(handler, data, most), context)
                 self._patience.begin(context)
                 if not context.is_active():  # the callback may have been before
                     slots.release(context)
                 return replied
 
         return behave
+
+    def _favours(self, context: grpc.ServicerContext) -> bool:
+        """Returns whether a call is a primary's, or comes by a way that is closed to strangers."""
+        peer = peer_of(context)
+        return is_private(peer) or peer in self._primary_peers()
+
+    def _room(self, data: bytes, context: grpc.ServicerContext) -> AbstractContextManager[object]:
+        """Returns what a request is worked at in: large ones wait for each other, a primary's for primaries' alone."""
+        return self._large[self._favours(context)] if len(data) > SMALL_BYTES else _FREE
 
     def _most(self, method: str) -> int:
         """Returns the bytes of a method's largest request."""
@@ -154,29 +172,39 @@ class Limits(grpc.ServerInterceptor):  # type: ignore[misc]  # grpc has no types
 
 
 class _Slots:
-    """How many calls of a method may be at work. One whose client lets the server wait makes room for the next."""
+    """How many calls of a method may be at work, of strangers and as many of primaries; of a stranger's connection, its
+    share. One whose client lets the server wait makes room for the next of its kind."""
 
-    def __init__(self, name: str, number: int, patience: _Patience) -> None:
-        self._name, self._number, self._patience = name, number, patience
+    def __init__(
+        self, name: str, number: int, patience: _Patience, favours: Callable[[grpc.ServicerContext], bool]
+    ) -> None:
+        self._name, self._number, self._patience, self._favours = name, number, patience, favours
         self._lock = threading.Lock()
-        self._holders: set[grpc.ServicerContext] = set()
+        self._holders: dict[grpc.ServicerContext, str] = {}  # with a stranger's connection; empty: a primary's
 
     def take(self, context: grpc.ServicerContext) -> None:
         """Raises RpcError RESOURCE_EXHAUSTED where there is no room."""
+        peer = "" if self._favours(context) else peer_of(context)
         with self._lock:
-            if len(self._holders) >= self._number:
-                late = self._patience.latest(self._holders)
-                if late is None:
-                    raise RpcError(RESOURCE_EXHAUSTED, f"{self._number} calls of {self._name} are at work: try again")
-                late.cancel()
-                self._holders.discard(late)
-            self._holders.add(context)
+            self._make_room([c for c, holder in self._holders.items() if bool(holder) == bool(peer)], self._number)
+            if peer:
+                self._make_room([c for c, holder in self._holders.items() if holder == peer], self._number // _SHARE)
+            self._holders[context] = peer
+
+    def _make_room(self, holders: Sequence[grpc.ServicerContext], number: int) -> None:
+        if len(holders) < number:
+            return
+        late = self._patience.latest(holders)
+        if late is None:
+            raise RpcError(RESOURCE_EXHAUSTED, f"{number} calls of {self._name} are at work: try again")
+        late.cancel()
+        del self._holders[late]
 
     def release(self, context: grpc.ServicerContext) -> None:
         """The call has ended."""
         self._patience.end(context)
         with self._lock:
-            self._holders.discard(context)
+            self._holders.pop(context, None)
 
     @contextmanager
     def held(self, context: grpc.ServicerContext) -> Iterator[None]:

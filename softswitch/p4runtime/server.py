@@ -13,14 +13,18 @@ import grpc
 from finsy.proto import p4r_grpc
 
 from pcn.softswitch import private
-from pcn.softswitch.p4runtime.arbitration import MAX_SESSIONS
-from pcn.softswitch.p4runtime.limits import READS_AT_ONCE, Limits
+from pcn.softswitch.p4runtime.arbitration import MAX_SESSIONS, MAX_SILENT
+from pcn.softswitch.p4runtime.front import UNFINISHED, Front, FrontError
+from pcn.softswitch.p4runtime.limits import READS_AT_ONCE, WRITES_AT_ONCE, Limits
 from pcn.softswitch.p4runtime.service import Service
 from pcn.softswitch.values import MESSAGE_BYTES
 
-WORKERS = MAX_SESSIONS + READS_AT_ONCE + 48  # a stream holds one as long as it lives, a Read as long as it is read
-CONNECTIONS = 256
+# A stream holds one as long as it lives, a Read as long as it is read, a Write while others are at work, and a request
+# until it is whole; the rest is for the other methods, and for primaries.
+WORKERS = MAX_SESSIONS + MAX_SILENT + 2 * READS_AT_ONCE + WRITES_AT_ONCE + UNFINISHED + 64
 CALLS = 128  # of one connection at once; a client's further ones wait at the client
+WINDOW = 64 << 10  # bytes that a call may send before its request is awaited
+READ_AT_ONCE = 256 << 10  # bytes, for which each connection has room
 STOP_S = 2.0  # what RPCs under way get to finish, and what workers then get
 
 log = logging.getLogger(__name__)
@@ -59,7 +63,8 @@ class Server:
         self._service = service
         self._ended: threading.Event | None = None
         self._pool = _Pool(WORKERS, thread_name_prefix="p4runtime")
-        self._limits = Limits(message_bytes)
+        self._limits = Limits(message_bytes, service.primary_peers)
+        self._message_bytes = message_bytes
         self.busy = False
         self._server = grpc.server(
             self._pool,
@@ -68,7 +73,9 @@ class Server:
                 ("grpc.so_reuseport", 0),  # or a second switch would share the port and each get some of the clients
                 ("grpc.max_receive_message_length", message_bytes),
                 ("grpc.max_concurrent_streams", CALLS),
-                ("grpc.max_allowed_incoming_connections", CONNECTIONS),
+                ("grpc.http2.bdp_probe", 0),  # or the window grows with what a client sends
+                ("grpc.http2.lookahead_bytes", WINDOW),
+                ("grpc.experimental.tcp_max_read_chunk_size", READ_AT_ONCE),
                 ("grpc.keepalive_permit_without_calls", 1),
                 ("grpc.http2.min_ping_interval_without_data_ms", 5000),
             ],
@@ -79,7 +86,12 @@ class Server:
 
             self._server.add_generic_rpc_handlers((handler(service.clock),))
         self._server.add_generic_rpc_handlers(tuple(others))
-        self.port = self._listen(address, tls)
+        self._front: Front | None = None
+        try:
+            self.port = self._listen(address, tls)
+        except FrontError as error:
+            self._pool.shutdown()
+            raise ServerError(f"cannot listen on {address}: {error}") from None
         if not self.port:
             self._pool.shutdown()
             faults = "the address is in use, or not this machine's"
@@ -94,8 +106,12 @@ class Server:
         """Returns the port; 0: it can't listen."""
         try:
             with private.unshared():  # of a Unix socket: it listens as soon as it is made
-                if tls is None:
+                if tls is None and address.startswith("unix:"):
                     return int(self._server.add_insecure_port(address))
+                if tls is None:
+                    self._front = Front(self._service.library, address, self._message_bytes)
+                    self._service.on_primaries = self._front.favour
+                    return self._front.port if self._front.listen(self._server.add_insecure_port) else 0
                 credentials = grpc.ssl_server_credentials(
                     [(tls.key, tls.certificate)],
                     root_certificates=tls.client_ca,
@@ -109,11 +125,15 @@ class Server:
         self._service.start()
         self._limits.start()
         self._server.start()
+        if self._front is not None:
+            self._front.start()
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None) -> None:
         self.end().wait(2 * STOP_S)
         self._limits.stop()
+        if self._front is not None:
+            self._front.close()
         ending = threading.Thread(target=self._pool.shutdown, daemon=True)  # waits for the workers
         ending.start()
         ending.join(STOP_S)
@@ -122,6 +142,8 @@ class Server:
     def end(self) -> threading.Event:
         """Begins to end: no new RPCs. The event is set when those under way have ended."""
         if self._ended is None:
+            if self._front is not None:
+                self._front.refuse()
             self._service.stop()
             self._ended = self._server.stop(STOP_S)
         return self._ended

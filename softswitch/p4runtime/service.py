@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, Final, cast
 
@@ -24,7 +24,7 @@ from pcn.softswitch.native import (
     NativeSwitch,
 )
 from pcn.softswitch.p4runtime import batches, packetio
-from pcn.softswitch.p4runtime.arbitration import MAX_SESSIONS, Arbitration, Session
+from pcn.softswitch.p4runtime.arbitration import MAX_OF_CONNECTION, MAX_SILENT, Arbitration, Session
 from pcn.softswitch.p4runtime.clock import Clock
 from pcn.softswitch.p4runtime.errors import (
     ABORTED,
@@ -38,6 +38,7 @@ from pcn.softswitch.p4runtime.errors import (
     abort_batch,
     abort_rpc,
 )
+from pcn.softswitch.p4runtime.front import is_private, peer_of
 from pcn.softswitch.p4runtime.pipeline import Pipeline
 from pcn.softswitch.p4runtime.roles import Scope
 
@@ -54,6 +55,9 @@ class Service(p4r_grpc.P4RuntimeServicer):
 
     def __init__(self, native: NativeSwitch, pipeline: Pipeline, device_id: int, cpu_port: int) -> None:
         self._native = native
+        self.library = native.library
+        self.on_primaries: Callable[[set[str]], None] = lambda peers: None
+        """Is called with the connections that have primaries, whenever they change."""
         self._pipeline = pipeline
         self._log = logging.getLogger(f"pcn.softswitch.{device_id}")
         self._cpu_port = cpu_port
@@ -198,13 +202,12 @@ class Service(p4r_grpc.P4RuntimeServicer):
     def StreamChannel(  # noqa: N802
         self, request_iterator: Iterator[p4r.StreamMessageRequest], context: grpc.ServicerContext
     ) -> Iterator[p4r.StreamMessageResponse]:
-        session = Session(getattr(context, "cancel", lambda: None))
-        with self._lock:
-            full = len(self._open) >= MAX_SESSIONS or self._ending.is_set()
-            if not full:
-                self._open.add(session)
-        if full:
-            abort_rpc(context, RpcError(RESOURCE_EXHAUSTED, f"there are {MAX_SESSIONS} streams already"))
+        session = Session(getattr(context, "cancel", lambda: None), peer_of(context))
+        try:
+            with self._lock:
+                self._admit(session)
+        except RpcError as error:
+            abort_rpc(context, error)
         try:
             if not context.add_callback(session.close):
                 session.close()  # the client is gone already
@@ -212,10 +215,34 @@ class Service(p4r_grpc.P4RuntimeServicer):
             yield from session.outgoing()
         finally:
             with self._lock:
-                self._open.discard(session)
-                self._arbitration.leave(session)
+                self._leave(session)
         if session.error:
             abort_rpc(context, session.error)
+
+    def _admit(self, session: Session) -> None:
+        """Takes a stream among the open ones. Silent ones make room. Raises RpcError."""
+        if self._ending.is_set():
+            raise RpcError(RESOURCE_EXHAUSTED, "the switch is ending")
+        if not is_private(session.peer) and sum(s.peer == session.peer for s in self._open) >= MAX_OF_CONNECTION:
+            raise RpcError(RESOURCE_EXHAUSTED, f"the connection has {MAX_OF_CONNECTION} streams already")
+        silent = [one for one in self._open if one.role is None]
+        if len(silent) >= MAX_SILENT:
+            self._dismiss(min(silent, key=lambda one: one.since_s))
+        self._open.add(session)
+
+    def _dismiss(self, session: Session) -> None:
+        """Ends a stream, whose place is free from now on."""
+        self._leave(session)
+        session.close(RpcError(RESOURCE_EXHAUSTED, "the stream makes room for another controller's"))
+
+    def _leave(self, session: Session) -> None:
+        self._open.discard(session)
+        self._arbitration.leave(session)
+        self.on_primaries(self.primary_peers())
+
+    def primary_peers(self) -> set[str]:
+        """Returns the connections, by gRPC's names, that have a role's primary."""
+        return {session.peer for session, _ in self._arbitration.primaries()}
 
     def _start_reader(self, session: Session, requests: Iterator[p4r.StreamMessageRequest]) -> None:
         reader = threading.Thread(target=self._listen, args=(session, requests), name="p4runtime-stream", daemon=True)
@@ -244,7 +271,14 @@ class Service(p4r_grpc.P4RuntimeServicer):
         which = request.WhichOneof("update")
         if which == "arbitration":
             with self._lock:
-                self._arbitration.update(session, request.arbitration)
+                if session.role is None and not session.left:
+                    late = self._arbitration.make_room(request.arbitration)
+                    self._arbitration.update(session, request.arbitration)
+                    if late is not None:
+                        self._dismiss(late)
+                else:
+                    self._arbitration.update(session, request.arbitration)
+                self.on_primaries(self.primary_peers())
             return
         reply = p4r.StreamMessageResponse()
         try:

@@ -130,14 +130,23 @@ def test_later_claims_that_end_the_stream(clients: list[Client]) -> None:
     assert refusal(third) == grpc.StatusCode.INVALID_ARGUMENT, "the first one's"
 
 
-def test_more_streams_than_there_may_be(clients: list[Client], monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in ("arbitration", "service"):
-        monkeypatch.setattr(f"pcn.softswitch.p4runtime.{module}.MAX_SESSIONS", 2)
-    first, second, third, _ = clients
-    first.arbitrate(1)
-    second.arbitrate(2)
-    third.claim(3)
-    assert refusal(third) == grpc.StatusCode.RESOURCE_EXHAUSTED
+def test_more_streams_than_there_may_be(clients: list[Client], switch: Switch, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A backup is refused; a stream without an election id makes room for it, and any backup for a new primary."""
+    monkeypatch.setattr("pcn.softswitch.p4runtime.arbitration.MAX_SESSIONS", 2)
+    first, second, third, fourth = clients
+    first.send(arbitration=p4r.MasterArbitrationUpdate(device_id=1))
+    first.receive()
+    second.arbitrate(7)
+    first.receive()  # there is a primary now
+    third.arbitrate(3)
+    assert refusal(first) == grpc.StatusCode.RESOURCE_EXHAUSTED
+    fourth.claim(2)
+    assert refusal(fourth) == grpc.StatusCode.RESOURCE_EXHAUSTED
+    with Client(switch.port, election_id=8) as leader:
+        assert leader.arbitrate().status.code == rpc_code.OK
+        third.receive()  # another is primary now
+        assert refusal(third) == grpc.StatusCode.RESOURCE_EXHAUSTED
+    second.receive()  # it's primary no more
 
 
 def test_arbitration_update_before_the_first_primary_has_no_election_id(empty_switch: Switch) -> None:

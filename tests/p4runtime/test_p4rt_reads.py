@@ -170,17 +170,20 @@ def read_code(client: Client) -> grpc.StatusCode | None:
 def test_untaken_reads_delay_no_other_client(
     switch: Switch, program: Program, client: Client, names: Names, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """They hold as many workers as reads may hold: others are refused at once, and all else is answered."""
+    """They hold as many workers as strangers' reads may hold: others are refused at once, and all else is answered, the
+    primary's reads, too."""
     monkeypatch.setattr(limits, "ROOM_S", 3600)
     monkeypatch.setattr(limits, "PEER_S", 3600)
     with ExitStack() as stack:
         strangers = [stack.enter_context(Client(switch.port)) for _ in range(limits.READS_AT_ONCE)]
         calls = [untaken(stranger, program) for stranger in strangers]
-        waiting.wait_until(lambda: read_code(client) is grpc.StatusCode.RESOURCE_EXHAUSTED, "the reads to be at work")
+        late = stack.enter_context(Client(switch.port))
+        waiting.wait_until(lambda: read_code(late) is grpc.StatusCode.RESOURCE_EXHAUSTED, "the reads to be at work")
+        assert read_code(client) is None
         client.insert(table_entry=names.entry("l2", {"dst_addr": 1}, names.action("forward", port=1)))
         assert client.arbitrate(3).status.code == 0
         monkeypatch.setattr(limits, "ROOM_S", 0)
-        waiting.wait_until(lambda: read_code(client) is None, "one that isn't taken to make room")
+        waiting.wait_until(lambda: read_code(late) is None, "one that isn't taken to make room")
         del calls
 
 

@@ -1,0 +1,258 @@
+"""What strangers hold of a switch before it has read a request: it is bounded, and the primary's calls go on."""
+
+from __future__ import annotations
+
+import os
+import resource
+import signal
+import struct
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+
+import grpc
+import pytest
+import waiting
+from finsy.proto import p4r, rpc_code
+from p4rt_client import Client, Names
+from p4rt_process import Process
+from p4rt_stranger import CONTINUATION, DATA, END_HEADERS, END_STREAM, HEADERS, Stranger, frame, headers
+from p4rt_switch import Program, Switch
+
+from pcn.softswitch.p4runtime import arbitration, front
+from pcn.softswitch.values import MESSAGE_BYTES
+
+P4RUNTIME = (
+    "Write",
+    "Read",
+    "SetForwardingPipelineConfig",
+    "GetForwardingPipelineConfig",
+    "Capabilities",
+    "StreamChannel",
+)
+OTHERS = (
+    "/gnmi.gNMI/Get",
+    "/gnmi.gNMI/Capabilities",
+    "/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo",
+)
+LARGE = b"\0" + struct.pack("!I", MESSAGE_BYTES - 1000)
+
+
+def resident() -> int:
+    """Bytes of this process, which the switch is part of."""
+    return int(Path("/proc/self/statm").read_text().split()[1]) * resource.getpagesize()
+
+
+@pytest.fixture
+def strangers(switch: Switch) -> Iterator[list[Stranger]]:
+    """Four that have begun HTTP/2."""
+    with ExitStack() as stack:
+        yield [stack.enter_context(Stranger(switch.port)) for _ in range(4)]
+
+
+def serves(client: Client, switch: Switch) -> None:
+    """The primary writes, reads and configures, and a new client gets its answers."""
+    client.write()
+    list(client.read(table_entry=p4r.TableEntry()))
+    assert client.get_pipeline() is not None
+    with Client(switch.port, election_id=1) as newcomer:
+        newcomer.stub.Capabilities(p4r.CapabilitiesRequest(), timeout=waiting.LIMIT_S)
+        assert newcomer.arbitrate().status.code == rpc_code.ALREADY_EXISTS
+        newcomer.leave()
+    client.write()
+
+
+@pytest.mark.parametrize("method", P4RUNTIME + OTHERS)
+def test_calls_whose_request_never_comes_hold_up_no_one(
+    client: Client, switch: Switch, strangers: list[Stranger], method: str
+) -> None:
+    """More than the bound: the oldest ends for each, so that a worker is free."""
+    for stranger in strangers:
+        for _ in range(30):
+            stranger.call(method)
+    serves(client, switch)
+
+    def bounded() -> bool:
+        for stranger in strangers:
+            stranger.listen()
+        return sum(30 - len(stranger.ended) for stranger in strangers) <= front.UNFINISHED
+
+    waiting.wait_until(bounded, "calls to end")
+    assert not any(stranger.closed for stranger in strangers), "the connections go on"
+
+
+@pytest.mark.parametrize("method", [*P4RUNTIME, "/no.Such/Method"])
+def test_bytes_of_messages_that_never_end_are_bounded(
+    client: Client, switch: Switch, strangers: list[Stranger], method: str
+) -> None:
+    """960 MB are announced; each call sends as long as it may."""
+    before = resident()
+    calls = [(stranger, stranger.call(method)) for stranger in strangers for _ in range(15)]
+    for stranger, number in calls:
+        stranger.give(number, LARGE)
+    chunk = bytes(1 << 20)
+    for _ in range(20):
+        for stranger, number in calls:
+            stranger.give(number, chunk)
+    assert resident() - before < 2 * front.BYTES, "what Python holds of a message comes on top"
+    serves(client, switch)
+
+
+def test_whole_large_requests_of_strangers_are_bounded(
+    client: Client, switch: Switch, strangers: list[Stranger]
+) -> None:
+    """They count until they are answered. A primary's go on meanwhile."""
+    before = resident()
+    body = b"\0" + struct.pack("!I", 15 << 20) + b"\x22\x80\x80\x80\x07" + bytes(14 << 20)
+    body += bytes((15 << 20) + 5 - len(body))
+    for _ in range(5):
+        for stranger in strangers:
+            number, given = stranger.call("Write"), 0
+            while not stranger.closed and number not in stranger.ended and given < len(body):
+                given += stranger.give(number, body[given:])
+        client.write()
+    assert resident() - before < 4 * front.BYTES
+
+
+def test_primary_sends_a_large_configuration_beside_strangers(
+    client: Client, switch: Switch, strangers: list[Stranger], program: Program
+) -> None:
+    """In one message of nearly 16 MB, while strangers hold all that they may."""
+    for stranger in strangers:
+        for _ in range(8):
+            stranger.give(stranger.call("Write"), LARGE + bytes(60_000))
+    padded = program.json + b" " * (15_500_000 - len(program.json))
+    client.set_pipeline(program.info, padded)
+    assert client.get_pipeline() is not None
+
+
+def test_oldest_call_of_the_connection_that_holds_most_ends(
+    switch: Switch, strangers: list[Stranger], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    greedy, modest = strangers[:2]
+    few = modest.call("Write")
+    modest.give(few, LARGE)
+    numbers = [greedy.call("Write") for _ in range(front.UNFINISHED_OF_CONNECTION + 1)]
+
+    def ended() -> bool:
+        greedy.listen()
+        return bool(greedy.ended)
+
+    waiting.wait_until(ended, "the oldest call to end")
+    modest.listen()
+    assert greedy.ended == {numbers[0]: "reset 11"}
+    assert not modest.ended
+
+
+def test_idle_connections_make_room(
+    client: Client, switch: Switch, strangers: list[Stranger], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whether they have sent nothing or begun HTTP/2: the primary and all new clients get in."""
+    with ExitStack() as stack:
+        silent = [
+            stack.enter_context(Stranger(switch.port, begin=number % 2 == 0))
+            for number in range(front.CONNECTIONS + 40)
+        ]
+        serves(client, switch)
+
+        def closed() -> bool:
+            for one in silent:
+                one.listen()
+            return sum(one.closed for one in silent) >= 40
+
+        waiting.wait_until(closed, "the longest silent to be closed")
+        assert not silent[-1].closed
+
+
+def test_silent_streams_make_room(client: Client, switch: Switch, strangers: list[Stranger]) -> None:
+    for stranger in strangers:
+        for _ in range(arbitration.MAX_OF_CONNECTION + 1):
+            stranger.call("StreamChannel")
+    serves(client, switch)
+
+
+def test_streams_without_an_election_id_make_room(client: Client, switch: Switch) -> None:
+    with ExitStack() as stack:
+        others = [stack.enter_context(Client(switch.port)) for _ in range(arbitration.MAX_SESSIONS)]
+        for other in others[:-1]:
+            other.send(arbitration=p4r.MasterArbitrationUpdate(device_id=1))
+            other.receive()
+        serves(client, switch)
+        with pytest.raises(Exception, match="makes room") as failure:
+            others[0].receive()
+        assert failure.value.code is grpc.StatusCode.RESOURCE_EXHAUSTED
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"GET / HTTP/1.1\r\n\r\n",
+        b"PRI * HTTP/2.0\r\n\r\nXX",
+        bytes(24),
+    ],
+)
+def test_what_is_no_http2_is_closed(switch: Switch, data: bytes) -> None:
+    with Stranger(switch.port, begin=False) as stranger:
+        stranger.send(data)
+        assert stranger.socket.recv(1) == b""
+
+
+def test_frames_that_are_too_long_end_their_connection(client: Client, switch: Switch) -> None:
+    with Stranger(switch.port) as stranger:
+        stranger.send(frame(DATA, 0, 1, bytes(16385)))
+        waiting.wait_until(lambda: stranger.listen() or stranger.closed, "the connection to be closed")
+    serves(client, switch)
+
+
+def test_headers_in_pieces_are_a_call(client: Client, switch: Switch, names: Names) -> None:
+    """A block that goes on in the next frame; its message is answered, and one whose block never ends bounds nothing
+    but its connection."""
+    block = headers("Capabilities")
+    with Stranger(switch.port) as stranger:
+        for number in (1, 3):
+            pieces = frame(HEADERS, 0, number, block[:10]) + frame(CONTINUATION, 0, number, block[10:20])
+            stranger.send(pieces + frame(CONTINUATION, END_HEADERS, number, block[20:]))
+            stranger.send(frame(DATA, END_STREAM, number, bytes(5)))
+        waiting.wait_until(lambda: stranger.listen() or len(stranger.ended) == 2, "the answers")
+        assert stranger.ended == {1: "answered", 3: "answered"}
+        stranger.send(frame(HEADERS, 0, 5, block[:10]))
+        serves(client, switch)
+
+
+def test_messages_in_pieces_arrive(client: Client, switch: Switch) -> None:
+    """One octet a frame."""
+    request = p4r.CapabilitiesRequest().SerializeToString()
+    message = b"\0" + struct.pack("!I", len(request)) + request
+    with Stranger(switch.port) as stranger:
+        number = stranger.call("Capabilities")
+        for octet in message:
+            assert stranger.give(number, bytes([octet])) == 1
+        stranger.send(frame(DATA, END_STREAM, number))
+        waiting.wait_until(lambda: stranger.listen() or stranger.ended, "the answer")
+        assert stranger.ended == {number: "answered"}
+
+
+def test_descriptors_are_left_for_the_work() -> None:
+    """A switch that may have 300, and 300 connections that say nothing: it has room for 16, and who speaks gets in."""
+    process = Process("--no-p4", "--device-id", "1", prefix=("prlimit", "--nofile=300:300"))
+    try:
+        descriptors = Path(f"/proc/{process.process.pid}/fd")
+        before = sum(1 for _ in descriptors.iterdir())
+        with ExitStack() as stack:
+            for number in range(300):
+                stack.enter_context(Stranger(process.port, begin=number % 2 == 0))
+            with Client(process.port) as client:
+                assert client.arbitrate().status.code == rpc_code.OK
+                client.stub.Capabilities(p4r.CapabilitiesRequest(), timeout=waiting.LIMIT_S)
+            most = before + front.DESCRIPTORS * front.LEAST_CONNECTIONS + 20
+            waiting.wait_until(lambda: sum(1 for _ in descriptors.iterdir()) <= most, "descriptors to be free")
+        assert process.end() == 0
+    finally:
+        process.end(signal.SIGKILL)
+
+
+def test_nothing_of_the_front_is_left_on_disk(switch: Switch, client: Client) -> None:
+    targets = [Path(os.path.realpath(link)) for link in Path("/proc/self/fd").iterdir()]
+    sockets = [Path(str(path).removesuffix(" (deleted)")) for path in targets if str(path).endswith("/s (deleted)")]
+    assert sockets
+    assert not any(path.exists() or path.parent.exists() for path in sockets)
