@@ -13,6 +13,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 from pcn.lab.observe import GOING_ON, Snapshot
+from pcn.softswitch.seats import Seats
 from pcn.topologies.errors import LabError
 
 PATH = "/metrics"
@@ -113,25 +114,25 @@ class _Server(ThreadingHTTPServer):
         self.metrics = metrics
         self.own = address[0]
         self.local = self.own.startswith("127.")
-        self._room = threading.BoundedSemaphore(_MOST_AT_ONCE)
+        self.seats = Seats[Any](_MOST_AT_ONCE, self.shutdown_request)
         super().__init__(address, _Handler)
 
     def process_request(self, request: Any, client_address: Any) -> None:
-        """Refuses a connection at once where as many are served as may."""
-        if not self._room.acquire(blocking=False):
+        """Where as many are served as may, one that has sent no request yet makes room; else this one ends."""
+        if not self.seats.take(request):
             self.shutdown_request(request)
             return
         try:
             super().process_request(request, client_address)
         except BaseException:
-            self._room.release()
+            self.seats.leave(request)
             raise
 
     def process_request_thread(self, request: Any, client_address: Any) -> None:
         try:
             super().process_request_thread(request, client_address)
         finally:
-            self._room.release()
+            self.seats.leave(request)
 
     def handle_error(self, request: Any, client_address: Any) -> None:
         """A reader that goes away while it is answered is no error of ours."""
@@ -144,6 +145,7 @@ class _Handler(BaseHTTPRequestHandler):
     sys_version = ""
 
     def do_GET(self) -> None:
+        self.server.seats.work(self.request)
         if self.path != PATH:
             self.send_error(404)
         elif self.server.local and not self._names_loopback():

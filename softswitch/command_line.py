@@ -264,6 +264,14 @@ def new_parser() -> argparse.ArgumentParser:
         help="BMv2's runtime interface, for simple_switch_CLI, at this port of 127.0.0.1; 0: any free one. It has no "
         "authentication (default: none)",
     )
+    control.add_argument(
+        "--thrift-interface",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="an interface that clients of --thrift-port may add as a port, beside those of -i; may be repeated "
+        "(default: none)",
+    )
     control.add_argument("--grpc-server-ssl", action="store_true", help="use TLS; needs a certificate and a key")
     control.add_argument("--grpc-server-cert", type=Path, metavar="PEM", help="the server's certificate")
     control.add_argument("--grpc-server-key", type=Path, metavar="PEM", help="the server's key")

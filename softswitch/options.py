@@ -81,6 +81,7 @@ class Options(NamedTuple):
     tls_files: tuple[Path, Path, Path | None] | None  # certificate, key, the CA of clients
     message_bytes: int  # of the largest request
     thrift_port: int | None  # of BMv2's runtime interface; 0: a free one; None: there is none
+    thrift_interfaces: tuple[str, ...]  # that its clients may add as ports, beside those above
     channels: tuple[Channel, ...]  # in a file of --together
     process_links: dict[int, tuple[int, int, int]]  # likewise: by port, descriptors of memory and bell, and the end
     namespace: int | None  # the pid of a process in the network namespace of its interfaces; None: this one's
@@ -164,6 +165,7 @@ def parse(arguments: Sequence[str]) -> Options:
         tls_files=tls_files.named(given),
         message_bytes=given.grpc_max_message_size,
         thrift_port=given.thrift_port,
+        thrift_interfaces=tuple(given.thrift_interface),
         channels=tuple(Channel(port, *other) for port, other in _by_port("--channel", given.channel).items()),
         process_links=_by_port("--process-link", given.process_link),
         namespace=given.namespace,

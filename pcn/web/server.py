@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import importlib
 import json
+import logging
 import socket
 import threading
 from collections.abc import AsyncIterator, Iterator
@@ -17,22 +18,63 @@ from starlette.applications import Starlette
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import PlainTextResponse, Response, StreamingResponse
 from starlette.routing import Route
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
+from pcn.softswitch.seats import Seats
 from pcn.topologies.errors import LabError
 from pcn.topologies.picture.svg import STYLE
 from pcn.web import commands
 from pcn.web.guard import Guard, new_token
 from pcn.web.history import History
 
+log = logging.getLogger(__name__)
+
 STATIC = Path(__file__).parent / "static"
 _TYPES = {".css": "text/css", ".js": "text/javascript", ".html": "text/html"}
 _FILES = ("page.js", "drawing.js", "page.css", "uPlot.iife.min.js", "uPlot.min.css")
 _MOST_BODY = 16 << 10
 _MOST_STREAMS, _MOST_REQUESTS = 16, 64
+_MOST_CONNECTIONS, _ACCEPTED_AT_ONCE = 40, 16  # together fewer than the requests, beyond which it answers 503
+_REQUEST_S = 10.0
+"""Within which a connection has to send a request."""
 _KEEP_ALIVE_S = 15.0
 _ENDING_S = 3
 _IMPORTED_LATER = ("anyio._backends._asyncio", "anyio.streams.memory", "uvicorn.loops.asyncio")
 """For commands that were interrupted."""
+
+
+class _Connection(H11Protocol):
+    """A connection of the page's server: it counts from its first moment, and ends if no request comes."""
+
+    seats: Seats[_Connection]
+    """Of a server, whose own class of connections this is the base of."""
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        super().connection_made(transport)
+        if self.seats.take(self):
+            self.loop.call_later(_REQUEST_S, self._end_if_silent)
+        else:
+            transport.abort()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self.seats.leave(self)
+        super().connection_lost(exc)
+
+    def handle_events(self) -> None:
+        super().handle_events()
+        if self._is_asked():
+            self.seats.work(self)
+
+    def on_response_complete(self) -> None:
+        super().on_response_complete()
+        self.seats.work(self, busy=self._is_asked())
+
+    def _is_asked(self) -> bool:
+        return self.cycle is not None and not self.cycle.response_complete
+
+    def _end_if_silent(self) -> None:
+        if self.cycle is None and not self.transport.is_closing():
+            self.transport.abort()
 
 
 class PortError(LabError):
@@ -139,6 +181,13 @@ def _wake(loop: asyncio.AbstractEventLoop, event: asyncio.Event) -> None:
         loop.call_soon_threadsafe(event.set)
 
 
+async def _run(server: uvicorn.Server, listener: socket.socket) -> None:
+    """Serves until `should_exit`. Where the process has no descriptors left, asyncio tries again: a line for each try,
+    on a terminal that has the run's, helps no one."""
+    asyncio.get_running_loop().set_exception_handler(lambda _loop, context: log.debug("%s", context.get("message")))
+    await server.serve(sockets=[listener])
+
+
 @contextlib.contextmanager
 def serving(history: History, port: int = 0, network: str | None = None) -> Iterator[Served]:
     """Serves the page while the block runs, in a thread: on this port of loopback, 0: a free one. `network`: the one
@@ -150,6 +199,7 @@ def serving(history: History, port: int = 0, network: str | None = None) -> Iter
     control = None if network is None else commands.Commands(network)
     with listener:
         number, token = listener.getsockname()[1], new_token()
+        seats = Seats[_Connection](_MOST_CONNECTIONS, lambda connection: connection.transport.abort())
         config = uvicorn.Config(
             Guard(_Pages(history, control).app(), token, number),
             access_log=False,  # it would have the token
@@ -157,7 +207,8 @@ def serving(history: History, port: int = 0, network: str | None = None) -> Iter
             lifespan="off",
             loop="asyncio",
             ws="none",
-            http="h11",
+            http=type("Connection", (_Connection,), {"seats": seats}),
+            backlog=_ACCEPTED_AT_ONCE,  # asyncio takes so many before it looks at one
             server_header=False,
             proxy_headers=False,
             limit_concurrency=_MOST_REQUESTS,
@@ -168,7 +219,8 @@ def serving(history: History, port: int = 0, network: str | None = None) -> Iter
         for name in _IMPORTED_LATER:
             importlib.import_module(name)
         server = uvicorn.Server(config)
-        thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, name="web", daemon=True)
+        running = _run(server, listener)
+        thread = threading.Thread(target=asyncio.run, args=(running,), name="web", daemon=True)
         thread.start()
         try:
             yield Served(f"http://127.0.0.1:{number}/{token}/")

@@ -1,6 +1,6 @@
 """What clients reach of a server before it has read a request: connections, calls, bytes of messages that aren't whole.
 
-gRPC holds all of a message, of any call that awaits one, and tells Python of it when it is there; it takes connections
+gRPC holds all of a message, of any call that awaits one, and passes it on when it is there; it takes connections
 and lets none go. So csrc/front.c takes them, and passes bytes on to a socket of gRPC's that no other process can open.
 """
 

@@ -6,6 +6,7 @@ What a client sends ends its own connection at most.
 from __future__ import annotations
 
 import contextlib
+import errno
 import logging
 import socket
 import threading
@@ -16,13 +17,17 @@ from pcn.softswitch.native import NativeSwitch
 from pcn.softswitch.options import Options
 from pcn.softswitch.p4runtime.errors import RpcError
 from pcn.softswitch.p4runtime.service import Service
+from pcn.softswitch.seats import Seats
 from pcn.softswitch.thrift import idl
 from pcn.softswitch.thrift.replication import ReplicationCalls
 from pcn.softswitch.thrift.switch import PlainReplication, SimpleSwitch, Standard
 
 ADDRESS: Final = "127.0.0.1"
 MOST_CONNECTIONS: Final = 32
-MOST_BYTES: Final = 16_000_000  # of a message
+MOST_BYTES: Final = 1_000_000  # of a message
+MOST_PARTS: Final = 20_000  # of a message: its numbers, texts and ends of lists; an entry's match has some hundred
+MESSAGE_S: Final = 10.0  # in which a message comes that has begun, and an answer is taken
+NO_DESCRIPTORS_S: Final = 0.1
 
 log = logging.getLogger("pcn.softswitch")
 
@@ -46,7 +51,7 @@ class ThriftServer:
         }
         self._services = handlers
         self._calls = threading.Lock()  # a call of several steps is one for other clients
-        self._open: set[socket.socket] = set()
+        self._seats = Seats[socket.socket](MOST_CONNECTIONS, _end)
         self._ending = threading.Event()
         self._acceptor = threading.Thread(target=self._accept, name="thrift", daemon=True)
 
@@ -60,9 +65,8 @@ class ThriftServer:
         with contextlib.suppress(OSError):
             self._socket.shutdown(socket.SHUT_RDWR)
         self._socket.close()
-        for connection in list(self._open):
-            with contextlib.suppress(OSError):
-                connection.shutdown(socket.SHUT_RDWR)
+        for connection in self._seats.holders():
+            _end(connection)
         if self._acceptor.is_alive():
             self._acceptor.join()
 
@@ -70,16 +74,18 @@ class ThriftServer:
         while not self._ending.is_set():
             try:
                 connection, _ = self._socket.accept()
-            except OSError:
-                return
-            if len(self._open) >= MOST_CONNECTIONS:
+            except OSError as error:
+                if error.errno not in (errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.ENOBUFS, errno.ECONNABORTED):
+                    return
+                self._ending.wait(NO_DESCRIPTORS_S)
+                continue
+            if not self._seats.take(connection):
                 connection.close()
                 continue
-            self._open.add(connection)
             try:
                 threading.Thread(target=self._serve, args=(connection,), name="thrift", daemon=True).start()
             except RuntimeError:  # no more threads
-                self._open.discard(connection)
+                self._seats.leave(connection)
                 connection.close()
 
     def _serve(self, connection: socket.socket) -> None:
@@ -91,14 +97,15 @@ class ThriftServer:
             protocol = cast(Any, binary).TBinaryProtocol(transport)
             while True:
                 transport.begin()
-                self._answer(protocol)
+                self._answer(protocol, connection)
+                self._seats.work(connection, busy=False)
         except Exception as error:  # whatever a client sends
             log.debug("a Thrift connection ended: %r", error)
         finally:
-            self._open.discard(connection)
+            self._seats.leave(connection)
             connection.close()
 
-    def _answer(self, protocol: Any) -> None:
+    def _answer(self, protocol: Any, connection: socket.socket) -> None:
         from thriftpy2.thrift import TApplicationException, TMessageType
 
         name, kind, number = protocol.read_message_begin()
@@ -108,6 +115,7 @@ class ThriftServer:
             raise ConnectionError(f"no such call: {name!r}")
         arguments = getattr(service, f"{call}_args")()
         arguments.read(protocol)
+        self._seats.work(connection)
         result = getattr(service, f"{call}_result")()
         reply = TMessageType.REPLY
         try:
@@ -132,30 +140,40 @@ class ThriftServer:
         protocol.trans.flush()
 
 
+def _end(connection: socket.socket) -> None:
+    with contextlib.suppress(OSError):
+        connection.shutdown(socket.SHUT_RDWR)
+
+
 def _is_failure(spec: Any, error: Exception) -> bool:
     """Returns whether a call declares that it throws this."""
     return spec[1] != "success" and isinstance(spec[2], type) and isinstance(error, spec[2])
 
 
 class _Transport:
-    """A connection as thriftpy2 reads and writes it; a message has at most MOST_BYTES."""
+    """A connection as thriftpy2 reads and writes it; a message has at most MOST_BYTES and MOST_PARTS."""
 
     def __init__(self, connection: socket.socket) -> None:
+        self._connection = connection
         self._in = connection.makefile("rb")
         self._out = connection.makefile("wb")
-        self._left = MOST_BYTES
+        self.begin()
 
     def begin(self) -> None:
-        """The next message begins."""
-        self._left = MOST_BYTES
+        """The next message begins, whenever its client likes."""
+        self._left, self._parts = MOST_BYTES, MOST_PARTS
+        self._connection.settimeout(None)
 
     def read(self, size: int) -> bytes:
-        if not 0 <= size <= self._left:
-            raise ConnectionError(f"a message of more than {MOST_BYTES} bytes")
+        if not 0 <= size <= self._left or self._parts == 0:
+            raise ConnectionError(f"a message of more than {MOST_BYTES} bytes, or {MOST_PARTS} parts")
         self._left -= size
+        self._parts -= 1
         data = self._in.read(size)
         if len(data) < size:
             raise EOFError
+        if self._parts == MOST_PARTS - 1:
+            self._connection.settimeout(MESSAGE_S)
         return data
 
     def write(self, data: bytes) -> None:

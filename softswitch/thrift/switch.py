@@ -19,6 +19,8 @@ from pcn.softswitch.thrift.meters import MeterCalls
 from pcn.softswitch.thrift.profiles import ProfileCalls
 from pcn.softswitch.thrift.replication import MirrorCalls, ReplicationCalls
 
+log = logging.getLogger("pcn.softswitch")
+
 _RESOURCES: Final = ("tables", "action_profiles", "counter_arrays", "meter_arrays", "register_arrays", "learn_lists")
 """Of the JSON, by bm_get_id_from_name's number."""
 _IN_PIPELINES: Final = 2  # of these stand in pipelines
@@ -40,6 +42,11 @@ class Standard(MeterCalls, ProfileCalls, ArrayCalls):
     # ---- ports ----
 
     def bm_dev_mgr_add_port(self, interface: str, port: int, _pcap: str) -> None:
+        """Adds only what the command line names: a client may be any user of the machine, the switch root's."""
+        named = {name for _, name in self._options.interfaces} | set(self._options.thrift_interfaces)
+        if interface not in named:
+            log.warning("no port for interface %r: the command line doesn't name it (--thrift-interface)", interface)
+            raise self.idl.PortFailure(1)
         try:
             self._native.port_add(port, interface)
         except (NativeError, ValueError):

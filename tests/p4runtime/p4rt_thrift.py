@@ -19,11 +19,13 @@ LIMIT_S = 60.0
 
 
 class Bmv2:
-    """A client of a switch process that runs a program of its command line."""
+    """A client of a switch process that runs a program of its command line. `live`: without ports, on the live clock,
+    and without a program."""
 
-    def __init__(self, *arguments: str) -> None:
+    def __init__(self, *arguments: str, live: bool = False) -> None:
         ports = [word for port in (1, 2, 3) for word in ("-i", str(port))]
-        self.process = Process("--clock", "manual", *ports, "--thrift-port", "0", *arguments)
+        clock = ["--no-p4"] if live else ["--clock", "manual", *ports]
+        self.process = Process(*clock, "--thrift-port", "0", *arguments)
         (line,) = [line for line in self.process.lines if "runtime interface" in line]
         self.port = int(line.rpartition(":")[2])
         self._open: list[Any] = []

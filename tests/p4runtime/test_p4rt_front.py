@@ -233,7 +233,7 @@ def test_messages_in_pieces_arrive(client: Client, switch: Switch) -> None:
 
 
 def test_descriptors_are_left_for_the_work() -> None:
-    """A switch that may have 300, and 300 connections that say nothing: it has room for 16, and who speaks gets in."""
+    """A switch that may have 300, and 300 silent connections: it has room for 16, and who speaks gets in."""
     process = Process("--no-p4", "--device-id", "1", prefix=("prlimit", "--nofile=300:300"))
     try:
         descriptors = Path(f"/proc/{process.process.pid}/fd")

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import socket
 import struct
+import subprocess
 
 import pytest
 from hypothesis import given, settings
@@ -43,18 +45,59 @@ def test_missing_arguments_are_an_error_of_the_call(bmv2: Bmv2) -> None:
         bmv2.standard().bm_mt_get_entries(0, None)
 
 
-def test_connections_are_bounded_and_others_go_on(bmv2: Bmv2) -> None:
-    """Each makes a call, which a connection beyond the limit gets no answer to."""
-    first = bmv2.standard()
-    assert first.bm_mgmt_get_info().device_id == 0
+def test_silent_connections_make_room(bmv2: Bmv2) -> None:
+    """Of 32 places; a client that comes after them gets its answer, and those who leave are the idle ones."""
     many = [bmv2.connect() for _ in range(100)]
     name = b"standard:bm_mgmt_get_info"
     call = struct.pack(">Ii", 0x80010001, len(name)) + name + struct.pack(">ib", 1, 0)
-    refused = sum(_is_refused(connection, call) for connection in many)
-    assert 100 - 32 <= refused < 100
-    assert first.bm_mgmt_get_info().device_id == 0
+    assert not _is_refused(many[-1], call)
+    with bmv2.connect() as newcomer:
+        assert not _is_refused(newcomer, call)
+    assert sum(_is_refused(connection, call) for connection in many) >= 100 - 32
     for connection in many:
         connection.close()
+
+
+@pytest.mark.parametrize("elements", [2_000_000, 900_000])
+def test_lists_of_too_many_elements_end_their_connection(bmv2: Bmv2, elements: int) -> None:
+    """Empty structures, an octet each: too many octets, or too many parts."""
+    name = b"standard:bm_mt_add_entry"
+    message = struct.pack(">Ii", 0x80010001, len(name)) + name + struct.pack(">i", 1)
+    message += struct.pack(">bhibhi", 8, 1, 0, 11, 2, 1) + b"t" + struct.pack(">bhbi", 15, 3, 12, elements)
+    with bmv2.connect() as connection:
+        try:
+            connection.sendall(message + bytes(elements + 1))
+            assert connection.recv(1) == b""
+        except ConnectionError:
+            pass
+    assert bmv2.process.process.poll() is None
+
+
+def test_ports_are_of_interfaces_that_the_command_line_names(bmv2: Bmv2) -> None:
+    """Else a client that may open no packet socket has one of any interface of the machine, where the switch is
+    root's."""
+    added = bmv2.standard()
+    with pytest.raises(TYPES.PortFailure):
+        added.bm_dev_mgr_add_port("lo", 9, "")
+    assert 9 not in {port.port_num for port in added.bm_dev_mgr_show_ports()}
+
+
+@pytest.mark.root
+def test_port_of_a_named_interface_is_added() -> None:
+    ends = f"n{os.getpid()}", f"p{os.getpid()}"
+    subprocess.run(["ip", "link", "add", ends[0], "type", "veth", "peer", "name", ends[1]], check=True)
+    try:
+        switch = Bmv2("--thrift-interface", ends[0], live=True)
+        try:
+            client = switch.standard()
+            client.bm_dev_mgr_add_port(ends[0], 9, "")
+            with pytest.raises(TYPES.PortFailure):
+                client.bm_dev_mgr_add_port(ends[1], 8, "")
+            assert [(port.port_num, port.iface_name) for port in client.bm_dev_mgr_show_ports()] == [(9, ends[0])]
+        finally:
+            switch.close()
+    finally:
+        subprocess.run(["ip", "link", "del", ends[0]], check=True)
 
 
 def _is_refused(connection: socket.socket, call: bytes) -> bool:

@@ -19,7 +19,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from waiting import LIMIT_S
 
-from pcn.web import commands
+from pcn.web import commands, server
 from pcn.web.guard import HEADERS
 from pcn.web.history import History
 from pcn.web.server import STATIC, PortError, serving
@@ -308,3 +308,72 @@ def test_idle_ports_are_left_out() -> None:
     history.begin({"name": "net"})
     history.add({"ports": [PORT, {**PORT, "paused": True}, {**PORT, "queue_bytes": 1}], "flows": []})
     assert len(json.loads(history.after(1)[0].text)["ports"]) == 2
+
+
+def test_silent_connections_keep_no_one_out(page: Page) -> None:
+    """The page is loaded beside 150 of them, most of which are closed."""
+    silent = [socket.create_connection(("127.0.0.1", page.port), timeout=LIMIT_S) for _ in range(150)]
+    try:
+        assert page.get().status == 200
+        closed = [connection for connection in silent[:100] if _is_closed(connection)]
+        assert len(closed) == 100
+    finally:
+        for connection in silent:
+            connection.close()
+
+
+def _is_closed(connection: socket.socket) -> bool:
+    try:
+        return connection.recv(1) == b""
+    except ConnectionError:
+        return True
+
+
+def test_silent_connection_ends_in_time(page: Page, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(server, "_REQUEST_S", 0.05)
+    with socket.create_connection(("127.0.0.1", page.port), timeout=LIMIT_S) as silent:
+        silent.sendall(b"GET / HT")
+        assert _is_closed(silent)
+
+
+# A process with few descriptors that serves the page: it prints its address, opens a file for each line of its input,
+# and prints its errors.
+WORKING = """
+import resource, sys
+from pcn.web.history import History
+from pcn.web.server import serving
+with serving(History()) as served:
+    print(served.url, flush=True)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (160, 160))
+    for line in sys.stdin:
+        with open("/dev/null"), open("/dev/zero"):
+            print("worked", flush=True)
+"""
+
+
+def test_work_beside_the_page_keeps_its_descriptors() -> None:
+    """`pcn run --web`'s process, and more connections of another user than it may have descriptors."""
+    child = subprocess.Popen(
+        [sys.executable, "-c", WORKING],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    silent = []
+    try:
+        assert child.stdin is not None
+        assert child.stdout is not None
+        port = urlsplit(child.stdout.readline()).port or 0
+        for number in range(400):
+            silent.append(socket.create_connection(("127.0.0.1", port), timeout=LIMIT_S))
+            if number % 20 == 0:
+                print("work", file=child.stdin, flush=True)
+                assert child.stdout.readline() == "worked\n"
+        _, errors = child.communicate(timeout=LIMIT_S)
+        assert (child.returncode, errors) == (0, "")
+    finally:
+        child.kill()
+        child.wait()
+        for connection in silent:
+            connection.close()
