@@ -16,6 +16,7 @@ import errno
 import heapq
 import io
 import math
+import os
 import socket
 import struct
 import time
@@ -32,6 +33,7 @@ from pcn.lab.namespaces import in_namespace, listen_to_all
 from pcn.lab.network import DELAY_BY_AGENTS
 from pcn.lab.pcapng import PcapngWriter, keep_whole
 from pcn.lab.running import Running, endpoint, namespace_pid
+from pcn.softswitch import private
 from pcn.topologies.errors import NO_ROOM, LabError
 from pcn.topologies.model import Endpoint
 
@@ -319,10 +321,12 @@ def _opened(path: Path, overwrite: bool) -> Iterator[BinaryIO]:
     """Opens a capture's file for a block. Where the disk gets full, the file ends with a whole frame. Raises
     CaptureError."""
     try:
-        raw = path.open("wb" if overwrite else "xb", buffering=0)
+        raw = os.fdopen(private.output(path, overwrite=overwrite), "wb", buffering=0)
     except FileExistsError:
         way_out = "choose another file, or overwrite it (--overwrite, in Python overwrite=True)"
         raise CaptureError(f"{path} is there already: {way_out}") from None
+    except private.NotPrivateError as error:
+        raise CaptureError(f"can't write {error}") from None
     except (FileNotFoundError, NotADirectoryError, IsADirectoryError, PermissionError) as error:
         raise CaptureError(f"can't write {path}: {error.strerror}") from None
     with raw, io.BufferedWriter(raw) as output:

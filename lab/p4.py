@@ -23,7 +23,7 @@ from pcn.lab.network import Network
 from pcn.lab.target import LaunchSpec, PortSpec
 from pcn.p4net.network import P4Network, P4Switch
 from pcn.p4net.steps import Queue, Step, carry_out
-from pcn.softswitch import signals
+from pcn.softswitch import private, signals
 from pcn.topologies.model import Endpoint
 
 if TYPE_CHECKING:
@@ -182,9 +182,9 @@ def hold(
     name = name or value.topology.name
     logs = logs or new(Path("results") / "p4" / f"{name}-{time.strftime('%Y%m%d-%H%M%S')}")
     if pcap is not None:
-        pcap = pcap.resolve()
+        pcap = pcap.absolute()
         try:
-            pcap.mkdir(parents=True, exist_ok=True)
+            private.make_folder(pcap)
         except OSError as error:
             raise NetworkError(f"{error.filename}: {error.strerror}") from None
     with P4Live(value, log_dir=logs, name=name, trace=trace, pcap=pcap, thrift=thrift) as network:

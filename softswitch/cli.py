@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from types import FrameType
 
+from pcn.softswitch import private
 from pcn.softswitch.errors import StartError
 from pcn.softswitch.log_file import Format, LogFile, say, stderr
 from pcn.softswitch.options import OptionError, Options
@@ -90,9 +91,9 @@ def _set_up_logging(options: Options, log: logging.Logger) -> None:
         handle = stderr()
     else:
         try:
-            handle = os.open(options.log_file, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o644)
-        except OSError as error:
-            raise StartError(f"cannot write {options.log_file}: {error.strerror}") from error
+            handle = private.output(options.log_file, append=True)
+        except (OSError, private.NotPrivateError) as error:
+            raise StartError(f"cannot write {options.log_file}: {getattr(error, 'strerror', error)}") from error
     handler = LogFile(handle, options.log_file)
     handler.setFormatter(Format("%(asctime)s %(levelname)s %(message)s"))
     log.addHandler(handler)

@@ -16,6 +16,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from pcn.softswitch import private
 from pcn.softswitch.cache.objects import load
 from pcn.softswitch.native_state import NativeState
 from pcn.softswitch.native_types import (
@@ -205,8 +206,13 @@ class NativeSwitch(NativeState):
         self._call("sw_set_trimming", ctypes.byref(raw))
 
     def port_capture(self, port: int, *, out: bool, path: Path) -> None:
-        """Captures the frames that come in by a port, or leave by it, from now on."""
-        self._call("sw_port_capture", port, out, os.fsencode(path), explain=True)
+        """Captures the frames that come in by a port, or leave by it, from now on. Raises NativeError."""
+        try:
+            descriptor = private.output(path)
+        except (OSError, private.NotPrivateError) as error:
+            code = getattr(error, "errno", None) or errno_names.EACCES
+            raise NativeError(code, f"cannot write {path}: {getattr(error, 'strerror', error)}") from None
+        self._call("sw_port_capture", port, out, descriptor, explain=True)
 
     def port_stats(self, port: int) -> PortStats:
         """Returns what a port has counted; nothing, where there is no such port."""

@@ -91,7 +91,7 @@ _SIGNATURES: dict[str, tuple[Any, list[Any]]] = {
     "sw_port_shape": (ctypes.c_int, [_u16, _u64, _u64, _text]),
     "sw_queue_set": (ctypes.c_int, [ctypes.c_int, ctypes.c_int, _u64, _u64, _text]),
     "sw_set_trimming": (ctypes.c_int, [ctypes.POINTER(TrimmingRecord)]),
-    "sw_port_capture": (ctypes.c_int, [_u16, ctypes.c_bool, _text, _text]),
+    "sw_port_capture": (ctypes.c_int, [_u16, ctypes.c_bool, ctypes.c_int, _text]),
     "sw_port_stats": (ctypes.c_int, [_u16, ctypes.POINTER(PortStatsRecord)]),
     "sw_report_pace": (ctypes.c_int, [_handle, _handle]),
     "sw_set_slack": (ctypes.c_int, [_u64]),

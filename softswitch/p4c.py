@@ -18,6 +18,7 @@ NATIVE = "_native"
 """Ends the names of programs for targets that pause queues by themselves: compiled with NATIVE_FLAGS."""
 NATIVE_FLAGS = ("-DNATIVE_PFC",)
 _INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.MULTILINE)
+_PLAIN = re.compile(r"[A-Za-z0-9_.+-]+(/[A-Za-z0-9_.+-]+)*")
 _VERSION = re.compile(r"Version\s+(\S+)(?:\s+\(SHA:\s*(\w+))?")
 
 
@@ -49,9 +50,13 @@ def compiler_version(compiler: Path) -> str:
 
 def run(compiler: Path, source: str, flags: Sequence[str], folder: Path, json: Path, p4info: Path) -> str:
     """Compiles `source`, seen from `folder`, into these two files. Returns p4c's warnings; raises P4Error with its
-    errors."""
+    errors, and for a name that would be more than a name in the command line that p4c gives a shell."""
+    if _PLAIN.fullmatch(source) is None:
+        raise P4Error(
+            f"{source!r}: p4c puts a file's name into a shell's command line: rename it to letters, digits and . _ - +"
+        )
     command = [str(compiler), "--std", "p4-16", "--Wdisable=unused", *flags]
-    command += ["--p4runtime-files", str(p4info), "-o", str(json), source]
+    command += ["--p4runtime-files", str(p4info), "-o", str(json), f"./{source}"]
     result = subprocess.run(command, cwd=folder, capture_output=True, text=True, errors="replace", check=False)
     if result.returncode != 0 or not json.exists():
         raise P4Error(f"p4c refused {source}:\n{result.stderr.strip()}")
@@ -73,7 +78,7 @@ def compiled(top: Path, flags: Sequence[str], parts: Path) -> tuple[Path, Path]:
             with tempfile.TemporaryDirectory(dir=kept.parent) as scratch:
                 made = Path(scratch) / "made"
                 made.mkdir()
-                run(compiler, str(top.absolute()), flags, top.parent, made / json.name, made / p4info.name)
+                run(compiler, top.name, flags, top.parent, made / json.name, made / p4info.name)
                 if not kept.exists():
                     made.rename(kept)
     except (OSError, BuildError) as error:

@@ -10,6 +10,7 @@ import errno
 import fcntl
 import itertools
 import os
+import re
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -18,6 +19,8 @@ from pathlib import Path
 
 PRIVATE, PUBLIC = 0o700, 0o755
 """Modes of folders: for this user alone; or readable by others, as results are."""
+_MOST_LINKS = 40
+_NO_PATH = re.compile(r"\w+:\[")  # as pipe:[123], of an opened file
 _SEALS = fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
@@ -132,6 +135,85 @@ def append_to(path: Path) -> int:
     return os.open(path, os.O_WRONLY | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC)
 
 
+def output(path: Path, *, append: bool = False, overwrite: bool = True) -> int:
+    """Opens a file that the user names, to write: with `append` at its end, else from its beginning, and without
+    `overwrite` only where there is none.
+
+    Links on the path are followed where they are this user's or root's: another user, who may write a folder of it,
+    has no part in where this one's bytes go. So no file with several names is opened in such a folder either. Raises
+    NotPrivateError, FileExistsError, OSError.
+    """
+    folder, name = _followed(path)
+    try:
+        flags = os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC | os.O_NONBLOCK | (os.O_APPEND if append else 0)
+        flags |= 0 if Path(name).is_absolute() else os.O_NOFOLLOW
+        handle = os.open(name, flags | (0 if overwrite else os.O_EXCL), 0o644, dir_fd=folder)
+        try:
+            found = os.fstat(handle)
+            if stat.S_ISREG(found.st_mode) and found.st_nlink > 1 and _is_shared(folder):
+                raise NotPrivateError(f"{path} has another name, and others may write its folder")
+            os.set_blocking(handle, True)
+            if stat.S_ISREG(found.st_mode) and not append:
+                os.ftruncate(handle, 0)
+        except BaseException:
+            os.close(handle)
+            raise
+    finally:
+        os.close(folder)
+    return handle
+
+
+def _followed(path: Path) -> tuple[int, str]:
+    """Returns a descriptor of a file's folder, and the file's name there, which is no link; or its whole path, if it is
+    an opened file's in /proc. Raises NotPrivateError, OSError."""
+    pending = [*reversed(path.parts)]
+    folder, links = os.open(".", os.O_PATH | os.O_CLOEXEC), 0
+    try:
+        while True:
+            name = pending.pop() if pending else "."
+            try:
+                here = os.open(name, os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=folder)
+            except FileNotFoundError:
+                if pending:
+                    raise
+                return folder, name
+            found = os.fstat(here)
+            if stat.S_ISLNK(found.st_mode):
+                if found.st_uid not in (0, geteuid()):
+                    os.close(here)
+                    raise NotPrivateError(f"{path}: {name} is a symbolic link of {owner(found.st_uid)}")
+                try:
+                    target = os.readlink("", dir_fd=here)
+                finally:
+                    os.close(here)
+                place = os.path.realpath(f"/proc/self/fd/{folder}")
+                if place.startswith("/proc/") and _NO_PATH.match(target):
+                    return folder, f"{place}/{name}"
+                links += 1
+                if links > _MOST_LINKS:
+                    raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), str(path))
+                pending += reversed(Path(target).parts)
+            elif stat.S_ISDIR(found.st_mode):
+                os.close(folder)
+                folder = here
+                if not pending:
+                    raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
+            else:
+                os.close(here)
+                if pending:
+                    raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), str(path))
+                return folder, name
+    except BaseException:
+        os.close(folder)
+        raise
+
+
+def _is_shared(folder: int) -> bool:
+    """Returns whether another user than root may put a file into an opened folder."""
+    found = Path(f"/proc/self/fd/{folder}").stat()
+    return found.st_uid not in (0, geteuid()) or _others_may_write(found)
+
+
 def memory(name: str, size: int) -> int:
     """Makes memory of `size` bytes without a file: only processes of this user can open it, by `open_memory`, while
     this one has the descriptor open. Raises OSError."""
@@ -218,6 +300,8 @@ def _others_may_write(found: os.stat_result) -> bool:
 
 
 def _own_group(gid: int) -> bool:
+    """Returns whether a group has this user alone, by its members and by all users' own groups. Where users aren't
+    listed, as by some directories, another may have it as his own: then the list may lack this user, too."""
     import grp
     import pwd
 
@@ -225,7 +309,10 @@ def _own_group(gid: int) -> bool:
         user, group = pwd.getpwuid(geteuid()), grp.getgrgid(gid)
     except KeyError:
         return False
-    return group.gr_name == user.pw_name and set(group.gr_mem) <= {user.pw_name}
+    users = pwd.getpwall()
+    if group.gr_name != user.pw_name or user.pw_name not in {listed.pw_name for listed in users}:
+        return False
+    return not (set(group.gr_mem) | {listed.pw_name for listed in users if listed.pw_gid == gid}) - {user.pw_name}
 
 
 def _mode(found: os.stat_result) -> str:

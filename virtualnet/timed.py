@@ -17,6 +17,7 @@ from types import MappingProxyType, TracebackType
 from typing import Literal, TypeVar
 from weakref import WeakSet
 
+from pcn.softswitch import private
 from pcn.softswitch.cache.objects import BuildError
 from pcn.softswitch.embed.switch import NativeSwitch
 from pcn.topologies.lossless import CREDITS
@@ -236,7 +237,12 @@ class TimedNetwork(LinkSources, Frames, SharedBuffers, Ports):
     def capture(self, node: str, port: int, path: Path) -> None:
         """Writes every frame that leaves `node` by `port` to a pcap file, from now until the network is closed; the
         time stamps, in nanoseconds, are simulated time. Raises VirtualError."""
-        code = self._library.vn_capture(self._handle, self._links[Endpoint(node, port)], os.fsencode(path))
+        link = self._links[Endpoint(node, port)]
+        try:
+            descriptor = private.output(path)
+        except (OSError, private.NotPrivateError) as error:
+            raise VirtualError(f"{path}: {getattr(error, 'strerror', error)}") from None
+        code = self._library.vn_capture(self._handle, link, descriptor)
         if code < 0:
             raise VirtualError(f"{path}: {os.strerror(-code)}")
 

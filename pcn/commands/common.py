@@ -7,7 +7,8 @@ import os
 import re
 import shutil
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO, TypeVar
 
@@ -16,6 +17,7 @@ from click.core import ParameterSource
 
 from pcn.commands.output import is_quiet
 from pcn.complete import complete_network
+from pcn.softswitch import private
 from pcn.softswitch.units import Kind, quantity
 from pcn.visible import visible
 
@@ -99,11 +101,28 @@ def network_option(function: _F) -> _F:
 def write_file(path: Path, content: bytes) -> None:
     """Writes a file that the command line names. Raises LabError."""
     try:
-        path.write_bytes(content)
-    except OSError as error:
+        with os.fdopen(private.output(path), "wb") as file:
+            file.write(content)
+    except (OSError, private.NotPrivateError) as error:
         from pcn.topologies.errors import LabError
 
-        raise LabError(f"{path}: {error.strerror}") from None
+        raise LabError(f"{path}: {getattr(error, 'strerror', error)}") from None
+
+
+@contextmanager
+def text_output(path: Path | None) -> Iterator[TextIO]:
+    """Yields a file that the command line names, to write lines to; stdout for None and -. Raises LabError."""
+    if path is None or str(path) == "-":
+        yield sys.stdout
+        return
+    try:
+        file = os.fdopen(private.output(path), "w", encoding="utf-8")
+    except (OSError, private.NotPrivateError) as error:
+        from pcn.topologies.errors import LabError
+
+        raise LabError(f"{path}: {getattr(error, 'strerror', error)}") from None
+    with file:
+        yield file
 
 
 def port_option(function: _F) -> _F:

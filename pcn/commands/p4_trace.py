@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
+from contextlib import nullcontext
 from pathlib import Path
-from typing import IO, TYPE_CHECKING
+from typing import TYPE_CHECKING, TextIO
 
 import click
 
-from pcn.commands.common import FilePath, Quantity, print_json
+from pcn.commands.common import FilePath, Quantity, print_json, text_output
 from pcn.commands.output import note, quiet_option, say
 
 if TYPE_CHECKING:
@@ -104,7 +104,7 @@ def trace(
     network = read_exercise(place, program, rate)
     wanted = Wanted(packets, at, match)
     wanted.require(network)
-    with _opened(steps) as target:
+    with text_output(Path(steps)) if steps else nullcontext() as target:
         ways = _live(network, logs) if logs is not None else _virtual(network, until, sends, script, seed)
         found = [(n, way) for n, way in enumerate(ways.all(network.topology), start=1) if wanted.has(n, way)]
         if target is not None:
@@ -118,23 +118,7 @@ def trace(
         say(f"packets: {len(found)}")
 
 
-@contextlib.contextmanager
-def _opened(steps: str | None) -> Iterator[IO[str] | None]:
-    """Yields the file that --steps names, - for stdout; None where it names none. Raises LabError."""
-    from pcn.topologies.errors import LabError
-
-    if not steps:
-        yield None
-        return
-    try:
-        file = click.open_file(steps, "w", encoding="utf-8")
-    except OSError as error:
-        raise LabError(f"--steps {steps}: {error.strerror}") from None
-    with file:
-        yield file
-
-
-def _write_steps(target: IO[str], ways: Iterable[Hop]) -> None:
+def _write_steps(target: TextIO, ways: Iterable[Hop]) -> None:
     from pcn.softswitch.trace import json_lines
 
     for way in ways:

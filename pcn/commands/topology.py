@@ -172,7 +172,7 @@ def draw(reference: str, out: str, options: tuple[str, ...], as_json: bool) -> N
 
     path = Path(out)
     built = find_topology(reference).build(assignments(options, "rate_bps=10G"))
-    path.write_bytes(drawn(built, path.suffix))
+    write_file(path, drawn(built, path.suffix))
     if as_json:
         print_json({"file": str(path), **_counts(built)})
     else:

@@ -3,16 +3,18 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "internal.h"
 
-int sw_port_capture(struct sw_switch *sw, uint16_t number, bool out, const char *path, char error[SW_ERROR_BYTES])
+int sw_port_capture(struct sw_switch *sw, uint16_t number, bool out, int descriptor, char error[SW_ERROR_BYTES])
 {
     error[0] = 0;
-    FILE *file = fopen(path, "wbe");
+    FILE *file = fdopen(descriptor, "wb");
     if (file == NULL) {
         int code = errno;
-        snprintf(error, SW_ERROR_BYTES, "cannot write %.200s: %s", path, strerror(code));
+        snprintf(error, SW_ERROR_BYTES, "%s", strerror(code));
+        close(descriptor);
         return -code;
     }
     const uint32_t header[] = {0xa1b23c4d, 2 | 4u << 16, 0, 0, SW_MAX_FRAME, 1};

@@ -34,7 +34,7 @@ int sw_queue_set(struct sw_switch *, int port, int queue, uint64_t depth, uint64
 struct sw_trimming;
 int sw_set_trimming(struct sw_switch *, const struct sw_trimming *);
 /* Captures the frames that come in by a port, or leave by it, from now on: a pcap file. */
-int sw_port_capture(struct sw_switch *, uint16_t port, bool out, const char *path, char error[SW_ERROR_BYTES]);
+int sw_port_capture(struct sw_switch *, uint16_t port, bool out, int descriptor, char error[SW_ERROR_BYTES]);
 
 struct sw_port_stats {
     uint64_t rx_packets, rx_bytes, tx_packets, tx_bytes;

@@ -14,6 +14,7 @@ MODULES = (
         "priority",
         "private",
         "python_process",
+        "seats",
         "signals",
         "startup",
         "units",

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import logging
-import os
 import time
 
+from pcn.softswitch import private
 from pcn.softswitch.errors import StartError
 from pcn.softswitch.log_file import STEPS, LogFile
 from pcn.softswitch.native import NativeSwitch
@@ -50,9 +50,9 @@ class _Json:
         path = options.trace
         assert path is not None
         try:
-            handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o644)
-        except OSError as error:
-            raise StartError(f"cannot write {path}: {error.strerror}") from error
+            handle = private.output(path)
+        except (OSError, private.NotPrivateError) as error:
+            raise StartError(f"cannot write {path}: {getattr(error, 'strerror', error)}") from error
         self._file = LogFile(handle, path)
         self._began_ns, self._switch = began_ns, str(options.device_id)
 

@@ -231,7 +231,7 @@ int vn_log_paths(struct vn_context *);
 uint32_t vn_path(const struct vn_context *, uint32_t flow, const uint32_t **links);
 
 /* Writes every frame that leaves over `link` to a pcap file, with timestamps in nanoseconds of nominal time. */
-int vn_capture(struct vn_context *, uint32_t link, const char *path);
+int vn_capture(struct vn_context *, uint32_t link, int descriptor);
 
 /* If Python code that an endpoint calls raises, its error is set, the result is undefined, and the network must not be changed any
  * more. */

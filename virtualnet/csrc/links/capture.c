@@ -21,12 +21,15 @@ enum {
     ROCE_PORT = 4791,
 };
 
-int vn_capture(struct vn_context *context, uint32_t number, const char *path)
+int vn_capture(struct vn_context *context, uint32_t number, int descriptor)
 {
-    if (number >= context->n_links) return -ENOENT;
-    if (context->links[number].capture != NULL) return -EEXIST;
-    FILE *file = fopen(path, "wb");
-    if (file == NULL) return -errno;
+    int status = number >= context->n_links ? -ENOENT : context->links[number].capture != NULL ? -EEXIST : 0;
+    FILE *file = status == 0 ? fdopen(descriptor, "wb") : NULL;
+    if (file == NULL) {
+        if (status == 0) status = -errno;
+        close(descriptor);
+        return status;
+    }
     const uint32_t header[] = {0xa1b23c4d, 2 | 4u << 16, 0, 0, SNAP_LENGTH, 1};
     fwrite(header, sizeof header, 1, file);
     context->links[number].capture = file;
