@@ -8,21 +8,26 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 /* A frame's offset in its slot: behind tpacket2_hdr, sockaddr_ll and virtio_net_hdr. */
 enum { HEADER = 66 + sizeof(struct virtio_net_hdr), LINE = 64 };
 
-static size_t size(const struct sw_ring *ring) { return (size_t)ring->block_count * SW_RING_BLOCK; }
+static size_t size(const struct sw_ring *ring) { return (size_t)ring->block_count * ring->block_bytes; }
 
 int sw_ring_open(struct sw_ring *ring, int fd, uint32_t frames, size_t frame_bytes)
 {
     size_t longest = frame_bytes < SW_RING_LONGEST ? frame_bytes : SW_RING_LONGEST;
     uint32_t slot_bytes = (uint32_t)(HEADER + longest + LINE - 1) / LINE * LINE;
-    uint32_t block_slots = SW_RING_BLOCK / slot_bytes;
-    struct sw_ring made = {
-        .slot_bytes = slot_bytes, .block_slots = block_slots, .block_count = (frames + block_slots - 1) / block_slots};
+    long page_bytes = sysconf(_SC_PAGESIZE); /* 4, 16 or 64 KB on arm64 */
+    uint32_t block_bytes = page_bytes > SW_RING_BLOCK ? (uint32_t)page_bytes : SW_RING_BLOCK,
+             block_slots = block_bytes / slot_bytes;
+    struct sw_ring made = {.slot_bytes = slot_bytes,
+                           .block_bytes = block_bytes,
+                           .block_slots = block_slots,
+                           .block_count = (frames + block_slots - 1) / block_slots};
     int version = TPACKET_V2, offload = 1, copy = 1; /* frames longer than a slot are also queued at the socket */
-    struct tpacket_req request = {.tp_block_size = SW_RING_BLOCK,
+    struct tpacket_req request = {.tp_block_size = block_bytes,
                                   .tp_block_nr = made.block_count,
                                   .tp_frame_size = slot_bytes,
                                   .tp_frame_nr = made.block_count * block_slots};
@@ -111,7 +116,7 @@ static struct sw_pkt *take_whole(int fd, struct sw_pool *pool, const struct tpac
 
 static uint8_t *next_slot(const struct sw_ring *ring)
 {
-    return ring->blocks + (size_t)ring->block * SW_RING_BLOCK + (size_t)ring->slot * ring->slot_bytes;
+    return ring->blocks + (size_t)ring->block * ring->block_bytes + (size_t)ring->slot * ring->slot_bytes;
 }
 
 static void advance(struct sw_ring *ring)

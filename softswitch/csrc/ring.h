@@ -6,12 +6,12 @@
 #include "offload.h"
 
 /* A slot begins on a cache line and holds a frame of the interface's MTU, at most SW_RING_LONGEST bytes. Longer frames are also
- * queued at the socket, whole. A block is what the kernel allocates at once. */
+ * queued at the socket, whole. A block is what the kernel allocates at once: whole pages, and at least SW_RING_BLOCK bytes. */
 enum { SW_RING_BLOCK = 8192, SW_RING_LONGEST = 1534 };
 
 struct sw_ring {
     uint8_t *blocks; /* NULL: not open */
-    uint32_t slot_bytes, block_slots, block_count;
+    uint32_t slot_bytes, block_bytes, block_slots, block_count;
     uint32_t block, slot; /* of the next frame */
     struct sw_cut cut;    /* the frame of that slot, while it is cut */
     uint8_t *uncut;       /* room for such a frame, where it is longer than a slot; NULL until the first one */

@@ -6,12 +6,15 @@ import errno
 import os
 import resource
 import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from links import Link
 from runtime import NOTICE, Switch, SwitchError, wait
+
+from pcn.softswitch.cache.objects import compiler
 
 pytestmark = pytest.mark.root
 Links = Callable[..., list[Link]]
@@ -100,6 +103,33 @@ def test_bursts_of_thousands_lose_nothing(make_links: Links, mtu: int) -> None:
             assert [f[-1] for f in b.receive(2000)] == [f[-1] for f in burst]
         stats = switch.stats(2)
         assert (stats.tx_packets, stats.tx_dropped, stats.queue_dropped) == (6000, 0, 0)
+
+
+SYSCONF = """
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <unistd.h>
+long sysconf(int name)
+{
+    return name == _SC_PAGESIZE ? 65536 : ((long (*)(int))dlsym(RTLD_NEXT, "sysconf"))(name);
+}
+"""
+
+
+def test_frames_come_through_rings_of_larger_pages(tmp_path: Path) -> None:
+    """As arm64's kernels may have them, which refuse blocks of a part of a page: two tests again, in a process that
+    takes pages for 64 KB."""
+    (tmp_path / "sysconf.c").write_text(SYSCONF)
+    library = tmp_path / "sysconf.so"
+    subprocess.run([*compiler(), "-shared", "-fPIC", "-o", library, tmp_path / "sysconf.c"], check=True)
+    environment = {**os.environ, "LD_PRELOAD": str(library)}
+    page = [sys.executable, "-c", "import os; print(os.sysconf('SC_PAGESIZE'))"]
+    assert subprocess.run(page, env=environment, check=True, capture_output=True).stdout == b"65536\n"
+    tests = [test_frames_longer_than_the_mtu_was, test_bursts_of_thousands_lose_nothing]
+    names = [f"{__file__}::{test.__name__}" for test in tests]
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", *names]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
 
 
 def test_full_queues_drop_and_count(make_links: Links) -> None:
