@@ -111,7 +111,7 @@ $(VENV)/tools/.ready: $(VENV)/.ready tools.lock
 docs: $(VENV)/.ready ## the documentation site, into results/docs/site: pages, commands, Python; opens without a server
 	$(BIN)/python docs/site.py results/docs
 
-dist: $(VENV)/tools/.ready ## a release of git's commit, into dist/: source archive, wheel, wheel with compiled objects; equal each time
+dist: $(VENV)/tools/.ready ## a release of git's commit, into dist/: source archive, wheel, wheels with compiled objects; equal each time
 	$(BIN)/python release/dist.py dist "$(CURDIR)/$(VENV)/tools/bin/python -m ziglang cc"
 
 sbom: $(VENV)/tools/.ready ## what the lock pins, and what is installed, with licences: CycloneDX files, into results/sbom
@@ -153,7 +153,7 @@ bare: root ## README's two commands in a bare Debian root, as a newcomer has it;
 pythons: ## all tests that need no root with each Python of PYTHONS that pyenv, uv or PATH has; lint with the newest
 	.ci/pythons $(PYTHONS)
 
-arm64: root ## installation, virtual time and PTF on arm64 by qemu-user, in a bare root; its digests are this machine's
+arm64: root $(VENV)/.ready ## the release's wheel, virtual time and PTF on arm64 by qemu-user, in a bare root: digests as here
 	.ci/arm64
 
 clean: ## remove the virtual environment and caches, not results

@@ -81,7 +81,9 @@ def test_action_gives_its_script_all_inputs() -> None:
 def test_workflow_runs_ci_on_every_supported_python() -> None:
     jobs = read(".github/workflows/ci.yml")["jobs"]
     supported = re.findall(r"Python :: (3\.\d+)", (ROOT / "pyproject.toml").read_text())
-    assert jobs["test"]["strategy"]["matrix"]["python"] == supported
+    matrix = jobs["test"]["strategy"]["matrix"]
+    assert matrix["python"] == supported
+    assert [(more["runner"], more["python"] in supported) for more in matrix["include"]] == [("ubuntu-24.04-arm", True)]
     runs = [step.get("run", "") for job in jobs.values() for step in job["steps"]]
     assert any(".ci/run" in run for run in runs)
     makefile = (ROOT / "Makefile").read_text()
