@@ -30,8 +30,8 @@ UNITS = {"ms": "completion time (ms)", "slowdown": "slowdown"}
 BINS = 20
 """How many a distribution has at most."""
 MOST, _TOP = 512, 128
-"""Values that a run keeps of a bin: those of all flows, of this number. Of more the largest ones as they are, and means
-of equally many neighbours of the others: their mean stays, and a percentile moves by less than a part's."""
+"""Values that a run keeps of a bin at most, and how many of more flows it keeps as they are: the largest. Of the others
+it keeps means of equally many neighbours: their mean stays, and a percentile moves within a part."""
 _POINTS = 200
 """Of a distribution of completion times."""
 _MOST_FLOWS = 1 << 26

@@ -102,7 +102,7 @@ def test_report_of_traffic_shows_network_and_flows_by_size(chromium: Browser, tm
     traffic = Traffic(TrafficSpec("fat-tree", "W1"))
     results = []
     for scheme in SCHEMES:
-        plan, recording = execute(traffic.plan(scheme, 1, {"count": 60}), Silent())
+        plan, recording = execute(traffic.plan(scheme, 1, {"count": 2100}), Silent())
         results.append(judge(traffic, plan, recording, "virtual", "softswitch"))
     report = tmp_path / "report.html"
     report.write_text(render(results), encoding="utf-8")
