@@ -34,7 +34,7 @@ from pcn.topologies.switch import FIFO as FIFO
 from pcn.topologies.switch import ROUND_ROBIN as ROUND_ROBIN
 from pcn.topologies.switch import Switch as Switch
 from pcn.topologies.switch import check_switch
-from pcn.topologies.trails import Trail, Trails
+from pcn.topologies.trails import Hop, Trail, Trails
 
 Value = int | float | str
 
@@ -308,6 +308,10 @@ class Topology:
         links = {(end.node, end.port): link for end, link in self._at.items()}
         delays = {(end.node, end.port): self._transit_s(end) for end in self._at}
         return Trails(self.name, self._hosts, self._paths, links, delays)
+
+    def hop(self, node: str, port: int) -> Hop:
+        """Returns the rate and delay of the link that leaves this port, as `trail` has them."""
+        return self.link_at(node, port).rate_bps, self._transit_s(Endpoint(node, port))
 
     def without(self, *pairs: tuple[str, str]) -> Topology:
         """Returns the topology less all links between the nodes of each pair. Raises TopologyError where there are

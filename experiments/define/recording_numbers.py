@@ -14,9 +14,11 @@ from pcn.experiments.data.plan import HEADER_BYTES, Plan
 from pcn.experiments.data.recording import FlowRecord, Recording
 from pcn.experiments.data.series_math import Array
 from pcn.experiments.define.outcomes import Curve
-from pcn.topologies.model import Topology
+from pcn.hosts.algorithms import find_scheme
+from pcn.topologies.model import Topology, TopologyError
 from pcn.topologies.trails import Trail
 
+_ANY_BPS = 10e9
 POINTS = 400
 """Points of a curve that is kept: what a picture can show."""
 
@@ -81,10 +83,7 @@ class EmptyPath:
 
     def fcts_s(self, sizes_bytes: NDArray[np.int64], payload_bytes: int) -> Array:
         """Returns what `fct_s` does, of flows of these sizes."""
-        whole, rest = np.divmod(sizes_bytes, payload_bytes)
-        full = whole - (rest == 0)  # before the last one
-        last = np.where(rest == 0, payload_bytes, rest) + -rest % 4  # InfiniBand's padding
-        frame_bits, last_bits = 8 * (payload_bytes + HEADER_BYTES), 8 * (last + HEADER_BYTES)
+        full, frame_bits, last_bits = self._frames(sizes_bytes, payload_bytes)
         reached_s, slowest_s, first_s = np.zeros(sizes_bytes.size), 0.0, 0.0
         for rate_bps, delay_s in zip(self.rates_bps, self.delays_s, strict=True):
             first_s += frame_bits / rate_bps
@@ -95,17 +94,93 @@ class EmptyPath:
             first_s, reached_s = first_s + delay_s, reached_s + delay_s
         return reached_s
 
+    @staticmethod
+    def _frames(sizes_bytes: NDArray[np.int64], payload_bytes: int) -> tuple[NDArray[np.int64], int, NDArray[np.int64]]:
+        """Returns how many frames there are before the last one, the bits of each of these, and those of the last."""
+        whole, rest = np.divmod(sizes_bytes, payload_bytes)
+        full = whole - (rest == 0)
+        last = np.where(rest == 0, payload_bytes, rest) + -rest % 4  # InfiniBand's padding
+        return full, 8 * (payload_bytes + HEADER_BYTES), 8 * (last + HEADER_BYTES)
+
+
+@dataclass(frozen=True)
+class SprayedPath(EmptyPath):
+    """All shortest paths from host to host together, for a flow whose packets take any of them: by stages, the links
+    at the same distance from the sender. `rates_bps` and `delays_s` are those of the fastest and shortest link of each
+    stage, `sums_bps` the rates of its links together."""
+
+    sums_bps: tuple[float, ...] = ()
+
+    @classmethod
+    def of(cls, topology: Topology, src: str, dst: str) -> SprayedPath:
+        nodes, stages = {src}, list[list[tuple[float, float]]]()
+        while nodes != {dst}:
+            ends = [(node, port) for node in sorted(nodes) for port in topology.next_hops(node, dst)]
+            if not stages:
+                ends = ends[:1]  # a flow leaves its sender by one port
+            if not ends:
+                raise TopologyError(f"no way from {src} to {dst} in {topology.name}")
+            stages.append([topology.hop(*end) for end in ends])
+            nodes = {topology.peer(*end).node for end in ends}
+        rates = [[rate_bps for rate_bps, _ in stage] for stage in stages]
+        delays_s = tuple(min(delay_s for _, delay_s in stage) for stage in stages)
+        return cls(tuple(map(max, rates)), delays_s, tuple(map(sum, rates)))
+
+    def fcts_s(self, sizes_bytes: NDArray[np.int64], payload_bytes: int) -> Array:
+        """Returns the least time that flows of these sizes can take: no frame waits for one on another path, and no
+        stage carries more than its links do together."""
+        full, frame_bits, last_bits = self._frames(sizes_bytes, payload_bytes)
+        delays_s, nic_bps = sum(self.delays_s), self.rates_bps[0]
+        rest_s = sum(1 / rate_bps for rate_bps in self.rates_bps[1:])
+        last_s = (full * frame_bits + last_bits) / nic_bps + last_bits * rest_s + delays_s
+        full_s = np.where(full == 0, 0.0, full * frame_bits / nic_bps + frame_bits * rest_s + delays_s)
+        least_s = np.maximum(last_s, full_s)
+        small_bits = np.minimum(last_bits, np.where(full == 0, last_bits, frame_bits))
+        first_s, latest_s = np.zeros(sizes_bytes.size), full * frame_bits / nic_bps
+        for stage, (rate_bps, delay_s, sum_bps) in enumerate(
+            zip(self.rates_bps, self.delays_s, self.sums_bps, strict=True)
+        ):
+            # The first frame that comes to a stage is the first, or the last where that is short and has overtaken it.
+            comes_s = np.where(full == 0, latest_s, np.minimum(first_s, latest_s)) if stage else first_s
+            behind = range(stage + 1, len(self.rates_bps))
+            then_s = delay_s + sum(small_bits / self.rates_bps[one] + self.delays_s[one] for one in behind)
+            least_s = np.maximum(least_s, comes_s + (full * frame_bits + last_bits) / sum_bps + then_s)
+            first_s = first_s + frame_bits / rate_bps + delay_s
+            latest_s = latest_s + last_bits / rate_bps + delay_s
+        return np.asarray(least_s, dtype=float)
+
+
+def sprays(plan: Plan) -> bool:
+    """Returns whether packets of the plan's flows take several paths. Raises LabError."""
+    paths = find_scheme(plan.scheme).configure(plan.scheme_parameters).new_rp(_ANY_BPS).paths
+    return paths is not None and paths.sprays
+
 
 class EmptyPaths:
-    """The paths of a topology in the empty network: equal ones are one object."""
+    """The paths of a topology in the empty network: equal ones are one object. `spread`: of flows whose packets take
+    all of them."""
 
-    def __init__(self, topology: Topology) -> None:
+    def __init__(self, topology: Topology, spread: bool = False) -> None:
+        self._topology, self._spread = topology, spread
         self._trail = topology.trails.between
         self._found: dict[int, tuple[Trail, EmptyPath]] = {}
         """By the id of the trail, which is kept so that no other object gets it: comparing trails takes longer."""
+        self._sprayed: dict[tuple[str, str], EmptyPath] = {}
+        self._equal: dict[EmptyPath, EmptyPath] = {}
+
+    @classmethod
+    def of(cls, plan: Plan) -> EmptyPaths:
+        """Returns those of the plan's flows."""
+        return cls(plan.topology, sprays(plan))
 
     def between(self, src: str, dst: str) -> EmptyPath:
-        """Returns what `EmptyPath.of` does."""
+        """Returns what `EmptyPath.of` does, or `SprayedPath.of`."""
+        if self._spread:
+            made = self._sprayed.get((src, dst))
+            if made is None:
+                made = SprayedPath.of(self._topology, src, dst)
+                made = self._sprayed[src, dst] = self._equal.setdefault(made, made)
+            return made
         trail = self._trail(src, dst)
         found = self._found.get(id(trail))
         if found is None:
@@ -121,11 +196,10 @@ def empty_fct_s(topology: Topology, src: str, dst: str, size_bytes: int, payload
 def slowest(plan: Plan, flows: Iterable[FlowRecord], count: int) -> tuple[int, ...]:
     """Returns the numbers of the `count` flows with the largest slowdown, the largest first; flows that haven't arrived
     by the run's end come before all others."""
-    paths: dict[tuple[str, str], EmptyPath] = {}
+    paths = EmptyPaths.of(plan)
     found = []
     for spec, flow in zip(plan.topology.flows, flows, strict=True):
-        ends = (spec.src, spec.dst)
-        path = paths[ends] = paths.get(ends) or EmptyPath.of(plan.topology, *ends)
+        path = paths.between(spec.src, spec.dst)
         empty_s = path.fct_s(spec.size_bytes or 1, plan.payload_bytes)
         found.append((-math.inf if flow.fct_s is None else -flow.fct_s / empty_s, flow.start_s, flow.id))
     return tuple(number for _, _, number in sorted(found)[:count])

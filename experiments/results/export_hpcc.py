@@ -14,7 +14,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from pcn.experiments.define.recording_numbers import EmptyPath
+from pcn.experiments.define.recording_numbers import EmptyPaths
 from pcn.experiments.results.judged_run import Result
 from pcn.topologies.formats.hpcc import numbered
 from pcn.topologies.model import Endpoint, Topology
@@ -31,7 +31,7 @@ def fct(result: Result) -> Iterator[str]:
     """Standalone is the time in the empty network, by which slowdown is measured here: so FCT / STANDALONE is that of
     flows.parquet. ns-3 counts until the sender has the last ACK, here the last byte's arrival ends a flow."""
     plan, numbers = result.plan, numbered(result.plan.topology)
-    paths: dict[tuple[str, str], EmptyPath] = {}
+    paths = EmptyPaths.of(plan)
     pairs: Counter[tuple[str, str]] = Counter()
     lines = []
     for spec, flow in zip(plan.topology.flows, result.recording.flows, strict=True):
@@ -39,8 +39,7 @@ def fct(result: Result) -> Iterator[str]:
         pairs[ends] += 1
         if flow.fct_s is None or spec.size_bytes is None:
             continue
-        path = paths[ends] = paths.get(ends) or EmptyPath.of(plan.topology, *ends)
-        standalone_s = path.fct_s(spec.size_bytes, plan.payload_bytes)
+        standalone_s = paths.between(*ends).fct_s(spec.size_bytes, plan.payload_bytes)
         addresses = " ".join(f"{_address(numbers[end]):08x}" for end in ends)
         port = _FIRST_PORT + pairs[ends] - 1
         times = f"{_ns(flow.start_s - plan.start_s)} {_ns(flow.fct_s)} {_ns(standalone_s)}"

@@ -57,10 +57,12 @@ def draw(
     return collectives.flows(made, hosts, GROUP, more["wait"] or 0.0)
 
 
-def least_s(flows: Sequence[FlowSpec], topology: Topology, payload_bytes: int) -> float:
-    """Returns how long flows that wait for earlier ones of the list take at least: each in the empty network after
-    those that it waits for, and no host's links carry more than their rate."""
-    paths = EmptyPaths(topology)
+def least_s(
+    flows: Sequence[FlowSpec], topology: Topology, payload_bytes: int, paths: EmptyPaths | None = None
+) -> float:
+    """Returns how long flows that wait for earlier ones of the list take at least: each in the empty network, by
+    `paths` or the topology's, after those that it waits for, and no host's links carry more than their rate."""
+    paths = paths or EmptyPaths(topology)
     sums: dict[tuple[str, str], int] = {}
     ends: dict[int, float] = {}
     times: dict[tuple[str, str, int], float] = {}
@@ -99,7 +101,7 @@ def _numbers(plan: Plan, recording: Recording) -> dict[str, float | None]:
     if not own:
         return {}
     repeat = round(plan.values["repeat"] or 1)
-    least = least_s([spec for spec, _ in own], plan.topology, plan.payload_bytes) / repeat
+    least = least_s([spec for spec, _ in own], plan.topology, plan.payload_bytes, EmptyPaths.of(plan)) / repeat
     if any(record.fct_s is None for _, record in own):
         return dict.fromkeys(_NUMBERS) | {"collective_least_ms": least * 1e3}
     ends: Array = np.array([record.start_s + (record.fct_s or 0.0) for _, record in own])

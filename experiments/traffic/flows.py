@@ -68,7 +68,7 @@ def ended(plan: Plan, recording: Recording) -> Ended:
 
 def _ended(plan: Plan, recording: Recording) -> Ended:
     specs = plan.topology.flows
-    paths = recording_numbers.EmptyPaths(plan.topology)
+    paths = recording_numbers.EmptyPaths.of(plan)
     numbers: dict[int, int] = {}
     taken = [paths.between(spec.src, spec.dst) for spec in specs]
     which = np.array([numbers.setdefault(id(path), len(numbers)) for path in taken])

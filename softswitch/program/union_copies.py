@@ -1,7 +1,7 @@
 """Copies of whole header unions, which p4c writes member by member.
 
-A member that is assigned an invalid header leaves no member of its union valid (P4_16), so of such a copy the order
-would decide about the rest. BMv2's `assign_union` takes the valid member over, whichever it is: so do these copies.
+A member that is assigned an invalid header leaves no member of its union valid (P4_16), so the order of such a copy
+would decide what is valid. BMv2's `assign_union` takes the valid member over, whichever it is: so do these copies.
 """
 
 from __future__ import annotations

@@ -17,7 +17,8 @@ from pcn.cli import run as pcn
 from pcn.experiments.data.errors import ExperimentError
 from pcn.experiments.data.plan import Plan
 from pcn.experiments.data.recording import Recording
-from pcn.experiments.define.recording_numbers import EmptyPath
+from pcn.experiments.define import recording_numbers
+from pcn.experiments.define.recording_numbers import EmptyPath, EmptyPaths
 from pcn.experiments.papers import find_experiment
 from pcn.experiments.run.progress import Silent
 from pcn.experiments.run.virtual import run_virtual
@@ -34,9 +35,12 @@ from pcn.experiments.traffic.spec import (
     parse_spec,
 )
 from pcn.hosts.algorithms import find_scheme
+from pcn.hosts.paths import Paths
+from pcn.hosts.reliability import Reliability, Repeats
 from pcn.lab.virtual import VirtualNetwork
 from pcn.topologies.clos import clos
-from pcn.topologies.model import FlowSpec
+from pcn.topologies.fat_tree import fat_tree
+from pcn.topologies.model import FlowSpec, Topology
 
 CSV = "src,dst,start_s,size_bytes\nh0,r0,0,64000\nh1,r1,1e-5,2000000\nh0,r1,2e-5,1\n"
 
@@ -248,6 +252,35 @@ def test_in_the_empty_network_the_slowdown_is_one(dst: str) -> None:
     assert complete_s == pytest.approx(
         [i * apart_s + path.fct_s(size, 1000) for i, size in enumerate(sizes)], abs=1e-11
     )
+
+
+@pytest.mark.parametrize(("topology", "dst"), [(clos(pods=2), "h40"), (fat_tree(k=4), "h15"), (fat_tree(k=4), "h1")])
+def test_in_the_empty_network_no_sprayed_flow_is_faster_than_possible(topology: Topology, dst: str) -> None:
+    """A short last packet takes another path than the one before it, and arrives first: along one path it would wait
+    behind it. Never less than the least, and not much more."""
+    apart_s = 1e-3
+    sizes = (1, 1000, 1001, 1100, 1500, 2001, 3001, 4100, 25_003)
+    lossless = {3: Reliability(Repeats.SELECTIVE, 10e-3, 1.0)}
+    scheme = find_scheme("pfc").configure()
+    with VirtualNetwork(topology, scheme, paths=Paths("packet", 16), reliability=lossless) as network:
+        flows = [network.add_flow(FlowSpec(i, "h0", dst, i * apart_s, size)) for i, size in enumerate(sizes)]
+        network.run(until_s=len(sizes) * apart_s)
+        fcts_s = [(flow.stats().complete_s or 0.0) - i * apart_s for i, flow in enumerate(flows)]
+    spread = EmptyPaths(topology, spread=True).between("h0", dst)
+    slowdowns = np.array(fcts_s) / spread.fcts_s(np.array(sizes), 1000)
+    assert slowdowns.min() > 1 - 1e-6
+    assert slowdowns.max() < 1.02
+    single = np.array(fcts_s) / EmptyPath.of(topology, "h0", dst).fcts_s(np.array(sizes), 1000)
+    assert (single.min() < 1 - 1e-4) == (dst != "h1")
+
+
+def test_slowdown_of_a_spraying_scheme_is_over_all_paths() -> None:
+    for scheme, spread in (("nscc", True), ("dctcp", False)):
+        plan = Traffic(TrafficSpec("fat-tree", "W1", "permutation")).plan(scheme, 2, {"k": 4, "count": 200})
+        assert recording_numbers.sprays(plan) == spread
+        if spread:
+            recording = run_virtual(plan, Silent())
+            assert np.nanmin(flows.ended(plan, recording).slowdown) >= 1 - 1e-6
 
 
 def test_what_becomes_of_the_flows() -> None:
