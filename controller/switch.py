@@ -19,6 +19,7 @@ import grpc
 from finsy import P4Schema
 from finsy.proto import p4r, p4r_grpc
 
+from pcn.controller.answers import MESSAGE_BYTES, entities
 from pcn.controller.arbitration import Arbitration, uint128
 from pcn.controller.control_plane import ControlPlane, Counter
 from pcn.controller.errors import SwitchError, grpc_errors, update_errors
@@ -35,7 +36,7 @@ _REASON_LIMIT_S = 10.0  # for gRPC to say why; it has tried for some time by the
 PIPELINE_LIMIT_S = 120.0  # the embedded switch compiles a program that it hasn't seen
 _Asked = TypeVar("_Asked", p4r.WriteRequest, p4r.SetForwardingPipelineConfigRequest)
 _FEW = 64  # cells of a register that are read faster one by one than all, by Thrift
-_NO_LIMIT = [("grpc.max_receive_message_length", -1), ("grpc.max_send_message_length", -1)]
+_OPTIONS = [("grpc.max_receive_message_length", MESSAGE_BYTES), ("grpc.max_send_message_length", -1)]
 
 
 class RegisterAccess(Protocol):
@@ -69,7 +70,7 @@ class SwitchClient(ControlPlane):
     ) -> SwitchClient:
         """Connects, and waits until the server answers. `registers` where P4Runtime doesn't have them (BMv2)."""
         try:
-            channel = address_channel(address, _NO_LIMIT)
+            channel = address_channel(address, _OPTIONS)
         except AddressError as error:
             raise SwitchError(f"{name}: {error}") from None
         try:
@@ -194,12 +195,15 @@ class SwitchClient(ControlPlane):
         request = p4r.ReadRequest(device_id=self.device_id, entities=queries)
         with grpc_errors(self.name, "reading"), signals.deferred():
             try:
-                responses = list(self._stub.Read(request, timeout=CALL_LIMIT_S))
+                call = self._stub.Read(request, timeout=CALL_LIMIT_S)
+                try:
+                    return entities(self.name, call)
+                finally:
+                    call.cancel()  # of one that has ended it does nothing
             except grpc.RpcError as error:
                 for reason in update_errors(error).values():  # of the first entity that can't be read
                     raise SwitchError(f"{self.name}: reading failed: {reason}") from None
                 raise
-        return [entity for response in responses for entity in response.entities]
 
 
 def _within(ready: grpc.Future, limit_s: float) -> bool:

@@ -14,6 +14,7 @@ import contextlib
 import queue
 import secrets
 import threading
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
@@ -23,6 +24,7 @@ from finsy import P4Schema
 from finsy.proto import p4r, rpc_status
 from google.protobuf.message import DecodeError
 
+from pcn.controller import answers
 from pcn.controller.control_plane import ControlPlane
 from pcn.controller.errors import SwitchError, grpc_errors, refusal_text
 from pcn.controller.tofino import bfrt_messages
@@ -45,11 +47,12 @@ WRITE_LIMIT_S = 1800.0
 PIPELINE_LIMIT_S = 600.0
 _LOOK_S = 0.2  # as long a signal waits
 _PROGRESS_S = 5.0
+_MOST_WAITING = 1024  # messages of the stream; then the driver waits
 _ALL_PIPES, _BOTH_DIRECTIONS, _ALL_PARSERS = 0xFFFF, 0xFF, 0xFF
 _CLIENT_IDS = 1 << 24
 _NO_PROGRAM = "$SHARED"  # a driver that loaded none has its own tables under this name
 _OPTIONS = [
-    ("grpc.max_receive_message_length", -1),
+    ("grpc.max_receive_message_length", answers.MESSAGE_BYTES),
     ("grpc.max_send_message_length", -1),
     ("grpc.max_metadata_size", 1 << 20),  # an error for each entry
 ]
@@ -65,7 +68,7 @@ class BfRuntimeSwitch(ControlPlane):
         self._device, self._channel, self._messages, self._progress = device_id, channel, messages, progress
         self._client = secrets.randbelow(_CLIENT_IDS - 1) + 1
         self._outgoing: queue.SimpleQueue[Any] = queue.SimpleQueue()
-        self._incoming: queue.SimpleQueue[Any] = queue.SimpleQueue()
+        self._incoming: queue.Queue[Any] = queue.Queue(_MOST_WAITING)
         self._stream: Any = None
         self._program = ""
         self._schema: P4Schema | None = None
@@ -172,8 +175,9 @@ class BfRuntimeSwitch(ControlPlane):
         what = f"loading {program.name}"
         with grpc_errors(self.name, what):
             self._call("SetForwardingPipelineConfig", request, PIPELINE_LIMIT_S, what)
-        while True:  # the first answer says that loading began
-            answer = self._next(PIPELINE_LIMIT_S, f"{what}: the driver doesn't report its end")
+        ends_s = time.monotonic() + PIPELINE_LIMIT_S  # whatever else the driver sends
+        while True:  # the first answer reports that loading began
+            answer = self._next(ends_s - time.monotonic(), f"{what}: the driver doesn't report its end")
             if answer.WhichOneof("update") == "set_forwarding_pipeline_config_response":
                 kind = answer.set_forwarding_pipeline_config_response.set_forwarding_pipeline_config_response_type
                 if kind == self._messages.WARM_INIT_FINISHED:
@@ -297,12 +301,15 @@ class BfRuntimeSwitch(ControlPlane):
                 response_deserializer=self._messages.ReadResponse.FromString,
             )
             try:
-                answers = list(call(request, timeout=CALL_LIMIT_S))
+                answer = call(request, timeout=CALL_LIMIT_S)
+                try:
+                    return [entity.table_entry for entity in answers.entities(self.name, answer)]
+                finally:
+                    answer.cancel()
             except grpc.RpcError as error:
                 for reason in self._refusals(error).values():
                     raise SwitchError(f"{self.name}: {what} failed: {reason}") from None
                 raise
-        return [entity.table_entry for answer in answers for entity in answer.entities]
 
     def _send(self, message: p4r.StreamMessageRequest) -> None:
         raise SwitchError(f"{self.name}: BF Runtime sends no packets; a CPU port's interface does")

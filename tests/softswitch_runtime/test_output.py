@@ -11,14 +11,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from others import as_nobody, shared_folder
+from others import NOBODY, as_nobody, shared_folder
 
 from pcn.softswitch import private
 from pcn.softswitch.private import NotPrivateError
 
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGES = ("softswitch", "topologies", "p4src", "virtualnet", "controller", "hosts", "p4net", "lab", "pcn")
-OTHER_USER = "nobody"
 
 
 @pytest.fixture
@@ -128,7 +127,7 @@ def test_commands_follow_no_link_of_another_user(shared: Path, tmp_path: Path, w
     command = [str(Path(sys.executable).parent / words[0]), *words[1:]]
     done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
     assert done.returncode != 0
-    assert f"symbolic link of {OTHER_USER}" in done.stderr.splitlines()[-1]
+    assert f"symbolic link of {private.owner(NOBODY)}" in done.stderr.splitlines()[-1]
     assert secret.read_bytes() == b"secret"
 
 
@@ -139,7 +138,7 @@ def test_log_file_of_the_switch_follows_no_link_of_another_user(shared: Path, tm
     as_nobody(lambda: (shared / "out").symlink_to(secret))
     command = [sys.executable, "-m", "pcn.softswitch", "--no-p4", "--log-file", str(shared / "out")]
     done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
-    assert (done.returncode, f"symbolic link of {OTHER_USER}" in done.stderr) == (1, True)
+    assert (done.returncode, f"symbolic link of {private.owner(NOBODY)}" in done.stderr) == (1, True)
     assert secret.read_bytes() == b"secret"
 
 

@@ -8,6 +8,7 @@ VERIFY_AND_COMMIT loads; every write carries an election id.
 
 from __future__ import annotations
 
+import ctypes
 import errno
 import json
 import sys
@@ -25,7 +26,8 @@ from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
 from google.protobuf.message import DecodeError
 
 from pcn.controller.constants import index
-from pcn.softswitch.native import NativeError, NativeSwitch
+from pcn.softswitch.codegen.build import build_runtime
+from pcn.softswitch.native import NativeError, NativeSwitch, load_library
 from pcn.softswitch.native_state import Counter
 from pcn.softswitch.p4runtime.entities import Forwarding
 from pcn.softswitch.p4runtime.errors import INVALID_ARGUMENT, UNIMPLEMENTED, RpcError
@@ -92,6 +94,11 @@ class Memory:
     sessions: dict[int, tuple[tuple[tuple[int, int], ...], int]] = field(default_factory=dict)  # replicas, cut at
 
     manual = False  # its clock
+
+    @property
+    def library(self) -> ctypes.CDLL:
+        """What stands before its server."""
+        return load_library(build_runtime())
 
     @property
     def now_ns(self) -> int:

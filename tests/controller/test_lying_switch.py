@@ -1,0 +1,66 @@
+"""Switches whose answers have no end: what a client keeps of them is bounded."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import grpc
+import pytest
+from finsy.proto import p4r, p4r_grpc
+
+from pcn.controller import answers
+from pcn.controller.errors import SwitchError
+from pcn.controller.switch import SwitchClient
+
+
+class _Endless(p4r_grpc.P4RuntimeServicer):
+    """Answers a Read with entries until its client has gone."""
+
+    def __init__(self) -> None:
+        self.sent = 0
+
+    def Capabilities(self, request: Any, context: Any) -> p4r.CapabilitiesResponse:  # noqa: N802
+        return p4r.CapabilitiesResponse(p4runtime_api_version="1.4.1")
+
+    def Read(self, request: p4r.ReadRequest, context: grpc.ServicerContext) -> Iterator[p4r.ReadResponse]:  # noqa: N802
+        part = p4r.ReadResponse(entities=[p4r.Entity(table_entry=p4r.TableEntry(table_id=1))] * 2000)
+        while context.is_active():
+            self.sent += 1
+            yield part
+
+
+@pytest.fixture
+def lying() -> Iterator[tuple[_Endless, str]]:
+    servicer = _Endless()
+    server = grpc.server(ThreadPoolExecutor(4))
+    p4r_grpc.add_P4RuntimeServicer_to_server(servicer, server)
+    port = server.add_insecure_port("127.0.0.1:0")
+    server.start()
+    yield servicer, f"127.0.0.1:{port}"
+    server.stop(None).wait()
+
+
+def test_read_without_an_end_is_an_error(lying: tuple[_Endless, str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(answers, "MOST_BYTES", 20_000_000)
+    servicer, address = lying
+    client = SwitchClient.connect("s1", address, 1)
+    try:
+        with pytest.raises(SwitchError, match="s1: its answer doesn't end"):
+            client._read([p4r.Entity(table_entry=p4r.TableEntry())])
+        assert servicer.sent * 2000 * answers.ENTITY_BYTES < 100_000_000, "the call has ended"
+    finally:
+        client.close()
+
+
+def test_entities_are_bounded_by_number_and_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(answers, "MOST_BYTES", 10_000)
+    small = p4r.ReadResponse(entities=[p4r.Entity(table_entry=p4r.TableEntry(table_id=1))] * 10)
+    large = p4r.ReadResponse(entities=[p4r.Entity(table_entry=p4r.TableEntry(metadata=bytes(9000)))])
+    assert len(answers.entities("s", [small] * 3)) == 30
+    with pytest.raises(SwitchError, match="30 entities"):
+        answers.entities("s", [small] * 4)
+    assert len(answers.entities("s", [large])) == 1
+    with pytest.raises(SwitchError, match="1 entities"):
+        answers.entities("s", [large] * 2)
