@@ -20,7 +20,7 @@ def is_debugging() -> bool:
 
 @contextlib.contextmanager
 def diagnosis() -> Iterator[None]:
-    """Has the options' effect end with the block; begins it where the environment requests it."""
+    """Has the options' effect end with the block; begins it where the environment wants it."""
     before = os.environ.get(VARIABLE)
     try:
         if is_debugging():

@@ -83,7 +83,7 @@ LINES = [
 
 
 @pytest.mark.parametrize("words", LINES, ids=" ".join)
-def test_quiet_and_json_leave_the_output_of_their_help(
+def test_quiet_and_json_leave_what_they_name(
     place: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], words: tuple[str, ...]
 ) -> None:
     monkeypatch.chdir(place)
