@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import os
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -13,6 +14,7 @@ import pytest
 
 from pcn import cli
 from pcn.cli import run as pcn
+from pcn.controller.tofino.lab_file import SAMPLE
 from pcn.diagnosis import VARIABLE
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -64,6 +66,8 @@ LINES = [
     ("run", "dumbbell", *VIRTUAL, "--out", "mine"),
     ("run", "dumbbell", "--list"),
     ("sweep", "dumbbell", "--scheme", "pcn", "--seeds", "1", "--set", "duration=1ms", "--jobs", "1", "--out", "sweep"),
+    ("figure", "fig10", "--out", "figures"),
+    ("deploy", "--ports", "ports.yaml", "--check"),
     ("compare", "kept"),
     ("compare", "kept", "--out", "compared"),
     ("view", "kept", "--save", "page.html"),
@@ -88,6 +92,7 @@ def test_quiet_and_json_leave_what_they_name(
 ) -> None:
     monkeypatch.chdir(place)
     Path("flows.csv").write_text("src,dst,size\nh0,h1,9B\n")
+    shutil.copyfile(SAMPLE, "ports.yaml")
     capsys.readouterr()
     assert pcn([*words]) == 0
     plain = capsys.readouterr()

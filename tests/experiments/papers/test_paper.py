@@ -301,8 +301,8 @@ def test_an_interrupted_figure_ends_at_once_and_goes_on_later(
         text=True,
         start_new_session=True,  # which the signal reaches whole, as Ctrl-C does
     )
-    assert process.stdout is not None
-    assert process.stdout.readline().startswith("unbiased-fig5")
+    assert process.stderr is not None
+    assert process.stderr.readline().startswith("unbiased-fig5")
     found: list[int] = []
 
     def started() -> bool:
@@ -311,14 +311,14 @@ def test_an_interrupted_figure_ends_at_once_and_goes_on_later(
 
     wait_until(started, "the workers, or a run's end")
     os.killpg(process.pid, number)
-    said, errors = process.communicate(timeout=LIMIT_S)
+    _, errors = process.communicate(timeout=LIMIT_S)
     assert process.returncode == 128 + number, errors
-    assert errors.strip() in ("pcn: interrupted", "pcn: ended by SIGTERM")
+    assert errors.splitlines()[-1] in ("pcn: interrupted", "pcn: ended by SIGTERM")
     assert not any(alive(pid) for pid in found)
     if moment == "its start":
         assert not place.exists()
         return
-    assert "runs are kept in" in said
+    assert "runs are kept in" in errors
     assert {path.name for path in place.iterdir()} == {"unbiased-fig5.runs"}
     figure = FIGURES["unbiased-fig5"]
     store = Store(place / "unbiased-fig5.runs")
