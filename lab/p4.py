@@ -171,6 +171,7 @@ def hold(
     name: str | None,
     logs: Path | None,
     say: Callable[[str], None],
+    note: Callable[[str], None],
     *,
     trace: bool = False,
     pcap: Path | None = None,
@@ -178,7 +179,7 @@ def hold(
     stay: Callable[[str], None] = lambda _name: signals.wait(),
 ) -> None:
     """Holds a network while `stay`, which gets its name, runs; by default until a signal: KeyboardInterrupt or
-    `signals.Terminated`. Raises as `P4Live`."""
+    `signals.Terminated`. `say` gets what is up, a line each, `note` the remarks. Raises as `P4Live`."""
     name = name or value.topology.name
     logs = logs or new(Path("results") / "p4" / f"{name}-{time.strftime('%Y%m%d-%H%M%S')}")
     if pcap is not None:
@@ -191,8 +192,8 @@ def hold(
         for switch, lines in network.lines.items():
             for line in lines:
                 say(f"{switch}: {line}")
-        for note in (*network.notes, *filter(None, [network.features.get("priority")])):
-            say(f"note: {note}")
+        for remark in (*network.notes, *filter(None, [network.features.get("priority")])):
+            note(remark)
         for switch, running in network.switches.items():
             program = value.switches[switch].program.name
             say(f"{switch}: {program}, P4Runtime {running.address}, device {running.device_id}")

@@ -20,7 +20,7 @@ from pcn.commands.common import (
     refuse,
 )
 from pcn.commands.exec import exec_
-from pcn.commands.output import output_options, say
+from pcn.commands.output import note, output_options, say
 from pcn.commands.p4_trace import trace as trace_ways
 from pcn.commands.watch import page_of
 
@@ -144,7 +144,7 @@ def run(
         from pcn.lab.p4 import hold
 
         stay = {"stay": partial(_stay, port, control)} if web else {}
-        hold(network, name, logs, say, trace=trace, pcap=pcap, thrift=thrift, **stay)
+        hold(network, name, logs, say, note, trace=trace, pcap=pcap, thrift=thrift, **stay)
         return
     from pcn.p4net.report import Queues, whole
     from pcn.p4net.virtual import VirtualP4
