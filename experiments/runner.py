@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import secrets
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
@@ -44,7 +45,7 @@ def run(
     seed: int = 1,
     settings: Iterable[str] = (),
     k: float | None = None,
-    out: Path | None = None,
+    out: str | os.PathLike[str] | None = None,
     progress: RunProgress | None = None,
     pictures: bool = False,
     records: Records | None = None,
@@ -81,7 +82,7 @@ def run(
     plans = [made.plan(one, seed, values[one]) for one in schemes]
     if records or export:
         plans = [_recording(plan, records or Records(), export, clocks) for plan in plans]
-    place = out or _own_place(made.name, schemes, clocks)
+    place = _own_place(made.name, schemes, clocks) if out is None else Path(out)
     if "live" in clocks:
         _require_starts(plans[0], target)
     elif k not in (None, 1.0):

@@ -57,7 +57,8 @@ def test_parallel_runs_each_return_their_numbers() -> None:
 
 
 def test_run_with_out_renames_the_earlier_result_and_returns_its_numbers(tmp_path: Path) -> None:
-    first, second = (run("dumbbell", settings=SHORT, seed=seed, out=Path("mine")) for seed in (1, 2))
+    first = run("dumbbell", settings=SHORT, seed=1, out="mine")
+    second = run("dumbbell", settings=SHORT, seed=2, out=Path("mine"))
     assert first.folder == second.folder == tmp_path / "mine"
     assert (first.summary["seed"], second.summary["seed"]) == (1, 2)
     assert json.loads((tmp_path / "mine.1/summary.json").read_text()) == first.summary
