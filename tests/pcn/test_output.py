@@ -11,6 +11,7 @@ from pathlib import Path
 
 import click
 import pytest
+from click.shell_completion import ShellComplete
 
 from pcn import cli
 from pcn.cli import run as pcn
@@ -272,3 +273,12 @@ def test_short_version_is_the_long_one(capsys: pytest.CaptureFixture[str]) -> No
     short = capsys.readouterr().out
     assert pcn(["--version"]) == 0
     assert capsys.readouterr().out == short
+
+
+@pytest.mark.parametrize(
+    ("words", "begun", "offered"),
+    [(["help"], "fi", ["figure"]), (["help", "p4"], "tr", ["trace"]), (["help", "run"], "", [])],
+)
+def test_help_completes_names_of_commands(words: list[str], begun: str, offered: list[str]) -> None:
+    complete = ShellComplete(cli.pcn, {}, "pcn", "_PCN_COMPLETE")
+    assert [one.value for one in complete.get_completions(words, begun)] == offered
