@@ -90,9 +90,9 @@ class Environment:
         return done.stdout + done.stderr
 
     def refusal(self, *arguments: str) -> str:
-        """The one line of a command that ends with an error."""
+        """The one line, behind its progress, of a command that ends with an error."""
         done = self._done("pcn", *arguments, cwd=self.here)
-        (line,) = done.stderr.splitlines()
+        (line,) = [line for line in done.stderr.splitlines() if line.startswith("pcn: ")]
         assert done.returncode == 1
         return line
 
