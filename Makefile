@@ -140,8 +140,11 @@ root:
 
 COMPILE = $(VENV)/tools/bin/uv pip compile -q --universal --python-version 3.10 --generate-hashes --no-header --no-annotate --upgrade
 
-lock: $(VENV)/tools/.ready ## pin the newest versions that pyproject.toml allows into requirements.lock, and tools.lock's
+# The image's and the action's locks are parts of the first one.
+lock: $(VENV)/tools/.ready ## pin the newest versions that pyproject.toml allows into requirements.lock, and the other locks
 	$(COMPILE) --all-extras pyproject.toml -o requirements.lock
+	$(COMPILE) -c requirements.lock --extra figures --extra parquet --extra web --extra yaml pyproject.toml -o release/image.lock
+	printf '%s\n' ptf scapy setuptools | $(COMPILE) -c requirements.lock pyproject.toml - -o release/action.lock
 	printf '%s\n' cyclonedx-bom uv ziglang | $(COMPILE) - -o tools.lock
 
 SUITE ?= trixie

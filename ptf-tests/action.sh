@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # What action.yml runs, as root: action.sh PROGRAM.json TESTS PORTS "PTF-ARGUMENTS". The switch's ports 1 to PORTS are
-# veth pairs in a network namespace that ends with this script; PTF has the other ends as 0-1, 0-2, ...
+# veth pairs in a network namespace that ends with this script; PTF has the other ends as 0-1, 0-2, ... $LOGS: the
+# folder where the switch's log, and PTF's log and capture, stay.
 set -euo pipefail
 program=${1:?usage: action.sh PROGRAM.json TESTS PORTS PTF-ARGUMENTS}
 tests=${2:?no folder of tests}
@@ -11,8 +12,13 @@ if [ -z "${PTF_IN_NAMESPACE:-}" ]; then
 fi
 [ -f "$program" ] || { echo "action.sh: there is no program $program" >&2; exit 2; }
 [ -d "$tests" ] || { echo "action.sh: there is no folder $tests" >&2; exit 2; }
-folder=$(mktemp -d)
-trap 'rm -rf "$folder"' EXIT
+if [ -n "${LOGS:-}" ]; then
+    folder=$LOGS
+    [ -d "$folder" ] || { echo "action.sh: there is no folder $folder for logs" >&2; exit 2; }
+else
+    folder=$(mktemp -d)
+    trap 'rm -rf "$folder"' EXIT
+fi
 ip link set lo up
 interfaces=() devices=()
 for port in $(seq "$ports"); do
@@ -24,15 +30,15 @@ for port in $(seq "$ports"); do
     interfaces+=(-i "$port@sw$port")
     devices+=(-i "0-$port@ptf$port")
 done
-softswitch "$program" --device-id 1 --grpc-server-addr 127.0.0.1:9559 "${interfaces[@]}" >"$folder/log" 2>&1 &
+softswitch "$program" --device-id 1 --grpc-server-addr 127.0.0.1:9559 "${interfaces[@]}" >"$folder/switch.log" 2>&1 &
 switch=$!
-until grep -q listening "$folder/log"; do
-    kill -0 "$switch" 2>/dev/null || { cat "$folder/log" >&2; exit 1; }
+until grep -q listening "$folder/switch.log"; do
+    kill -0 "$switch" 2>/dev/null || { cat "$folder/switch.log" >&2; exit 1; }
     sleep 0.1
 done
 status=0
 tests=$(realpath "$tests")
-cd "$folder" # ptf's own log and capture go with it
+cd "$folder" # ptf's log and capture are there
 ptf --test-dir "$tests" "${devices[@]}" "${arguments[@]}" || status=$?
 kill "$switch"
 wait "$switch" || true

@@ -1,4 +1,5 @@
-"""Compiles all that a wheel's runs would: `python release/compile.py FOLDER`, with the wheel's sources on PYTHONPATH.
+"""Compiles all that a wheel's runs would: `python release/compile.py FOLDER`, with the wheel's sources on PYTHONPATH;
+without FOLDER, into the installation whose Python runs it.
 
 The objects have the names under which `pcn.softswitch.cache.objects` finds them in an installation, whose compiler
 isn't in them. Users' own programs and schemes compile on their machines. Nothing is loaded: the compiler may make
@@ -14,7 +15,7 @@ from functools import partial
 from pathlib import Path
 
 
-def compile_into(folder: Path) -> None:
+def compile_into(folder: Path | None) -> None:
     """Writes the objects of the switch, its programs, hosts, the engine, and of schemes' RPs and NPs in C."""
     from pcn.hosts.algorithms.discovery import find_scheme, names
     from pcn.hosts.compiled import Ends
@@ -25,6 +26,7 @@ def compile_into(folder: Path) -> None:
     from pcn.softswitch.codegen.build import build_program, build_runtime
     from pcn.virtualnet.native import engine_path
 
+    folder = folder or objects.SHIPPED
     folder.mkdir(parents=True)
     version, _, _ = objects.compiler_version().partition("\n")  # further lines have folders of this machine
     (folder / objects.COMPILER).write_text(f"{version}\n")
@@ -51,4 +53,4 @@ def compile_into(folder: Path) -> None:
 
 
 if __name__ == "__main__":
-    compile_into(Path(sys.argv[1]))
+    compile_into(Path(sys.argv[1]) if sys.argv[1:] else None)

@@ -30,7 +30,7 @@ def begun() -> None:
 
 
 def deleted_folder(error: OSError) -> str | None:
-    """Returns the line to report where a file is missing as the current folder was deleted; None: another reason."""
+    """Returns the line to report where a file is missing as the current folder was deleted; None: that isn't why."""
     if not isinstance(error, FileNotFoundError):
         return None
     try:
@@ -71,7 +71,7 @@ def _replace_unknown(stream: TextIO) -> None:
 
 
 def _ascii_as_it_is(name: str) -> codecs.CodecInfo | None:
-    """Returns ASCII by a name that click has no rule for: to a stream of ASCII by that name it writes UTF-8."""
+    """Returns ASCII by another name: to a stream whose encoding has ASCII's own, click writes UTF-8."""
     if name.replace("_", "-") != _ASCII:
         return None
     known = codecs.lookup("ascii")

@@ -73,9 +73,29 @@ def test_action_gives_its_script_all_inputs() -> None:
     assert "ptf-tests/action.sh" in steps[-1]["run"]
     # As arguments of a shell's own variables: an input is no part of the script.
     assert not any("${{" in step.get("run", "") for step in steps)
-    lock = (ROOT / "requirements.lock").read_text()
-    for name, version in re.findall(r"(\w+)==([\d.]+)", steps[1]["run"]):
-        assert f"\n{name}=={version} " in lock
+    installs = [line for step in steps for line in step.get("run", "").splitlines() if '"${install[@]}"' in line]
+    assert len(installs) == 3
+    assert all("--require-hashes" in line or "--no-deps" in line for line in installs)
+    assert set(action["outputs"]["logs"]["value"].split()) & {"steps.logs.outputs.folder"}
+
+
+@pytest.mark.root
+def test_action_keeps_logs_in_its_output(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LOGS", str(tmp_path))
+    assert act(tmp_path, ROUTER, ROOT / "examples/ptf", 4, "").returncode == 0
+    assert "listening" in (tmp_path / "switch.log").read_text()
+    assert (tmp_path / "ptf.log").is_file()
+    monkeypatch.setenv("LOGS", str(tmp_path / "none"))
+    assert act(tmp_path, ROUTER, ROOT / "examples/ptf", 4, "").returncode == 2
+
+
+@pytest.mark.parametrize("name", ["action.yml", ".github/workflows/ci.yml"])
+def test_actions_of_others_are_named_by_their_commits(name: str) -> None:
+    """A tag can be moved."""
+    used = re.findall(r"uses: (\S+)(.*)", (ROOT / name).read_text())
+    assert used
+    for action, comment in used:
+        assert action == "./" or re.fullmatch(r"actions/[\w-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+", action + comment), action
 
 
 def test_workflow_runs_ci_on_every_supported_python() -> None:
@@ -95,15 +115,26 @@ def test_workflow_runs_ci_on_every_supported_python() -> None:
     assert all((ROOT / own[name]).exists() for name in ("program", "tests"))
 
 
-def test_container_installs_extras_of_this_project() -> None:
-    text = (ROOT / "Containerfile").read_text()
-    (chosen,) = re.findall(r"pip install --no-cache-dir '/src\[([\w,]+)\]'", text)
-    assert set(chosen.split(",")) <= set(extras.MODULES)
-    base, user = re.findall(r"^FROM .*python:(\d\.\d+)-", text, re.M), re.findall(r"^USER (\d+)$", text, re.M)
+def test_container_is_built_of_locked_packages_and_has_no_sources() -> None:
+    text = (ROOT / "Containerfile").read_text().replace("\\\n", " ")
+    build, final = re.split(r"^FROM ", text, flags=re.M)[1:]
+    installs = re.findall(r"pip install [^&\n]*", text)
+    assert installs
+    assert all("--require-hashes" in line or "--no-index" in line for line in installs), installs
+    assert "COPY . /src" in build
+    assert re.findall(r"^COPY (.*)$", final, re.M) == ["--from=build /opt/pcn /opt/pcn"]
+    base, user = re.findall(r"^ARG PYTHON=python:(\d\.\d+)-", text, re.M), re.findall(r"^USER (\d+)$", final, re.M)
     assert f'"Programming Language :: Python :: {base[0]}"' in (ROOT / "pyproject.toml").read_text()
     assert int(user[0]) > 0
-    ignored = (ROOT / ".containerignore").read_text().split()
-    assert {".git", ".venv", "results"} <= set(ignored)
+    makefile = (ROOT / "Makefile").read_text()
+    (chosen,) = re.findall(r"COMPILE\) (.*) -o release/image\.lock", makefile)
+    assert set(re.findall(r"--extra (\w+)", chosen)) <= set(extras.MODULES)
+
+
+def test_container_takes_no_history_and_no_environment() -> None:
+    """Docker and Podman both read this file; Docker reads no .containerignore, which Podman prefers."""
+    assert not (ROOT / ".containerignore").exists()
+    assert {".git", ".venv", "results"} <= set((ROOT / ".dockerignore").read_text().split())
 
 
 def test_hooks_run_what_lint_runs() -> None:

@@ -39,8 +39,20 @@ def test_setup_takes_setuptools_from_the_lock_first() -> None:
     assert chosen in (ROOT / "requirements.lock").read_text()
 
 
-@pytest.mark.parametrize("name", ["requirements.lock", "tools.lock"])
+@pytest.mark.parametrize("name", ["requirements.lock", "tools.lock", "release/image.lock", "release/action.lock"])
 def test_lock_has_hashes_of_everything(name: str) -> None:
     entries = re.split(r"\n(?=\S)", (ROOT / name).read_text().strip())
     assert len(entries) > (20 if name == "requirements.lock" else 0)
     assert not [entry for entry in entries if not re.match(r"[\w.-]+==\S+.*\\\n    --hash=sha256:", entry)]
+
+
+@pytest.mark.parametrize("name", ["release/image.lock", "release/action.lock"])
+def test_smaller_lock_is_a_part_of_the_first_one(name: str) -> None:
+    first, part = (dict(_entries(ROOT / path)) for path in ("requirements.lock", name))
+    assert {entry: part[entry] - first.get(entry, set()) for entry in part} == {entry: set() for entry in part}
+
+
+def _entries(path: Path) -> list[tuple[str, set[str]]]:
+    """The packages of a lock with their versions, and their hashes."""
+    entries = re.split(r"\n(?=\S)", path.read_text().strip())
+    return [(entry.split()[0], set(re.findall(r"sha256:\w{64}", entry))) for entry in entries]
