@@ -26,6 +26,17 @@ def required(project: str = PROJECT) -> Iterator[tuple[str, tuple[str, ...], str
         yield canonical(match[1]), tuple(filter(None, (match[2] or "").split(","))), wanted[1] if wanted else ""
 
 
+def modules(name: str) -> set[str]:
+    """Returns the top modules of a distribution, none of one that isn't here. By its files: `packages_distributions`
+    knows those with a top_level.txt alone before Python 3.11."""
+    try:
+        files = metadata.files(name) or ()
+    except metadata.PackageNotFoundError:
+        return set()
+    tops = {file.parts[0] for file in files} - {"..", "__pycache__"}
+    return {top.partition(".")[0] for top in tops if not top.endswith(".dist-info")}
+
+
 def closure(extras: Iterable[str]) -> set[str]:
     """Distributions that the project needs with these extras, and those that these need."""
     found: set[str] = set()

@@ -8,11 +8,10 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from functools import cache
-from importlib import metadata
 from pathlib import Path
 
 import pytest
-from distributions import PACKAGES, canonical, required
+from distributions import PACKAGES, modules, required
 
 from pcn.topologies import extras
 
@@ -51,13 +50,9 @@ print(json.dumps(failed))
 @cache
 def brought() -> dict[str, set[str]]:
     """By extra, the modules of the distributions that it requires; the base's by the empty text."""
-    owned: dict[str, set[str]] = {}
-    for module, owners in metadata.packages_distributions().items():
-        for owner in owners:
-            owned.setdefault(canonical(owner), set()).add(module)
     found: dict[str, set[str]] = {}
     for name, _, extra in required():
-        found.setdefault(extra, set()).update(owned.get(name, ()))
+        found.setdefault(extra, set()).update(modules(name))
     return found
 
 
