@@ -13,7 +13,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 .PHONY: help setup run victim fig5 figures test lint unit unit-as-it-goes ptf ptf-counter ptf-time ptf-model p4 p4-tofino \
-	bench-switch bench-virtual docs doctor lock clean differential dist sbom bare pythons arm64
+	bench-switch bench-virtual docs doctor lock clean differential dist sbom bare pythons lowest arm64
 
 help: ## this list
 	@echo "make TARGET [VARIABLE=value]"
@@ -141,20 +141,31 @@ root:
 COMPILE = $(VENV)/tools/bin/uv pip compile -q --universal --python-version 3.10 --generate-hashes --no-header --no-annotate --upgrade
 
 # The image's and the action's locks are parts of the first one.
-lock: $(VENV)/tools/.ready ## pin the newest versions that pyproject.toml allows into requirements.lock, and the other locks
+lock: $(VENV)/tools/.ready ## pin the newest versions that pyproject.toml allows, the lowest (lowest.lock), and the other locks
 	$(COMPILE) --all-extras pyproject.toml -o requirements.lock
+	$(COMPILE) --all-extras --resolution lowest-direct pyproject.toml -o lowest.lock
 	$(COMPILE) -c requirements.lock --extra figures --extra parquet --extra web --extra yaml pyproject.toml -o release/image.lock
 	printf '%s\n' ptf scapy setuptools | $(COMPILE) -c requirements.lock pyproject.toml - -o release/action.lock
 	printf '%s\n' cyclonedx-bom uv ziglang | $(COMPILE) - -o tools.lock
 
 SUITE ?= trixie
 PYTHONS ?= 3.10 3.11 3.12 3.13 3.14
+LOWEST := tests/pcn tests/controller tests/p4net tests/p4runtime/test_p4rt_finsy.py tests/test_extras.py
 
 bare: root ## README's two commands in a bare Debian root, as a newcomer has it; SUITE=bookworm|trixie|testing
 	.ci/bare $(SUITE) make run test
 
 pythons: ## all tests that need no root with each Python of PYTHONS that pyenv, uv or PATH has; lint with the newest
 	.ci/pythons $(PYTHONS)
+
+# Some of these versions have wheels for the lowest Python alone.
+.pythons/lowest/.ready: lowest.lock pyproject.toml setup.sh
+	@mkdir -p $(@D)
+	@python=$$(.ci/find-python 3.10) && PYTHON=$$python LOCK=lowest.lock bash setup.sh $(@D)
+	@touch $@
+
+lowest: .pythons/lowest/.ready ## commands, P4Runtime and virtual time with the lowest versions that pyproject.toml allows, on Python 3.10
+	.pythons/lowest/bin/pytest -n $(WORKERS) --dist loadfile -m "not root" $(or $(ARGS),$(LOWEST))
 
 arm64: root $(VENV)/.ready ## the release's wheel, virtual time and PTF on arm64 by qemu-user, in a bare root: digests as here
 	.ci/arm64

@@ -1,9 +1,11 @@
 #!/usr/bin/env bash
 # Sets up what the project needs, and nothing that is there already: Debian or Ubuntu packages (as root), and the
-# locked Python packages in a virtual environment. Called by the Makefile: setup.sh VENV [tests]
+# locked Python packages in a virtual environment. Called by the Makefile: setup.sh VENV [tests]; LOCK: another lock than
+# requirements.lock.
 set -euo pipefail
 venv=${1:?usage: setup.sh VENV [tests]}
 python=${PYTHON:-python3}
+lock=${LOCK:-requirements.lock}
 
 # By command, the package that has it.
 declare -A package=([cc]=gcc [ip]=iproute2 [ethtool]=ethtool [mnexec]=mininet [sysctl]=procps [setpriv]=util-linux ["$python"]=python3)
@@ -52,6 +54,6 @@ echo "setup: Python packages into $venv"
 "$python" -m venv "$venv"
 # What comes as source is built by the locked setuptools: --require-hashes doesn't reach the tools that pip would fetch.
 install=("$venv/bin/pip" install -qq --disable-pip-version-check --no-build-isolation --use-pep517)
-"${install[@]}" --require-hashes -r <(awk '/^[^ ]/ { on = /^setuptools==/ } on' requirements.lock)
-"${install[@]}" --require-hashes -r requirements.lock
+"${install[@]}" --require-hashes -r <(awk '/^[^ ]/ { on = /^setuptools==/ } on' "$lock")
+"${install[@]}" --require-hashes -r "$lock"
 "${install[@]}" --no-deps --editable .

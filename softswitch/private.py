@@ -179,7 +179,8 @@ def _followed(path: Path) -> tuple[int, str]:
                 return folder, name
             found = os.fstat(here)
             if stat.S_ISLNK(found.st_mode):
-                if found.st_uid not in (0, geteuid()):
+                # Links of /proc are the kernel's: in a user namespace they are of a user that it doesn't map.
+                if found.st_uid not in (0, geteuid()) and found.st_dev != Path("/proc").stat().st_dev:
                     os.close(here)
                     raise NotPrivateError(f"{path}: {name} is a symbolic link of {owner(found.st_uid)}")
                 try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 from pathlib import Path
@@ -34,15 +35,24 @@ def test_setup_builds_sources_by_locked_tools_alone() -> None:
 
 def test_setup_takes_setuptools_from_the_lock_first() -> None:
     (select,) = re.findall(r"-r <\((.*)\)$", SETUP, re.MULTILINE)
-    chosen = subprocess.run(["bash", "-c", select], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    chosen = subprocess.run(
+        ["bash", "-c", select],
+        env={**os.environ, "lock": "requirements.lock"},
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout
     assert re.fullmatch(r"setuptools==\S+ \\\n(    --hash=sha256:\w{64}( \\)?\n)+", chosen)
     assert chosen in (ROOT / "requirements.lock").read_text()
 
 
-@pytest.mark.parametrize("name", ["requirements.lock", "tools.lock", "release/image.lock", "release/action.lock"])
+@pytest.mark.parametrize(
+    "name", ["requirements.lock", "lowest.lock", "tools.lock", "release/image.lock", "release/action.lock"]
+)
 def test_lock_has_hashes_of_everything(name: str) -> None:
     entries = re.split(r"\n(?=\S)", (ROOT / name).read_text().strip())
-    assert len(entries) > (20 if name == "requirements.lock" else 0)
+    assert len(entries) > (20 if name in ("requirements.lock", "lowest.lock") else 0)
     assert not [entry for entry in entries if not re.match(r"[\w.-]+==\S+.*\\\n    --hash=sha256:", entry)]
 
 
