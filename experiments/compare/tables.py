@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 import statistics
 from collections.abc import Sequence
 from dataclasses import replace
@@ -170,18 +171,19 @@ def _equal(groups: Sequence[Group], name: str) -> bool:
     return len({group.mean(name) for group in groups}) <= 1
 
 
+_UNIT = re.compile(r"_(bps|bytes|s)(?=_mean|_max| |$)")
+"""Within a number's name: `queue_bytes_mean`, `tree_s`."""
+
+
 def _labelled(name: str) -> str:
     """Returns a number's name for people: its value has the unit."""
-    base, _, group = name.partition(" ")
-    for ending in ("_bps", "_bytes", "_s"):
-        base = base.removesuffix(ending)
-    words = " ".join(base.split("_"))
-    return f"{words}, {group}" if group else words
+    return ", ".join(word.replace("_", " ") for word in _UNIT.sub("", name).split(" ", 1))
 
 
 def _value(name: str, value: float) -> str:
     """Returns a number as reports have it: a rate, a time and a size with a unit that suits it."""
-    kind = kind_of(name.partition(" ")[0])
+    unit = _UNIT.search(name)
+    kind = kind_of(unit[0]) if unit else "number"
     return number(value) if kind == "number" else format_value(kind, float(f"{value:.4g}"))
 
 

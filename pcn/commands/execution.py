@@ -79,7 +79,11 @@ def execution_options(function: Callable[..., Any]) -> Callable[..., Any]:
             help="Memory limit of a run (default: the machine's over parallel runs).",
         ),
         click.option("--limit", type=Quantity("time"), metavar="TIME", help="Time limit of a run (default: none)."),
-        click.option("--fresh", is_flag=True, help="Discard finished runs of an interrupted command."),
+        click.option(
+            "--fresh",
+            is_flag=True,
+            help="New runs for all finished ones, which stay until the new ones are complete (default: finished runs count).",
+        ),
     )
     made: Callable[..., Any] = command
     for option in (threads_option, *reversed(options)):

@@ -180,6 +180,8 @@ def test_one_seed_marks_nothing_and_a_note_names_it() -> None:
         ("queue_bytes", 123_456.0, "queue", "123.5 KB"),
         ("mean_ms all", 0.123456, "mean ms, all", "0.1235"),
         ("pause_frames", 12_345.0, "pause frames", "12,345"),
+        ("steady queue_bytes_mean", 691_403.2, "steady, queue mean", "691.4 KB"),
+        ("pause_frames class 3", 2.5, "pause frames, class 3", "2.5"),
     ],
 )
 def test_numbers_have_the_units_of_reports(number: str, value: float, label: str, text: str) -> None:
