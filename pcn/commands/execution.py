@@ -82,7 +82,7 @@ def execution_options(function: Callable[..., Any]) -> Callable[..., Any]:
         click.option(
             "--fresh",
             is_flag=True,
-            help="New runs for all finished ones, which stay until the new ones are complete (default: finished runs count).",
+            help="New runs in place of finished ones, which stay until all are done (default: these count).",
         ),
     )
     made: Callable[..., Any] = command
