@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterator
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from pcn.lab import pace
 from pcn.lab.target import LaunchSpec, PortSpec, SoftswitchTarget
 from pcn.topologies import lossy
-from pcn.topologies.errors import LabError
+from pcn.topologies.errors import LabError, nearest
 from pcn.topologies.lossless import PFC
 from pcn.topologies.model import FIFO, Endpoint, Topology
 
@@ -52,28 +54,62 @@ def slack(target: str, k: float, agents: bool) -> str:
     return f"{transmit_gap_s(k) * 1e6:.2g} us in hosts" if agents else ""
 
 
-def require_live(topology: Topology) -> None:
-    """Raises NetworkError for what exists in virtual time alone."""
+def virtual_alone(topology: Topology) -> Iterator[tuple[str, str]]:
+    """Yields what exists in virtual time alone: a name of `LEFT_OUT`, or an empty one, and a line."""
     if topology.flow_control != PFC:
-        raise NetworkError(
+        yield (
+            "",
             f"{topology.name}: flow control {topology.flow_control!r} is there in virtual time alone: what stops a "
-            "live switch's queues is PAUSE, by its program; nothing there counts credits"
+            "live switch's queues is PAUSE, by its program; nothing there counts credits",
         )
     if lossy.queue_packets(topology.parameters):
-        raise NetworkError(f"{topology.name}: {lossy.QUEUE} is there in virtual time alone")
-    for switch in topology.switches:
-        if switch.arbitration != FIFO:
-            raise NetworkError(f"{switch.name}: arbitration {switch.arbitration!r} is there in virtual time alone")
-        if switch.output is not None:
-            raise NetworkError(f"{switch.name}: output buffers behind a fabric are there in virtual time alone")
-        if switch.watchdog is not None:
-            raise NetworkError(f"{switch.name}: a PFC watchdog is there in virtual time alone")
-        if switch.takes_time:
-            raise NetworkError(f"{switch.name}: a latency and cut-through are there in virtual time alone")
-        if switch.schedules:
-            raise NetworkError(f"{switch.name}: weights of classes are there in virtual time alone")
-        if switch.buffer is not None:
-            raise NetworkError(f"{switch.name}: a shared buffer is there in virtual time alone")
+        yield "queue", f"{topology.name}: {lossy.QUEUE} is there in virtual time alone"
+    for name, has, what in (
+        ("arbitration", lambda one: one.arbitration != FIFO, "arbitration 'round robin' is"),
+        ("output", lambda one: one.output is not None, "output buffers behind a fabric are"),
+        ("watchdog", lambda one: one.watchdog is not None, "a PFC watchdog is"),
+        ("latency", lambda one: one.takes_time, "a latency and cut-through are"),
+        ("weights", lambda one: bool(one.schedules), "weights of classes are"),
+        ("buffer", lambda one: one.buffer is not None, "a shared buffer is"),
+    ):
+        switches = [one.name for one in topology.switches if has(one)]
+        if switches:
+            yield name, f"{', '.join(switches)}: {what} there in virtual time alone"
+
+
+LEFT_OUT = ("queue", "arbitration", "output", "watchdog", "latency", "weights", "buffer")
+"""What a live network can do without."""
+
+
+def require_live(topology: Topology) -> None:
+    """Raises NetworkError with all that exists in virtual time alone."""
+    found = list(virtual_alone(topology))
+    if not found:
+        return
+    names = [name for name, _ in found if name]
+    way_out = f"\n`pcn up --leave-out {','.join(names)}` goes without" if len(names) == len(found) else ""
+    raise NetworkError("\n".join(line for _, line in found) + way_out)
+
+
+def without(topology: Topology, names: Collection[str]) -> Topology:
+    """Returns the topology without these of `LEFT_OUT`. Raises NetworkError for another name."""
+    for name in names:
+        if name not in LEFT_OUT:
+            raise NetworkError(f"{name!r} can't be left out; {nearest(name, LEFT_OUT)}")
+    plain: dict[str, dict[str, Any]] = {
+        "arbitration": {"arbitration": FIFO},
+        "output": {"output": None},
+        "watchdog": {"watchdog": None},
+        "latency": {"latency_s": 0.0, "cut_through": False},
+        "weights": {"schedules": ()},
+        "buffer": {"buffer": None},
+    }
+    fields: dict[str, Any] = {}
+    for name in names:
+        fields |= plain.get(name, {})
+    parameters = {**topology.parameters, **({lossy.QUEUE: 0} if "queue" in names else {})}
+    switches = tuple(replace(one, **fields) for one in topology.switches)
+    return replace(topology, switches=switches, parameters=parameters)
 
 
 def require_kernel_hosts(topology: Topology) -> None:

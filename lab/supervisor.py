@@ -12,6 +12,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 from pcn.lab import journal as records
+from pcn.lab.launch import without
 from pcn.lab.log_folder import LogFolder
 from pcn.softswitch import priority, signals
 from pcn.softswitch.python_process import python_command
@@ -48,6 +49,8 @@ class Spec:
     why_k: str = ""  # where it was chosen for this machine
     enough_k: float = 0.0  # one at which all hosts may send at line rate
     seed: int = 1
+    leave_out: list[str] = field(default_factory=list)
+    """Of `pcn.lab.launch.LEFT_OUT`."""
 
 
 def up(spec: Spec) -> records.Record:
@@ -134,7 +137,7 @@ def hold(spec: Spec, progress: Callable[[str], None]) -> None:
     from pcn.lab.network import configured
     from pcn.topologies.found import find_topology
 
-    topology = find_topology(spec.topology).build(spec.options)
+    topology = without(find_topology(spec.topology).build(spec.options), spec.leave_out)
     scheme = configured(spec.scheme, spec.scheme_parameters).scheme
     with Lab(
         topology,

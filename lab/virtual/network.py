@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from pcn.controller.configure import packet_generator, plan, program_switch, require_tables
 from pcn.controller.in_process import InProcessSwitch
 from pcn.controller.programs import Program
+from pcn.hosts import wire
 from pcn.hosts.algorithms import Ack, Cnm, Cnp, Configured, Demand, Grant, Hop, Loss, Mark, Telemetry, Turn, Window
 from pcn.hosts.paths import Paths
 from pcn.hosts.reliability import Reliability
@@ -30,7 +31,7 @@ from pcn.lab.virtual.paths import FlowPaths
 from pcn.lab.virtual.reroute import Reroute
 from pcn.lab.virtual.sources import Sources
 from pcn.softswitch import signals
-from pcn.topologies import lossy
+from pcn.topologies import headroom, lossy
 from pcn.topologies.ecn import COLOURS, GREEN
 from pcn.topologies.errors import nearest
 from pcn.topologies.lossless import CONTROL_CLASS, CREDITS
@@ -118,6 +119,9 @@ class VirtualNetwork(TimedNetwork, Sources):
                 raise VirtualError(
                     f"{switch.name}: its buffer and its watchdog need PFC by the switch itself, not by a program"
                 )
+        frame_bytes = wire.data_bytes(payload_bytes, False, False)
+        if pfc and (small := list(headroom.faults(topology, frame_bytes, response_s))):
+            raise VirtualError("\n".join(small))
         try:
             if not isinstance(program, LoadedProgram):
                 found = Program.compiled(program) if program else Program.find(scheme.scheme.program, native=True)

@@ -75,6 +75,14 @@ if TYPE_CHECKING:
     shell_complete=complete_scheme_parameter,
     help="Parameter of the scheme, e.g. w_max=0.5 (default: the scheme's for this network).",
 )
+@click.option(
+    "--leave-out",
+    "leave_out",
+    default="",
+    metavar="LIST",
+    help="Parts of switches that are there in virtual time alone: watchdog, weights, buffer, latency, output, "
+    "arbitration, queue (default: they are refused).",
+)
 @click.option("--seed", type=int, default=1, show_default=True, help="Seed of the random numbers.")
 @click.option("--processes", is_flag=True, help="Process for each switch (default: one for all).")
 @click.option("--network", "-n", "name", metavar="NAME", help="Name of the network (default: the topology's).")
@@ -88,6 +96,7 @@ def up(
     dilation: float | None,
     options: tuple[str, ...],
     parameters: tuple[str, ...],
+    leave_out: str,
     seed: int,
     processes: bool,
     name: str | None,
@@ -108,7 +117,7 @@ def up(
     """
     from pcn.lab import calibrate, supervisor
     from pcn.lab import journal as records
-    from pcn.lab.launch import links
+    from pcn.lab.launch import links, without
     from pcn.lab.log_folder import new
     from pcn.lab.network import configured
     from pcn.lab.startable import require_startable
@@ -118,7 +127,8 @@ def up(
 
     values = assignments(options, "rate_bps=10G")
     blueprint = find_topology(topology)
-    built = blueprint.build(values)
+    left = [part.strip() for part in leave_out.split(",") if part.strip()]
+    built = without(blueprint.build(values), left)
     name = name or built.name
     records.directory(name)  # before anything is named after it
     given = assignments(parameters, "w_max=0.5")
@@ -140,6 +150,7 @@ def up(
         enough_k=enough.k,
         processes=processes,
         seed=seed,
+        leave_out=left,
     )
     nodes = f"{len(built.switches)} switches ({target}), {len(built.hosts)} hosts ({chosen.name})"
     tell(f"bringing {name} up: {nodes} ...")

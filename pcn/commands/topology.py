@@ -74,17 +74,24 @@ def list_topologies(as_json: bool) -> None:
 def check(reference: str, options: tuple[str, ...], as_json: bool) -> None:
     """Build TOPOLOGY, check that all hosts reach each other, and print what it consists of.
 
+    Notes name all that a run in virtual time would refuse, with frames of the topology's mtu_bytes, and all that a live
+    network would.
+
     \b
     Examples:
       pcn topology check fat-tree --set k=6
       pcn topology check parking-lot --json
     """
+    from pcn.lab.launch import virtual_alone
+    from pcn.topologies import headroom
     from pcn.topologies.found import find_topology
     from pcn.topologies.unusual import unusual
 
     built = find_topology(reference).build(assignments(options, "rate_bps=10G"))
     found = facts(built)
-    for remark in unusual(built):
+    refused = list(headroom.faults(built, built.number("mtu_bytes")))
+    remarks = [*unusual(built), *(f"runs refuse it: {line}" for line in refused)]
+    for remark in [*remarks, *(f"not live: {line}" for _, line in virtual_alone(built))]:
         note(remark)
     if as_json:
         print_json(found)

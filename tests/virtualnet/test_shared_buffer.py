@@ -13,11 +13,12 @@ import numpy as np
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
-from networks import PFC_ONLY, star
+from networks import MTU, PFC_ONLY, star
 
+from pcn.hosts.algorithms import find_scheme
 from pcn.lab.launch import NetworkError, require_live
 from pcn.lab.virtual import VirtualNetwork
-from pcn.topologies import serialise
+from pcn.topologies import headroom, serialise
 from pcn.topologies.buffers import Share, SharedBuffer, hpcc_buffer
 from pcn.topologies.errors import TopologyError
 from pcn.topologies.fat_tree import fat_tree
@@ -185,15 +186,19 @@ def test_hpcc_buffer_doubles_alpha_with_the_rate_up_to_one() -> None:
 
 def test_headroom_that_is_too_small_is_refused_with_the_port() -> None:
     topology = with_buffer(star(2), SharedBuffer(1e6, (Share(headroom_bytes=1000),)))
-    with pytest.raises(VirtualError, match=r"s0:1: class 3: .*headroom of 1000 bytes: after a PAUSE falls due \d+ can"):
+    with pytest.raises(
+        VirtualError, match=r"s0:1,2,3: class 3: .*headroom of 1000 bytes: after a PAUSE falls due \d+ can"
+    ):
         VirtualNetwork(topology, PFC_ONLY)
 
 
 def test_headroom_that_longer_frames_outgrow_ends_the_run() -> None:
-    topology = with_buffer(star(2, rate_bps=1e9), SharedBuffer(1e6, (Share(headroom_bytes=3000),)))
-    with VirtualNetwork(topology, PFC_ONLY) as network:
+    """Those with telemetry, of which the payload gives no account."""
+    needed = headroom.needed_bytes(star(2, rate_bps=1e9), "s0", 1, MTU)
+    topology = with_buffer(star(2, rate_bps=1e9), SharedBuffer(1e6, (Share(headroom_bytes=needed),)))
+    with VirtualNetwork(topology, find_scheme("hpcc").configure()) as network:
         incast(network, 2)
-        with pytest.raises(VirtualError, match="headroom of 3000 bytes"):
+        with pytest.raises(VirtualError, match=f"headroom of {needed} bytes"):
             network.run(until_s=1e-3)
 
 
