@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pcn.controller.errors import UnknownNameError
-from pcn.softswitch import p4c
+from pcn.softswitch import inputs, p4c
 from pcn.softswitch.p4c import NATIVE, NATIVE_FLAGS
 from pcn.topologies.errors import LabError
 
@@ -86,7 +86,7 @@ class Program:
     @cached_property
     def draws(self) -> bool:
         """Whether it calls v1model's random()."""
-        return f'"{_RANDOM}"' in self.json.read_text(encoding="utf-8")
+        return f'"{_RANDOM}"' in inputs.read_text(self.json)
 
     @cached_property
     def schema(self) -> P4Schema:
@@ -95,7 +95,7 @@ class Program:
         from google.protobuf import text_format
 
         try:
-            info = _p4info(self.p4info.read_text(encoding="utf-8"))
+            info = _p4info(inputs.read_text(self.p4info))
         except (text_format.ParseError, ValueError, RecursionError) as error:  # a number too large, no UTF-8
             raise ProgramError(f"{self.p4info}: no p4info: {error}") from None
         except OSError as error:

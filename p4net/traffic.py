@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pcn.p4net.errors import P4NetError
+from pcn.softswitch import inputs
 
 Times = npt.NDArray[np.float64]
 MOST_FRAMES = 200_000_000
@@ -73,7 +74,7 @@ class Capture(NamedTuple):
 def capture(path: Path) -> Capture:
     """Returns the frames of a pcap file of Ethernet, of microseconds or nanoseconds. Raises P4NetError."""
     try:
-        data = path.read_bytes()
+        data = inputs.read_bytes(path)
     except OSError as error:
         raise P4NetError(f"{path}: {error.strerror}") from None
     for order in "<>":

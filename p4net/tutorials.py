@@ -24,6 +24,7 @@ from pcn.p4net.programs import Programs, is_file
 from pcn.p4net.runtime_json import RuntimeJson
 from pcn.p4net.steps import Entries
 from pcn.p4net.text_proto import TextProto
+from pcn.softswitch import inputs
 from pcn.topologies import naming
 from pcn.topologies.formats import FORMATS, Source
 from pcn.topologies.tree import Node, optional, read_file
@@ -50,7 +51,7 @@ def read_exercise(place: Path, program: Path | None = None, rate_bps: float = RA
 def _makefile(folder: Path) -> dict[str, str]:
     """Returns the names that an exercise's Makefile sets: of the topology, and of the default program."""
     path = folder / "Makefile"
-    return dict(_ASSIGNED.findall(path.read_text(encoding="utf-8", errors="replace"))) if is_file(path) else {}
+    return dict(_ASSIGNED.findall(inputs.read_text(path, "replace"))) if is_file(path) else {}
 
 
 class _Switch(NamedTuple):

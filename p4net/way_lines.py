@@ -13,6 +13,7 @@ from typing import Any
 from pcn.p4net.errors import P4NetError
 from pcn.p4net.network import P4Network
 from pcn.p4net.ways import Departure, Hop
+from pcn.softswitch import inputs
 from pcn.softswitch.trace.decoder import Step
 from pcn.softswitch.trace.lines import Lines
 from pcn.topologies.errors import nearest
@@ -61,7 +62,7 @@ class Wanted:
 
 def _fields(program: Path) -> Iterator[str]:
     """Yields HEADER.FIELD of a compiled program, of stacks without the element's number."""
-    document = json.loads(program.read_text(encoding="utf-8"))
+    document = json.loads(inputs.read_text(program))
     types = {one["name"]: one["fields"] for one in document["header_types"]}
     for header in document["headers"]:
         name = _ELEMENT.sub("", header["name"])

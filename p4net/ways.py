@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from pcn.p4net.errors import P4NetError
+from pcn.softswitch import inputs
 from pcn.softswitch.trace import json_lines
 from pcn.softswitch.trace.decoder import Step
 from pcn.topologies.model import Topology
@@ -169,7 +170,7 @@ def read(paths: Sequence[Path], names: dict[str, str]) -> Ways:
     ways = Ways()
     for path in paths:
         try:
-            for number, text in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
+            for number, text in enumerate(inputs.read_text(path).splitlines(), start=1):
                 try:
                     switch, step = json_lines.parse(text)
                 except ValueError:

@@ -11,6 +11,7 @@ import tempfile
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+from pcn.softswitch import inputs
 from pcn.softswitch.cache.objects import BuildError, cache_dir
 
 COMPILER = "p4c-bm2-ss"
@@ -70,7 +71,7 @@ def compiled(top: Path, flags: Sequence[str], parts: Path) -> tuple[Path, Path]:
     flags = (*flags, f"-I{parts}")
     digest = hashlib.sha256("\0".join((compiler_version(compiler), *flags)).encode())
     for path in _sources(top, parts):
-        digest.update(path.read_bytes())
+        digest.update(inputs.read_bytes(path))
     try:
         kept = cache_dir("p4") / f"{top.stem}-{digest.hexdigest()[:16]}"
         json, p4info = kept / f"{top.stem}.json", kept / f"{top.stem}.p4info.txtpb"
@@ -95,7 +96,7 @@ def _sources(top: Path, parts: Path) -> Iterable[Path]:
         if path in seen:
             continue
         seen[path] = None
-        for name in _INCLUDE.findall(path.read_text(encoding="utf-8")):
+        for name in _INCLUDE.findall(inputs.read_text(path)):
             places = [folder / name for folder in (path.parent, parts)]
             pending += [place for place in places if place.is_file()][:1]
     return seen

@@ -13,7 +13,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pcn.softswitch import gnmi, priority
+from pcn.softswitch import gnmi, inputs, priority
 from pcn.softswitch.address import is_local
 from pcn.softswitch.cache.compiler_process import end_compilers
 from pcn.softswitch.codegen.build import BuildError, build_program, build_runtime
@@ -119,7 +119,7 @@ def _build(programs: Set[tuple[Path, bool]]) -> _Objects:
 
 def _build_file(path: Path, traced: bool) -> Path:
     try:
-        return build_program(path.read_text(encoding="utf-8"), traced=traced)
+        return build_program(inputs.read_text(path), traced=traced)
     except OSError as error:
         raise StartError(f"cannot read {path}: {error.strerror}") from error
     except (ProgramError, UnicodeDecodeError) as error:
@@ -198,7 +198,7 @@ def _prepare(
         native.generate(*options.generator)
     if options.program is not None:
         if tracer is not None:
-            tracer.loading(options.program.read_text(encoding="utf-8"))
+            tracer.loading(inputs.read_text(options.program))
         native.load(objects.programs[options.program, options.traced])
     if options.pace is not None:
         _report_pace(native, *options.pace, stack)
@@ -251,7 +251,7 @@ def _offer_thrift(
     if options.program is not None:
         from pcn.softswitch.p4runtime.checked_config import of_json
 
-        pipeline.commit(of_json(options.program.read_text(encoding="utf-8"), traced=pipeline.traced))
+        pipeline.commit(of_json(inputs.read_text(options.program), traced=pipeline.traced))
     server.start()
     say(f"device {options.device_id}: BMv2's runtime interface at 127.0.0.1:{server.port}")
 

@@ -6,6 +6,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
+from pcn.softswitch import inputs
 from pcn.softswitch.errors import OptionError
 
 if TYPE_CHECKING:
@@ -44,6 +45,6 @@ def named(given: argparse.Namespace) -> TlsFiles | None:
 
 def _read(path: Path) -> bytes:
     try:
-        return path.read_bytes()
+        return inputs.read_bytes(path)
     except OSError as error:
         raise OptionError(f"cannot read {path}: {error.strerror}") from error

@@ -6,6 +6,7 @@ import shlex
 from collections.abc import Sequence
 from pathlib import Path
 
+from pcn.softswitch import inputs
 from pcn.softswitch.options import Channel, OptionError, Options, parse
 
 MOST = 1024
@@ -28,7 +29,7 @@ def parse_all(arguments: Sequence[str]) -> list[Options]:
 def parse_file(path: Path) -> list[Options]:
     """Returns the switches of a file; empty lines, and what follows #, count for nothing. Raises OptionError."""
     try:
-        lines = path.read_text(encoding="utf-8").splitlines()
+        lines = inputs.read_text(path).splitlines()
     except (OSError, UnicodeDecodeError) as error:
         raise OptionError(f"cannot read {path}: {getattr(error, 'strerror', None) or error}") from error
     found: dict[int, Options] = {}

@@ -16,6 +16,7 @@ from importlib.machinery import ModuleSpec, PathFinder
 from pathlib import Path
 from types import ModuleType
 
+from pcn.softswitch import inputs
 from pcn.topologies import extras
 from pcn.topologies.errors import LabError
 from pcn.topologies.old_names import old_import
@@ -40,7 +41,7 @@ def load(path: Path) -> ModuleType:
     try:
         # Not by the loader: it takes the bytecode of an older content of equal length and second for this one's.
         with _searched(path.absolute().parent):
-            exec(compile(path.read_bytes(), path, "exec"), module.__dict__)
+            exec(compile(inputs.read_bytes(path), path, "exec"), module.__dict__)
     except Exception as error:
         if (line := old_import(error)) is not None:
             raise PythonFileError(line) from error

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
+from pcn.softswitch import inputs
 from pcn.topologies.errors import LabError, nearest
 
 T = TypeVar("T")
@@ -269,7 +270,7 @@ class Node:
 def read_text(path: Path, most_bytes: int = MOST_BYTES) -> str:
     """Returns a file's text, of at most `most_bytes`. Raises FileError."""
     try:
-        with path.open("rb") as file:
+        with inputs.opened(path) as file:
             data = file.read(most_bytes + 1)
     except OSError as error:
         raise FileError(f"{path}: {error.strerror or error}") from None

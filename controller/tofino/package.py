@@ -27,6 +27,7 @@ from google.protobuf import text_format
 from pcn.controller.errors import UnknownNameError
 from pcn.controller.programs import COMPILED
 from pcn.controller.tofino.chips import TOFINO, Chip
+from pcn.softswitch import inputs
 from pcn.topologies.errors import LabError
 
 DRIVER = "driver.zip"
@@ -185,6 +186,6 @@ def _json(path: Path, data: bytes) -> dict[str, Any]:
 
 def _read(path: Path) -> bytes:
     try:
-        return path.read_bytes()
+        return inputs.read_bytes(path)
     except OSError as error:
         raise PackageError(f"{path}: {error.strerror}: {_REMEDY}") from None

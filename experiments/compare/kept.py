@@ -14,6 +14,7 @@ from pcn.experiments.data.errors import ExperimentError
 from pcn.experiments.define.outcomes import Curve
 from pcn.experiments.define.samples import RunSamples
 from pcn.experiments.results.atomic_folder import COMPARISON, SUMMARY
+from pcn.softswitch import inputs
 
 STORE = "done.jsonl"
 """Of a sweep."""
@@ -50,14 +51,14 @@ def read(place: Path) -> list[Kept]:
 
 def _runs(place: Path) -> Iterator[Kept]:
     if (place / SUMMARY).is_file():
-        yield _of_summary(place, json.loads((place / SUMMARY).read_text(encoding="utf-8")))
+        yield _of_summary(place, json.loads(inputs.read_text(place / SUMMARY)))
     elif (place / STORE).is_file():
-        for line in (place / STORE).read_text(encoding="utf-8").splitlines():
+        for line in inputs.read_text(place / STORE).splitlines():
             row = json.loads(line)
             if not row["error"]:
                 yield _of_sweep(place, row)
     elif (place / COMPARISON).is_file():
-        for name in json.loads((place / COMPARISON).read_text(encoding="utf-8"))["runs"]:
+        for name in json.loads(inputs.read_text(place / COMPARISON))["runs"]:
             if not Path(_text(name)).parts or Path(name).is_absolute() or ".." in Path(name).parts:
                 raise ValueError(f"{name!r} is no folder in it")
             yield from _runs(place / name)

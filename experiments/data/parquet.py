@@ -15,6 +15,7 @@ from arro3.core import Array, DataType, Table
 from arro3.io import read_parquet, write_parquet
 from numpy.typing import NDArray
 
+from pcn.softswitch import inputs
 from pcn.softswitch.python_process import python_command
 
 Column = NDArray[Any] | Sequence[Any]
@@ -37,7 +38,7 @@ def write(file: IO[bytes], columns: Mapping[str, Column | Array], metadata: Mapp
 def read(path: Path, names: Sequence[str] | None = None, most: int | None = None) -> dict[str, list[Any]]:
     """Returns the columns of a file of ours, or of one that `probe` has read; of these names those that it has. Raises
     OSError; ValueError for more rows than `most`."""
-    reader = read_parquet(io.BytesIO(path.read_bytes()))
+    reader = read_parquet(io.BytesIO(inputs.read_bytes(path)))
     columns: dict[str, list[Any]] = {name: [] for name in reader.schema.names if names is None or name in names}
     rows = 0
     for batch in reader:

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from pcn.experiments.data.series_math import Array
 from pcn.experiments.define.arrivals import Arrivals, arrivals_at
+from pcn.softswitch import inputs
 from pcn.softswitch.units import quantity
 from pcn.topologies.model import FlowSpec
 
@@ -177,7 +178,7 @@ def read_cdf(path: Path) -> CdfSizes:
     the first line may be a header of words. Raises ValueError that names the file, and the line."""
     points: list[tuple[float, float]] = []
     numbers: list[int] = []
-    lines = path.read_text(encoding="utf-8").splitlines()
+    lines = inputs.read_text(path).splitlines()
     for number, line in enumerate(lines, start=1):
         words = line.partition("#")[0].replace(",", " ").split()
         if not words or (not points and not re.search("[0-9]", line)):

@@ -21,6 +21,7 @@ from pcn.experiments.page.report import number, took
 from pcn.experiments.papers import SCENARIOS
 from pcn.experiments.results.atomic_folder import SUMMARY
 from pcn.experiments.results.documents import section
+from pcn.softswitch import inputs
 
 _STYLES = {"met": "green", "trend": "yellow", "not met": "bold red", "not comparable": "dim"}
 _MOST_FLOWS = 16
@@ -66,7 +67,7 @@ def _show_tables(runs: Mapping[str, Path], scenario: str, console: Console) -> b
 
 def measured(directory: Path) -> Measured:
     """Returns what tables are made of, of the run in a directory."""
-    summary = json.loads((directory / SUMMARY).read_text(encoding="utf-8"))
+    summary = json.loads(inputs.read_text(directory / SUMMARY))
     return Measured(summary["measures"], [RunSamples.from_json(summary["samples"])])
 
 

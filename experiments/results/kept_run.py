@@ -18,6 +18,7 @@ from pcn.experiments.data.frames import Frame, Frames, edges, interval
 from pcn.experiments.data.series import Series
 from pcn.experiments.results.atomic_folder import SERIES, SUMMARY, TOPOLOGY
 from pcn.experiments.results.judged_run import Result
+from pcn.softswitch import inputs
 from pcn.topologies import extras
 from pcn.topologies.errors import LabError
 from pcn.topologies.found import find_topology
@@ -69,7 +70,7 @@ def read_run(place: Path) -> KeptRun:
         if not (place / name).is_file():
             raise ExperimentError(f"{place} has no {name}: name the folder of one run, of `pcn run`")
     try:
-        summary = json.loads((place / SUMMARY).read_text(encoding="utf-8"))
+        summary = json.loads(inputs.read_text(place / SUMMARY))
         topology = find_topology(f"pcn-json:{place / TOPOLOGY}").build()
         return KeptRun(
             topology=topology,

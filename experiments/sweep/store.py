@@ -21,6 +21,7 @@ from pathlib import Path
 from pcn.experiments.data.errors import ExperimentError
 from pcn.experiments.results.atomic_folder import remove_empty
 from pcn.experiments.sweep.task import Done, Task, digest
+from pcn.softswitch import inputs
 from pcn.topologies.errors import NO_ROOM
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -103,7 +104,7 @@ class Store:
 
     def _read(self) -> Iterator[Done]:
         names = [one.name for one in fields(Done)]
-        whole, end, torn = self._path.read_bytes().rpartition(b"\n")
+        whole, end, torn = inputs.read_bytes(self._path).rpartition(b"\n")
         if torn:
             os.truncate(self._path, len(whole) + len(end))
         for number, line in enumerate(whole.splitlines(), start=1):

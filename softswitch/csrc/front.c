@@ -37,6 +37,9 @@ enum {
     EVENTS = 64,
     LOOK_NS = 250000000,
     LARGE = 1 << 20,
+    REST_NS = 1000000000,
+    TRIM_NS = 2000000000, /* memory is given back at most so often: all threads wait for it */
+    REGRETS = 16, /* calls that a client may end before their request, a second */
 };
 enum frame { DATA = 0, HEADERS = 1, RST_STREAM = 3, CONTINUATION = 9 };
 enum { END_STREAM = 1, END_HEADERS = 4 };
@@ -78,10 +81,11 @@ struct client {
     char name[SW_FRONT_NAME];
     struct bytes part;    /* of what comes of the client: a frame that isn't whole */
     uint64_t spoke_ns;    /* when its last call began, or the connection */
+    uint64_t rests_ns; /* until when what it sends waits; 0: it doesn't */
     uint64_t moved_ns;    /* when the client last took what waited for it */
     uint64_t held;        /* bytes of all its unfinished messages */
     struct call *calls;   /* CALLS places, once there is a call */
-    uint32_t n_calls, n_unfinished, last_id, n_resets;
+    uint32_t n_calls, n_unfinished, last_id, n_resets, n_regrets;
     uint32_t resets[CALLS]; /* to the client, which wait for the end of a frame */
     uint32_t far_left;      /* bytes of the server's frame to come */
     uint8_t far_head[HEAD], far_got;
@@ -99,7 +103,7 @@ struct sw_front {
     struct call *oldest, *newest;       /* of unfinished calls */
     uint32_t calls, unfinished;         /* of strangers */
     uint64_t held;                      /* by strangers */
-    uint64_t looked_ns;
+    uint64_t looked_ns, trimmed_ns;
     uint8_t chunk[CHUNK];
     pthread_t thread;
     pthread_mutex_t lock; /* of all above: the thread has it but while it waits */
@@ -167,7 +171,7 @@ static void watch(struct sw_front *front, struct end *end, uint32_t events)
 static void rewatch(struct client *client)
 {
     struct end *near = &client->near, *far = &client->far;
-    bool more = far->out.length == 0 && !near->finished;
+    bool more = far->out.length == 0 && !near->finished && client->rests_ns == 0;
     watch(client->front, near, (more ? EPOLLIN : 0) | (near->out.length > 0 ? EPOLLOUT : 0));
     more = near->out.length == 0 && !far->finished;
     watch(client->front, far, (more ? EPOLLIN : 0) | (far->out.length > 0 ? EPOLLOUT : 0));
@@ -338,9 +342,16 @@ static void reset_both(struct client *client, uint32_t id, uint8_t code)
     else end_client(client);
 }
 
+/* Its connection then rests: the server has work with each call that began, also with those that have ended. */
+static void rest(struct client *client)
+{
+    if (!client->favoured) client->rests_ns = now_ns() + REST_NS;
+}
+
 static void end_call(struct call *call, uint8_t code)
 {
     struct client *client = call->client;
+    rest(client);
     uint32_t id = call->id;
     forget(call);
     reset_both(client, id, code);
@@ -430,7 +441,10 @@ static void hear(struct client *client, const uint8_t *frame, uint32_t length)
         if (client->gone) return;
     }
     if (call != NULL && type == DATA) messages(call, frame + HEAD, length);
-    if (call != NULL && type == RST_STREAM) forget(call);
+    if (call != NULL && type == RST_STREAM) {
+        if (call->unfinished && ++client->n_regrets > REGRETS) rest(client);
+        forget(call);
+    }
     if (call != NULL && (type == HEADERS || type == DATA) && (flags & END_STREAM) != 0) finish(call);
     if (!client->headers) bound(client);
 }
@@ -467,7 +481,7 @@ static bool begin(struct client *client)
 /* Passes a client's whole frames on; keeps the rest. False: the connection ends. */
 static bool from_near(struct client *client, const uint8_t *data, size_t length)
 {
-    if (!append(&client->part, data, length)) return false;
+    if (client->part.length > LARGE || !append(&client->part, data, length)) return false;
     struct bytes all = client->part;
     client->part = (struct bytes){0};
     size_t at = 0, passed = 0;
@@ -480,7 +494,7 @@ static bool from_near(struct client *client, const uint8_t *data, size_t length)
             at = PREFACE_BYTES;
         }
     }
-    while (good && client->begun && all.length - at >= HEAD) {
+    while (good && client->begun && client->rests_ns == 0 && all.length - at >= HEAD) {
         const uint8_t *frame = all.data + at;
         size_t payload = big_endian(frame, 3);
         good = payload <= FRAME;
@@ -605,14 +619,15 @@ static void accept_all(struct sw_front *front, int listening)
     }
 }
 
-/* Ends calls that have been unfinished for too long, and strangers who don't read; gives memory back. */
+/* Ends calls that have been unfinished for too long, and strangers who don't read; wakes who rests; gives memory back. */
 static void look(struct sw_front *front)
 {
     uint64_t now = now_ns(), patience = front->limits.patience_ns;
     if (now - front->looked_ns < LOOK_NS) return;
     front->looked_ns = now;
-    if (front->filled && front->held < LARGE) {
+    if (front->filled && front->held < LARGE && now - front->trimmed_ns > TRIM_NS) {
         front->filled = false;
+        front->trimmed_ns = now;
 #ifdef __GLIBC__
         malloc_trim(0); /* else what gRPC has freed stays the process's */
 #endif
@@ -620,6 +635,13 @@ static void look(struct sw_front *front)
     while (front->oldest != NULL && now - front->oldest->since_ns >= patience) end_call(front->oldest, CANCEL);
     for (struct client *client = front->clients, *after; client != NULL; client = after) {
         after = client->after;
+        client->n_regrets = 0;
+        if (client->rests_ns != 0 && now >= client->rests_ns) {
+            client->rests_ns = 0;
+            if (client->far.out.length > 0 || from_near(client, NULL, 0)) rewatch(client);
+            else end_client(client);
+            if (client->gone) continue;
+        }
         if (!client->favoured && client->near.out.length > 0 && now - client->moved_ns >= patience) end_client(client);
     }
 }
@@ -627,7 +649,7 @@ static void look(struct sw_front *front)
 static bool waits(const struct sw_front *front)
 {
     for (const struct client *client = front->clients; client != NULL; client = client->after) {
-        if (client->near.out.length > 0) return true;
+        if (client->near.out.length > 0 || client->rests_ns != 0) return true;
     }
     return front->oldest != NULL || front->filled;
 }

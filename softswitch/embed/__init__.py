@@ -10,6 +10,7 @@ MODULES = (
     *(
         "address",
         "errors",
+        "inputs",
         "namespace",
         "priority",
         "private",

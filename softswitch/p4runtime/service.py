@@ -62,7 +62,7 @@ class Service(p4r_grpc.P4RuntimeServicer):
         self._log = logging.getLogger(f"pcn.softswitch.{device_id}")
         self._cpu_port = cpu_port
         self._lock = threading.RLock()
-        self._turn = threading.Lock()  # whose Read may take more
+        self._turn = threading.Lock()  # whose Read may take: one competes with a Write, however many there are
         self._arbitration = Arbitration(device_id)
         self._open: set[Session] = set()
         self._ending = threading.Event()
@@ -105,14 +105,14 @@ class Service(p4r_grpc.P4RuntimeServicer):
 
     def Read(self, request: p4r.ReadRequest, context: grpc.ServicerContext) -> Iterator[p4r.ReadResponse]:  # noqa: N802
         try:
-            with self._lock:
+            with self._turn, self._lock:
                 self._arbitration.check_device(request.device_id)
                 state = self._state()
                 reading = batches.Reading(state, request.entities, self._arbitration.scope(request.role))
                 parts = reading.take()
             yield from reading.responses(parts)
             while not reading.done and context.is_active():
-                with self._turn, self._lock:  # one Read competes with a Write, however many there are
+                with self._turn, self._lock:
                     if state is not self._pipeline.state:
                         raise RpcError(ABORTED, "the pipeline has changed while it was read")
                     parts = reading.take()

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from pcn.experiments.traffic.flow_files.base import MOST_TEXT, FlowFile
+from pcn.softswitch import inputs
 
 SEND, RECEIVE, COLLECTIVE = 5, 6, 7
 _LAST_TYPE = 7
@@ -79,7 +80,7 @@ def _raw(file: FlowFile) -> Iterator[Any]:
     from google.protobuf.message import DecodeError
 
     try:
-        data = file.path.read_bytes()
+        data = inputs.read_bytes(file.path)
     except OSError as error:
         raise file.error(error.strerror or str(error)) from None
     if len(data) > MOST_TEXT:

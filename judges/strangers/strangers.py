@@ -1,0 +1,217 @@
+"""A switch that strangers hold: what it grows by, and how long its primary waits.
+
+    strangers.py [--seconds S] [--kinds KIND,...]     120 s a kind without it; one line a kind
+
+For each kind, 256 strangers hold a new switch, each on a connection of its own, which it makes anew as soon as it is
+closed. The 257th client is the primary: it writes every half second, and every five seconds a new controller asks for
+Capabilities and claims a role. It fails where the process is larger at the end than in the first minute by more than
+10 MB, larger than 400 MB at any time, where a Write takes more than 2 s, or where a new controller gets no answer.
+"""
+
+from __future__ import annotations
+
+import argparse
+import multiprocessing
+import resource
+import signal
+import struct
+import sys
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Final
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "tests/p4runtime")]
+
+from finsy.proto import p4r  # noqa: E402
+from p4rt_client import Client, RefusedError  # noqa: E402
+from p4rt_process import Process  # noqa: E402
+from p4rt_stranger import WINDOW_UPDATE, Stranger, frame  # noqa: E402
+from p4rt_switch import PROGRAMS, load  # noqa: E402
+
+STRANGERS: Final = 256
+PROCESSES: Final = 2
+CONTEXT = multiprocessing.get_context("spawn")  # gRPC's threads survive no fork
+MOST_MB: Final = 400.0
+GROWTH_MB: Final = 10.0
+WRITE_S: Final = 2.0
+NEW_EVERY: Final = 10  # Writes
+CALLS: Final = 12
+ANNOUNCED = b"\0" + struct.pack("!I", 15_900_000)
+METHODS = ("Write", "Read", "SetForwardingPipelineConfig", "GetForwardingPipelineConfig", "Capabilities")
+
+
+def idle(stranger: Stranger | None, port: int, number: int) -> Stranger:
+    """Sends nothing, or the beginning of HTTP/2."""
+    return stranger if stranger is not None else Stranger(port, begin=number % 2 == 0)
+
+
+def headers(stranger: Stranger | None, port: int, number: int) -> Stranger:
+    """Calls without a request, each made anew when it has ended."""
+    if stranger is None:
+        stranger = Stranger(port)
+    for k in range(CALLS - (len(stranger._rooms) - len(stranger.ended))):
+        stranger.call(METHODS[(number + k) % len(METHODS)])
+    return stranger
+
+
+def half(stranger: Stranger | None, port: int, number: int) -> Stranger:
+    """Messages of 15.9 MB that are sent as far as they may be."""
+    stranger = headers(stranger, port, number)
+    for call in [call for call in stranger._rooms if call not in stranger.ended]:
+        if not stranger.closed:
+            stranger.give(
+                call, (ANNOUNCED if stranger._rooms[call] == stranger._first_window else b"") + bytes(200_000)
+            )
+    return stranger
+
+
+def streams(stranger: Stranger | None, port: int, number: int) -> Stranger:
+    """Streams that are silent, or claim without an election id."""
+    if stranger is None:
+        stranger = Stranger(port)
+    for k in range(CALLS - (len(stranger._rooms) - len(stranger.ended))):
+        call = stranger.call("StreamChannel")
+        if (number + k) % 2:
+            claim = p4r.StreamMessageRequest(arbitration=p4r.MasterArbitrationUpdate(device_id=1)).SerializeToString()
+            stranger.give(call, b"\0" + struct.pack("!I", len(claim)) + claim)
+    return stranger
+
+
+def slow(stranger: Stranger | None, port: int, number: int) -> Stranger:
+    """Requests of large answers, and a stream's messages, none of whose answers are read."""
+    if stranger is None:
+        stranger = Stranger(port)
+        stranger.send(frame(WINDOW_UPDATE, 0, 0, struct.pack("!I", 1 << 30)))
+        for method in ("GetForwardingPipelineConfig", "Read", "StreamChannel"):
+            message: object = p4r.GetForwardingPipelineConfigRequest(device_id=1)
+            if method == "Read":
+                everything = [p4r.Entity(table_entry=p4r.TableEntry())] * 1000
+                message = p4r.ReadRequest(device_id=1, entities=everything)
+            if method == "StreamChannel":
+                message = p4r.StreamMessageRequest(packet=p4r.PacketOut(payload=bytes(50_000)))
+            data = message.SerializeToString()  # type: ignore[attr-defined]
+            call = stranger.call(method)
+            for _ in range(20 if method == "StreamChannel" else 1):
+                stranger.give(call, b"\0" + struct.pack("!I", len(data)) + data)
+    return stranger
+
+
+KINDS: dict[str, Callable[[Stranger | None, int, int], Stranger]] = {
+    "idle": idle,
+    "headers": headers,
+    "half": half,
+    "streams": streams,
+    "slow": slow,
+}
+
+
+def hold(kind: str, port: int, first: int, ending: Any, made: Any) -> None:
+    """Holds a process's share of the strangers."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    numbers = range(first, STRANGERS, PROCESSES)
+    held: dict[int, Stranger | None] = dict.fromkeys(numbers)
+    while not ending.is_set():
+        for number in numbers:
+            stranger = held[number]
+            if stranger is not None and kind != "slow":
+                stranger.listen()
+            elif stranger is not None:
+                stranger.send(b"")
+            if stranger is not None and stranger.closed:
+                stranger.socket.close()
+                stranger = None
+            if ending.is_set():
+                break
+            try:
+                if stranger is None:
+                    with made.get_lock():
+                        made.value += 1
+                held[number] = KINDS[kind](stranger, port, number)
+            except OSError:
+                held[number] = None
+        ending.wait(1.0)
+    for stranger in held.values():
+        if stranger is not None:
+            stranger.socket.close()
+
+
+def resident_mb(pid: int) -> float:
+    pages = int(Path(f"/proc/{pid}/statm").read_text(encoding="utf-8").split()[1])
+    return pages * resource.getpagesize() / 1e6
+
+
+def judge(kind: str, seconds: float) -> bool:
+    """Prints a line; returns whether the switch held."""
+    process = Process("--no-p4", "--device-id", "1", "--cpu-port", "255")
+    pid, ending, made, faults = process.process.pid, CONTEXT.Event(), CONTEXT.Value("i", 0), list[str]()
+    drain = threading.Thread(target=lambda: sum(1 for _ in process.process.stderr or ()), daemon=True)
+    drain.start()
+    program = load(PROGRAMS / "bench")
+    worst_s, early_mb, most_mb, newcomers = 0.0, 0.0, 0.0, 0
+    try:
+        with Client(process.port, election_id=1000) as client:
+            client._stream = client.stub.StreamChannel(iter(client._requests.get, None))  # longer than a test's
+            client.arbitrate()
+            client.set_pipeline(program.info, program.json)
+            began = time.monotonic()
+            holders = [
+                CONTEXT.Process(target=hold, args=(kind, process.port, first, ending, made))
+                for first in range(PROCESSES)
+            ]
+            for holder in holders:
+                holder.start()
+            for number in range(sys.maxsize):
+                at_s = time.monotonic()
+                if at_s - began >= seconds:
+                    break
+                try:
+                    client.write()
+                except RefusedError as error:
+                    faults.append(f"Write: {error.message}")
+                worst_s = max(worst_s, time.monotonic() - at_s)
+                now_mb = resident_mb(pid)
+                most_mb = max(most_mb, now_mb)
+                if at_s - began < seconds / 2:
+                    early_mb = max(early_mb, now_mb)
+                if number % NEW_EVERY == NEW_EVERY - 1:
+                    newcomers += 1
+                    try:
+                        with Client(process.port, election_id=number) as newcomer:
+                            newcomer.stub.Capabilities(p4r.CapabilitiesRequest(), timeout=10)
+                            newcomer.arbitrate()
+                    except Exception as error:
+                        faults.append(f"a new controller: {str(error)[:120]}")
+                time.sleep(0.5)
+            last_mb = resident_mb(pid)
+            ending.set()
+            for holder in holders:
+                holder.join()
+    finally:
+        ending.set()
+        process.process.send_signal(signal.SIGKILL)
+        process.process.wait()
+    good = worst_s <= WRITE_S and last_mb <= early_mb + GROWTH_MB and most_mb <= MOST_MB and not faults
+    print(
+        f"{kind:8} {'held' if good else 'FAILED'}: MB in the first half {early_mb:.0f}, most {most_mb:.0f}, "
+        f"end {last_mb:.0f}; "
+        f"slowest Write {worst_s:.2f} s; {newcomers} new controllers; {made.value} connections; "
+        f"{len(faults)} faults {faults[:2] or ''}",
+        flush=True,
+    )
+    return good
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--seconds", type=float, default=120.0, help="a kind (default: 120)")
+    parser.add_argument("--kinds", default=",".join(KINDS), help=f"default: {','.join(KINDS)}")
+    options = parser.parse_args()
+    held = [judge(kind, options.seconds) for kind in options.kinds.split(",")]
+    return 0 if all(held) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

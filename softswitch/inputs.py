@@ -1,0 +1,41 @@
+"""Files to read that others may have made: none of them holds up who reads it.
+
+A name may be a pipe's that no one writes, or a device's without an end. Pipes that a shell opens (<(command), a pipe to
+/dev/stdin) are read to their end.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from pathlib import Path
+from typing import BinaryIO
+
+
+def opened(path: Path) -> BinaryIO:
+    """Opens a file to read its bytes. Raises OSError, for a named pipe or a device, too."""
+    handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    try:
+        mode = os.fstat(handle).st_mode
+        if stat.S_ISDIR(mode):
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
+        pipe = stat.S_ISFIFO(mode) and str(Path(f"/proc/self/fd/{handle}").readlink()).startswith("pipe:[")
+        if not (stat.S_ISREG(mode) or pipe):
+            raise OSError(errno.EINVAL, "it is a pipe or a device, not a file", str(path))
+        os.set_blocking(handle, True)
+        return os.fdopen(handle, "rb")
+    except BaseException:
+        os.close(handle)
+        raise
+
+
+def read_bytes(path: Path) -> bytes:
+    """Returns a file's content. Raises OSError."""
+    with opened(path) as file:
+        return file.read()
+
+
+def read_text(path: Path, errors: str = "strict") -> str:
+    """Returns a file's text, with lines' ends as \\n. Raises OSError, UnicodeDecodeError."""
+    return read_bytes(path).decode("utf-8", errors).replace("\r\n", "\n").replace("\r", "\n")

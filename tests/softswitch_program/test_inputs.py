@@ -1,0 +1,70 @@
+"""Files to read that others may have made: pipes and devices hold up no one."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from pcn.softswitch import inputs
+
+ROOT = Path(__file__).resolve().parents[2]
+LIMIT_S = 120
+
+
+def test_files_and_pipes_of_a_shell_are_read(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    path.write_bytes("ä\r\nb\r".encode())
+    assert inputs.read_bytes(path) == "ä\r\nb\r".encode()
+    assert inputs.read_text(path) == path.read_text(encoding="utf-8")
+    code = "from pathlib import Path; from pcn.softswitch import inputs; "
+    code += "print(inputs.read_text(Path('/dev/stdin')), inputs.read_text(Path('/proc/self/fd/0')) == '')"
+    done = subprocess.run([sys.executable, "-c", code], input="text", capture_output=True, text=True, check=True)
+    assert done.stdout == "text True\n"
+
+
+KINDS = {"pipe": "not a file", "device": "not a file", "folder": "Is a directory", "missing": "No such file"}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_what_is_no_file_is_refused(tmp_path: Path, kind: str) -> None:
+    path = tmp_path / "it"
+    if kind == "pipe":
+        os.mkfifo(path)
+    elif kind == "device":
+        path.symlink_to("/dev/zero")
+    elif kind == "folder":
+        path.mkdir()
+    with pytest.raises(OSError, match=KINDS[kind]):
+        inputs.read_bytes(path)
+
+
+@pytest.mark.parametrize("name", ["s1-runtime.json", "s2-commands.txt"])
+def test_pipe_in_an_exercise_is_one_line(tmp_path: Path, name: str) -> None:
+    folder = tmp_path / "exercise"
+    shutil.copytree(ROOT / "examples/router", folder)
+    place = next(folder.rglob(name))
+    place.unlink()
+    os.mkfifo(place)
+    command = [str(Path(sys.executable).parent / "pcn"), "p4", "run", str(folder), "--clock", "virtual"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=LIMIT_S, check=False)
+    assert done.returncode == 1
+    assert len(done.stderr.splitlines()) == 1
+    assert "not a file" in done.stderr
+
+
+@pytest.mark.parametrize("kind", ["pipe", "no text"])
+def test_pictures_are_drawn_without_the_folder_s_matplotlibrc(tmp_path: Path, kind: str) -> None:
+    if kind == "pipe":
+        os.mkfifo(tmp_path / "matplotlibrc")
+    else:
+        (tmp_path / "matplotlibrc").write_bytes(b"figure.dpi: \xff\xfe")
+    code = "import os; from pcn.experiments.draw import pictures; print(os.getcwd())"
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, timeout=LIMIT_S, check=False
+    )
+    assert (done.returncode, done.stdout) == (0, f"{tmp_path}\n"), done.stderr
