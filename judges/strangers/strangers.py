@@ -2,9 +2,9 @@
 
     strangers.py [--seconds S] [--kinds KIND,...]     120 s a kind without it; one line a kind
 
-For each kind, 256 strangers hold a new switch, each on a connection of its own, which it makes anew as soon as it is
-closed. The 257th client is the primary: it writes every half second, and every five seconds a new controller asks for
-Capabilities and claims a role. It fails where the process is larger at the end than in the first minute by more than
+For each kind, 256 strangers hold a new switch, a connection each, which they make anew as soon as it is
+closed. The 257th client is the primary: it writes every half second, and every five seconds a new controller calls
+Capabilities and claims a role. It fails where the process is larger at the end than in the first half by more than
 10 MB, larger than 400 MB at any time, where a Write takes more than 2 s, or where a new controller gets no answer.
 """
 

@@ -46,6 +46,11 @@ def is_private(peer: str) -> bool:
     return not peer or peer.startswith("unix:")
 
 
+def is_bounded(peer: str) -> bool:
+    """Returns whether a connection is a front's, or this user's."""
+    return is_private(peer) or peer.startswith(_NAME)
+
+
 class FrontError(Exception):
     """The address can't be taken; the message is the reason."""
 

@@ -21,7 +21,7 @@ import grpc
 from google.protobuf.message import DecodeError
 
 from pcn.softswitch.p4runtime.errors import CANCELLED, INVALID_ARGUMENT, RESOURCE_EXHAUSTED, RpcError, abort_rpc
-from pcn.softswitch.p4runtime.front import is_private, peer_of
+from pcn.softswitch.p4runtime.front import UNFINISHED, is_bounded, is_private, peer_of
 from pcn.softswitch.values import MESSAGE_BYTES
 
 SMALL_BYTES: Final = 1 << 20  # of one that carries no configuration, no batch of writes and no frames
@@ -65,6 +65,7 @@ class Limits(grpc.ServerInterceptor):  # type: ignore[misc]  # grpc has no types
             False: threading.BoundedSemaphore(STRANGERS_LARGE_AT_ONCE),
         }
         self._wrappers: dict[str, Any] = {}
+        self._awaited = _Slots("any method without a request", UNFINISHED, self._patience, self._favours)
 
     def start(self) -> None:
         """Starts to watch the clients."""
@@ -160,12 +161,14 @@ class Limits(grpc.ServerInterceptor):  # type: ignore[misc]  # grpc has no types
         return self._message_bytes if method.rpartition("/")[2] in _LARGE else SMALL_BYTES
 
     def _received(self, requests: Iterator[bytes], context: grpc.ServicerContext) -> bytes:
-        """Returns a call's one request, as it comes from the wire."""
-        self._patience.begin(context)
-        try:
-            data = next(requests, None)
-        finally:
-            self._patience.end(context)
+        """Returns a call's one request, as it comes from the wire. Where no front bounds how many are awaited, a slot
+        does: each holds a worker."""
+        with _FREE if is_bounded(peer_of(context)) else self._awaited.held(context):
+            self._patience.begin(context)
+            try:
+                data = next(requests, None)
+            finally:
+                self._patience.end(context)
         if data is None:
             raise RpcError(INVALID_ARGUMENT, "there is no request")
         return data

@@ -14,7 +14,7 @@ from finsy.proto import p4r_grpc
 
 from pcn.softswitch import private
 from pcn.softswitch.p4runtime.arbitration import MAX_SESSIONS, MAX_SILENT
-from pcn.softswitch.p4runtime.front import UNFINISHED, Front, FrontError
+from pcn.softswitch.p4runtime.front import CONNECTIONS, UNFINISHED, Front, FrontError
 from pcn.softswitch.p4runtime.limits import READS_AT_ONCE, WRITES_AT_ONCE, Limits
 from pcn.softswitch.p4runtime.service import Service
 from pcn.softswitch.values import MESSAGE_BYTES
@@ -24,6 +24,7 @@ from pcn.softswitch.values import MESSAGE_BYTES
 WORKERS = MAX_SESSIONS + MAX_SILENT + 2 * READS_AT_ONCE + WRITES_AT_ONCE + UNFINISHED + 64
 CALLS = 128  # of one connection at once; a client's further ones wait at the client
 WINDOW = 64 << 10  # bytes that a call may send before its request is awaited
+HANDSHAKE_MS = 5000
 READ_AT_ONCE = 256 << 10  # bytes, for which each connection has room
 STOP_S = 2.0  # what RPCs under way get to finish, and what workers then get
 
@@ -73,6 +74,8 @@ class Server:
                 ("grpc.so_reuseport", 0),  # or a second switch would share the port and each get some of the clients
                 ("grpc.max_receive_message_length", message_bytes),
                 ("grpc.max_concurrent_streams", CALLS),
+                ("grpc.max_allowed_incoming_connections", 2 * CONNECTIONS),  # which a front keeps below
+                ("grpc.server_handshake_timeout_ms", HANDSHAKE_MS),
                 ("grpc.http2.bdp_probe", 0),  # or the window grows with what a client sends
                 ("grpc.http2.lookahead_bytes", WINDOW),
                 ("grpc.experimental.tcp_max_read_chunk_size", READ_AT_ONCE),

@@ -5,8 +5,9 @@ from __future__ import annotations
 import asyncio
 import signal
 import subprocess
+import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import finsy as fy
@@ -154,3 +155,23 @@ def test_server_listens_only_on_this_machine_by_default() -> None:
         assert listening(port) == {"0100007F"}
     with switch("--grpc-server-addr", "0.0.0.0:0") as port:
         assert listening(port) == {"00000000"}
+
+
+def test_calls_without_a_request_hold_up_no_primary(authority: Authority, server_files: list[str]) -> None:
+    """gRPC takes connections with TLS: workers that await a stranger's request are bounded, a primary's apart."""
+    never = threading.Event()
+    with switch(*server_files) as port, ExitStack() as stack:
+        stack.callback(never.set)
+        client = stack.enter_context(Client(port, tls=credentials(authority)))
+        client.arbitrate()
+        for _ in range(4):
+            stranger = stack.enter_context(Client(port, tls=credentials(authority)))
+            method = stranger.channel.stream_unary("/p4.v1.P4Runtime/Write")
+            stack.callback(list, [method.future(_awaited(never)) for _ in range(100)])
+        for _ in range(5):
+            assert client.get_pipeline() is None
+
+
+def _awaited(event: threading.Event) -> Iterator[bytes]:
+    event.wait()
+    yield from ()
