@@ -26,6 +26,7 @@ gc.disable()  # as modules and tests, which stay to the end, are collected
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # as `pcn` does, for all processes that tests start
 os.environ.setdefault("PCN_ASSERTIONS", "1")  # in the engine of virtual time
+os.environ.setdefault("no_grpc_proxy", "127.0.0.1,localhost")  # of the machine: for tests' own channels
 for _name in ("COLUMNS", "LINES"):  # readline leaves those of the terminal to pytest-xdist's workers
     os.environ.pop(_name, None)
 

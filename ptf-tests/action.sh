@@ -20,6 +20,7 @@ else
     trap 'rm -rf "$folder"' EXIT
 fi
 ip link set lo up
+unset http_proxy https_proxy grpc_proxy all_proxy HTTPS_PROXY HTTP_PROXY ALL_PROXY # none is in the namespace
 interfaces=() devices=()
 for port in $(seq "$ports"); do
     ip link add "sw$port" type veth peer name "ptf$port"

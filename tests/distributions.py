@@ -28,7 +28,7 @@ def required(project: str = PROJECT) -> Iterator[tuple[str, tuple[str, ...], str
 
 def modules(name: str) -> set[str]:
     """Returns the top modules of a distribution, none of one that isn't here. By its files: `packages_distributions`
-    knows those with a top_level.txt alone before Python 3.11."""
+    has those with a top_level.txt alone before Python 3.11."""
     try:
         files = metadata.files(name) or ()
     except metadata.PackageNotFoundError:

@@ -29,7 +29,7 @@ def _package(program: str) -> Need:
 TARGETS = ("softswitch", "bmv2")
 ROOT = Need("no root, for network namespaces", "sudo make unit", optional=True)
 SYS_RESOURCE = Need("root may not raise limits (CAP_SYS_RESOURCE)", "make unit, outside a container", optional=True)
-USER_NAMESPACES = Need("users may make no namespaces", "sysctl user.max_user_namespaces=1000; make unit", optional=True)
+USER_NAMESPACES = Need("users may make no namespaces", "docs/commands.md#in-a-container; make unit", optional=True)
 TSHARK, OPENSSL, CHROMIUM, PING = map(_package, ("tshark", "openssl", "chromium", "ping"))
 SHELLS = {name: _package(name) for name in ("bash", "zsh", "fish")}
 SANITIZERS = Need("the compiler has no shared address sanitizer", "CC=gcc make unit")

@@ -89,6 +89,20 @@ def test_action_keeps_logs_in_its_output(tmp_path: Path, monkeypatch: pytest.Mon
     assert act(tmp_path, ROUTER, ROOT / "examples/ptf", 4, "").returncode == 2
 
 
+@pytest.mark.root
+def test_action_leaves_out_proxies_that_its_namespace_lacks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """gRPC would go by them, also to the switch."""
+    monkeypatch.delenv("no_grpc_proxy", raising=False)
+    monkeypatch.setenv("https_proxy", "http://127.0.0.1:9")
+    (tmp_path / "stub.py").write_text(
+        "import grpc\nfrom ptf.base_tests import BaseTest\n\n\nclass Reached(BaseTest):\n    def runTest(self):\n"
+        "        channel = grpc.insecure_channel('127.0.0.1:9559')\n"
+        "        grpc.channel_ready_future(channel).result(timeout=60)\n"
+    )
+    done = act(tmp_path, ROUTER, tmp_path, 1, "")
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
 @pytest.mark.parametrize("name", ["action.yml", ".github/workflows/ci.yml"])
 def test_actions_of_others_are_named_by_their_commits(name: str) -> None:
     """A tag can be moved."""
