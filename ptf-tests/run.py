@@ -43,11 +43,13 @@ from pcn.controller.switch import SwitchClient
 from pcn.controller.tofino.chips import CHIPS, TOFINO, Chip
 from pcn.lab.target import TARGETS, LaunchSpec, PortSpec, Target, target
 from pcn.p4src.manifest import stale
+from pcn.softswitch.address import PATH_BYTES
 from pcn.softswitch.trimming import Trimming
 from pcn.topologies.errors import LabError
 
 HERE = Path(__file__).resolve().parent
 PREFIX = "pcn-ptf-"
+ROOM_BYTES = 50  # of a Unix socket's path, for what is below the folder of temporary files
 MODEL_TARGET = "tofino-model"
 DEVICE_ID = 1
 # The last port is slow, so that packets wait there. The others are fast, but shaped: what a paused port
@@ -359,6 +361,8 @@ def main() -> int:
     )
     parser.add_argument("--trim", action="store_true", help="short queues that trim, for the test of the same name")
     options, arguments = parser.parse_known_args()
+    if len(os.fsencode(tempfile.gettempdir())) > PATH_BYTES - ROOM_BYTES:
+        tempfile.tempdir = "/tmp"  # $TMPDIR is too long for the switch's socket
     clock = options.clock or ("manual" if options.target == "softswitch" else "live")
     if options.twice and options.target == MODEL_TARGET:
         parser.error("--twice runs two switches beside each other: run the model again, and compare the records")
