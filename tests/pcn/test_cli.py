@@ -212,7 +212,7 @@ class TestDoctor:
         result = CliRunner().invoke(cli.pcn, ["doctor", "--json"])
         found = {check["name"]: check for check in json.loads(result.output)}
         assert found["Python"]["present"]
-        assert found["finsy"]["found"] == "0.30.0"
+        assert found["finsy"]["found"] == metadata.version("finsy")
         assert found["Linux"]["found"] == os.uname().release
         assert found["P4 programs"]["found"].split(",")[0].isdecimal()
         assert all(check["remedy"] for check in found.values() if not check["present"])
