@@ -6,12 +6,15 @@ scheme that runs, and where schemes give a name to different things, `SCHEME.NAM
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Protocol
 
 from pcn.experiments.data.errors import ExperimentError
 from pcn.experiments.data.parameters import Parameter, Value, assignment
+from pcn.experiments.data.plan import Plan
+from pcn.experiments.data.recording import Recording
 from pcn.hosts.algorithms import SchemeError, find_scheme, schemes
 from pcn.hosts.algorithms.parameters import describe
 from pcn.hosts.recommended import recommended
@@ -64,6 +67,28 @@ def of(
 def fields(scheme: str, values: Mapping[str, Value]) -> dict[str, float]:
     """Returns what the algorithm is given, from a plan's values."""
     return {field: float(values[name] or 0) for field, name in _names(scheme, values).items()}
+
+
+_READ_BACK = {"k_min_bytes": "k_min", "k_max_bytes": "k_max", "p_max": "p_max"}
+"""Fields of schemes' parameters that are settings of ports."""
+
+
+def as_run(plan: Plan, recording: Recording) -> dict[str, Value | None]:
+    """Returns the plan's values, where ports have another one that they had in the run, read back: None where they
+    differ."""
+    values: dict[str, Value | None] = dict(plan.values)
+    if all(one.buffer is not None for one in plan.topology.switches):
+        values |= dict.fromkeys(("xoff_bytes", "xon_bytes") & values.keys())
+    ports = sum(len(plan.topology.ports(one.name)) for one in plan.topology.switches)
+    for field, setting in _READ_BACK.items():
+        if field not in plan.scheme_parameters:
+            continue
+        had = {found[setting] for found in recording.settings.values() if setting in found}
+        own = plan.scheme_parameters[field]
+        had |= {own} if len(recording.settings) < ports else set()
+        if not all(math.isclose(one, own, rel_tol=1e-6) for one in had):
+            values[name_of(plan.scheme, field, plan.values)] = next(iter(had)) if len(had) == 1 else None
+    return values
 
 
 def name_of(scheme: str, field: str, values: Mapping[str, Value]) -> str:

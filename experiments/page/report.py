@@ -6,7 +6,7 @@ import functools
 import hashlib
 import json
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from operator import attrgetter
 from pathlib import Path
@@ -20,8 +20,9 @@ from markupsafe import Markup
 
 from pcn.controller.texts import marks_text
 from pcn.experiments.data.failures import Failures
-from pcn.experiments.data.parameters import format_value
+from pcn.experiments.data.parameters import Parameter, Value, format_value
 from pcn.experiments.data.recording import FlowRecord
+from pcn.experiments.define import scheme_parameters
 from pcn.experiments.define.checks import Check
 from pcn.experiments.define.looks import label
 from pcn.experiments.define.tables import Table
@@ -178,6 +179,7 @@ def _by_place(texts: Iterable[tuple[str, str]]) -> dict[str, list[str]]:
 
 def _run(result: Result, results: Sequence[Result], pictures: bool) -> dict[str, Any]:
     plan, recording, experiment = result.plan, result.recording, result.experiment
+    had = scheme_parameters.as_run(plan, recording)
     return {
         "scheme": plan.scheme,
         "folder": result.folder,
@@ -197,9 +199,9 @@ def _run(result: Result, results: Sequence[Result], pictures: bool) -> dict[str,
         "flows": _flows(result),
         "facts": _facts(result),
         "parameters": [
-            (p.name, format_value(p.kind, plan.values[p.name]))
+            (p.name, format_value(p.kind, had[p.name]) if had[p.name] == plan.values[p.name] else _at_ports(p, had))
             for p in experiment.parameters(plan.scheme)
-            if p.name in plan.values
+            if p.name in had
         ],
         "versions": [*sorted(recording.versions.items()), *result.provenance.items()],
         "notes": recording.notes,
@@ -353,9 +355,22 @@ def _facts(result: Result) -> list[tuple[str, str]]:
     ]
 
 
+def _at_ports(parameter: Parameter, had: Mapping[str, Value | None]) -> str:
+    """Returns a threshold that ports had in place of the scheme's."""
+    value = had[parameter.name]
+    if value is None:
+        return "by port: topology.json has them"
+    return f"{format_value(parameter.kind, value)} at all ports, of their switches"
+
+
 def _flow_control(topology: Topology) -> str:
     numbers = []
+    shared = [switch for switch in topology.switches if switch.buffer is not None]
+    if shared:
+        numbers.append(f"thresholds of shared buffers at {len(shared)} of {len(topology.switches)} switches")
     for name in lossless.names(topology.flow_control):
+        if len(shared) == len(topology.switches) and name in ("xoff_bytes", "xon_bytes"):
+            continue
         called = name.removesuffix("_bytes").removesuffix("_s").replace("_", " ")
         numbers.append(f"{called} {format_value(kind_of(name), topology.number(name))}")
     return f"{topology.flow_control}, classes {', '.join(map(str, topology.lossless_classes))}: {', '.join(numbers)}"

@@ -17,6 +17,7 @@ import numpy as np
 from pcn.experiments.data import series_math
 from pcn.experiments.data.recording import FlowRecord, PortRecord, Recording
 from pcn.experiments.data.series_math import Array
+from pcn.experiments.define import scheme_parameters
 from pcn.experiments.define.checks import Check
 from pcn.experiments.results.columns import Column, Columns
 from pcn.experiments.results.judged_run import Result
@@ -92,6 +93,8 @@ def _percentile(q: float, latency: Any) -> float | None:
 def _threshold(name: str, topology: Topology) -> float | None:
     """Returns a parameter of the topology's flow control, in bytes or quanta; None where that flow control has none of
     this name."""
+    if name in ("xoff_bytes", "xon_bytes") and all(switch.buffer is not None for switch in topology.switches):
+        return None
     return topology.number(name) if name in lossless.names(topology.flow_control) else None
 
 
@@ -131,7 +134,12 @@ FLOW_CONTROL = Columns(
         Column("kind", str, "pfc or credits", "flow_control"),
         Column("lossless_classes", [int], "traffic classes that it protects", lambda one: list(one.lossless_classes)),
         *(
-            Column(name, float | None, f"{what}; null: not of this kind", partial(_threshold, name))
+            Column(
+                name,
+                float | None,
+                f"{what}; null: not of this kind, or all switches have shared buffers (topology.json)",
+                partial(_threshold, name),
+            )
             for name, what in (
                 ("xoff_bytes", "bytes of an input above which a switch sends PAUSE"),
                 ("xon_bytes", "bytes below which it sends RESUME"),
@@ -234,7 +242,12 @@ RUN = Columns(
         Column("target", str, "switch: softswitch or bmv2"),
         Column("k", float, "factor by which live time was stretched", "recording.k"),
         Column("seed", int, "seed of all draws", "plan.seed"),
-        Column("parameters", dict, "parameters of scenario and scheme", lambda result: dict(result.plan.values)),
+        Column(
+            "parameters",
+            dict,
+            "parameters of scenario and scheme; thresholds of ports as they were in the run, null where ports differ",
+            lambda result: scheme_parameters.as_run(result.plan, result.recording),
+        ),
         Column("flow_control", FLOW_CONTROL, "flow control of all links, as it was set", "plan.topology"),
         Column("versions", {"*": str}, "versions of what took part", "recording.versions"),
         Column("provenance", {"*": str}, "commit, command line and machine"),

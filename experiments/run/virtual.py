@@ -12,6 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
+from pcn.controller import settings
 from pcn.controller.constants import index
 from pcn.experiments.data.errors import ExperimentError
 from pcn.experiments.data.plan import LinkRate, Plan
@@ -85,6 +86,12 @@ def run_virtual(
             deadlock=run.deadlock,
             digest=f"{network.totals().digest:016x}",
             recorded=run.recorded,
+            settings={
+                f"{switch.name}:{port}": values
+                for switch in plan.topology.switches
+                if switch.ecn
+                for port, values in settings.read(network.switches[switch.name]).items()
+            },
         )
 
 

@@ -13,12 +13,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pcn.commands.topology import topology as command
+from pcn.experiments import runner
 from pcn.hosts.algorithms import find_scheme
 from pcn.lab.virtual import VirtualNetwork
 from pcn.topologies.buffers import Share
 from pcn.topologies.ecn import EcnThresholds
 from pcn.topologies.errors import TopologyError
-from pcn.topologies.formats import sonic
+from pcn.topologies.formats import FORMATS, sonic
 from pcn.topologies.found import find_topology
 from pcn.topologies.model import FlowSpec, Topology
 from pcn.topologies.star import star
@@ -391,3 +392,23 @@ def test_changed_file_is_read_or_refused_in_lines(
     else:
         assert len(found.rates_bps) == len(found.shares) == len(found.ecn) == len(found.weights) == len(found.lacking)
     assert all("config_db.json:" in line for line in why.split("\n"))
+
+
+def test_result_states_the_thresholds_that_ports_had(tmp_path: Path) -> None:
+    """Those of the file, read back from the switches; XOFF is none where a shared buffer has the thresholds."""
+    network = tmp_path / "net.yaml"
+    write = FORMATS["pcn"].write
+    assert write is not None
+    network.write_text(write(set_up(tmp_path)))
+    place = runner.run(
+        f"traffic?topology={network}&workload=W1&pattern=uniform",
+        scheme="dcqcn", clock="virtual", settings=["count=20"], out=tmp_path / "out",
+    )  # fmt: skip
+    summary = json.loads((place / "summary.json").read_text())
+    assert (summary["parameters"]["K_min"], summary["parameters"]["K_max"]) == (250e3, 1048576)
+    assert summary["parameters"]["P_max"] == pytest.approx(0.05, rel=1e-6)
+    assert (summary["flow_control"]["xoff_bytes"], summary["flow_control"]["xon_bytes"]) == (None, None)
+    page = (place / "report.html").read_text()
+    assert "thresholds of shared buffers at 1 of 1 switches" in page
+    assert "250 KB at all ports, of their switches" in page
+    assert "512 KB" not in page
