@@ -103,7 +103,7 @@ class Recording:
     lost_control: int | None = None
     """PAUSE, RESUME and CNP frames that were sent and didn't come; `notes` name them. None: the ends aren't counted."""
     settings: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
-    """Read back at the run's end, by port and by the names of `pcn set`: of switches that have thresholds of their own,
+    """Read back at the run's end, by port and by the names of `pcn set`: of switches with ECN thresholds,
     in virtual time."""
     memo: dict[str, Any] = field(default_factory=dict, compare=False, repr=False)
     """What is computed of it once, by name: see `once`."""
