@@ -79,6 +79,8 @@ struct client {
     struct client *before, *after;
     struct end near, far; /* the client; the server */
     char name[SW_FRONT_NAME];
+    const uint8_t *ahead; /* whole frames that go on to the server next, in one piece */
+    size_t n_ahead;
     struct bytes part;    /* of what comes of the client: a frame that isn't whole */
     uint64_t spoke_ns;    /* when its last call began, or the connection */
     uint64_t rests_ns; /* until when what it sends waits; 0: it doesn't */
@@ -184,6 +186,7 @@ static void end_client(struct client *client)
     struct sw_front *front = client->front;
     if (client->gone) return;
     client->gone = true;
+    client->n_ahead = 0;
     for (uint32_t i = 0; client->calls != NULL && i < CALLS; i++) {
         if (client->calls[i].id != 0) forget(&client->calls[i]);
     }
@@ -330,12 +333,22 @@ static void forget(struct call *call)
     if (!client->favoured) client->front->calls--;
 }
 
+/* What a call's end follows goes first: its beginning may be there. */
+static bool pass_ahead(struct client *client)
+{
+    size_t length = client->n_ahead;
+    const uint8_t *data = client->ahead;
+    client->n_ahead = 0;
+    if (length > 0) client->ahead = data + length;
+    return length == 0 || pass(&client->far, data, length);
+}
+
 /* In the middle of a block of headers nothing may come in between: that ends the connection, as a client does that doesn't read. */
 static void reset_both(struct client *client, uint32_t id, uint8_t code)
 {
     bool between = client->far_got == 0 && client->far_left == 0 && !client->far_headers;
-    bool good =
-        !client->headers && client->n_resets < CALLS && client->near.out.length < 2 * CHUNK && reset(&client->far, id, CANCEL);
+    bool good = pass_ahead(client) && !client->headers && client->n_resets < CALLS && client->near.out.length < 2 * CHUNK &&
+                reset(&client->far, id, CANCEL);
     if (good && between) good = reset(&client->near, id, code);
     else if (good) client->resets[client->n_resets++] = id;
     if (good) rewatch(client);
@@ -428,7 +441,7 @@ static void messages(struct call *call, const uint8_t *data, uint32_t length)
     }
 }
 
-/* A whole frame of a client. HEADERS have gone on to the server: what is ended has begun there. */
+/* A whole frame of a client, the last of those ahead. */
 static void hear(struct client *client, const uint8_t *frame, uint32_t length)
 {
     uint32_t id = stream_of(frame);
@@ -484,14 +497,15 @@ static bool from_near(struct client *client, const uint8_t *data, size_t length)
     if (client->part.length > LARGE || !append(&client->part, data, length)) return false;
     struct bytes all = client->part;
     client->part = (struct bytes){0};
-    size_t at = 0, passed = 0;
+    size_t at = 0;
     bool good = true;
+    client->ahead = all.data;
     if (!client->begun) {
         good = memcmp(all.data, PREFACE, all.length < PREFACE_BYTES ? all.length : PREFACE_BYTES) == 0;
         client->begun = good && all.length >= PREFACE_BYTES;
         if (client->begun) {
             good = begin(client);
-            at = PREFACE_BYTES;
+            client->n_ahead = at = PREFACE_BYTES;
         }
     }
     while (good && client->begun && client->rests_ns == 0 && all.length - at >= HEAD) {
@@ -500,14 +514,11 @@ static bool from_near(struct client *client, const uint8_t *data, size_t length)
         good = payload <= FRAME;
         if (!good || all.length - at < HEAD + payload) break;
         at += HEAD + payload;
-        if (frame[3] == HEADERS || frame[3] == CONTINUATION) {
-            good = pass(&client->far, all.data + passed, at - passed);
-            passed = at;
-        }
-        if (good) hear(client, frame, (uint32_t)payload);
-        good = good && !client->gone;
+        client->n_ahead = (size_t)(all.data + at - client->ahead);
+        hear(client, frame, (uint32_t)payload);
+        good = !client->gone;
     }
-    good = good && pass(&client->far, all.data + passed, at - passed) && append(&client->part, all.data + at, all.length - at);
+    good = good && pass_ahead(client) && append(&client->part, all.data + at, all.length - at);
     drop(&all);
     return good;
 }
