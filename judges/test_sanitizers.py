@@ -19,8 +19,9 @@ HERE = Path(__file__).parent
 TESTS = HERE.parent / "tests/softswitch_runtime"
 THREADED = "groups-pcn or tree-dcqcn or error_of or been[3] or deadlock or end_with or forked or a_node"
 """Of test_virtual_threads.py: each way in which threads begin, wait, fail and end, once."""
-LARGE = "1500 or 6000 or without_end"
-"""Of the runtime's tests: tables and frames whose smaller ones go the same ways, and a loop that only counts."""
+LARGE = "1500 or 6000 or without_end or larger_pages"
+"""Of the runtime's tests: tables and frames whose smaller ones go the same ways, a loop that only counts, and tests in
+a process that preloads another library."""
 
 
 @pytest.fixture(scope="module")

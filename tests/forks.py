@@ -167,6 +167,9 @@ def _serve(imported: Path) -> tuple[list[str], str, dict[str, str]]:
     os.dup2(errors, 2)
     os.close(output)
     os.close(errors)
+    # The server's streams may have been of files, which have places; these are of pipes.
+    sys.stdout = open(1, "w", closefd=False)  # noqa: SIM115
+    sys.stderr = open(2, "w", buffering=1, errors="backslashreplace", closefd=False)  # noqa: SIM115
     words, directory, environment = json.loads(message)
     return words, directory, environment
 

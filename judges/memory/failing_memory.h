@@ -1,6 +1,7 @@
 /* For `cc -include`: each request for memory in the project's C may be refused (failing_memory.c decides). */
 #define _GNU_SOURCE
 #include <errno.h>
+#include <malloc.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 

@@ -118,8 +118,8 @@ def test_a_port_whose_link_is_down_can_t_be_paused(dcqcn_lab: Lab, node: str, po
         with pytest.raises(PauseError, match=f"^{node}:{port}: its link is down"):
             send(dcqcn_lab, node, port)
     done = pcn(dcqcn_lab, "pause", node, str(port), "--for", "1ms")
-    assert (done.returncode, len(done.stderr.splitlines())) == (1, 1)
-    assert done.stderr.startswith(f"pcn: {node}:{port}: its link is down")
+    assert done.returncode == 1
+    assert done.stderr.splitlines()[-1].startswith(f"pcn: {node}:{port}: its link is down")
 
 
 def test_a_pause_ends_when_its_link_goes_down(dcqcn_lab: Lab) -> None:

@@ -3,8 +3,6 @@ pictures."""
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 import shutil
 from pathlib import Path
@@ -12,7 +10,6 @@ from pathlib import Path
 import pytest
 
 from pcn.cli import run as pcn
-from pcn.experiments.results.run_result import numbers
 
 KEPT = Path(__file__).parent / "of_0_1"
 
@@ -28,15 +25,24 @@ def files(folder: Path) -> dict[str, bytes]:
     return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
-def test_compare_reads_a_run_and_a_sweep_of_0_1(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert pcn(["compare", "run", "sweep", "--csv"]) == 0
-    rows = list(csv.DictReader(io.StringIO(capsys.readouterr().out)))
-    found = {(row["number"], row["runs"]): row for row in rows}
-    kept = numbers(place / "run")["measures"]["drained_s"]
-    of_run, of_sweep = (row for (number, _), row in found.items() if number == "drained_s")
-    assert float(of_run["mean"]) == kept > 0
-    assert (of_run["seeds"], of_sweep["seeds"]) == ("1", "2")
-    assert float(of_sweep["mean"]) > 0
+@pytest.mark.parametrize(
+    ("folder", "line"),
+    [
+        ("run", "run is of an earlier version, without its flows by size: run it again"),
+        (
+            "sweep",
+            "sweep is a sweep of an earlier version, without its flows by size: the same `pcn sweep` with --fresh "
+            "runs it anew",
+        ),
+    ],
+)
+def test_compare_refuses_results_of_0_1_in_a_line(
+    place: Path, capsys: pytest.CaptureFixture[str], folder: str, line: str
+) -> None:
+    before = files(place / folder)
+    assert pcn(["compare", folder]) == 1
+    assert capsys.readouterr() == ("", f"pcn: {line}\n")
+    assert files(place / folder) == before
 
 
 def test_view_reads_a_run_of_0_1(place: Path, capsys: pytest.CaptureFixture[str]) -> None:

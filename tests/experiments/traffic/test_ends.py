@@ -70,7 +70,7 @@ def test_run_notes_flows_without_pfc_and_takes_their_class(tmp_path: Path, capsy
     lost = {}
     for name, more in (("without", []), ("with", ["--set", "lossless_classes=1,3"])):
         assert cli.run([*command, "--out", str(tmp_path / name), *more]) == 0
-        printed = capsys.readouterr().out
+        printed = " ".join(capsys.readouterr().err.split())
         note = "note: flows of class 1 have no PFC and may lose packets; --set lossless_classes=1,3 gives them PFC, "
         assert printed.startswith(note) is (name == "without")
         lost[name] = json.loads((tmp_path / name / "summary.json").read_text())["packets"]["lost"]
@@ -85,7 +85,7 @@ def test_sweep_keeps_a_text_whole(
     command = ["sweep", "traffic", "--topology", str(tmp_path / "net.txt"), "--set", "lossless_classes=1,3"]
     command += ["--set", "count=5", "--load", "0.2,0.4", "--scheme", "pfc", "--jobs", "1"]
     assert cli.run([*command, "--out", str(tmp_path / "out")]) == 0
-    assert "2 runs" in capsys.readouterr().out
+    assert "2 runs" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("classes", ["9", "3,3", "x"])
