@@ -59,7 +59,7 @@ def _searched(folder: Path) -> Iterator[None]:
     of its name that this folder has."""
     others = [
         name
-        for name, module in sys.modules.items()
+        for name, module in list(sys.modules.items())  # a copy: a look at a lazy module imports it
         if "." not in name
         and (place := getattr(module, "__file__", None))
         and ((folder / f"{name}.py").is_file() or (folder / name / "__init__.py").is_file())
