@@ -135,7 +135,6 @@ _SIGNATURES: dict[str, tuple[Any, list[Any]]] = {
     "sw_tx_count": (_u64, [_u16]),
     "sw_inject": (ctypes.c_int, [_u16, _data, _u32, _text]),
     "sw_front_favour": (None, [_text, ctypes.c_bool]),
-    "sw_front_adopt": (ctypes.c_int, [ctypes.c_int]),
     "sw_front_refuse": (None, []),
     "sw_front_close": (None, []),
     "sw_departed": (ctypes.c_int, [ctypes.POINTER(EventHeader), _data, _u32]),

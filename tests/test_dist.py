@@ -13,6 +13,7 @@ import tarfile
 import zipfile
 from pathlib import Path
 
+import needs
 import pytest
 import warm_compiler
 from test_installed import STAYS_HERE, copy_tracked, tracked
@@ -198,8 +199,9 @@ def test_wheel_for_another_processor_has_objects_of_the_same_names(release: list
     assert set(foreign.values()) == {ELF_MACHINES[FOREIGN]}
 
 
-@pytest.mark.skipif(not ZIG.exists(), reason="no zig: make dist installs it into .venv/tools")
 def test_zig_compiles_the_objects_of_aarch64_on_any_machine(commit: Path, release: list[Path], tmp_path: Path) -> None:
+    if not ZIG.exists():
+        needs.missing(needs.ZIG)
     made = dist(commit, tmp_path / "out", f"{ZIG} -m ziglang cc", MAKE_WITH_ZIG)
     assert objects(wheel_for(made, "aarch64")) == dict.fromkeys(
         objects(wheel_for(release, HERE)), ELF_MACHINES["aarch64"]

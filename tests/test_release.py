@@ -112,14 +112,11 @@ def test_actions_of_others_are_named_by_their_commits(name: str) -> None:
         assert action == "./" or re.fullmatch(r"actions/[\w-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+", action + comment), action
 
 
-def test_workflow_runs_ci_on_every_supported_python() -> None:
+def test_workflow_runs_readme_s_commands_on_every_supported_python() -> None:
     jobs = read(".github/workflows/ci.yml")["jobs"]
     supported = re.findall(r"Python :: (3\.\d+)", (ROOT / "pyproject.toml").read_text())
-    matrix = jobs["test"]["strategy"]["matrix"]
-    assert matrix["python"] == supported
-    assert [(more["runner"], more["python"] in supported) for more in matrix["include"]] == [("ubuntu-24.04-arm", True)]
+    assert jobs["python"]["strategy"]["matrix"]["python"] == supported
     runs = [step.get("run", "") for job in jobs.values() for step in job["steps"]]
-    assert any(".ci/run" in run for run in runs)
     makefile = (ROOT / "Makefile").read_text()
     for target in re.findall(r"\bmake (\w+)", " ".join(runs)):
         assert re.search(rf"^{target}:", makefile, re.M)

@@ -148,14 +148,14 @@ def _version() -> str:
 def _configured() -> Iterator[None]:
     """Applies our Dask settings and silences its log (40 lines per lost worker), and its table of versions."""
     from dask import config
-    from distributed.versions import VersionMismatchWarning
+    from dask.distributed import versions
 
     logger = logging.getLogger("distributed")
     before = logger.level
     logger.setLevel(_SILENT)
     try:
         with config.set(_CONFIGURATION), warnings.catch_warnings():
-            warnings.filterwarnings("ignore", category=VersionMismatchWarning)
+            warnings.filterwarnings("ignore", category=versions.VersionMismatchWarning)
             yield
     finally:
         logger.setLevel(before)

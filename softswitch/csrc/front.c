@@ -765,17 +765,6 @@ void sw_front_favour(struct sw_front *front, const char *name, bool favoured)
     pthread_mutex_unlock(&front->lock);
 }
 
-int sw_front_adopt(struct sw_front *front, int fd)
-{
-    pthread_mutex_lock(&front->lock);
-    bool room = front->n_clients < front->limits.connections || make_room(front);
-    if (!room) close(fd);
-    bool good = room && fcntl(fd, F_SETFL, O_NONBLOCK) == 0 && add_client(front, fd);
-    pthread_mutex_unlock(&front->lock);
-    ring(front);
-    return good ? 0 : -ENOMEM;
-}
-
 void sw_front_refuse(struct sw_front *front)
 {
     pthread_mutex_lock(&front->lock);

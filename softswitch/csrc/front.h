@@ -31,9 +31,6 @@ struct sw_front *sw_front_open(const int *listening, uint32_t n_listening, const
 /* A connection by the name that its end of the Unix socket has. */
 void sw_front_favour(struct sw_front *, const char *name, bool favoured);
 
-/* Serves a connection that was accepted elsewhere. A negative errno: there is no memory. */
-int sw_front_adopt(struct sw_front *, int client);
-
 /* Takes no more connections; those that there are go on. */
 void sw_front_refuse(struct sw_front *);
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import socket
 import struct
-from typing import Self
 
 PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
 DATA, HEADERS, RST_STREAM, SETTINGS, PING, WINDOW_UPDATE, CONTINUATION = 0, 1, 3, 4, 6, 8, 9
@@ -38,7 +37,7 @@ class Stranger:
         if begin:
             self.send(PREFACE + frame(SETTINGS, 0, 0))
 
-    def __enter__(self) -> Self:
+    def __enter__(self) -> Stranger:
         return self
 
     def __exit__(self, *_: object) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import resource
 import signal
+import socket
 import struct
 from collections.abc import Iterator
 from contextlib import ExitStack
@@ -14,9 +15,11 @@ import grpc
 import pytest
 import waiting
 from finsy.proto import p4r, rpc_code
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 from p4rt_client import Client, Names
 from p4rt_process import Process
-from p4rt_stranger import CONTINUATION, DATA, END_HEADERS, END_STREAM, HEADERS, Stranger, frame, headers
+from p4rt_stranger import CONTINUATION, DATA, END_HEADERS, END_STREAM, HEADERS, PREFACE, Stranger, frame, headers
 from p4rt_switch import Program, Switch
 
 from pcn.softswitch.p4runtime import arbitration, front
@@ -256,3 +259,39 @@ def test_nothing_of_the_front_is_left_on_disk(switch: Switch, client: Client) ->
     sockets = [Path(str(path).removesuffix(" (deleted)")) for path in targets if str(path).endswith("/s (deleted)")]
     assert sockets
     assert not any(path.exists() or path.parent.exists() for path in sockets)
+
+
+FRAMES = st.builds(
+    lambda kind, flags, number, payload, more: (
+        (len(payload) + more).to_bytes(3, "big") + bytes((kind, flags)) + struct.pack("!I", number) + payload
+    ),
+    st.integers(0, 12),
+    st.integers(0, 255),
+    st.integers(0, 9) | st.integers(0, 2**32 - 1),
+    st.binary(max_size=60),
+    st.sampled_from((0, 0, 0, 0, 1, 60, 20_000)),
+)
+"""Frames of HTTP/2, of any kind and stream; some announce more than they have."""
+
+
+@given(
+    preface=st.sampled_from((PREFACE, PREFACE, b"", b"PRI * HTTP/2.0\r\n\r\nSM", b"GET / HTTP/1.1\r\n\r\n")),
+    data=st.data(),
+)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_any_bytes_of_a_stranger_leave_the_switch_serving(
+    client: Client, switch: Switch, preface: bytes, data: st.DataObject
+) -> None:
+    sent = preface + b"".join(data.draw(st.lists(FRAMES, max_size=20)))
+    with socket.create_connection(("127.0.0.1", switch.port), timeout=waiting.LIMIT_S) as stranger:
+        at = 0
+        while at < len(sent):
+            step = data.draw(st.integers(1, 100))
+            try:
+                stranger.sendall(sent[at : at + step])
+            except ConnectionError:
+                break
+            at += step
+        if data.draw(st.booleans()):
+            stranger.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))  # ends by a reset
+    client.write()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import stat
 import subprocess
@@ -30,6 +31,9 @@ IPS = ("10.0.0.1", "10.0.0.2")
 
 def run(line: str) -> None:
     subprocess.run(line.split(), check=True, capture_output=True, text=True, timeout=LIMIT_S)
+
+
+READY = re.compile(r"eth2: [\d.]+, [\d:a-f]+, .*; Ctrl-C ends it\n")
 
 
 class Cable:
@@ -71,9 +75,11 @@ class Cable:
                 process.kill()
 
     def run(self, side: int, *arguments: str) -> tuple[int, str, str]:
+        """Returns a command's exit code, its output, and stderr without the line of a host that is ready."""
         with self.start(side, *arguments) as process:
             out, err = process.communicate(timeout=LIMIT_S)
-            return process.returncode, out, err
+            lines = [line for line in err.splitlines(keepends=True) if not READY.match(line)]
+            return process.returncode, out, "".join(lines).lstrip("\n")
 
     def refused(self, side: int, *lines: Sequence[str]) -> list[list[Any]]:
         """Returns the exit code and what is on stderr of several commands that one process runs, one after another."""
@@ -167,8 +173,8 @@ def test_another_user_can_t_take_an_interface(cable: Cable) -> None:
 @pytest.mark.root
 def test_a_flow_of_a_size_arrives_whole(cable: Cable) -> None:
     with cable.start(1) as receiver:
-        assert receiver.stdout is not None
-        assert receiver.stdout.readline() == "eth2: 10.0.0.2, 02:00:00:00:00:02, 1 Gb/s, pcn; Ctrl-C ends it\n"
+        assert receiver.stderr is not None
+        assert receiver.stderr.readline() == "eth2: 10.0.0.2, 02:00:00:00:00:02, 1 Gb/s, pcn; Ctrl-C ends it\n"
         code, out, err = cable.run(0, "--to", IPS[1], "--via", MACS[1], "--rate", "80M", "--size", "1MB", "--json")
         assert (code, err) == (0, "")
         receiver.send_signal(signal.SIGINT)
@@ -208,8 +214,8 @@ def test_it_obeys_pfc_frames_that_reach_it(cable: Cable, tmp_path: Path) -> None
     """65,535 quanta of 512 bits at 1 Gb/s are 33.6 ms."""
     log = tmp_path / "log"
     with cable.start(0, "--to", IPS[1], "--rate", "50M", "--log", str(log)) as sender:
-        assert sender.stdout is not None
-        sender.stdout.readline()  # it is ready
+        assert sender.stderr is not None
+        assert READY.match(sender.stderr.readline())
         cable.inject(1, wire.encode_pfc(wire.PfcFrame(wire.parse_mac(MACS[1]), {3: 65535})))
         wait_until(lambda: "expiry" in log.read_text(), "the expiry")
         sender.send_signal(signal.SIGINT)
@@ -246,8 +252,8 @@ def test_host_refuses_impossible_arguments_with_the_way_out(cable: Cable) -> Non
 @pytest.mark.root
 def test_an_interface_has_one_agent_and_loses_it_with_the_cable(cable: Cable) -> None:
     with cable.start(0) as first:
-        assert first.stdout is not None
-        first.stdout.readline()
+        assert first.stderr is not None
+        assert READY.match(first.stderr.readline())
         code, _, err = cable.run(0)
         assert (code, err) == (1, "pcn: eth2 has an agent already, of another `pcn host`: end that one first\n")
         run(f"ip -n {cable.namespaces[0]} link delete eth2")

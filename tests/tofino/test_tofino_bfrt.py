@@ -64,7 +64,8 @@ def address(driver: Driver) -> Iterator[str]:
 def run(capsys: pytest.CaptureFixture[str], *arguments: str | Path) -> tuple[int, str, str]:
     code = cli.run(["deploy", *map(str, arguments)])
     captured = capsys.readouterr()
-    return code, captured.out, captured.err
+    errors = [line for line in captured.err.splitlines(keepends=True) if not line.startswith("tofino: ")]
+    return code, captured.out, "".join(errors)
 
 
 def held(driver: Driver, table: str) -> list[Any]:
