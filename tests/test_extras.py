@@ -19,6 +19,7 @@ ROOT = Path(__file__).resolve().parent.parent
 OWN = {*PACKAGES, "pcn", "p4src"}
 WITH_AN_EXTRA = {
     "pcn.experiments.data.parquet": "parquet",
+    "pcn.experiments.draw.elsewhere": "figures",
     "pcn.experiments.draw.pictures": "figures",
     "pcn.lab.mininet_switch": "live",
     "pcn.lab.mn": "live",

@@ -300,10 +300,9 @@ def test_ctrl_c_ends_deploy_while_no_server_answers(
 
         thread = threading.Thread(target=interrupt)
         thread.start()
-        code, out, err = run(capsys, "--grpc", "{}:{}".format(*silent.getsockname()), "--ports", sample)
+        code, _, err = run(capsys, "--grpc", "{}:{}".format(*silent.getsockname()), "--ports", sample)
         thread.join()
     assert (code, err.strip()) == (130, "pcn: interrupted")
-    assert "connecting" in out
 
 
 def test_a_slower_port_has_a_longer_gap_and_its_own_may_be_given(sample: Path) -> None:

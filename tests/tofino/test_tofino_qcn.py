@@ -27,7 +27,7 @@ def test_program_entries_and_sessions_reach_the_switch(
 ) -> None:
     service = Stratum()
     with serving(service) as address:
-        code = cli.run(["deploy", "--grpc", address, "--ports", str(sample), "--program", program])
+        code = cli.run(["deploy", "--grpc", address, "--ports", str(sample), "--program", program, "--quiet"])
     assert (code, capsys.readouterr().err) == (0, "")
     held = {table: len(entries) for table, entries in service.entries().items() if entries}
     ports = {"qcn": ["qcn_config"], "qcn_in": ["qcn_in_arrivals", "qcn_in_departures"]}[program]
