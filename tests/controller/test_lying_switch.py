@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 import grpc
 import pytest
 from finsy.proto import p4r, p4r_grpc
+from waiting import LIMIT_S
 
 from pcn.controller import answers
 from pcn.controller.errors import SwitchError
@@ -19,15 +21,16 @@ class _Endless(p4r_grpc.P4RuntimeServicer):
     """Answers a Read with entries until its client has gone."""
 
     def __init__(self) -> None:
-        self.sent = 0
+        self.ended = threading.Event()
+        """Set once a Read's client has gone."""
 
     def Capabilities(self, request: Any, context: Any) -> p4r.CapabilitiesResponse:  # noqa: N802
         return p4r.CapabilitiesResponse(p4runtime_api_version="1.4.1")
 
     def Read(self, request: p4r.ReadRequest, context: grpc.ServicerContext) -> Iterator[p4r.ReadResponse]:  # noqa: N802
         part = p4r.ReadResponse(entities=[p4r.Entity(table_entry=p4r.TableEntry(table_id=1))] * 2000)
+        context.add_callback(self.ended.set)
         while context.is_active():
-            self.sent += 1
             yield part
 
 
@@ -49,7 +52,7 @@ def test_read_without_an_end_is_an_error(lying: tuple[_Endless, str], monkeypatc
     try:
         with pytest.raises(SwitchError, match="s1: its answer doesn't end"):
             client._read([p4r.Entity(table_entry=p4r.TableEntry())])
-        assert servicer.sent * 2000 * answers.ENTITY_BYTES < 100_000_000, "the call has ended"
+        assert servicer.ended.wait(LIMIT_S), "the call ends before its client's connection does"
     finally:
         client.close()
 
