@@ -35,8 +35,9 @@ exec setpriv --bounding-set -all,{",".join(f"+{name}" for name in CAPABILITIES)}
 _REACHED = """
 uid=$1 here=$2; shift 2
 mount -t tmpfs kept /mnt || exit
-for path in "$PYTHON_PREFIX" "$PYTHON_VENV" "$CHECKOUT"; do
+for path in "$CHECKOUT" "$PYTHON_PREFIX" "$PYTHON_VENV"; do
     setpriv --reuid $uid --regid $uid --clear-groups test -r "$path" && continue
+    for outer in $hidden; do case "$path" in "$outer"/*) continue 2 ;; esac; done
     mkdir -p "/mnt$path" && mount --bind "$path" "/mnt$path" || exit
     hidden="$hidden $path"
 done

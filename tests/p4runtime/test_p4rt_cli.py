@@ -152,7 +152,7 @@ TLS = ["--grpc-server-ssl", "--grpc-server-cert", "c", "--grpc-server-key", "k"]
         (["--no-p4", "-i", "eth0"], "PORT@INTERFACE"),
         (["--no-p4", "-i", "1"], "as 1@veth0; ports without need --clock manual"),
         (["--no-p4", "--clock", "manual", "-i", "1", "-i", "1"], "port 1 is there already"),
-        (["--no-p4", "--clock", "slow"], "'live', 'manual'"),
+        (["--no-p4", "--clock", "slow"], "'?live'?, '?manual'?"),
         (["--no-p4", "--reentry", "1us"], "--reentry needs --clock manual"),
         (["--no-p4", "--packet-generator", "508"], "PORT=PERIOD:ID,"),
         (["--no-p4", "--packet-generator", "512=1ms:1"], "0 to 511"),
