@@ -69,7 +69,7 @@ def test_the_kernel_s_hosts_talk_through_our_switches(mn: Path, tmp_path: Path) 
         "r0 iperf -s -w 256K > /dev/null &",
         f"r0 {listening}",
         "h0 iperf -c r0 -w 256K -n 8M -y C",
-        "h0 ip neigh",
+        "h0 ip -color=never neigh",
     ]
     script.write_text("".join(f"{line}\n" for line in lines))
     command = [*OWN_PIDS, mn, "--custom", ROOT / "lab" / "mn.py", "--topo", "dumbbell,1", "--controller", "none"]
