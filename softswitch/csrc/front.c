@@ -42,7 +42,7 @@ enum {
     REGRETS = 16, /* calls that a client may end before their request, a second */
 };
 enum frame { DATA = 0, HEADERS = 1, RST_STREAM = 3, CONTINUATION = 9 };
-enum { END_STREAM = 1, END_HEADERS = 4 };
+enum { END_STREAM = 1, END_HEADERS = 4, PADDED = 8 };
 enum { REFUSED_STREAM = 7, CANCEL = 8, ENHANCE_YOUR_CALM = 11 };
 
 struct client;
@@ -441,6 +441,15 @@ static void messages(struct call *call, const uint8_t *data, uint32_t length)
     }
 }
 
+/* Counts a frame of DATA without its padding, which would shift the messages' lengths. False: it has less than it pads. */
+static bool data(struct call *call, const uint8_t *payload, uint32_t length, uint8_t flags)
+{
+    uint32_t before = (flags & PADDED) != 0 ? 1 : 0;
+    if (length < before || (before > 0 && length - before < payload[0])) return false;
+    messages(call, payload + before, length - before - (before > 0 ? payload[0] : 0));
+    return true;
+}
+
 /* A whole frame of a client, the last of those ahead. */
 static void hear(struct client *client, const uint8_t *frame, uint32_t length)
 {
@@ -453,7 +462,10 @@ static void hear(struct client *client, const uint8_t *frame, uint32_t length)
         call = begin_call(client, id);
         if (client->gone) return;
     }
-    if (call != NULL && type == DATA) messages(call, frame + HEAD, length);
+    if (call != NULL && type == DATA && !data(call, frame + HEAD, length, flags)) {
+        end_client(client);
+        return;
+    }
     if (call != NULL && type == RST_STREAM) {
         if (call->unfinished && ++client->n_regrets > REGRETS) rest(client);
         forget(call);
@@ -518,7 +530,7 @@ static bool from_near(struct client *client, const uint8_t *data, size_t length)
         hear(client, frame, (uint32_t)payload);
         good = !client->gone;
     }
-    good = good && pass_ahead(client) && append(&client->part, all.data + at, all.length - at);
+    good = good && pass_ahead(client) && (at == all.length || append(&client->part, all.data + at, all.length - at));
     drop(&all);
     return good;
 }

@@ -19,7 +19,18 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from p4rt_client import Client, Names
 from p4rt_process import Process
-from p4rt_stranger import CONTINUATION, DATA, END_HEADERS, END_STREAM, HEADERS, PREFACE, Stranger, frame, headers
+from p4rt_stranger import (
+    CONTINUATION,
+    DATA,
+    END_HEADERS,
+    END_STREAM,
+    HEADERS,
+    PADDED,
+    PREFACE,
+    Stranger,
+    frame,
+    headers,
+)
 from p4rt_switch import Program, Switch
 
 from pcn.softswitch.p4runtime import arbitration, front
@@ -204,6 +215,17 @@ def test_frames_that_are_too_long_end_their_connection(client: Client, switch: S
     with Stranger(switch.port) as stranger:
         stranger.send(frame(DATA, 0, 1, bytes(16385)))
         waiting.wait_until(lambda: stranger.listen() or stranger.closed, "the connection to be closed")
+    serves(client, switch)
+
+
+def test_frame_that_pads_more_than_it_has_ends_its_connection(client: Client, switch: Switch) -> None:
+    """What is padded right goes on: gRPC ends its call, as it takes no padding."""
+    for padding, closed in ((b"\x09" + bytes(5 + 9), False), (b"\x09" + bytes(8), True), (b"", True)):
+        with Stranger(switch.port) as stranger:
+            number = stranger.call("Capabilities")
+            stranger.send(frame(DATA, PADDED, number, padding))
+            waiting.wait_until(lambda: stranger.listen() or stranger.closed or stranger.ended, "an end")
+            assert stranger.closed is closed
     serves(client, switch)
 
 
