@@ -176,7 +176,11 @@ def test_flow_that_fails_leaves_the_agent_and_its_other_flow(bare_pair: Pair) ->
     wait_until(lambda: sender.flows()[0].state == "failed", "the failure")
     failed, other = sender.flows()
     assert failed.end_s is not None
-    assert failed.error == "its RP raised ZeroDivisionError: float division by zero (fragile.py, line 10)"
+    # Python 3.14 leaves "float" out.
+    assert failed.error is not None
+    assert (
+        failed.error.replace("float ", "") == "its RP raised ZeroDivisionError: division by zero (fragile.py, line 10)"
+    )
     assert [(event["flow"], event["error"]) for event in pair.events(0, "failed")] == [(1, failed.error)]
     assert list(sender.stats().failed()) == [f"flow 1 failed at a: {failed.error}"]
     wait_until(lambda: sender.flows()[1].packets > other.packets + 20, "the other flow")
