@@ -27,7 +27,7 @@ NO_VERB = {
     "Where", "Whether", "Which", "While", "Whose", "With", "Without", "Yield",
 }  # fmt: skip
 """First words of a docstring that begins with no verb, or with one that gives an order."""
-WITH_VERBS = ("bench/", "controller/", "experiments/", "hosts/", "lab/", "lint/", "p4net/", "p4src/", "pcn/",
+WITH_VERBS = ("base/", "bench/", "controller/", "experiments/", "hosts/", "lab/", "lint/", "p4net/", "p4src/", "pcn/",
               "softswitch/", "topologies/", "virtualnet/")  # fmt: skip
 _CODE = re.compile(r"```.*?```|``.*?``|`[^`\n]*`", re.DOTALL)
 

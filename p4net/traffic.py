@@ -3,21 +3,19 @@
 
 from __future__ import annotations
 
-import struct
-from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from pcn.base import captures
 from pcn.p4net.errors import P4NetError
 from pcn.softswitch import inputs
 
 Times = npt.NDArray[np.float64]
 MOST_FRAMES = 200_000_000
-_MAGIC = {0xA1B2C3D4: 1e-6, 0xA1B23C4D: 1e-9}
-_ETHERNET, _LONGEST = 1, 9216
+_LONGEST = 9216
 
 
 def at_rate(rate: float, from_s: float, until_s: float) -> Times:
@@ -72,37 +70,21 @@ class Capture(NamedTuple):
 
 
 def capture(path: Path) -> Capture:
-    """Returns the frames of a pcap file of Ethernet, of microseconds or nanoseconds. Raises P4NetError."""
+    """Returns the frames of a capture of Ethernet, pcap or pcapng, each of which it holds whole. Raises P4NetError."""
+    times_ns, data = [], []
     try:
-        data = inputs.read_bytes(path)
+        with inputs.opened(path) as file:
+            for number, frame in enumerate(captures.frames(file, whole=True), 1):
+                if not 1 <= frame.length <= _LONGEST:
+                    raise P4NetError(f"{path}: frame {number} has {frame.length} bytes: 1 to {_LONGEST} can be sent")
+                times_ns.append(frame.time_ns)
+                data.append(frame.data)
+    except captures.CaptureError as error:
+        raise P4NetError(f"{path}: {error}") from None
     except OSError as error:
         raise P4NetError(f"{path}: {error.strerror}") from None
-    for order in "<>":
-        unit = _MAGIC.get(struct.unpack_from(f"{order}I", data)[0]) if len(data) >= 24 else None
-        if unit is None:
-            continue
-        if struct.unpack_from(f"{order}I", data, 20)[0] & 0xFFFF != _ETHERNET:
-            raise P4NetError(f"{path}: the frames aren't Ethernet's")
-        records = list(_records(path, data, order, unit))
-        first = records[0][0] if records else 0.0
-        times = np.array([time - first for time, _ in records])
-        if (np.diff(times) < 0).any():
-            raise P4NetError(f"{path}: the frames aren't in the order of their times: `reordercap` sorts them")
-        return Capture(times, [frame for _, frame in records])
-    raise P4NetError(f"{path}: no pcap file (pcapng: `editcap -F pcap {path.name} OUT.pcap` converts it)")
-
-
-def _records(path: Path, data: bytes, order: str, unit: float) -> Iterator[tuple[float, bytes]]:
-    at, number = 24, 0
-    while at < len(data):
-        number += 1
-        if at + 16 > len(data):
-            raise P4NetError(f"{path}: frame {number} is cut off")
-        seconds, fraction, stored, length = struct.unpack_from(f"{order}IIII", data, at)
-        at += 16
-        if stored != length:
-            raise P4NetError(f"{path}: of frame {number}, {stored} of {length} bytes were captured: capture it whole")
-        if not 1 <= length <= _LONGEST or at + length > len(data):
-            raise P4NetError(f"{path}: frame {number} has {length} bytes, of which the file lacks some, or is too long")
-        yield seconds + fraction * unit, data[at : at + length]
-        at += length
+    # Differences of whole nanoseconds: a float of seconds since 1970 has 0.2 us.
+    times = np.array([time_ns - times_ns[0] for time_ns in times_ns]) / 1e9
+    if (np.diff(times) < 0).any():
+        raise P4NetError(f"{path}: the frames aren't in the order of their times: `reordercap` sorts them")
+    return Capture(times, data)

@@ -212,7 +212,10 @@ class NativeSwitch(NativeState):
         except (OSError, private.NotPrivateError) as error:
             code = getattr(error, "errno", None) or errno_names.EACCES
             raise NativeError(code, f"cannot write {path}: {getattr(error, 'strerror', error)}") from None
-        self._call("sw_port_capture", port, out, descriptor, explain=True)
+        try:
+            self._call("sw_port_capture", port, out, descriptor, explain=True)
+        except NativeError as error:
+            raise NativeError(error.code, f"cannot write {path}: {error}") from None
 
     def port_stats(self, port: int) -> PortStats:
         """Returns what a port has counted; nothing, where there is no such port."""

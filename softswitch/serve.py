@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import errno
 import logging
 import os
 from collections.abc import Callable, Mapping, Sequence, Set
@@ -293,7 +294,8 @@ def _capture(native: NativeSwitch, options: Options, folder: Path) -> None:
             try:
                 native.port_capture(port, out=way == "out", path=path)
             except NativeError as error:
-                raise StartError(f"--pcap: {error}; name a folder that is there") from error
+                absent = error.code in (errno.ENOENT, errno.ENOTDIR)
+                raise StartError(f"--pcap: {error}{'; name a folder that is there' if absent else ''}") from error
 
 
 def _report_pace(native: NativeSwitch, tolerance_ns: int, place: Place, stack: ExitStack) -> None:

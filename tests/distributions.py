@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from importlib import metadata
 
 PROJECT = "pcn-lab"
-PACKAGES = ("controller", "experiments", "hosts", "lab", "p4net", "softswitch", "topologies", "virtualnet")
+PACKAGES = ("base", "controller", "experiments", "hosts", "lab", "p4net", "softswitch", "topologies", "virtualnet")
 """The folders of code at the repository's top that are `pcn`'s packages."""
 
 

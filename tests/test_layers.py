@@ -16,6 +16,7 @@ from pcn.softswitch import embed
 
 ROOT = Path(__file__).resolve().parents[1]
 LAYERS = (
+    ("base",),
     ("softswitch",),
     ("topologies", "p4src"),
     ("virtualnet",),

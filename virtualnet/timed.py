@@ -105,6 +105,7 @@ class TimedNetwork(LinkSources, Frames, SharedBuffers, Ports):
         self._rates: dict[int, tuple[float, bool]] = {}
         self._calls: list[tuple[Callable[[], None], str]] = []
         self._samples: WeakSet[Samples] = WeakSet()
+        self._captures: dict[int, Path] = {}
         try:
             self._library = native.engine(parts)
         except BuildError as error:
@@ -130,15 +131,24 @@ class TimedNetwork(LinkSources, Frames, SharedBuffers, Ports):
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self.close()
+        try:
+            self.close()
+        except VirtualError:
+            if error is None:
+                raise
 
     def close(self) -> None:
-        """Frees the engine. Samples that are referred to stay readable."""
+        """Frees the engine. Samples that are referred to stay readable. Raises VirtualError for a capture that couldn't
+        be written, when all is freed."""
         handle, self._handle = self._handle, None
         if handle is not None:
             for samples in self._samples:
                 samples.keep()
+            link = ctypes.c_uint32()
+            code = self._library.vn_captures_end(handle, ctypes.byref(link))
             self._library.vn_destroy(handle)
+            if code:
+                raise VirtualError(f"{self._captures[link.value]}: {os.strerror(code)}: the capture isn't whole")
 
     # ---- building ----
 
@@ -236,7 +246,8 @@ class TimedNetwork(LinkSources, Frames, SharedBuffers, Ports):
 
     def capture(self, node: str, port: int, path: Path) -> None:
         """Writes every frame that leaves `node` by `port` to a pcap file, from now until the network is closed; the
-        time stamps, in nanoseconds, are simulated time. Raises VirtualError."""
+        time stamps, in nanoseconds, are simulated time. `close` fails if the file can't be written. Raises
+        VirtualError."""
         link = self._links[Endpoint(node, port)]
         try:
             descriptor = private.output(path)
@@ -245,6 +256,7 @@ class TimedNetwork(LinkSources, Frames, SharedBuffers, Ports):
         code = self._library.vn_capture(self._handle, link, descriptor)
         if code < 0:
             raise VirtualError(f"{path}: {os.strerror(-code)}")
+        self._captures[link] = path
 
     def log_pfc(self) -> PfcLog:
         """Logs each PFC frame from now on."""

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
-from pcn.lab.pcapng import PcapngWriter
+from pcn.base.pcapng import PcapngWriter
 from pcn.topologies.model import Endpoint, Topology
 
 _HEADER, _RECORD = 24, struct.Struct("=IIII")

@@ -26,7 +26,8 @@ from pcn.topologies.errors import NO_ROOM
 
 ROOT = Path(__file__).resolve().parents[2]
 _SOURCES = (
-    "experiments", "lab/virtual", "virtualnet", "softswitch", "hosts", "topologies", "controller", "p4src/compiled",
+    "base", "experiments", "lab/virtual", "virtualnet", "softswitch", "hosts", "topologies", "controller",
+    "p4src/compiled",
 )  # fmt: skip
 _KINDS = (".py", ".c", ".h", ".json", ".txtpb")
 FILE = "done.jsonl"

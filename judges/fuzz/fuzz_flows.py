@@ -23,12 +23,12 @@ from pathlib import Path
 
 from fuzz_formats import of_lines, run
 
+from pcn.base.pcapng import PcapngWriter
 from pcn.experiments.data import parquet
 from pcn.experiments.data.errors import ExperimentError
 from pcn.experiments.define.workloads import read_cdf
 from pcn.experiments.traffic.flow_files import LONGEST_S, read_flows
 from pcn.hosts import wire
-from pcn.lab.pcapng import PcapngWriter
 from pcn.lab.virtual.paths import path_lines, read_paths
 from pcn.topologies.flow_order import in_order
 from pcn.topologies.formats import FORMATS, Source

@@ -2,7 +2,7 @@
 
     fuzz_front.py SECONDS FOLDER     needs clang; FOLDER keeps the inputs, and starts the next run
 
-fuzz_front.c compares the front's account of unfinished messages with one of its own. An input that fails is written to
+fuzz_front.c compares the front's account of unfinished messages with a separate one. An input that fails is written to
 FOLDER/crash-*, and `FOLDER/fuzz_front FOLDER/crash-...` repeats it.
 """
 

@@ -123,6 +123,7 @@ int sw_advance(struct sw_switch *sw, uint64_t until_ns, uint16_t port, uint64_t 
         sw->clock_ns = next;
         run_now(sw);
     }
+    if (sw->captured) sw_captures_flush(sw);
     sw_unlock(sw);
     return status;
 }
@@ -152,6 +153,7 @@ int sw_inject(struct sw_switch *sw, uint16_t number, const uint8_t *frame, uint3
         port->stats.rx_dropped++; /* no program, or no room, as at an interface */
     }
     if (sw->manual) sw_run_due(sw);
+    if (sw->captured) sw_captures_flush(sw);
     sw_unlock(sw);
     return status;
 }

@@ -21,4 +21,4 @@ MODULES = (
         "units",
     ),  # what every program of the project uses
 )
-HEADERS = ("cache_lines.h", "generator.h", "internal.h", "pipeline.h", "rules.h", "trim.h")
+HEADERS = ("cache_lines.h", "generator.h", "internal.h", "pcap.h", "pipeline.h", "rules.h", "trim.h")

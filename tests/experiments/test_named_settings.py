@@ -17,7 +17,7 @@ from pcn.hosts.algorithms import find_scheme, schemes
 from pcn.topologies.catalog import TOPOLOGIES
 
 ROOT = Path(__file__).resolve().parents[2]
-PACKAGES = ("controller", "experiments", "hosts", "lab", "p4net", "pcn", "topologies", "virtualnet")
+PACKAGES = ("base", "controller", "experiments", "hosts", "lab", "p4net", "pcn", "topologies", "virtualnet")
 TEXTS = [
     *ROOT.glob("*.md"),
     *(page for page in (ROOT / "docs").rglob("*.md") if page.parent.name != "notebook"),

@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from p4net_switches import error_of
 
+from pcn.base.pcapng import PcapngWriter
 from pcn.p4net import traffic
 from pcn.p4net.errors import P4NetError
 
@@ -80,6 +81,15 @@ def test_any_bytes_are_a_capture_or_one_line(data: bytes, headed: bool) -> None:
         path = Path(folder) / "x.pcap"
         path.write_bytes(pcap("<", 0xA1B2C3D4, []) + data if headed else data)
         assert len(error_of(lambda: traffic.capture(path)).splitlines()) <= 1
+
+
+def test_capture_in_pcapng_is_read(tmp_path: Path) -> None:
+    path = tmp_path / "x.pcapng"
+    with path.open("wb") as file:
+        writer = PcapngWriter(file, "eth0", "", "")
+        for time_ns in (1_700_000_000_000_000_001, 1_700_000_000_000_000_008):
+            writer.write(time_ns, bytes(60), incoming=True)
+    assert traffic.capture(path).times_s == pytest.approx([0, 7e-9], abs=1e-15)
 
 
 def test_capture_of_other_links_and_cut_frames_is_refused(tmp_path: Path) -> None:

@@ -19,7 +19,18 @@ from pcn.softswitch.address import PATH_BYTES, AddressError, check, is_local
 from pcn.softswitch.clock import ClockError
 
 ROOT = Path(__file__).resolve().parents[2]
-PACKAGES = ("controller", "experiments", "hosts", "lab", "p4net", "pcn", "softswitch", "topologies", "virtualnet")
+PACKAGES = (
+    "base",
+    "controller",
+    "experiments",
+    "hosts",
+    "lab",
+    "p4net",
+    "pcn",
+    "softswitch",
+    "topologies",
+    "virtualnet",
+)
 TOO_LONG = f"a path of {PATH_BYTES + 1} bytes; a Unix socket's has at most {PATH_BYTES}: give one that is shorter"
 
 

@@ -24,10 +24,10 @@ def frame(destination: int, length: int = 60) -> bytes:
     return (destination.to_bytes(6, "big") + bytes(5) + b"\x01\x08\x00").ljust(length, b"\0")
 
 
-def passes(program: Program, *frames: bytes, options: tuple[str, ...]) -> Process:
+def passes(program: Program, *frames: bytes, options: tuple[str, ...], prefix: tuple[str, ...] = ()) -> Process:
     """Sends frames through the bench program of a switch with these options, at one time."""
     names = program.names
-    process = Process("--no-p4", "--clock", "manual", "-i", "1", "-i", "2", "-i", "3", *options)
+    process = Process("--no-p4", "--clock", "manual", "-i", "1", "-i", "2", "-i", "3", *options, prefix=prefix)
     with Client(process.port, device_id=0) as client, ManualClock(f"127.0.0.1:{process.port}") as clock:
         client.arbitrate()
         client.set_pipeline(program.info, program.json)
@@ -122,11 +122,26 @@ def test_captures_have_frames_whole_and_in_order(program: Program, tmp_path: Pat
 
 
 def test_switch_survives_a_capture_without_room(program: Program, tmp_path: Path) -> None:
-    for name in ("1_in", "2_out"):
-        (tmp_path / f"{name}.pcap").symlink_to("/dev/full")
-    process = passes(program, frame(UNICAST), frame(MULTICAST), options=("--pcap", str(tmp_path)))
+    """Files of 100 bytes: a header, and one frame of 60."""
+    process = passes(
+        program,
+        *[frame(UNICAST)] * 3,
+        frame(MULTICAST),
+        options=("--pcap", str(tmp_path)),
+        prefix=("prlimit", "--fsize=100:100"),
+    )
     assert pcap(tmp_path / "3_out.pcap") == [frame(MULTICAST)]
+    for name, words in (("1_in", "port 1: cannot write the capture of frames that come in"),
+                        ("2_out", "port 2: cannot write the capture of frames that leave")):  # fmt: skip
+        assert (tmp_path / f"{name}.pcap").stat().st_size <= 100
+        assert len([line for line in process.lines if f"{words}: File too large; it ends" in line]) == 1
     assert not [line for line in process.lines if "Traceback" in line]
+
+
+def test_capture_that_begins_without_room_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "1_in.pcap").symlink_to("/dev/full")
+    with pytest.raises(AssertionError, match=r"1_in\.pcap: port 1: No space left on device"):
+        Process("--no-p4", "--clock", "manual", "-i", "1", "--pcap", str(tmp_path))
 
 
 def test_captures_need_a_folder(tmp_path: Path) -> None:

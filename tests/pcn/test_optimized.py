@@ -10,7 +10,18 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-PACKAGES = ("controller", "experiments", "hosts", "lab", "p4net", "pcn", "softswitch", "topologies", "virtualnet")
+PACKAGES = (
+    "base",
+    "controller",
+    "experiments",
+    "hosts",
+    "lab",
+    "p4net",
+    "pcn",
+    "softswitch",
+    "topologies",
+    "virtualnet",
+)
 DESCRIPTIONS = {"topologies/found.py"}
 """Show a docstring to a user, and go on without it."""
 

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-PACKAGES = ("controller", "experiments", "hosts", "lab", "p4net", "p4src", "pcn", "softswitch", "topologies")
+PACKAGES = ("base", "controller", "experiments", "hosts", "lab", "p4net", "p4src", "pcn", "softswitch", "topologies")
 AGENT = ("--name", "h", "--iface", "none", "--mac", "x", "--ip", "10.0.0.1", "--line-rate", "1e9", "--control", "s")
 RUN = ("run", "dumbbell", "--clock", "virtual", "--set", "pairs=1", "--set", "duration=1ms", "--out", "out")
 LIMIT_S = 120

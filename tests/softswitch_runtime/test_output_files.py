@@ -17,7 +17,7 @@ from pcn.softswitch import private
 from pcn.softswitch.private import NotPrivateError
 
 ROOT = Path(__file__).resolve().parents[2]
-PACKAGES = ("softswitch", "topologies", "p4src", "virtualnet", "controller", "hosts", "p4net", "lab", "pcn")
+PACKAGES = ("base", "softswitch", "topologies", "p4src", "virtualnet", "controller", "hosts", "p4net", "lab", "pcn")
 
 
 @pytest.fixture

@@ -8,9 +8,9 @@ from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from pcn.base.captures import CaptureError, frames, is_capture
 from pcn.experiments.traffic.flow_files.base import MOST_FLOWS, FlowFile, FlowFormat
 from pcn.hosts.wire import ICRC_LENGTH, ROCE_PORT, bytes_before_payload
-from pcn.lab.capture_file import CaptureError, frames, is_capture
 from pcn.topologies.model import FlowSpec
 
 _MOST_BYTES = 2**32
@@ -89,8 +89,8 @@ def _read(file: FlowFile) -> Iterator[FlowSpec]:
             if opened.seek(0, 2) > _MOST_BYTES:
                 raise file.error(f"more than {_MOST_BYTES // 2**30} GiB: capture with a snap length of 96 bytes")
             opened.seek(0)
-            for time_ns, frame in frames(opened):
-                _take(found, time_ns, frame)
+            for frame in frames(opened):
+                _take(found, frame.time_ns, frame.data)
                 if len(found) > MOST_FLOWS:
                     raise file.error(f"more than {MOST_FLOWS:,} flows")
     except CaptureError as error:

@@ -1,11 +1,12 @@
-/* pcap files: nanosecond format, link type Ethernet, whole frames. Bytes that aren't stored are payload: zeros, and the ICRC,
- * computed here (InfiniBand Architecture 1.2.1, A17.3.3). */
+/* Captures of what leaves by a link: whole frames in pcap files. Bytes that aren't stored are payload: zeros, and the ICRC, computed
+ * here (InfiniBand Architecture 1.2.1, A17.3.3). A disk that is full ends a capture; vn_captures_end tells. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "links/link.h"
 #include "frames/ethernet.h"
+#include "pcap.h"
 
 enum {
     SNAP_LENGTH = 16384,
@@ -30,8 +31,11 @@ int vn_capture(struct vn_context *context, uint32_t number, int descriptor)
         close(descriptor);
         return status;
     }
-    const uint32_t header[] = {0xa1b23c4d, 2 | 4u << 16, 0, 0, SNAP_LENGTH, 1};
-    fwrite(header, sizeof header, 1, file);
+    if (!sw_pcap_begin(file, SNAP_LENGTH)) {
+        status = -errno;
+        fclose(file);
+        return status;
+    }
     context->links[number].capture = file;
     context->links[number].captured = true;
     return 0;
@@ -53,7 +57,14 @@ static uint32_t icrc(const uint8_t *frame, uint32_t length)
     return (uint32_t)sw_hash_crc32(masked, 8 + covered);
 }
 
-void vn_capture_frame(const struct vn_context *context, void *file, struct vn_packet *packet, uint64_t at)
+static void vn_capture_end(struct vn_link *link, int error)
+{
+    if (link->capture != NULL) link->capture_error = sw_pcap_end(link->capture, error);
+    link->capture = NULL;
+    link->captured = false;
+}
+
+void vn_capture_frame(const struct vn_context *context, struct vn_link *link, struct vn_packet *packet, uint64_t at)
 {
     uint8_t frame[SNAP_LENGTH] = {0};
     uint32_t length = packet->bytes < SNAP_LENGTH ? packet->bytes : SNAP_LENGTH;
@@ -64,13 +75,19 @@ void vn_capture_frame(const struct vn_context *context, void *file, struct vn_pa
         uint32_t crc = icrc(frame, length);
         for (uint32_t i = 0; i < ICRC_BYTES; i++) frame[length - ICRC_BYTES + i] = (uint8_t)(crc >> 8 * i);
     }
-    uint64_t ns = at / 1000;
-    const uint32_t record[] = {(uint32_t)(ns / 1000000000u), (uint32_t)(ns % 1000000000u), length, packet->bytes};
-    fwrite(record, sizeof record, 1, file);
-    fwrite(frame, length, 1, file);
+    if (!sw_pcap_frame(link->capture, at / 1000, frame, length, packet->bytes)) vn_capture_end(link, errno);
 }
 
-void vn_capture_end(struct vn_link *link)
+int vn_captures_end(struct vn_context *context, uint32_t *number)
 {
-    if (link->capture != NULL) fclose(link->capture);
+    int error = 0;
+    for (uint32_t i = 0; i < context->n_links; i++) {
+        struct vn_link *link = &context->links[i];
+        vn_capture_end(link, 0);
+        if (error == 0 && link->capture_error != 0) {
+            error = link->capture_error;
+            *number = i;
+        }
+    }
+    return error;
 }

@@ -59,6 +59,7 @@ struct vn_link {
     void *kept __attribute__((aligned(64))); /* ... and more of it; `free` frees it */
     void *controlled; /* what the flow control keeps of the port, or NULL; likewise */
     void *capture; /* capture.c's file, or NULL */
+    int capture_error; /* why it isn't whole, as errno has it */
     uint64_t rate_bps;
     struct vn_fifo control; /* sent first: flow-control frames, CNPs, ACKs */
     uint32_t to;
@@ -138,8 +139,8 @@ VN_ALWAYS void vn_link_at(struct vn_context *context, const struct vn_link *link
     vn_at_slot(context, link->node, time, kind, number, link->slot);
 }
 
-static void vn_capture_frame(const struct vn_context *, void *file, struct vn_packet *, uint64_t at);
-static void vn_capture_end(struct vn_link *);
+static void vn_capture_frame(const struct vn_context *, struct vn_link *, struct vn_packet *, uint64_t at);
+static void vn_capture_end(struct vn_link *, int error);
 
 /* Starts to send the packet now. The link must be free. */
 VN_ALWAYS void vn_transmit(struct vn_context *context, struct vn_link *link, uint32_t id)
@@ -150,7 +151,7 @@ VN_ALWAYS void vn_transmit(struct vn_context *context, struct vn_link *link, uin
     link->free_at = context->now + vn_duration(link, packet->bytes);
     link->packets++;
     link->bytes += packet->bytes;
-    if (link->captured) vn_capture_frame(context, link->capture, packet, link->free_at);
+    if (link->captured) vn_capture_frame(context, link, packet, link->free_at);
     uint64_t arrived = link->free_at;
     if (__builtin_expect(link->cut, 0) && packet->bytes > VN_CUT_BYTES) arrived = context->now + vn_duration(link, VN_CUT_BYTES);
     vn_channel_push(context, link->channel, arrived + link->delay, id);

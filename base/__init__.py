@@ -1,0 +1,1 @@
+"""What every part of the project stands on. Its modules import none of ours."""

@@ -1,0 +1,62 @@
+"""Captures in virtual time on a disk without room: the run ends as without them, and the error is told."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from pcn.cli import run
+from pcn.hosts.algorithms import find_scheme
+from pcn.lab.virtual import VirtualNetwork
+from pcn.softswitch import private
+from pcn.topologies.dumbbell import dumbbell
+from pcn.topologies.model import FlowSpec
+from pcn.virtualnet.errors import VirtualError
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture
+def disk_without_room(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(private, "output", lambda _path: os.open("/dev/full", os.O_WRONLY | os.O_CLOEXEC))
+
+
+def digest(capture: Path | None) -> str:
+    topology = dumbbell(1, rate_bps=10e9)
+    with VirtualNetwork(topology, find_scheme("pfc").configure()) as network:
+        if capture is not None:
+            network.capture("h0", 0, capture)
+        network.add_flow(FlowSpec(1, "h0", "r0", size_bytes=200_000))
+        assert network.run(until_s=1.0, finish=True)
+        result = str(network.flows[1].stats())
+        if capture is not None:
+            with pytest.raises(VirtualError, match=r"x\.pcap: No space left on device: the capture isn't whole"):
+                network.close()
+    return result
+
+
+@pytest.mark.usefixtures("disk_without_room")
+def test_full_disk_ends_a_capture_alone(tmp_path: Path) -> None:
+    assert digest(tmp_path / "x.pcap") == digest(None)
+
+
+@pytest.mark.usefixtures("disk_without_room")
+def test_error_of_a_run_goes_before_a_captures(tmp_path: Path) -> None:
+    def fail() -> None:
+        with VirtualNetwork(dumbbell(1), find_scheme("pfc").configure()) as network:
+            network.capture("h0", 0, tmp_path / "x.pcap")
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        fail()
+
+
+@pytest.mark.usefixtures("disk_without_room")
+def test_p4_run_with_a_cut_capture_fails(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["p4", "run", str(ROOT / "examples/router"), "--clock", "virtual", "--for", "10ms"]
+    assert run([*words, "--pcap", str(tmp_path)]) == 1
+    output = capsys.readouterr()
+    assert "Hosts" in output.out
+    assert ".pcap: No space left on device: the capture isn't whole" in output.err.splitlines()[-1]
