@@ -65,15 +65,22 @@ def probe(path: Path) -> None:
 def labels(names: Sequence[str], which: NDArray[np.int32]) -> Array:
     """Returns a column of texts that repeat (a dictionary in Parquet): row i has names[which[i]]."""
     repeating = DataType.dictionary(DataType.int32(), DataType.string())
-    return Array(list(names), DataType.string()).cast(repeating).take(Array.from_numpy(which))  # takes numbers alone
+    return Array(list(names), DataType.string()).cast(repeating).take(_numbers(which))  # takes numbers alone
 
 
 def _array(column: Column | Array) -> Array:
     if isinstance(column, Array):
         return column
     if isinstance(column, np.ndarray):
-        return Array.from_numpy(np.ascontiguousarray(column))
+        return _numbers(column)
     return Array(column, _type(column))
+
+
+def _numbers(column: NDArray[Any]) -> Array:
+    """Returns a column of an array's numbers. arro3 0.8, the newest for Python 3.10, takes no array without any."""
+    if column.size == 0:
+        return Array.from_numpy(np.zeros(1, column.dtype)).slice(0, 0)
+    return Array.from_numpy(np.ascontiguousarray(column))
 
 
 def _type(column: Sequence[Any]) -> DataType:

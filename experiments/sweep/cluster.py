@@ -177,6 +177,7 @@ def _security(tls: Tls) -> Any:
 def _connected(scheduler: str, tls: Tls | None) -> Iterator[Any]:
     with signals.deferred():
         from dask.distributed import Client
+        from dask.distributed import TimeoutError as NoWorkers  # not Python 3.10's own
 
     with contextlib.ExitStack() as stack:
         stack.enter_context(_configured())
@@ -187,7 +188,7 @@ def _connected(scheduler: str, tls: Tls | None) -> Iterator[Any]:
             raise ExperimentError(f"--scheduler {scheduler}: no Dask scheduler answers there ({error})") from None
         try:
             client.wait_for_workers(1, timeout=_WORKERS_S)
-        except TimeoutError:
+        except NoWorkers:
             raise ExperimentError(
                 f"--scheduler {scheduler}: it has no workers. Start some: dask worker {scheduler} --nthreads 1"
             ) from None
