@@ -13,7 +13,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 from pcn.lab.observe import GOING_ON, Snapshot
-from pcn.softswitch.seats import Seats
+from pcn.softswitch.seats import Seats, shut
 from pcn.topologies.errors import LabError
 
 PATH = "/metrics"
@@ -112,10 +112,12 @@ class _Server(ThreadingHTTPServer):
 
     def __init__(self, address: tuple[str, int], metrics: Callable[[], str]) -> None:
         self.metrics = metrics
-        self.own = address[0]
-        self.local = self.own.startswith("127.")
-        self.seats = Seats[Any](_MOST_AT_ONCE, self.shutdown_request)
+        # The one that makes room is shut for reading, too: its thread wakes, and closes it.
+        self.seats = Seats[Any](_MOST_AT_ONCE, shut)
         super().__init__(address, _Handler)
+        bound = self.socket.getsockname()[0]
+        self.local = bound.startswith("127.")  # also by a name, as localhost
+        self.own = {f"{name}:{self.server_port}" for name in ("localhost", address[0], bound)}
 
     def process_request(self, request: Any, client_address: Any) -> None:
         """Where as many are served as may, one that has sent no request yet makes room; else this one ends."""
@@ -162,8 +164,7 @@ class _Handler(BaseHTTPRequestHandler):
         """Returns whether the Host header, of which there is one, is this server: a page in a browser reaches it under
         the page's own name otherwise."""
         hosts = self.headers.get_all("Host", [])
-        names = {f"{name}:{self.server.server_port}" for name in ("localhost", self.server.own)}
-        return len(hosts) == 1 and hosts[0] in names
+        return len(hosts) == 1 and hosts[0] in self.server.own
 
     def log_message(self, format: str, *args: object) -> None:
         """A scrape a few seconds apart isn't worth a line each."""

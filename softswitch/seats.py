@@ -5,6 +5,8 @@ The process that listens does other work, too, for which descriptors and memory 
 
 from __future__ import annotations
 
+import contextlib
+import socket
 import threading
 from collections.abc import Callable
 from typing import Generic, TypeVar
@@ -52,3 +54,9 @@ class Seats(Generic[Holder]):
         """Returns those who have a seat."""
         with self._lock:
             return list(self._busy)
+
+
+def shut(connection: socket.socket) -> None:
+    """Ends a connection for the thread that reads or writes it, which closes it."""
+    with contextlib.suppress(OSError):
+        connection.shutdown(socket.SHUT_RDWR)

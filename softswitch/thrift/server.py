@@ -17,7 +17,7 @@ from pcn.softswitch.native import NativeSwitch
 from pcn.softswitch.options import Options
 from pcn.softswitch.p4runtime.errors import RpcError
 from pcn.softswitch.p4runtime.service import Service
-from pcn.softswitch.seats import Seats
+from pcn.softswitch.seats import Seats, shut
 from pcn.softswitch.thrift import idl
 from pcn.softswitch.thrift.replication import ReplicationCalls
 from pcn.softswitch.thrift.switch import PlainReplication, SimpleSwitch, Standard
@@ -51,7 +51,7 @@ class ThriftServer:
         }
         self._services = handlers
         self._calls = threading.Lock()  # a call of several steps is one for other clients
-        self._seats = Seats[socket.socket](MOST_CONNECTIONS, _end)
+        self._seats = Seats[socket.socket](MOST_CONNECTIONS, shut)
         self._ending = threading.Event()
         self._acceptor = threading.Thread(target=self._accept, name="thrift", daemon=True)
 
@@ -66,7 +66,7 @@ class ThriftServer:
             self._socket.shutdown(socket.SHUT_RDWR)
         self._socket.close()
         for connection in self._seats.holders():
-            _end(connection)
+            shut(connection)
         if self._acceptor.is_alive():
             self._acceptor.join()
 
@@ -138,11 +138,6 @@ class ThriftServer:
         result.write(protocol)
         protocol.write_message_end()
         protocol.trans.flush()
-
-
-def _end(connection: socket.socket) -> None:
-    with contextlib.suppress(OSError):
-        connection.shutdown(socket.SHUT_RDWR)
 
 
 def _is_failure(spec: Any, error: Exception) -> bool:

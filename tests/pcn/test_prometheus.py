@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import http.client
 import json
 import os
@@ -9,6 +10,9 @@ import re
 import socket
 import subprocess
 import sys
+import threading
+import time
+import urllib.error
 import urllib.request
 from collections.abc import Iterator
 from dataclasses import asdict, fields
@@ -135,6 +139,36 @@ def test_server_answers_beside_readers_that_send_nothing(served: str) -> None:
     finally:
         for one in idle:
             one.close()
+
+
+@pytest.mark.parametrize("sent", [b"", b"GET /metrics HTTP/1.1\r\nHost: "])
+def test_connections_that_make_room_end_with_their_threads(served: str, sent: bytes) -> None:
+    """Also while their clients go on with requests that never end: a time for each byte would never pass."""
+    before = threading.active_count()
+    idle = [socket.create_connection(place(served)) for _ in range(60)]
+    try:
+        for one in idle:
+            one.sendall(sent)
+        assert urllib.request.urlopen(served).status == 200
+        limit_s = time.monotonic() + 60
+        while threading.active_count() > before + 16 and time.monotonic() < limit_s:
+            for one in idle:
+                with contextlib.suppress(OSError):
+                    one.sendall(sent and b"a")
+            time.sleep(0.01)
+        assert threading.active_count() <= before + 16
+    finally:
+        for one in idle:
+            one.close()
+
+
+def test_server_by_name_of_loopback_refuses_foreign_hosts() -> None:
+    with prometheus.serving("localhost", 0, lambda: "pcn_time_s 1.0\n") as url:
+        port = place(url)[1]
+        for host in (f"localhost:{port}", f"127.0.0.1:{port}"):
+            assert urllib.request.urlopen(urllib.request.Request(url, headers={"Host": host})).status == 200
+        with pytest.raises(urllib.error.HTTPError, match="403"):
+            urllib.request.urlopen(urllib.request.Request(url, headers={"Host": f"example.org:{port}"}))
 
 
 def test_taken_port_is_refused_in_one_line(served: str) -> None:
