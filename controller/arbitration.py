@@ -23,6 +23,7 @@ log = logging.getLogger(__name__)
 MAX_ELECTION_ID = 2**128 - 1
 _END_LIMIT_S = 1.0
 _LEAVING_S = 0.5  # a controller that has ended may be primary this long still
+_MOST_CLAIMS = 16  # each of them a higher id than those of controllers that came and went meanwhile
 _OK, _NOT_FOUND = grpc.StatusCode.OK.value[0], grpc.StatusCode.NOT_FOUND.value[0]
 
 
@@ -51,8 +52,9 @@ class Arbitration:
     def settle(self, limit_s: float) -> None:
         """Waits until we are primary. Where the last primary has gone, that takes the next election id, and is logged.
         Raises PrimaryError if another one is it, SwitchError."""
-        end = time.monotonic() + limit_s
+        last = end = time.monotonic() + limit_s
         other: int | None = None
+        claims = 0
         while True:
             try:
                 answer = self._answers.get(timeout=max(0.0, end - time.monotonic()))
@@ -75,12 +77,16 @@ class Arbitration:
             elif highest == MAX_ELECTION_ID:
                 raise SwitchError(f"{self._name}: the last controller had the highest election id: none can follow it")
             elif highest >= self.election_id:
+                claims += 1
+                if claims > _MOST_CLAIMS:
+                    grown = f"grows with each of our {_MOST_CLAIMS} claims, to {highest}"
+                    raise SwitchError(f"{self._name}: the highest election id {grown}")
                 log.warning(
                     "%s: the primary controller with election id %d has gone: we take %d",
                     *(self._name, highest, highest + 1),
                 )
                 self._claim(highest + 1)
-                end = time.monotonic() + limit_s
+                end = last
 
     def send(self, request: p4r.StreamMessageRequest) -> None:
         self._requests.put(request)

@@ -47,7 +47,8 @@ WRITE_LIMIT_S = 1800.0
 PIPELINE_LIMIT_S = 600.0
 _LOOK_S = 0.2  # as long a signal waits
 _PROGRESS_S = 5.0
-_MOST_WAITING = 1024  # messages of the stream; then the driver waits
+_HEEDED = ("subscribe", "set_forwarding_pipeline_config_response")  # messages of the stream
+_MOST_WAITING, _MOST_MESSAGE_BYTES = 1024, 1 << 16  # of these; then the driver waits
 _ALL_PIPES, _BOTH_DIRECTIONS, _ALL_PARSERS = 0xFFFF, 0xFF, 0xFF
 _CLIENT_IDS = 1 << 24
 _NO_PROGRAM = "$SHARED"  # a driver that loaded none has its own tables under this name
@@ -141,10 +142,12 @@ class BfRuntimeSwitch(ControlPlane):
         raise SwitchError(f"{self.name}: {trouble}")
 
     def _receive(self) -> None:
-        """Hands on what the stream brings, and the error that ends it, or None."""
+        """Hands on the answers that the stream brings, and the error that ends it, or None. All else is dropped, and
+        what is longer than any answer."""
         try:
             for message in self._stream:
-                self._incoming.put(message)
+                if message.WhichOneof("update") in _HEEDED and message.ByteSize() <= _MOST_MESSAGE_BYTES:
+                    self._incoming.put(message)
             self._incoming.put(None)
         except grpc.RpcError as error:
             self._incoming.put(error)

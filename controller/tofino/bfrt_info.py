@@ -59,7 +59,7 @@ class Info:
         self._switch = switch
         try:
             made = [_table(one) for document in documents for one in json.loads(document)["tables"]]
-        except (ValueError, LookupError, TypeError, AttributeError) as error:
+        except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
             raise SwitchError(f"{switch}: no BF-RT description: {type(error).__name__}: {error}") from None
         self.tables = {table.name: table for table in made}
         self.by_id = {table.id: table for table in made}

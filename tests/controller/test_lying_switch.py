@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -13,6 +14,7 @@ from finsy.proto import p4r, p4r_grpc
 from waiting import LIMIT_S
 
 from pcn.controller import answers
+from pcn.controller.arbitration import Arbitration
 from pcn.controller.errors import SwitchError
 from pcn.controller.switch import SwitchClient
 
@@ -34,15 +36,22 @@ class _Endless(p4r_grpc.P4RuntimeServicer):
             yield part
 
 
-@pytest.fixture
-def lying() -> Iterator[tuple[_Endless, str]]:
-    servicer = _Endless()
+@contextlib.contextmanager
+def served(servicer: p4r_grpc.P4RuntimeServicer) -> Iterator[str]:
+    """Yields the address."""
     server = grpc.server(ThreadPoolExecutor(4))
     p4r_grpc.add_P4RuntimeServicer_to_server(servicer, server)
     port = server.add_insecure_port("127.0.0.1:0")
     server.start()
-    yield servicer, f"127.0.0.1:{port}"
+    yield f"127.0.0.1:{port}"
     server.stop(None).wait()
+
+
+@pytest.fixture
+def lying() -> Iterator[tuple[_Endless, str]]:
+    servicer = _Endless()
+    with served(servicer) as address:
+        yield servicer, address
 
 
 def test_read_without_an_end_is_an_error(lying: tuple[_Endless, str], monkeypatch: pytest.MonkeyPatch) -> None:
@@ -55,6 +64,28 @@ def test_read_without_an_end_is_an_error(lying: tuple[_Endless, str], monkeypatc
         assert servicer.ended.wait(LIMIT_S), "the call ends before its client's connection does"
     finally:
         client.close()
+
+
+class _Rising(p4r_grpc.P4RuntimeServicer):
+    """Reports to each client that a controller with a still higher election id has just gone."""
+
+    def __init__(self) -> None:
+        self.claims = 0
+
+    def StreamChannel(self, requests: Any, context: Any) -> Iterator[p4r.StreamMessageResponse]:  # noqa: N802
+        for request in requests:
+            self.claims += 1
+            answer = p4r.StreamMessageResponse(arbitration=request.arbitration)
+            answer.arbitration.status.code = grpc.StatusCode.NOT_FOUND.value[0]
+            yield answer
+
+
+def test_arbitration_without_an_end_is_an_error() -> None:
+    servicer = _Rising()
+    with served(servicer) as address, grpc.insecure_channel(address) as channel:
+        with pytest.raises(SwitchError, match=r"^s1: the highest election id grows with each of our 16 claims, to 17$"):
+            Arbitration("s1", p4r_grpc.P4RuntimeStub(channel), 1, 1, LIMIT_S)
+        assert servicer.claims == 17
 
 
 def test_entities_are_bounded_by_number_and_bytes(monkeypatch: pytest.MonkeyPatch) -> None:

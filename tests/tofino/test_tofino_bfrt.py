@@ -21,6 +21,7 @@ from bfrt_driver import Driver, description, serving
 from hypothesis import given
 from hypothesis import strategies as st
 from stratum import TRAFFIC
+from waiting import LIMIT_S
 
 from pcn import cli, doctor
 from pcn.controller.control_plane import CloneSession, RegisterEntry, TableAction, TableEntry, TableMatch
@@ -306,6 +307,34 @@ def test_stream_that_a_server_closes_is_one_line(sde: Path, monkeypatch: pytest.
     monkeypatch.setattr(driver, "stream", lambda _requests, _context: iter(()))
     with serving(driver) as address, pytest.raises(SwitchError, match=r"up\?\): the server closed the stream"):
         BfRuntimeSwitch.connect("tofino", address)
+
+
+def test_stream_of_a_lying_server_is_bounded(sde: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither messages that no call waits for nor long ones stay with the client."""
+    driver, sent = Driver(), threading.Semaphore(0)
+
+    def stream(_requests: Any, context: Any) -> Iterator[Any]:
+        answer = MESSAGES["StreamMessageResponse"]()
+        answer.subscribe.device_id = 0
+        yield answer
+        long, other = MESSAGES["StreamMessageResponse"](), MESSAGES["StreamMessageResponse"]()
+        long.subscribe.status.message = "x" * 1_000_000
+        while context.is_active():
+            yield long
+            yield other
+            sent.release()
+
+    monkeypatch.setattr(driver, "stream", stream)
+    with serving(driver) as address, BfRuntimeSwitch.connect("tofino", address) as switch:
+        for _ in range(100):
+            assert sent.acquire(timeout=LIMIT_S)
+        assert switch._incoming.qsize() == 0
+
+
+@pytest.mark.parametrize("document", [b"[" * 100_000, b'{"tables": ' + b"[" * 100_000, b'{"tables": {"a": '])
+def test_description_of_a_lying_server_is_refused(document: bytes) -> None:
+    with pytest.raises(SwitchError, match=r"^tofino: no BF-RT description: "):
+        Info("tofino", [document])
 
 
 @pytest.mark.parametrize(
