@@ -48,6 +48,7 @@ def folder(path: Path) -> Path:
     _require_trusted_above(real)
     handle = open_folder(real, PRIVATE)
     try:
+        _require_trusted_above(real)  # again: another user may have made meanwhile what was missing, as in /tmp
         mode = stat.S_IMODE(os.fstat(handle).st_mode)
         if mode & ~PRIVATE and not _read_only(handle):
             os.fchmod(handle, mode & PRIVATE)

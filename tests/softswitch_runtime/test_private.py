@@ -79,6 +79,28 @@ def test_folder_refuses_links(tmp_path: Path) -> None:
             opened(tmp_path / "link")
 
 
+@pytest.mark.root
+@pytest.mark.parametrize("is_link", [False, True])
+def test_folder_below_one_that_another_user_makes_meanwhile_is_refused(
+    shared: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_link: bool
+) -> None:
+    """Between the check of what is above and making what is missing there."""
+    base, make = shared / "missing", private.make_folder
+
+    def make_later(path: Path, mode: int = private.PUBLIC) -> None:
+        monkeypatch.setattr(private, "make_folder", make)
+        if is_link:
+            base.symlink_to(tmp_path)
+        else:
+            base.mkdir(0o777)
+        os.lchown(base, NOBODY, NOBODY)
+        make(path, mode)
+
+    monkeypatch.setattr(private, "make_folder", make_later)
+    with pytest.raises(NotPrivateError, match=f"{base} belongs to nobody"):
+        private.folder(base / "pcn-lab")
+
+
 def test_folder_is_found_through_a_link_of_this_user(tmp_path: Path) -> None:
     (tmp_path / "large-disk").mkdir()
     (tmp_path / ".cache").symlink_to("large-disk")
