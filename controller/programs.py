@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pcn.controller.errors import UnknownNameError
+from pcn.controller.schema import schema_of
 from pcn.softswitch import inputs, p4c
 from pcn.softswitch.p4c import NATIVE, NATIVE_FLAGS
 from pcn.topologies.errors import LabError
@@ -91,7 +92,6 @@ class Program:
     @cached_property
     def schema(self) -> P4Schema:
         """What its p4info describes. Raises ProgramError where that is none, or describes what can't be."""
-        from finsy import P4Schema  # slow to load; who looks for a program may not need it
         from google.protobuf import text_format
 
         try:
@@ -101,6 +101,6 @@ class Program:
         except OSError as error:
             raise ProgramError(f"{self.p4info}: {error.strerror}") from None
         try:
-            return P4Schema(info, self.json)
-        except (ValueError, LookupError, TypeError, AttributeError) as error:
-            raise ProgramError(f"{self.p4info}: its parts don't fit: {type(error).__name__}: {error}") from None
+            return schema_of(info, self.json)
+        except ValueError as error:
+            raise ProgramError(f"{self.p4info}: {error}") from None

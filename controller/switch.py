@@ -16,18 +16,20 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
 import grpc
-from finsy import P4Schema
 from finsy.proto import p4r, p4r_grpc
 
 from pcn.controller.answers import MESSAGE_BYTES, entities
 from pcn.controller.arbitration import Arbitration, uint128
 from pcn.controller.control_plane import ControlPlane, Counter
 from pcn.controller.errors import SwitchError, grpc_errors, update_errors
+from pcn.controller.schema import schema_of
 from pcn.softswitch import signals
 from pcn.softswitch.address import AddressError
 from pcn.softswitch.address import channel as address_channel
 
 if TYPE_CHECKING:
+    from finsy import P4Schema
+
     from pcn.softswitch.embed.switch import Loadable
 
 CALL_LIMIT_S = 20.0
@@ -114,7 +116,10 @@ class SwitchClient(ControlPlane):
                 config = self._stub.GetForwardingPipelineConfig(request, timeout=CALL_LIMIT_S).config
             if not config.HasField("p4info"):
                 raise SwitchError(f"{self.name}: no program is loaded")
-            self._schema = P4Schema(config.p4info)
+            try:
+                self._schema = schema_of(config.p4info)
+            except ValueError as error:
+                raise SwitchError(f"{self.name}: its p4info: {error}") from None
         return self._schema
 
     def set_pipeline(self, program: Loadable) -> None:

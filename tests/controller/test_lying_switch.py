@@ -1,21 +1,23 @@
-"""Switches whose answers have no end: what a client keeps of them is bounded."""
+"""Switches whose answers have no end, or no sense: what a client keeps of them is bounded, and an error is one line."""
 
 from __future__ import annotations
 
 import contextlib
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import Any
 
 import grpc
 import pytest
-from finsy.proto import p4r, p4r_grpc
+from finsy.proto import p4i, p4r, p4r_grpc
 from waiting import LIMIT_S
 
 from pcn.controller import answers
 from pcn.controller.arbitration import Arbitration
 from pcn.controller.errors import SwitchError
+from pcn.controller.programs import Program, ProgramError
 from pcn.controller.switch import SwitchClient
 
 
@@ -86,6 +88,42 @@ def test_arbitration_without_an_end_is_an_error() -> None:
         with pytest.raises(SwitchError, match=r"^s1: the highest election id grows with each of our 16 claims, to 17$"):
             Arbitration("s1", p4r_grpc.P4RuntimeStub(channel), 1, 1, LIMIT_S)
         assert servicer.claims == 17
+
+
+def _without_profile(info: p4i.P4Info) -> None:
+    info.tables[0].implementation_id = 1 << 24 | 7  # an action's number, where a profile's is wanted
+
+
+def _with_twins(info: p4i.P4Info) -> None:
+    info.tables.add().CopyFrom(info.tables[0])
+
+
+def _without_widths(info: p4i.P4Info) -> None:
+    del info.registers[:]
+    info.registers.add().preamble.id = 0x16000001
+
+
+@pytest.mark.parametrize("damage", [_without_profile, _with_twins, _without_widths])
+def test_p4info_of_a_lying_switch_or_file_is_refused_in_one_line(
+    damage: Callable[[p4i.P4Info], None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program = Program.compiled("pcn")
+    info = p4i.P4Info()
+    info.CopyFrom(program.schema.p4info)
+    damage(info)
+
+    def answer(*_call: Any, **_options: Any) -> p4r.GetForwardingPipelineConfigResponse:
+        return p4r.GetForwardingPipelineConfigResponse(config=p4r.ForwardingPipelineConfig(p4info=info))
+
+    with grpc.insecure_channel("127.0.0.1:1") as channel:
+        client = SwitchClient("s1", 1, channel, None)
+        monkeypatch.setattr(client._stub, "GetForwardingPipelineConfig", answer)
+        with pytest.raises(SwitchError, match=r"^s1: its p4info: its parts don't fit: .+$"):
+            client.tables()
+    file = tmp_path / "x.p4info.txtpb"
+    file.write_text(str(info))
+    with pytest.raises(ProgramError, match=f"^{file}: its parts don't fit: .+$"):
+        _ = Program("x", program.json, file).schema
 
 
 def test_entities_are_bounded_by_number_and_bytes(monkeypatch: pytest.MonkeyPatch) -> None:

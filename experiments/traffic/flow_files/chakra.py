@@ -7,6 +7,7 @@ the flow, and computations since time 0.
 
 from __future__ import annotations
 
+import itertools
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -189,23 +190,25 @@ class _Trace:
 
 
 def _files(path: Path) -> list[Path]:
-    """Returns the files of all ranks, in order, and that of groups where there is one; some may be missing."""
+    """Returns the files of all ranks, in order, the first missing one among them, and that of groups where there is
+    one."""
     found = _NAME.match(path.name)
     if found is None:
         return []
-    count = 0
-    for one in path.parent.glob("*.et"):
-        own = _NAME.match(one.name)
-        count = max(count, int(own[2]) + 1) if own and own[1] == found[1] else count
+    names = [_NAME.match(one.name) for one in path.parent.glob("*.et")]
+    ranks = {int(name[2]) for name in names if name and name[1] == found[1]}
+    missing = next(rank for rank in itertools.count() if rank not in ranks)
+    wanted = sorted(ranks | {missing}) if ranks and missing < max(ranks) else sorted(ranks)
     groups = path.with_name(f"{found[1]}.json")
-    return [*(path.with_name(f"{found[1]}.{rank}.et") for rank in range(count)), *([groups] * groups.is_file())]
+    return [*(path.with_name(f"{found[1]}.{rank}.et") for rank in wanted), *([groups] * groups.is_file())]
 
 
 def _read(file: FlowFile) -> Iterator[FlowSpec]:
     paths = _files(file.path)
     ranks = [path for path in paths if path.suffix == ".et"]
     if missing := [path.name for path in ranks if not path.is_file()]:
-        raise file.error(f"{missing[0]} is missing: each rank has a file, from 0 to {len(ranks) - 1}")
+        last = ranks[-1].suffixes[-2][1:]
+        raise file.error(f"{missing[0]} is missing: each rank has a file, from 0 to {last}")
     if sum(path.stat().st_size for path in ranks) > _MOST_BYTES:
         raise file.error(f"more than {_MOST_BYTES // 2**20} MiB in all ranks' files")
     trace = _Trace(file)

@@ -31,7 +31,7 @@ from hypothesis import strategies as st
 from pcn.cli import run as pcn
 from pcn.experiments.data.errors import ExperimentError
 from pcn.experiments.define import collectives
-from pcn.experiments.traffic.flow_files import read_flows
+from pcn.experiments.traffic.flow_files import files_of, read_flows
 from pcn.experiments.traffic.flow_files.csv_file import written
 from pcn.experiments.traffic.spec import from_reference, parse_spec
 from pcn.topologies.model import FlowSpec
@@ -271,6 +271,15 @@ def test_reader_refuses_some_dimensions_and_missing_ranks(tmp_path: Path) -> Non
         read_flows(file)
     (tmp_path / "made.0.et").unlink()
     with pytest.raises(ExperimentError, match=r"made\.0\.et is missing: each rank has a file, from 0 to 1"):
+        read_flows(file)
+
+
+def test_file_of_a_far_rank_costs_what_the_files_there_do(tmp_path: Path) -> None:
+    """Names alone decide how many ranks a trace has."""
+    file = trace(tmp_path, [[], []])
+    (tmp_path / "made.9999999.et").touch()
+    assert [path.name for path in files_of(file)] == [f"made.{rank}.et" for rank in (0, 1, 2, 9999999)]
+    with pytest.raises(ExperimentError, match=r"made\.2\.et is missing: each rank has a file, from 0 to 9999999"):
         read_flows(file)
 
 

@@ -1,0 +1,21 @@
+"""What a p4info describes, whoever wrote it: a file's author, or the switch that a client asks."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from finsy import P4Schema
+    from finsy.proto.p4.config.v1.p4info_pb2 import P4Info
+
+
+def schema_of(info: P4Info, data: Path | bytes | None = None) -> P4Schema:
+    """Returns the names of a p4info; `data` is what a switch loads with it. Raises ValueError where its parts don't
+    fit each other."""
+    from finsy import P4Schema  # slow to load; who looks for a program may not need it
+
+    try:
+        return P4Schema(info, data)
+    except Exception as error:  # it checks some of them, asserts others, and takes the rest as they are
+        raise ValueError(f"its parts don't fit: {type(error).__name__}: {error}") from None
