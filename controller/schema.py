@@ -1,4 +1,4 @@
-"""What a p4info describes, whoever wrote it: a file's author, or the switch that a client asks."""
+"""What a p4info describes: a file's, or that of the switch that a client is connected to."""
 
 from __future__ import annotations
 

@@ -4,6 +4,7 @@ network doesn't answer, there is no completion."""
 from __future__ import annotations
 
 import contextlib
+import re
 from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING
 
@@ -14,17 +15,19 @@ if TYPE_CHECKING:
     from pcn.topologies.model import Topology
 
 Completer = Callable[[click.Context, click.Parameter, str], list[str]]
+_PLAIN = re.compile(r"[\w.,:/@%+=-]+")
+"""A word that a shell takes as it is. Names of a switch's program are its author's, and may be a command."""
 
 
 def _completer(names: Callable[[click.Context], Iterable[str]]) -> Completer:
-    """Offers the names that begin with what was typed."""
+    """Offers the plain names that begin with what was typed."""
 
     def complete(context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[str]:
         from pcn.hosts.client import AgentError
         from pcn.topologies.errors import LabError
 
         try:
-            return [name for name in names(context) if name.startswith(incomplete)]
+            return [name for name in names(context) if name.startswith(incomplete) and _PLAIN.fullmatch(name)]
         except (LabError, AgentError, OSError):
             return []
 

@@ -219,10 +219,11 @@ def print_json(value: Any) -> None:
 
 def print_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
     """A table that is as wide as it needs to be: numbers to the right; no styling when output isn't a terminal; nothing
-    with --quiet."""
+    with --quiet. Its texts may be a switch's or a file's: control characters are written out."""
     if is_quiet():
         return
-    texts = [[str(cell) for cell in row] for row in rows]
+    title = visible(title)
+    texts = [[visible(str(cell)) for cell in row] for row in rows]
     # Where the terminal is narrow, long texts give way; a number in two lines is none.
     right = [bool(texts) and all(_NUMBER.fullmatch(row[number]) for row in texts) for number in range(len(columns))]
     terminal = sys.stdout.isatty()
@@ -269,6 +270,7 @@ def _print_folded(
     from rich import box
     from rich.console import Console
     from rich.table import Table
+    from rich.text import Text
 
     table = Table(*columns, box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
     for number, column in enumerate(table.columns):
@@ -277,7 +279,7 @@ def _print_folded(
             column.justify = "right"
         column.overflow = "fold"
     for row in texts:
-        table.add_row(*row)
+        table.add_row(*map(Text, row))  # no markup: a name may have brackets
     console = Console(highlight=False) if width is None else Console(highlight=False, width=width)
     console.print(title, soft_wrap=True, markup=False)
     console.print(table)

@@ -8,10 +8,12 @@ import subprocess
 import sys
 from pathlib import Path
 
+import click
 import needs
 import pytest
 from waiting import LIMIT_S
 
+from pcn.complete import _completer
 from pcn.softswitch.python_process import python_command
 
 SHELLS = {
@@ -19,6 +21,14 @@ SHELLS = {
     "zsh": (["-f", "-i"], "autoload -Uz compinit; compinit -u -D; source {script}"),
     "fish": (["--no-config", "-i"], "source {script}"),
 }
+
+
+@pytest.mark.parametrize("name", ["$(touch x)", "`x`", "a;b", "a b", "a\nb", "\x1b[2J", "'", '"', "a\\b", "~x", "*"])
+def test_name_that_is_no_plain_word_is_not_offered(name: str) -> None:
+    """A program's author chooses names, and any local user loads one into a network of `pcn p4 run`."""
+    complete = _completer(lambda _context: [name, "MyIngress.ipv4_lpm"])
+    context = click.Context(click.Command("tables"))
+    assert complete(context, click.Argument(["name"]), "") == ["MyIngress.ipv4_lpm"]
 
 
 @pytest.mark.parametrize("shell", SHELLS)

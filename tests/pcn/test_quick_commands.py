@@ -16,9 +16,10 @@ from waiting import LIMIT_S
 
 from pcn.commands import common
 
-# Without "[" and ":", which rich may read as markup, and without spaces at the ends, which it takes away
+# Without spaces at the ends, which rich takes away
 _WORD = st.text(string.ascii_letters + string.digits + "-+.,/%", min_size=1, max_size=30)
-_CELL = st.one_of(st.just(""), _WORD, st.integers(-9, 10**9), st.builds("{} {}".format, _WORD, _WORD))
+_MARKED = st.text("[]:/\\ab", min_size=1, max_size=12)
+_CELL = st.one_of(st.just(""), _WORD, _MARKED, st.integers(-9, 10**9), st.builds("{} {}".format, _WORD, _WORD))
 _TABLES = st.integers(1, 6).flatmap(
     lambda columns: st.tuples(
         st.lists(st.builds("\n".join, st.lists(_WORD, min_size=1, max_size=3)), min_size=columns, max_size=columns),
@@ -43,12 +44,24 @@ def test_table_looks_as_rich_prints_it(table: tuple[list[str], list[list[object]
         assert plain == _printed(*table)
 
 
-@pytest.mark.parametrize("cell", ["\u6f22", "\x1b[2J", "long " * 200])
+@pytest.mark.parametrize("cell", ["\u6f22", "two\nlines", "long " * 200])
 def test_cell_that_is_wide_or_no_text_is_left_to_rich(cell: str, monkeypatch: pytest.MonkeyPatch) -> None:
     folded: list[str] = []
     monkeypatch.setattr(common, "_print_folded", lambda title, *_: folded.append(title))
     assert _printed(["one", "two"], [["a", cell]]) == ""
     assert folded == ["a title"]
+
+
+@pytest.mark.parametrize("beside", ["a", "\u6f22"])
+def test_names_of_a_table_do_not_command_the_terminal(beside: str) -> None:
+    """A program's names are its author's, and a switch's program is whose client loaded it."""
+    with contextlib.redirect_stdout(io.StringIO()) as out:
+        common.print_table("s1 \x1b]0;title\x07", ["one", "two"], [["\x1b[2J\x9b1m\r", f"{beside}[/b][red]x"]])
+    printed = out.getvalue()
+    assert "s1 \\x1b]0;title\\x07" in printed
+    assert "\\x1b[2J\\x9b1m\\r" in printed
+    assert f"{beside}[/b][red]x" in printed
+    assert not set(printed) & {"\x1b", "\x07", "\x9b", "\r"}
 
 
 @pytest.mark.parametrize(
