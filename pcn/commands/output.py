@@ -1,5 +1,5 @@
 """What a command prints, and where: results on stdout, progress and notes on stderr; `--json` and `--quiet`, which each
-command that prints has from here."""
+command that prints has from here. Texts may hold names of a file or a switch: control characters are written out."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 import click
+
+from pcn.visible import visible
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 
@@ -54,15 +56,15 @@ def is_quiet() -> bool:
 def say(text: object = "", nl: bool = True) -> None:
     """Prints a part of the result on stdout; nothing with --quiet."""
     if not is_quiet():
-        click.echo(text, nl=nl)
+        click.echo(visible(str(text)), nl=nl)
 
 
 def tell(text: object) -> None:
     """Prints progress on stderr; nothing with --quiet."""
     if not is_quiet():
-        click.echo(text, err=True)
+        click.echo(visible(str(text)), err=True)
 
 
 def note(text: object) -> None:
     """Prints a remark on stderr, also with --quiet."""
-    click.echo(f"note: {text}", err=True)
+    click.echo(f"note: {visible(str(text))}", err=True)

@@ -8,13 +8,14 @@ import io
 import string
 import subprocess
 import sys
+from collections.abc import Callable
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from waiting import LIMIT_S
 
-from pcn.commands import common
+from pcn.commands import common, output
 
 # Without spaces at the ends, which rich takes away
 _WORD = st.text(string.ascii_letters + string.digits + "-+.,/%", min_size=1, max_size=30)
@@ -62,6 +63,15 @@ def test_names_of_a_table_do_not_command_the_terminal(beside: str) -> None:
     assert "\\x1b[2J\\x9b1m\\r" in printed
     assert f"{beside}[/b][red]x" in printed
     assert not set(printed) & {"\x1b", "\x07", "\x9b", "\r"}
+
+
+@pytest.mark.parametrize("printed_by", [output.say, output.tell, output.note])
+def test_lines_do_not_command_the_terminal(
+    printed_by: Callable[[object], None], capsys: pytest.CaptureFixture[str]
+) -> None:
+    printed_by("a\tb \x1b[2J\r\nc")
+    printed = "".join(capsys.readouterr())
+    assert printed.removeprefix("note: ") == "a\tb \\x1b[2J\\r\nc\n"
 
 
 @pytest.mark.parametrize(
