@@ -9,7 +9,8 @@ now.port("s1:2").queue_bytes, now.port("s1:2").utilisation
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 
@@ -66,9 +67,10 @@ class PortState:
 
 @dataclass(frozen=True)
 class FlowState:
-    """A flow. `rate_bps` is what its scheme lets it send, and `window_bytes` in flight (None: it has no window), where
-    `in_flight_bytes` are; goodput (of payload, at the receiver) and the shares of packets that arrive marked CE and UE
-    are over the time since the last look. `kept_pace`: its hosts and all switches did, all that time. `src_port`: of a
+    """A flow. `rate_bps` is what its scheme and its own limit let it send, and `window_bytes` in flight (None: it has
+    no window), where `in_flight_bytes` are; `sent_bps` (of frames, at the sender; None: it isn't counted), goodput (of
+    payload, at the receiver) and the shares of packets that arrive marked CE and UE are over the time since the last
+    look. `kept_pace`: its hosts and all switches did, all that time. `src_port`: of a
     sender with several NICs the one by which it leaves, else None. A host without an agent, beside a switch that is
     seen by its interfaces, is a flow with its name as `id` and no `dst`: whole frames that it sends to all
     (`rate_bps`), and that it receives (`goodput_bps`)."""
@@ -85,6 +87,7 @@ class FlowState:
     window_bytes: float | None = None
     in_flight_bytes: int | None = 0
     src_port: int | None = None
+    sent_bps: float | None = None
 
     @property
     def sender(self) -> str:
@@ -93,15 +96,26 @@ class FlowState:
 
 
 @dataclass(frozen=True)
+class HostState:
+    """A host's port: what its flows send into its link, bit/s over the time since the last look, and the share of the
+    link's rate."""
+
+    port: str
+    rate_bps: float
+    utilisation: float
+
+
+@dataclass(frozen=True)
 class Snapshot:
     """One look. `time_s` is the network's nominal time, `over_s` the nominal time since the last look. `overload`: the
-    nodes that don't keep pace now; None: all do."""
+    nodes that don't keep pace now; None: all do. `hosts`: those that have sent."""
 
     time_s: float
     over_s: float
     ports: tuple[PortState, ...]
     flows: tuple[FlowState, ...]
     overload: Overload | None = None
+    hosts: tuple[HostState, ...] = ()
 
     def port(self, name: str) -> PortState:
         """Returns a port by its name, as "s1:2". Raises UnknownNameError."""
@@ -153,8 +167,19 @@ class Observer:
             for flow in flows.flows(self._lab.topology, stats)
         ]
         now_s = max((one.now_s for one in stats.values()), default=self._now() - self._began_s)
-        hosts = self._hosts({one.port: one for one in ports}) if self._by_interface else ()
-        return Snapshot(now_s, over_s, ports, (*found, *hosts), self._pacing.overload())
+        hosts = tuple(self._hosts({one.port: one for one in ports})) if self._by_interface else ()
+        sends = tuple(self._sends((*found, *hosts)))
+        return Snapshot(now_s, over_s, ports, (*found, *hosts), self._pacing.overload(), sends)
+
+    def _sends(self, found: Iterable[FlowState]) -> Iterator[HostState]:
+        """Yields what hosts send, of those with several NICs where their flows name them."""
+        topology, sent = self._lab.topology, defaultdict[Endpoint, float](float)
+        for one in found:
+            ports = topology.ports(one.src)
+            if one.sent_bps is not None and (one.src_port is not None or len(ports) == 1):
+                sent[Endpoint(one.src, ports[0] if one.src_port is None else one.src_port)] += one.sent_bps
+        for end, rate_bps in sent.items():
+            yield HostState(str(end), rate_bps, rate_bps / topology.link_at(end.node, end.port).rate_bps)
 
     def _now(self) -> float:
         return self._clock() / self._lab.record.dilation
@@ -276,6 +301,7 @@ class Observer:
                 dst="",
                 state="sending" if sends_bps else "idle",
                 rate_bps=sends_bps,
+                sent_bps=sends_bps,
                 goodput_bps=sum(ports[str(end)].rate_bps for end in ends),
                 marked_share=None,
                 marked_ue_share=None,
@@ -284,6 +310,7 @@ class Observer:
 
     def _flow(self, flow: flows.Flow, now_s: float) -> FlowState:
         totals = {
+            "sent": flow.sent_bytes,
             "packets": flow.received_packets,
             "bytes": flow.received_payload_bytes,
             "marked": flow.marked,
@@ -303,6 +330,7 @@ class Observer:
             window_bytes=flow.window_bytes,
             in_flight_bytes=flow.in_flight_bytes,
             src_port=flow.src_port,
+            sent_bps=_per_s(8 * new["sent"], over_s),
         )
 
 

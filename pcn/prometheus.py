@@ -38,12 +38,17 @@ _PORT = {
 }
 _FLOW = {
     "rate_bps": "bits that the scheme lets the flow send a second",
+    "sent_bps": "bits that the flow sends a second",
     "goodput_bps": "bits of payload that arrive a second",
     "marked_share": "share of the packets that arrive marked CE",
     "marked_ue_share": "share of the packets that arrive marked UE",
     "kept_pace": "whether the hosts and all switches kept pace since the look before",
     "window_bytes": "the flow's window",
     "in_flight_bytes": "bytes of the window in flight",
+}
+_HOST = {
+    "rate_bps": "bits that the host's port sends a second",
+    "utilisation": "share of the link's rate that the host's port sends",
 }
 _PORT_LABELS, _FLOW_LABELS = ("port", "link"), ("id", "src", "dst", "src_port")  # the last one of some hosts alone
 
@@ -62,6 +67,9 @@ def text(now: Snapshot, network: str) -> str:
         lines += _family(f"pcn_port_{name}", what, [(labels, getattr(one, name)) for labels, one in ports])
     for name, what in _FLOW.items():
         lines += _family(f"pcn_flow_{name}", what, [(labels, getattr(one, name)) for labels, one in flows])
+    hosts = [({**own, **_labels(one, ("port",))}, one) for one in now.hosts]
+    for name, what in _HOST.items():
+        lines += _family(f"pcn_host_{name}", what, [(labels, getattr(one, name)) for labels, one in hosts])
     states = [({**labels, "state": one.state}, 1) for labels, one in flows]
     lines += _family("pcn_flow_state", "1 with the state that the flow is in", states)
     return "".join(f"{line}\n" for line in lines)

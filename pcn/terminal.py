@@ -49,7 +49,7 @@ _SERIES: dict[str, tuple[tuple[str, str, str, float], ...]] = {
         ("queue", "queue_packets", "pkts", 1),
     ),
     "flow": (
-        ("rate", "rate_bps", _RATE, 1),
+        ("sends", "sent_bps", _RATE, 1),
         ("goodput", "goodput_bps", _RATE, 1),
         ("window", "window_bytes", "KB", 1e3),
     ),

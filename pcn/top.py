@@ -14,7 +14,7 @@ from typing import Any
 
 import click
 
-from pcn.lab.observe import FlowState, PortState, Snapshot
+from pcn.lab.observe import FlowState, HostState, PortState, Snapshot
 from pcn.terminal import View, show
 from pcn.web.history import History
 
@@ -64,7 +64,8 @@ class Screen:
         """Returns a frame with the ports that a history leaves out, as they do nothing."""
         ports = {**self._idle, **{one["port"]: PortState(**one) for one in frame["ports"]}}
         flows = tuple(FlowState(**one) for one in frame["flows"])
-        return Snapshot(frame["time_s"], frame["over_s"], tuple(ports.values()), flows)
+        hosts = tuple(HostState(**one) for one in frame["hosts"])
+        return Snapshot(frame["time_s"], frame["over_s"], tuple(ports.values()), flows, hosts=hosts)
 
 
 def _idle(port: str, link: str) -> PortState:

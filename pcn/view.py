@@ -68,10 +68,11 @@ _FLOW_COLUMNS = (
     _Column("from", left=True),
     _Column("to", left=True),
     _Column("state", 7, goes=1, left=True),
-    _Column("rate\nRATE", 6),
-    _Column("window\nKB", 6, goes=4, optional=True),
-    _Column("in flight\nKB", 6, goes=5, optional=True),
-    _Column("goodput\nRATE", 6, goes=3),
+    _Column("sends\nRATE", 6),
+    _Column("may send\nRATE", 6, goes=3, optional=True),
+    _Column("window\nKB", 6, goes=5, optional=True),
+    _Column("in flight\nKB", 6, goes=6, optional=True),
+    _Column("goodput\nRATE", 6, goes=4),
     _Column("marked", 6, goes=2),
     _Column("UE", 6, goes=2, optional=True),
     _Column("pace", optional=True),
@@ -90,6 +91,7 @@ class FlowRow:
     src: str
     dst: str
     state: str
+    sent_bps: float | None
     rate_bps: float | None
     goodput_bps: float
     marked_share: float | None
@@ -229,7 +231,8 @@ def _flow_table(
     rows = [
         (
             *map(Text, (flow.name, flow.src, flow.dst, flow.state)),
-            Text(rate_text(flow.rate_bps, scheme, 3)),
+            Text(rate_text(flow.sent_bps, scheme, 3)),
+            Text(rate_text(flow.rate_bps, scheme, 3) if scheme else ""),
             _kilobytes(flow.window_bytes),
             _kilobytes(None if flow.window_bytes is None else flow.in_flight_bytes),
             Text(rate_text(flow.goodput_bps, scheme, 3)),
@@ -286,6 +289,7 @@ def flow_rows(flows: Sequence[FlowState]) -> list[FlowRow]:
             one.sender,
             one.dst,
             one.state,
+            one.sent_bps,
             one.rate_bps,
             one.goodput_bps,
             one.marked_share,
@@ -322,6 +326,7 @@ def pair_rows(flows: Sequence[FlowState]) -> list[FlowRow]:
                 src,
                 dst,
                 state,
+                _sum(one.sent_bps for one in some),
                 _sum(one.rate_bps for one in some),
                 goodput,
                 ce_share,

@@ -35,11 +35,14 @@ class Frames:
     def __init__(self, topology: Topology, flows: Sequence[FlowSpec]) -> None:
         self._topology = topology
         self._ports = [Endpoint(one.name, port) for one in topology.switches for port in topology.ports(one.name)]
+        self._hosts = [Endpoint(one.name, port) for one in topology.hosts for port in topology.ports(one.name)]
         self._ends = {flow_entity(flow.id, flow.group): (flow.src, flow.dst) for flow in flows if not flow.group}
         self._sizes: dict[str, float] = {}
+        self._senders: dict[str, set[str]] = {}
         for flow in flows:
             size = math.inf if flow.size_bytes is None else flow.size_bytes
             self._sizes[flow.group] = self._sizes.get(flow.group, 0) + size
+            self._senders.setdefault(flow_entity(flow.id, flow.group), set()).add(flow.src)
 
     def between(self, series: Series, edges: Array) -> Iterator[Frame]:
         """Yields a frame at each of these times (s) but the first, from which its rates count."""
@@ -47,6 +50,7 @@ class Frames:
             return
         over_s = np.diff(edges)
         ports = [self._port(series, port, edges) for port in self._ports]
+        hosts = [self._host(series, port, edges) for port in self._hosts if _has(series, str(port), "sent_bytes")]
         flows = [self._flow(series, entity, edges) for entity in series.entities("received_bytes")]
         for number, (time_s, seconds) in enumerate(zip(edges[1:].tolist(), over_s.tolist(), strict=True)):
             yield {
@@ -54,6 +58,7 @@ class Frames:
                 "over_s": seconds,
                 "ports": [{name: values[number] for name, values in one.items()} for one in ports],
                 "flows": [{name: values[number] for name, values in one.items()} for one in flows],
+                "hosts": [{name: values[number] for name, values in one.items()} for one in hosts],
                 "overload": None,
             }
 
@@ -61,7 +66,7 @@ class Frames:
         name, count = str(port), edges.size - 1
         link, back = self._topology.link_name(port.node, port.port), self._topology.peer(port.node, port.port)
         reverse = self._topology.link_name(back.node, back.port)
-        rate = 8 * _per_s(series, name, "transmitted_bytes", edges)
+        rate, utilisation = self._carried(series, port, "transmitted_bytes", edges)
         sent = _grown(series, name, "transmitted_packets", edges)
         waiting = "waiting_bytes" if _has(series, name, "waiting_bytes") else "queue_bytes"
         # A neighbour's PAUSE is on the way for a link's delay: the port's register is exact where it was sampled.
@@ -76,7 +81,7 @@ class Frames:
             "paused": [bool(value) for value in _steps(series, *paused, edges)],
             "pausing": [bool(value) for value in _steps(series, link, "xoff", edges)],
             "rate_bps": rate.tolist(),
-            "utilisation": (rate / self._topology.link_at(port.node, port.port).rate_bps).tolist(),
+            "utilisation": utilisation.tolist(),
             "marked_share": _shares(series, name, "marked_packets", sent, edges),
             "marked_ue_share": _shares(series, name, "marked_ue_packets", sent, edges),
             "pauses_sent_per_s": _per_s(series, link, "pause", edges).tolist(),
@@ -85,6 +90,16 @@ class Frames:
             "lost": [None] * count,
             "kept_pace": [True] * count,
         }
+
+    def _host(self, series: Series, port: Endpoint, edges: Array) -> _Columns:
+        rate, utilisation = self._carried(series, port, "sent_bytes", edges)
+        return {"port": [str(port)] * (edges.size - 1), "rate_bps": rate.tolist(), "utilisation": utilisation.tolist()}
+
+    def _carried(self, series: Series, port: Endpoint, metric: str, edges: Array) -> tuple[Array, Array]:
+        """Returns bit/s that left by a port, and the share of its link's rate."""
+        rate_bps = self._topology.link_at(port.node, port.port).rate_bps
+        rate = _carried_bps(series, str(port), metric, rate_bps, edges)
+        return rate, rate / rate_bps
 
     def _flow(self, series: Series, entity: str, edges: Array) -> _Columns:
         count = edges.size - 1
@@ -103,7 +118,14 @@ class Frames:
             "kept_pace": [True] * count,
             "window_bytes": _steps(series, entity, "window_bytes", edges),
             "in_flight_bytes": [None] * count,
+            "sent_bps": _carried_bps(series, entity, "sent_bytes", self._most_bps(entity), edges).tolist(),
         }
+
+    def _most_bps(self, entity: str) -> float:
+        """Returns what the senders of a flow, or of a group, can send together."""
+        topology = self._topology
+        hosts = self._senders.get(entity) or [host.name for host in topology.hosts]
+        return sum(max(topology.link_at(host, port).rate_bps for port in topology.ports(host)) for host in hosts)
 
     def _states(self, series: Series, entity: str, rates: Sequence[float | None], edges: Array) -> list[str]:
         """Returns a flow's states by its rate. A group has none: it sends while something arrives, and has ended when
@@ -159,6 +181,16 @@ def _grown(series: Series, entity: str, metric: str, edges: Array) -> Array:
 def _per_s(series: Series, entity: str, metric: str, edges: Array) -> Array:
     """Returns the increase a second of a counter."""
     return _grown(series, entity, metric, edges) / np.diff(edges)
+
+
+def _carried_bps(series: Series, entity: str, metric: str, rate_bps: float, edges: Array) -> Array:
+    """Returns bit/s of a counter of frames that start to leave, by links of that rate together."""
+    times, started = series.get(entity, metric)
+    if not times.size:
+        return np.zeros(edges.size - 1)
+    total = series_math.carried(times, started, rate_bps / 8)
+    found: Array = 8 * np.diff(series_math.counter_at(times, total, edges)) / np.diff(edges)
+    return found
 
 
 def _shares(series: Series, entity: str, metric: str, whole: Array, edges: Array) -> list[float | None]:

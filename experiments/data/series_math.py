@@ -84,6 +84,18 @@ def counter_rate(times: Array, totals: Array, start_s: float, end_s: float) -> f
     return float(last - first) / (end_s - start_s)
 
 
+def carried(times: Array, started: Array, bytes_per_s: Array | float, ahead: Array | float = np.inf) -> Array:
+    """Returns the bytes that a link of this rate has carried by each time, of a counter of frames that have started to
+    leave: of a frame that lasts beyond a time the part until then, so that no share of the link is above 1.
+
+    Shapes: `times` (n,), `started` (n,) or (n, links), `bytes_per_s` a number or (links,). `ahead`: the last result
+    less what the link could have carried by then, of an earlier part of the series."""
+    most = times * bytes_per_s if started.ndim == 1 else times[:, None] * bytes_per_s
+    behind = np.minimum(started - most, ahead)
+    found: Array = np.minimum.accumulate(behind, axis=0) + most
+    return found
+
+
 def utilisation(times: Array, total_bytes: Array, rate_bps: float, start_s: float, end_s: float) -> float:
     """Returns the share of a link's rate that its transmitted bytes took over [`start_s`, `end_s`]."""
     return counter_rate(times, total_bytes, start_s, end_s) * 8 / rate_bps

@@ -12,14 +12,15 @@ import numpy as np
 
 from pcn.experiments.data.recording import flow_entity
 from pcn.experiments.data.series import Series
-from pcn.topologies.model import FlowSpec
+from pcn.topologies.model import Endpoint, Topology
 
 _RECEIVED = ("received_bytes", "received_packets", "marked_packets", "marked_ue_packets")
 
 
-def read_logs(paths: Iterable[Path], flows: Iterable[FlowSpec], series: Series) -> None:
-    """Adds the logs' (see `pcn.hosts.log`) values of `flows` to `series`. Their times count from time 0."""
-    reader = _Reader(flows, series)
+def read_logs(paths: Iterable[Path], topology: Topology, series: Series) -> None:
+    """Adds the logs' (see `pcn.hosts.log`) values of the network's flows to `series`, and of hosts with one port what
+    they sent. Their times count from time 0."""
+    reader = _Reader(topology, series)
     for path in paths:
         with path.open(encoding="utf-8") as lines:
             for line in lines:
@@ -28,8 +29,9 @@ def read_logs(paths: Iterable[Path], flows: Iterable[FlowSpec], series: Series) 
 
 
 class _Reader:
-    def __init__(self, flows: Iterable[FlowSpec], series: Series) -> None:
-        self._flows = {flow.id: flow for flow in flows}
+    def __init__(self, topology: Topology, series: Series) -> None:
+        self._flows = {flow.id: flow for flow in topology.flows}
+        self._ports = {host.name: topology.ports(host.name) for host in topology.hosts}
         self._series = series
         self._points: dict[tuple[int, str], list[tuple[float, float]]] = {}
 
@@ -45,10 +47,14 @@ class _Reader:
             self._single(kind, time_s, flow_entity(event["flow"]), event)
 
     def finish(self) -> None:
-        """The totals, those of a group's flows summed."""
+        """The totals, those of a group's flows summed, and those of a host's."""
         together: dict[tuple[str, str], list[list[tuple[float, float]]]] = {}
         for (number, metric), points in self._points.items():
-            together.setdefault((flow_entity(number, self._flows[number].group), metric), []).append(points)
+            flow = self._flows[number]
+            together.setdefault((flow_entity(number, flow.group), metric), []).append(points)
+            if metric == "sent_bytes" and len(self._ports[flow.src]) == 1:
+                port = str(Endpoint(flow.src, self._ports[flow.src][0]))
+                together.setdefault((port, metric), []).append(points)
         for (entity, metric), members in together.items():
             columns = [np.array(points).T for points in members]
             times = np.unique(np.concatenate([times for times, _ in columns]))

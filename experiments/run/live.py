@@ -81,7 +81,7 @@ def run_live(plan: Plan, target: str, k: float, logs: Path, progress: RunProgres
         notes += [f"{line}." for one in stats.values() for line in one.refused()]
         notes += _left(left)
     series = run.sampler.series
-    read_logs(host_logs, plan.topology.flows, series)
+    read_logs(host_logs, plan.topology, series)
     run.check_switches()
     flows = tuple(_flow_records(plan, stats))
     return Recording(

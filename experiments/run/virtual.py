@@ -333,6 +333,9 @@ class _Run:
                 (link, "resume", network.resume_sent(node, port.port)),
                 (link, "xoff", network.xoff_sent(node, port.port)),
             ]
+        for host in self._plan.topology.hosts:
+            for number in self._plan.topology.ports(host.name):
+                sources.append((f"{host.name}:{number}", "sent_bytes", network.link_bytes(host.name, number)))
         self._sample(self._plan.sampling.counters_s, sources)
 
     def _sample_flows(self) -> None:

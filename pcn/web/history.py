@@ -46,7 +46,9 @@ class History:
 
     def add(self, frame: Frame) -> None:
         """Ports that do nothing are left out: the page has their names from the network."""
-        self._add("frame", {**frame, "ports": [one for one in frame["ports"] if _in_use(one)]})
+        ports = [one for one in frame["ports"] if _in_use(one)]
+        hosts = [one for one in frame.get("hosts", ()) if one["rate_bps"]]
+        self._add("frame", {**frame, "ports": ports, "hosts": hosts})
 
     def over(self, text: str) -> None:
         """No frame follows; the text is why."""

@@ -15,7 +15,7 @@ import numpy as np
 
 from pcn.experiments.data.frames import Frames
 from pcn.experiments.data.series import Series
-from pcn.experiments.data.series_math import Array
+from pcn.experiments.data.series_math import Array, carried
 from pcn.virtualnet.native import CLASSES
 from pcn.web.history import History
 from pcn.web.recorded import described
@@ -59,7 +59,8 @@ class P4OnPage:
         if len(times) < 2:
             return
         ports, count = len(self._ports), len(self._ports) + len(self._hosts)
-        sent = self._sent(times, values[:, :count])
+        sent = carried(times, values[:, :count], self._bytes_per_s, self._ahead)
+        self._ahead = sent[-1] - times[-1] * self._bytes_per_s
         queues = values[:, count:].reshape(len(times), 2, ports, CLASSES).sum(axis=3)
         series = Series()
         for number, (node, port) in enumerate(self._ports):
@@ -67,19 +68,12 @@ class P4OnPage:
             series.extend(times, name, "transmitted_bytes", sent[:, number])
             series.extend(times, name, "waiting_bytes", queues[:, 0, number])
             series.extend(times, name, "waiting_packets", queues[:, 1, number])
+        for number, (node, port) in enumerate(self._hosts, ports):
+            series.extend(times, f"{node}:{port}", "sent_bytes", sent[:, number])
         hosts = self._by_host(times, sent)
         for number, frame in enumerate(self._frames.between(series, times)):
             self._history.add({**frame, "flows": [_flow(host, *rates[number]) for host, rates in hosts.items()]})
         self._shown += len(times) - 1
-
-    def _sent(self, times: Array, started: Array) -> Array:
-        """Returns the bytes that each link has carried, of those of frames that have started to leave: of a frame that
-        lasts longer than a sample, a part in each."""
-        most = times[:, None] * self._bytes_per_s
-        self._ahead = np.minimum.accumulate(np.vstack((self._ahead, started - most)))[1:]
-        sent: Array = self._ahead + most
-        self._ahead = self._ahead[-1]
-        return sent
 
     def _by_host(self, times: Array, sent: Array) -> dict[str, list[list[float]]]:
         """Returns bits/s that each host sends and receives between two samples."""
@@ -98,7 +92,7 @@ def _flow(host: str, sent_bps: float, received_bps: float) -> dict[str, Any]:
     unknown = dict.fromkeys(("marked_share", "marked_ue_share", "window_bytes", "in_flight_bytes"))
     state = "sending" if sent_bps else "idle"
     own = {"id": host, "src": host, "dst": "", "state": state, "rate_bps": sent_bps, "goodput_bps": received_bps}
-    return {**own, **unknown, "kept_pace": True}
+    return {**own, **unknown, "kept_pace": True, "sent_bps": sent_bps}
 
 
 def shown_p4(network: VirtualP4, until_s: float, every_s: float | None, history: History) -> P4OnPage:

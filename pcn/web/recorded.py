@@ -32,6 +32,7 @@ def described(topology: Topology, *, scheme: bool = True, **about: Any) -> dict[
             {
                 "port": str(port),
                 "link": topology.link_name(port.node, port.port),
+                "peer": str(topology.peer(port.node, port.port)),
                 "rate_bps": topology.link_at(port.node, port.port).rate_bps,
             }
             for port in ports

@@ -29,11 +29,11 @@ from small_lab import TOGETHER, StartFlow
 
 from pcn import prometheus
 from pcn.lab.lab import Lab
-from pcn.lab.observe import FlowState, PortState, Snapshot
+from pcn.lab.observe import FlowState, HostState, PortState, Snapshot
 from pcn.topologies.errors import LabError
 
 DASHBOARD = Path(__file__).resolve().parents[2] / "examples/grafana/pcn-lab.json"
-LABELS = {"port": ("port", "link"), "flow": ("id", "src", "dst", "src_port")}
+LABELS = {"port": ("port", "link"), "host": ("port",), "flow": ("id", "src", "dst", "src_port")}
 FINITE = st.floats(allow_nan=False, allow_infinity=False, width=64)
 NAMES = st.text(st.characters(codec="utf-8", exclude_characters="\r"), max_size=8)
 
@@ -58,6 +58,7 @@ SNAPSHOTS = st.builds(
         unique_by=lambda one: one.id,
     ).map(tuple),
     overload=st.none(),
+    hosts=st.lists(states(HostState), max_size=3, unique_by=lambda one: one.port).map(tuple),
 )
 Key = tuple[str, frozenset[tuple[str, str]]]
 
@@ -80,7 +81,7 @@ def expected(look: dict[str, Any], network: str) -> dict[Key, float]:
     for name in ("time_s", "over_s"):
         found[f"pcn_{name}", frozenset({("network", network)})] = look[name]
     going_on = [one for one in look["flows"] if one["state"] in ("waiting", "sending")]
-    for kind, rows in (("port", look["ports"]), ("flow", going_on)):
+    for kind, rows in (("port", look["ports"]), ("host", look["hosts"]), ("flow", going_on)):
         for one in rows:
             labels = {("network", network), *((name, str(one[name])) for name in LABELS[kind] if one[name] is not None)}
             for name, value in one.items():

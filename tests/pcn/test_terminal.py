@@ -30,7 +30,7 @@ def view(looks: int = 3, flows: int = 0) -> View:
     made = View(RECORD)
     for number in range(looks):
         now = snapshot(flows)
-        first = replace(now.flows[0], rate_bps=(number + 1) * 1e9)
+        first = replace(now.flows[0], sent_bps=(number + 1) * 1e9)
         made.add(replace(now, flows=(first, *now.flows[1:])), [f"h0 line {number}"])
     return made
 
@@ -68,7 +68,7 @@ def test_chosen_flow_has_its_series_below() -> None:
     one.press("right", *SIZE)
     text = "\n".join(drawn(one, *SIZE))
     assert "0 h0 r0" in text
-    assert f"rate        8.000 Gb/s {sparkline(list(range(1, 9)))} most 8.000" in text
+    assert f"sends       8.000 Gb/s {sparkline(list(range(1, 9)))} most 8.000" in text
     assert "window" not in text.split("0 h0 r0")[1]  # it has none
     assert "h0 line 7" in text
 

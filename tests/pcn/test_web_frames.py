@@ -64,9 +64,9 @@ def test_page_of_run_gets_what_its_folder_keeps(victim: tuple[Path, Kept]) -> No
     assert any(port["paused"] for one in read for port in one["ports"])
     for now, later in zip(kept.frames, read, strict=True):
         assert now["time_s"] == pytest.approx(later["time_s"], abs=1e-12)
-        for kind in ("ports", "flows"):
+        for kind in ("ports", "flows", "hosts"):
             assert len(now[kind]) == len(later[kind]) > 0
-            key = {"ports": "port", "flows": "id"}[kind]
+            key = {"ports": "port", "flows": "id", "hosts": "port"}[kind]
             own = {one[key]: one for one in later[kind]}
             for one in now[kind]:
                 for name, value in one.items():
@@ -107,7 +107,7 @@ def test_frames_add_up_to_counters(victim: tuple[Path, Kept]) -> None:
         sent = sum(
             port["rate_bps"] * one["over_s"] / 8 for one in kept.frames for port in one["ports"] if port["port"] == name
         )
-        assert sent == pytest.approx(until - total[0], rel=1e-9)
+        assert until - total[0] - 1058 <= sent <= until - total[0] + 1e-3, "a frame is under way"
         times, waiting = run.series.get(name, "queue_bytes")
         for one in kept.frames[:: len(kept.frames) // 7]:
             (port,) = [port for port in one["ports"] if port["port"] == name]

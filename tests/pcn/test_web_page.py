@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 from collections.abc import Iterator
@@ -9,6 +10,7 @@ from pathlib import Path
 
 import forks
 import needs
+import numpy as np
 import pytest
 from browser import Browser
 from held import held
@@ -19,15 +21,29 @@ from waiting import wait_until
 from pcn.controller.constants import index
 from pcn.experiments.data.frames import Frame
 from pcn.experiments.data.records import Records
+from pcn.experiments.data.series import Series
 from pcn.experiments.results.kept_run import read_run
 from pcn.experiments.runner import run
 from pcn.lab import flows
 from pcn.lab.lab import Lab
 from pcn.topologies.found import find_topology
+from pcn.topologies.model import Topology
+from pcn.topologies.picture.load import STEPS
 from pcn.web.history import History
 from pcn.web.recorded import described, one_file
+from pcn.web.recorded import recorded as recorded_page
 from pcn.web.server import serving
 
+LINES = """
+JSON.stringify([...document.querySelectorAll('#network path.line')].map(path => {
+    const ports = [...path.dataset.a.split(' '), ...path.dataset.b.split(' ')];
+    const bars = [...document.querySelectorAll('#network .bars')]
+        .filter(one => getComputedStyle(one).visibility === 'visible')
+        .map(one => one.textContent.split(': ')[1].split(', '));
+    return {ports, held: bars.flat().filter(port => ports.includes(port)), paused: path.classList.contains('paused'),
+        stroke: path.getAttribute('stroke'), width: Number(path.getAttribute('stroke-width'))};
+}))
+"""
 UNNAMED = """
 [...document.querySelectorAll('button, input, select')]
     .filter(one => one.offsetParent && !(one.textContent.trim() || one.ariaLabel || one.labels?.length)).length
@@ -81,13 +97,68 @@ def test_page_shows_values_of_every_frame(chromium: Browser, recorded: tuple[str
         for one in frames[number]["flows"]:
             row = rows(chromium, "flows").get(str(one["id"]))
             assert (row is None) == (one["state"] == "ended")
-            for field in ("rate_bps", "goodput_bps", "window_bytes", "marked_share", "state"):
-                assert row is None or row[field] == one[field]
-        paused = sum(one["paused"] for one in frames[number]["ports"])
+            assert row is None or {"sent_bps", "rate_bps", "goodput_bps"} <= row.keys()
+            for field in ("sent_bps", "rate_bps", "goodput_bps", "window_bytes", "marked_share", "state"):
+                assert row is None or field not in row or row[field] == one[field]
+        paused = sum(one["paused"] or one["pausing"] for one in frames[number]["ports"])
         assert (chromium.ask("document.querySelectorAll('#network .line.paused').length") > 0) == (paused > 0)
     assert any(one["paused"] for frame in frames for one in frame["ports"])
     assert chromium.complaints == []
     assert all(address.startswith((url, "data:")) for address in chromium.asked)
+
+
+def held_ports(series: Series, topology: Topology, time_s: float) -> set[str]:
+    """Returns the ports that may not send, of switches and hosts, by what the run recorded."""
+    held = set()
+    for link in topology.links:
+        for port, back in ((link.a, link.b), (link.b, link.a)):
+            xoff = topology.link_name(back.node, back.port), "xoff"
+            own = (str(port), "tx_paused")
+            times, values = series.get(*(own if own in series else xoff))
+            if times.size and values[max(np.searchsorted(times, time_s + 1e-12, "right") - 1, 0)]:
+                held.add(str(port))
+    return held
+
+
+def used_shares(series: Series, topology: Topology, frame: Frame) -> dict[str, tuple[float, float]]:
+    """Returns for each port the share of its link that frames took which began to leave meanwhile, and one frame's."""
+    found = {}
+    for link in topology.links:
+        for port in (link.a, link.b):
+            metric = "sent_bytes" if topology.is_host(port.node) else "transmitted_bytes"
+            then, now = np.interp([frame["time_s"] - frame["over_s"], frame["time_s"]], *series.get(str(port), metric))
+            most = frame["over_s"] * link.rate_bps / 8
+            found[str(port)] = ((now - then) / most, 1058 / most)
+    return found
+
+
+def test_drawing_has_each_link_as_it_was_recorded(chromium: Browser, recorded_place: Path, tmp_path: Path) -> None:
+    """Who may not send, and how much of each link is used: by series.parquet alone."""
+    page = tmp_path / "page.html"
+    kept = read_run(recorded_place)
+    page.write_text(one_file(recorded_page(recorded_place)))
+    chromium.open(page, 1400)
+    frames, topology, series = list(kept.frames()), kept.topology, Series.read(recorded_place / "series.parquet")
+    held = [held_ports(series, topology, frame["time_s"]) for frame in frames]
+    opened = held[int(chromium.ask("document.getElementById('slider').value"))]
+    assert len(opened) == max(map(len, held)) >= 17, "it opens where most is held"
+    assert {"s0:3", "h0:0", "h1:0", "h2:0", "h15:0"} <= opened
+    for number in range(0, len(frames), max(len(frames) // 16, 1)):
+        go(chromium, number)
+        shares = used_shares(series, topology, frames[number])
+        lines = json.loads(chromium.ask(LINES))
+        assert {port for line in lines for port in line["ports"]} == set(shares)
+        assert {port for line in lines for port in line["held"]} == held[number]
+        for line in lines:
+            assert line["paused"] == (not held[number].isdisjoint(line["ports"]))
+            used, frame = max(shares[port] for port in line["ports"])
+            drawn_used = (line["width"] - 1.2) / 2.8
+            assert drawn_used == pytest.approx(min(used, 1.0), abs=0.02 + frame)
+            within = [step[1] for step in STEPS if step[0] > used - frame - 1e-9]
+            assert line["stroke"] in within[:2]
+        for one in frames[number]["ports"]:
+            assert one["utilisation"] <= 1 + 1e-9
+            assert one["utilisation"] == pytest.approx(shares[one["port"]][0], abs=shares[one["port"]][1] + 1e-9)
 
 
 def test_saved_page_shows_the_run_without_a_server(chromium: Browser, recorded_place: Path, tmp_path: Path) -> None:

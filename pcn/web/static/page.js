@@ -6,8 +6,10 @@
   const SPEEDS = [1, 2, 5, 10, 20, 60];
   const IDLE = { queue_packets: 0, queue_bytes: 0, pn: 0, paused: false, pausing: false, rate_bps: 0, utilisation: 0, marked_share: null,
     marked_ue_share: null, pauses_sent_per_s: 0, pauses_received_per_s: 0, up: true, lost: 0, kept_pace: true };
+  // Columns that are there once a frame has a value, of which field
+  const RARE = { pn: "pn", lost: "lost", window_bytes: "window_bytes", in_flight_bytes: "window_bytes" };
   const MAY_LACK = ["queue_bytes", "queue_packets", "pn", "lost"];
-  const state = { unknown: {}, network: null, frames: [], letters: 0, at: -1, follow: true, timer: null, last: 0, chosen: null, drawing: null, dirty: false, plots: [], over: false, logged: -1 };
+  const state = { unknown: {}, had: new Set(), hosts: new Map(), network: null, frames: [], letters: 0, at: -1, follow: true, timer: null, last: 0, chosen: null, drawing: null, dirty: false, plots: [], over: false, logged: -1 };
 
   const element = (name, text, attributes = {}) => {
     const made = document.createElement(name);
@@ -33,12 +35,15 @@
   ];
   // Of any P4 network: its queues count packets, and there is no PAUSE
   const OF_SCHEMES = ["pn", "pauses_sent_per_s", "pauses_received_per_s", "marked_share", "window_bytes", "in_flight_bytes"];
-  const columnsOf = (columns) => columns.filter(([, field]) => !(state.network.scheme ? ["queue_packets"] : OF_SCHEMES).includes(field));
+  const columnsOf = (columns) => columns.filter(([title, field]) => !(state.network.scheme ? ["queue_packets"] : OF_SCHEMES).includes(field) && allowed(title) && (!RARE[field] || state.had.has(RARE[field])));
+  // What a scheme lets a flow send, where there is none
+  const allowed = (title) => state.network.scheme || !title.startsWith("may send");
   const FLOW_COLUMNS = [
     ["from", "src", (one) => (one.src_port == null ? one.src : `${one.src}:${one.src_port}`)],
     ["to", "dst", (one) => one.dst],
     ["state", "state", (one) => one.state + (one.kept_pace ? "" : ", late")],
-    ["rate RATE", "rate_bps", (one) => rate(one.rate_bps, 3)],
+    ["sends RATE", "sent_bps", (one) => rate(one.sent_bps, 3)],
+    ["may send RATE", "rate_bps", (one) => rate(one.rate_bps, 3)],
     ["window KB", "window_bytes", (one) => fixed(one.window_bytes, 1e3, 1)],
     ["in flight KB", "in_flight_bytes", (one) => (one.window_bytes === null ? "–" : fixed(one.in_flight_bytes, 1e3, 1))],
     ["goodput RATE", "goodput_bps", (one) => rate(one.goodput_bps, 3)],
@@ -48,13 +53,16 @@
     port: [["RATE", [["sends", "rate_bps", 1, "--first"]]], ["KB", [["queue", "queue_bytes", 1e3, "--second"]]],
       ["packets", [["queue", "queue_packets", 1, "--second"]], "queue_bytes"],
       ["1/ms", [["PAUSE received", "pauses_received_per_s", 1e3, "--second"], ["PAUSE sent", "pauses_sent_per_s", 1e3, "--third"]]]],
-    flow: [["RATE", [["rate", "rate_bps", 1, "--first"], ["goodput", "goodput_bps", 1, "--third"]]], ["KB", [["window", "window_bytes", 1e3, "--second"]]]],
+    flow: [["RATE", [["sends", "sent_bps", 1, "--first"], ["may send", "rate_bps", 1, "--second"], ["goodput", "goodput_bps", 1, "--third"]]], ["KB", [["window", "window_bytes", 1e3, "--second"]]]],
   };
 
   // ---- frames ----
 
   const begin = (network) => {
-    Object.assign(state, { network, unknown: {}, frames: [], letters: 0, at: -1, follow: true, chosen: null, over: false, logged: -1 });
+    Object.assign(state, { network, unknown: {}, had: new Set(), frames: [], letters: 0, at: -1, follow: true, chosen: null, over: false, logged: -1 });
+    const hosts = new Set(network.hosts);
+    // Hosts' ports by the switch's ports that they are at
+    state.hosts = new Map(network.ports.filter((one) => hosts.has(one.peer.split(":")[0])).map((one) => [one.port, one.peer]));
     document.title = `${network.name} – PCN Lab`;
     find("title").textContent = network.title;
     state.drawing = new Drawing(find("network"), network, (port) => choose("port", port));
@@ -71,7 +79,11 @@
   const add = (frame, letters) => {
     frame.letters = letters;
     for (const one of frame.ports) for (const field of MAY_LACK) if (one[field] === null) state.unknown[field] = null;
+    for (const one of [...frame.ports, ...frame.flows]) for (const field in RARE) if (one[field] !== null && one[field] !== undefined) state.had.add(field);
     frame.by_port = new Map(frame.ports.map((one) => [one.port, one]));
+    frame.by_host = new Map(frame.hosts.map((one) => [one.port, one]));
+    frame.held = frame.ports.reduce((sum, one) => sum + one.paused + (one.pausing && state.hosts.has(one.port)), 0);
+    frame.waits = frame.ports.reduce((sum, one) => sum + (one.queue_bytes ?? one.queue_packets ?? 0), 0);
     state.frames.push(frame);
     state.letters += letters;
     while (state.letters > MOST_LETTERS && state.frames.length > 1) {
@@ -95,6 +107,8 @@
     if (before) {
       for (const name of new Set([...before.by_port.keys(), ...frame.by_port.keys()])) {
         const now = portAt(frame, name), then = portAt(before, name);
+        const host = state.hosts.get(name);
+        if (host && now.pausing !== then.pausing) lines.push(`${when}  ${host} ${now.pausing ? "is paused" : "may send again"}`);
         if (now.paused !== then.paused) lines.push(`${when}  ${name} ${now.paused ? "is paused" : "may send again"}`);
         if (now.up !== then.up) lines.push(`${when}  ${name} is ${now.up ? "up" : "DOWN"}`);
         if (now.lost > then.lost && then.lost !== null) lines.push(`${when}  ${name} lost ${now.lost - then.lost} frames`);
@@ -126,9 +140,7 @@
     over.hidden = !frame.pace;
     over.textContent = frame.pace || "";
     const port = state.chosen && state.chosen.kind === "port" ? state.chosen.id : null;
-    const sent = new Map();
-    for (const one of frame.flows) if (one.state === "sending") sent.set(one.src, (sent.get(one.src) || 0) + (one.rate_bps || 0));
-    state.drawing.show(frame.by_port, sent, port);
+    state.drawing.show(frame.by_port, frame.by_host, port);
     const ports = state.network.ports.map((one) => one.port).filter((name) => frame.by_port.has(name) || name === port);
     rows(find("ports"), "port", "port", columnsOf(PORT_COLUMNS), ports.slice(0, MOST_ROWS).map((name) => [name, portAt(frame, name)]));
     const idle = state.network.ports.length - ports.length;
@@ -143,6 +155,7 @@
 
   // Rows stay where they are, so that focus does
   const rows = (table, kind, heading, columns, wanted) => {
+    if (table.tHead && table.tHead.rows[0].cells.length !== columns.length + 1) { table.deleteTHead(); table.replaceChildren(); }
     if (!table.tHead) {
       const head = table.createTHead().insertRow();
       for (const name of [heading, ...columns.map(([title]) => title)]) head.appendChild(element("th", name.replace("RATE", state.network.rate_unit), { scope: "col" }));
@@ -190,7 +203,7 @@
     }
     item("circle", { class: "queue", cx: 15, cy: 7, r: 6 }, "queue");
     if (!state.network.scheme) return;
-    item("path", { class: "paused", d: "M0 7h30" }, "PAUSE: one end may not send");
+    item("path", { class: "paused", d: "M0 7h30" }, "PAUSE: an end may not send");
     item("path", { class: "bars", d: "M12 1v12M18 1v12" }, "that end");
   };
 
@@ -214,7 +227,8 @@
     const { kind, id } = state.chosen, frames = state.frames, holder = find("plots");
     const of = kind === "port" ? (frame) => portAt(frame, id) : (frame) => flowAt(frame, id) || {};
     const times = frames.map((frame) => frame.time_s * 1e3), seen = frames.map(of);
-    CHARTS[kind].forEach(([named, lines, better], number) => {
+    CHARTS[kind].forEach(([named, all, better], number) => {
+      const lines = all.filter(([label]) => allowed(label));
       if (!state.network.scheme && OF_SCHEMES.includes(lines[0][1])) return;
       if (better && seen.some((one) => one[better] !== null && one[better] !== undefined)) return;
       const unit = named === "RATE" ? state.network.rate_unit : named, scale = named !== "RATE" ? 1 : unit === "Mb/s" ? 1e6 : 1e9;
@@ -294,6 +308,11 @@
 
   // ---- replay ----
 
+  // The moment with most links that a PAUSE holds, of those the one with the longest queues
+  const mostHeld = () => state.frames.reduce((best, frame, at) => {
+    const most = state.frames[best];
+    return frame.held > most.held || (frame.held === most.held && frame.waits > most.waits) ? at : best;
+  }, state.frames.length - 1);
   const go = (at) => {
     state.at = Math.min(Math.max(at, 0), state.frames.length - 1);
     state.follow = state.at === state.frames.length - 1 && !state.over;
@@ -348,6 +367,7 @@
     frame: (frame, letters) => { if (!state.timer) button(); add(frame, letters); },
     over: ({ text }) => {
       state.over = true;
+      if (state.follow && !state.network.live) go(mostHeld());
       state.follow = false;
       find("state").textContent = text;
       if (events) events.close();

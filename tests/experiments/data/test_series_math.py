@@ -22,6 +22,26 @@ def test_jain_of_equal_shares_is_one_and_of_one_taker_is_one_nth() -> None:
     assert series_math.jain([0, 0]) == 1
 
 
+@given(st.lists(st.tuples(st.integers(0, 40), st.integers(1, 30)), min_size=1, max_size=30), st.integers(1, 20))
+def test_link_carries_no_more_than_its_rate_to_the_last_bit(gaps: list[tuple[int, int]], every: int) -> None:
+    """One byte a second. Frames wait for each other; the counter has a frame whole as it starts."""
+    starts, sizes, free = [], [], 0
+    for gap, size in gaps:
+        starts.append(free + gap)
+        sizes.append(size)
+        free = starts[-1] + size
+    times = np.arange(0, free + every, every, dtype=float)
+    started = np.array([sum(n for at, n in zip(starts, sizes, strict=True) if at < time) for time in times], float)
+    found = series_math.carried(times, started, 1.0)
+    true = [sum(min(max(time - at, 0), n) for at, n in zip(starts, sizes, strict=True)) for time in times]
+    assert (np.diff(found) <= every + 1e-9).all()
+    assert (found <= started + 1e-9).all()
+    assert (found >= np.array(true) - 1e-9).all(), "what has been carried has been counted"
+    half = times.size // 2
+    ahead = found[half] - times[half]
+    assert np.allclose(series_math.carried(times[half:], started[half:], 1.0, ahead), found[half:])
+
+
 def test_jain_needs_a_flow() -> None:
     with pytest.raises(ValueError, match="no flow"):
         series_math.jain([])

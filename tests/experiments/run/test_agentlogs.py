@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ import pytest
 
 from pcn.experiments.data.series import Series
 from pcn.experiments.run.agentlogs import read_logs
+from pcn.topologies.dumbbell import dumbbell
 from pcn.topologies.model import FlowSpec
 
 
@@ -19,7 +21,7 @@ def read(tmp_path: Path, flows: list[FlowSpec], *logs: list[dict[str, Any]]) -> 
         paths.append(tmp_path / f"{index}.jsonl")
         paths[-1].write_text("".join(json.dumps(event) + "\n" for event in events))
     series = Series()
-    read_logs(paths, flows, series)
+    read_logs(paths, replace(dumbbell(pairs=4), flows=tuple(flows)), series)
     return series
 
 
@@ -77,3 +79,5 @@ def test_flows_of_a_group_are_summed_over_all_logs(tmp_path: Path) -> None:
     assert times.tolist() == [0, 0.5, 1, 1.5]
     assert totals.tolist() == pytest.approx([0, 60, 120, 130])
     assert series.get("bursts", "rate_bps")[0].size == 0
+    assert series.get("h2:0", "sent_bytes")[1].tolist() == [0, 100], "a host's port has what its flows send"
+    assert series.get("h3:0", "sent_bytes")[1].tolist() == [0, 10, 30]
