@@ -119,7 +119,7 @@ def render(
         "script": script("known.js", "report.js"),
         "data": Markup(json.dumps(plots.data(results), separators=(",", ":"), allow_nan=False).replace("<", "\\u003c")),
         "views": [view.title for view in charts[0].views] if charts else [],
-        "replayed": replay.times(first).size > 1,
+        "replayed": replay.times(first).size > 2,
         "load_steps": [(f"{below:.0%} to {most:.0%}", one) for below, (most, one) in _load_steps()],
         "tables": _tables(results),
         "about": _by_place(first.failures.attempt("text", lambda: plots.page_of(first).about(first.plan)) or []),
@@ -211,7 +211,7 @@ def _run(result: Result, results: Sequence[Result], pictures: bool) -> dict[str,
 def _picture(result: Result) -> str:
     """Returns the network, links in the colours of their load: with what is replayed in it, or by its tiers."""
     plan, load = result.plan, utilisation(result)
-    replayed = replay.times(result).size > 1
+    replayed = replay.times(result).size > 2
     queues = plan.sampling.queues if replayed else ()
     drawn = topology_svg(plan.topology, plan.bottleneck, queues, load) if plots.page_of(result).replay else ""
     return drawn or svg(plan.topology, load, _MOST_CABLES)

@@ -1,7 +1,9 @@
-"""What the page's slider replays, bin by bin: pauses by link, queues, and what each flow gets."""
+"""What the page's slider replays, moment by moment: which links are held and what waits then, and, since the moment
+before, over which links PAUSE frames went and what each flow got."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -13,30 +15,34 @@ from pcn.experiments.data.series_math import Array
 from pcn.experiments.results.judged_run import Result
 
 _MOST_FRAMES = 400
+_ROUNDING, _ROUNDING_S = 1e-6, 5e-13
+"""Of a number of moments, and of times, which are whole ps in virtual time: what is read at a moment is in it."""
 
 
 def times(result: Result) -> Array:
-    """Starts of the bins, in s: over the first view of the charts over time, as fine as the counters were read. Empty
-    where there is no such chart, or nothing to replay it in."""
+    """Returns the moments, in s, after one from which the first counts: when counters were read, or some of these
+    times, in the first view of the charts over time. Empty where there is no such chart, or nothing to replay it in."""
     view = next((chart.views[0] for chart in result.charts if chart.over_time), None)
     if view is None or not (result.experiment.page and result.experiment.page.replay):
         return np.empty(0)
     start, end = max(view.start * 1e-3, result.plan.start_s), min(view.end * 1e-3, result.plan.duration_s)
-    bin_s = max(result.plan.sampling.counters_s, (end - start) / _MOST_FRAMES)
-    return np.arange(start, end - bin_s / 2, bin_s)
+    first_s, read_s = result.plan.start_s, result.plan.sampling.counters_s
+    apart_s = read_s * max(1, math.ceil((end - start) / read_s / _MOST_FRAMES - _ROUNDING))
+    start = first_s + read_s * math.ceil((start - first_s) / read_s - _ROUNDING)
+    moments: Array = start + apart_s * np.arange(math.floor((end - start) / apart_s + _ROUNDING) + 1, dtype=float)
+    return moments
 
 
 def data(results: Sequence[Result]) -> dict[str, Any]:
-    """Returns what the page's script replays: starts and width of the bins in ms, and of each run PAUSE frames by link
-    (-1: paused, none sent), queues in KB by port and rates in Gb/s by flow; `queueMax` in KB."""
-    starts = times(results[0])
-    if starts.size < 2:
+    """Returns what the page's script replays: moments in ms, and of each run at each of them the PAUSE frames that each
+    link sent since the moment before, whether it is held (0 or 1), queues in KB by port, and rates in Gb/s by flow
+    since the moment before; `queueMax` in KB."""
+    edges = times(results[0])
+    if edges.size < 3:
         return {"times": [], "runs": []}
-    edges = np.append(starts, starts[-1] + starts[1] - starts[0])
     runs = [_run(result, edges) for result in results]
     return {
-        "times": [round(float(start) * 1e3, 4) for start in starts],
-        "bin": round(float(edges[1] - edges[0]) * 1e3, 4),
+        "times": [round(float(moment) * 1e3, 4) for moment in edges[1:]],
         "runs": runs,
         "queueMax": max((max(queue, default=0) for run in runs for queue in run["queues"].values()), default=0),
     }
@@ -45,19 +51,20 @@ def data(results: Sequence[Result]) -> dict[str, Any]:
 def _run(result: Result, edges: Array) -> dict[str, Any]:
     plan, series = result.plan, result.recording.series
     entities = {flow_entity(flow.id, flow.group): None for flow in plan.topology.flows}
+    at = edges[1:] + _ROUNDING_S
     links = {}
     for name in result.recording.links:
         sent = np.round(np.diff(series_math.counter_at(*series.get(name, "pause"), edges)), 1)
-        held = series_math.step_at(*series.get(name, "xoff"), edges[:-1]) > 0
+        held = series_math.step_at(*series.get(name, "xoff"), at) > 0
         if sent.any() or held.any():
-            links[name] = [float(frames) if frames else -1.0 * stop for frames, stop in zip(sent, held, strict=True)]
+            links[name] = {"frames": sent.tolist(), "held": held.astype(int).tolist()}
     bits = plan.frame_bytes * 8 / 1e9 / np.diff(edges)
     return {
         "links": links,
         "queues": {
             str(port): [
                 round(float(value) / 1e3, 1)
-                for value in series_math.step_at(*series.get(str(port), "waiting_bytes"), edges[:-1])
+                for value in series_math.step_at(*series.get(str(port), "waiting_bytes"), at)
             ]
             for port in plan.sampling.queues
         },

@@ -109,13 +109,13 @@ def test_page_shows_values_of_every_frame(chromium: Browser, recorded: tuple[str
 
 def held_ports(series: Series, topology: Topology, time_s: float) -> set[str]:
     """Returns the ports that may not send, of switches and hosts, by what the run recorded."""
-    held = set()
+    held = set[str]()
     for link in topology.links:
         for port, back in ((link.a, link.b), (link.b, link.a)):
             xoff = topology.link_name(back.node, back.port), "xoff"
             own = (str(port), "tx_paused")
             times, values = series.get(*(own if own in series else xoff))
-            if times.size and values[max(np.searchsorted(times, time_s + 1e-12, "right") - 1, 0)]:
+            if times.size and values[max(int(np.searchsorted(times, time_s + 1e-12, "right")) - 1, 0)]:
                 held.add(str(port))
     return held
 

@@ -138,7 +138,7 @@
 
   const showNow = (plot) => {
     if (!plot.now) return;
-    const at = data.replay.times[state.frame] + data.replay.bin / 2, { x, start, end } = plot.scale;
+    const at = data.replay.times[state.frame], { x, start, end } = plot.scale;
     plot.now.setAttribute("visibility", at >= start && at <= end ? "visible" : "hidden");
     plot.now.setAttribute("x1", x(at));
     plot.now.setAttribute("x2", x(at));
@@ -200,13 +200,15 @@
 
   // The moment that the slider shows, in every drawing of the topology
   const replay = () => {
-    const { times, bin, runs, queueMax } = data.replay;
+    const { times, runs, queueMax } = data.replay;
     for (const figure of document.querySelectorAll(".replay")) {
       const run = runs[+figure.dataset.run];
       for (const line of figure.querySelectorAll(".link")) {
         const { a, b } = line.dataset;
-        const frames = [`${a}->${b}`, `${b}->${a}`].map((name) => (run.links[name] || [])[state.frame] || 0);
-        line.classList.toggle("held", frames.some((count) => count !== 0));
+        const ways = [`${a}->${b}`, `${b}->${a}`].map((name) => run.links[name]).filter(Boolean);
+        const held = ways.some((way) => way.held[state.frame]);
+        line.classList.toggle("held", held);
+        line.classList.toggle("paused", !held && ways.some((way) => way.frames[state.frame]));
       }
       for (const gauge of figure.querySelectorAll(".gauge")) {
         const waiting = run.queues[gauge.dataset.port][state.frame], scale = gauge.querySelector(".scale"), level = gauge.querySelector(".level");
@@ -220,7 +222,7 @@
         text.textContent = `${name} ${run.flows[text.dataset.flow][state.frame].toFixed(1)}`;
       }
     }
-    document.getElementById("now").textContent = `${(times[state.frame] + bin / 2).toFixed(2)} ms`;
+    document.getElementById("now").textContent = `${times[state.frame].toFixed(2)} ms`;
     plots.forEach(showNow);
   };
 
@@ -228,11 +230,11 @@
     const play = document.getElementById("play");
     slider.max = data.replay.times.length - 1;
     const show = (frame) => { state.frame = frame; slider.value = frame; replay(); };
-    // Where the page opens: the moment with most links paused, or with the longest queues where none is
+    // Where the page opens: the moment with most links held, or with most PAUSE before it, or with the longest queues
     const total = (parts) => parts.reduce((sum, part) => sum + part, 0);
-    const paused = data.replay.times.map((_, frame) => total(data.replay.runs.map((run) => Object.values(run.links).filter((link) => link[frame]).length)));
+    const links = (of) => data.replay.times.map((_, frame) => total(data.replay.runs.map((run) => Object.values(run.links).filter((link) => of(link)[frame]).length)));
     const queued = data.replay.times.map((_, frame) => total(data.replay.runs.flatMap((run) => Object.values(run.queues).map((queue) => queue[frame]))));
-    const busiest = paused.some((count) => count) ? paused : queued;
+    const busiest = [links((link) => link.held), links((link) => link.frames), queued].find((counts) => counts.some((count) => count)) || queued;
     show(Math.max(busiest.indexOf(Math.max(...busiest)), 0));
     slider.addEventListener("input", () => { stop(); show(+slider.value); });
     let timer = null;

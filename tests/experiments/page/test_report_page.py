@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import browser
 import jinja2
+import numpy as np
 import pytest
 from browser import Browser
 from jinja2 import Environment
 
+from pcn.experiments.data.series import Series
 from pcn.experiments.define.looks import label
 from pcn.experiments.define.outcomes import Outcomes
 from pcn.experiments.page.figures_page import page, sections
@@ -22,10 +25,12 @@ from pcn.experiments.results.utilisation import utilisation
 from pcn.experiments.run.execute import execute
 from pcn.experiments.run.progress import Silent
 from pcn.experiments.run.virtual import run_virtual
+from pcn.experiments.runner import run
 from pcn.experiments.sweep.figures import run_figure, write
 from pcn.experiments.sweep.store import Store
 from pcn.experiments.traffic.experiment import Traffic
 from pcn.experiments.traffic.spec import TrafficSpec
+from pcn.topologies.found import find_topology
 
 SCHEMES = ("pfc", "pcn")
 CHARTS = 6
@@ -168,6 +173,74 @@ def test_the_slider_replays_the_tree(chromium: Browser, pages: dict[str, Path]) 
     assert chromium.ask("document.getElementById('time').value") == chromium.ask("document.getElementById('time').max")
     assert chromium.ask(held(0)) == 0
     assert chromium.complaints == []
+
+
+MOMENT = """
+(replay => JSON.stringify({
+    now: document.getElementById('now').textContent,
+    held: [...replay.querySelectorAll('.link.held')].map(one => `${one.dataset.a} ${one.dataset.b}`),
+    paused: [...replay.querySelectorAll('.link.paused')].map(one => `${one.dataset.a} ${one.dataset.b}`),
+    queues: Object.fromEntries([...replay.querySelectorAll('.gauge')]
+        .map(one => [one.dataset.port, one.querySelector('text').textContent])),
+    rates: Object.fromEntries([...replay.querySelectorAll('text.rate')]
+        .map(one => [one.dataset.flow, one.textContent])),
+    lines: [...document.querySelectorAll('.plot')].filter(plot => plot.now)
+        .map(plot => plot.scale.start + (plot.now.getAttribute('x1') - plot.scale.inner.left)
+            / (plot.scale.inner.right - plot.scale.inner.left) * (plot.scale.end - plot.scale.start)),
+}))(document.querySelector('.replay'))
+"""
+
+
+@pytest.mark.parametrize(
+    ("scenario", "settings"), [("dumbbell", ["duration=20ms"]), ("victim", ["duration=4ms", "before=500us"])]
+)
+def test_replay_shows_one_moment_of_what_was_recorded(
+    chromium: Browser, tmp_path: Path, scenario: str, settings: list[str]
+) -> None:
+    """By series.parquet alone: links, queues, rates and the plots' lines are of the time that the page names."""
+    place = tmp_path / "run"
+    run(scenario, scheme="pfc", clock="virtual", settings=settings, out=place)
+    series = Series.read(place / "series.parquet")
+    topology = find_topology(f"pcn-json:{place / 'topology.json'}").build()
+    chromium.open(place / "report.html", 1400)
+    count = int(chromium.ask("document.getElementById('time').max")) + 1
+    first = json.loads(chromium.ask(MOMENT))
+    assert first["held"] or first["paused"], "it opens where PAUSE is"
+
+    def read(entity: str, metric: str, time_s: float) -> float:
+        times, values = series.get(entity, metric)
+        return float(values[max(int(np.searchsorted(times, time_s + 1e-9, "right")) - 1, 0)]) if times.size else 0.0
+
+    before: float | None = None
+    most = 0.0
+    for number in range(count):
+        chromium.ask(
+            f"(s => {{ s.value = {number}; s.dispatchEvent(new Event('input')); }})(document.getElementById('time'))"
+        )
+        shown = json.loads(chromium.ask(MOMENT))
+        now = float(shown["now"].removesuffix(" ms")) / 1e3
+        for place_ms in shown["lines"]:
+            assert place_ms / 1e3 == pytest.approx(now, abs=2e-5)
+        for port, text in shown["queues"].items():
+            waiting = read(port, "waiting_bytes", now)
+            assert text == (f"{waiting / 1e6:.1f} MB" if waiting >= 1e6 else f"{waiting / 1e3 + 1e-9:.0f} KB")
+            most = max(most, waiting)
+        held, paused = set[str](), set[str]()
+        for link in topology.links:
+            ways = [topology.link_name(end.node, end.port) for end in (link.a, link.b)]
+            name = f"{link.a.node} {link.b.node}"
+            if any(read(way, "xoff", now) for way in ways):
+                held.add(name)
+            elif before is not None and any(read(way, "pause", now) - read(way, "pause", before) for way in ways):
+                paused.add(name)
+        assert set(shown["held"]) == held
+        if before is not None:
+            assert set(shown["paused"]) == paused
+            for flow, text in shown["rates"].items():
+                packets = read(flow, "received_packets", now) - read(flow, "received_packets", before)
+                assert float(text.split()[-1]) == pytest.approx(packets * 1058 * 8e-9 / (now - before), abs=0.06)
+        before = now
+    assert most > 0
 
 
 def test_one_run_lies_pale_and_wide_below_the_other(chromium: Browser, pages: dict[str, Path]) -> None:
