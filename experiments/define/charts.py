@@ -18,7 +18,7 @@ from pcn.experiments.data.recording import Recording
 from pcn.experiments.data.series_math import Array
 
 Shape = Literal["line", "steps"]
-Stroke = Literal["solid", "dashed", "dotted"]
+Stroke = Literal["solid", "dashed", "dotted", "dashdot"]
 TIME = "Time (ms, nominal)"
 PALE_WIDTH, PALE_OPACITY = 2.5, 0.4
 """Of a pale line: how much wider it is, and how much of its colour it has."""
@@ -46,6 +46,8 @@ class Line:
     seeds: Sequence[Sequence[float]] = ()
     low: Array | None = None
     high: Array | None = None
+    counts: Sequence[int] = ()
+    """Of how many flows each y is, where the x are bins."""
 
 
 def curve(
@@ -97,8 +99,8 @@ class Chart:
     have as many. One of several runs stands beside others, `columns` a row.
 
     `level` draws a thin line across, named `level_text`. `top` cuts the y axis; a text then has the highest value.
-    `ticks` name x = 0, 1, 2, ...; `bars` do, too, and draw the lines' points as groups of bars. `rows` name them from
-    top to bottom and draw bars to the right; `level` is a vertical line then.
+    `ticks` name x = 0, 1, 2, ..., `bins` with both ends; `bars` do, too, and draw the lines' points as groups of bars.
+    `rows` name them from top to bottom and draw bars to the right; `level` is a vertical line then.
     """
 
     title: str
@@ -120,6 +122,7 @@ class Chart:
     bottom: float = 0.0
     top: float | None = None
     ticks: Sequence[str] = ()
+    bins: Sequence[str] = ()
     bars: Sequence[str] = ()
     rows: Sequence[str] = ()
     columns: int = 0

@@ -210,9 +210,10 @@ def _charts(group: str, runs: ByRun) -> Iterator[Chart]:
 
 def _line(own: Pooled, statistic: str) -> Line:
     """Returns a statistic by size, over the largest sizes of the bins."""
-    each = [(limit, own.estimate("slowdown", statistic, place)) for place, limit in enumerate(own.limits)]
-    known = [(limit, estimate) for limit, estimate in each if estimate]
-    made = curve("", [limit for limit, _ in known], [one.value for _, one in known], points=True)
+    each = [(place, own.estimate("slowdown", statistic, place)) for place in range(len(own.limits))]
+    known = [(place, estimate) for place, estimate in each if estimate]
+    made = curve("", [own.limits[place] for place, _ in known], [one.value for _, one in known], points=True)
+    made = replace(made, counts=[own.flows(place) for place, _ in known])
     if own.seeds < 2:
         return made
     ends = [(one.value, one.interval) for _, one in known]

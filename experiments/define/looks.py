@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+import itertools
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from pcn.experiments.define.charts import Stroke
 
 _LABELS = {
     "pcn": "PCN",
@@ -36,27 +40,57 @@ _LABELS = {
 
 
 class Look(NamedTuple):
-    """Line style that stays distinguishable in greyscale and for colour-blind readers. The colour is the palette's."""
+    """How a line is drawn: the palette's name of its colour, the mark at its points, the stroke. Marks and strokes
+    alone distinguish all schemes in greyscale."""
 
     colour: str
     mark: str
-    dashes: Any
+    stroke: Stroke
 
 
 LOOKS = {
-    "pcn": Look("flow0", "o", "-"),
-    "dcqcn": Look("flow1", "D", "-"),
-    "qcn": Look("flow2", "s", "-"),
-    "timely": Look("flow3", "^", "-"),
-    "pfc": Look("other3", "X", (0, (4, 1.5))),
-    "pcn-x": Look("other4", "v", (0, (6, 1.5))),
-    "pcn-w": Look("flow0", "<", (0, (2, 1))),
-    "dcqcn-ns3": Look("flow1", "d", (0, (4, 1.5))),
-    "dctcp": Look("other2", ">", "-"),
-    "hpcc": Look("other0", "P", "-"),
-    "swift": Look("other1", "h", "-"),
-    "nscc": Look("flow2", "*", (0, (5, 1))),
+    "pcn": Look("flow0", "o", "solid"),
+    "dcqcn": Look("flow1", "D", "solid"),
+    "qcn": Look("flow2", "s", "solid"),
+    "timely": Look("flow3", "^", "solid"),
+    "hpcc": Look("other0", "P", "solid"),
+    "swift": Look("other1", "h", "solid"),
+    "dctcp": Look("other2", ">", "solid"),
+    "rccc": Look("other4", "p", "solid"),
+    "red": Look("other3", "X", "solid"),
+    "pfc": Look("other3", "X", "dashed"),
+    "pcn-x": Look("other4", "v", "dashed"),
+    "dcqcn-ns3": Look("flow1", "d", "dashed"),
+    "nscc": Look("flow2", "*", "dashed"),
+    "pcn-time": Look("flow0", "o", "dashed"),
+    "timely-tcd": Look("flow3", "^", "dashed"),
+    "ibcc-tcd": Look("other1", "h", "dashed"),
+    "tcd-time": Look("other2", "P", "dashed"),
+    "qcn-t": Look("other0", "s", "dashed"),
+    "pcn-w": Look("flow0", "<", "dotted"),
+    "dcqcn-tcd": Look("flow1", "D", "dotted"),
+    "qcn-in": Look("flow2", "s", "dotted"),
+    "qcn-os": Look("flow3", "*", "dotted"),
+    "ibcc": Look("other1", "h", "dotted"),
+    "tcd": Look("other2", "P", "dotted"),
+    "qcn-out": Look("other0", "v", "dotted"),
+    "qcn-os-largest": Look("other4", ">", "dotted"),
+    "qcn-both": Look("flow2", "p", "dashdot"),
+    "qcn-os-sojourn": Look("flow3", "<", "dashdot"),
 }
+MARKS = ("o", "s", "D", "^", "v", "<", ">", "P", "X", "*", "p", "h", "d")
+GROUPS = {name: f"flow{number}" for number, name in enumerate(("S", "M", "L", "XL", "collective", "incast"))}
+"""Colours of the groups that traffic has, whichever of them a run has, and in which order its flows start."""
+
+
+def flow_colours(entities: Iterable[str]) -> dict[str, str]:
+    """Returns the colour of each flow, or group of flows, by its name in series: traffic's groups by GROUPS, first, all
+    else in order."""
+    found = dict.fromkeys(entities)
+    groups = {name: colour for name, colour in GROUPS.items() if name in found}
+    rest = [name for name in found if name not in groups]
+    free = (f"flow{number}" for number in itertools.count() if f"flow{number}" not in groups.values())
+    return groups | dict(zip(rest, free, strict=False))
 
 
 def label(scheme: str) -> str:

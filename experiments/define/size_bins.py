@@ -3,6 +3,7 @@ size`) have bins of equally many flows, as HPCC's have."""
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
@@ -46,6 +47,7 @@ def on_bins(
             "Slowdown",
             [replace(line, x=np.array([places[x] for x in line.x.tolist()], float), points=True) for line in lines],
             ticks=ticks,
+            bins=ranges(limits),
             columns=columns,
         )
         for title, lines in titled
@@ -56,6 +58,15 @@ def on_bins(
 def _by_order(line: Line, limits: Sequence[float]) -> Line:
     """Returns the line over these bins: where its own differ, by their order."""
     return line if set(line.x.tolist()) <= set(limits) else replace(line, x=np.array(limits[: line.x.size]))
+
+
+def ranges(limits: Sequence[float]) -> list[str]:
+    """Returns bins by both of their ends, of their largest sizes."""
+    sizes = [size_text(limit) for limit in limits]
+    return [
+        *(f"up to {size}" for size in sizes[:1]),
+        *(f"above {low}, up to {high}" for low, high in itertools.pairwise(sizes)),
+    ]
 
 
 def size_text(size: float) -> str:

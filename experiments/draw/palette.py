@@ -5,6 +5,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from pcn.experiments.define.charts import Stroke
+
+_AGAIN: tuple[Stroke, ...] = ("solid", "dashed", "dotted", "dashdot")
+
 
 @dataclass(frozen=True)
 class Theme:
@@ -44,7 +48,7 @@ LIGHT = Theme(
     grid="#e3e8ee",
     accent="#b23a00",
     flows=("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#a67300", "#7b4fa0"),
-    others=("#16202b", "#a67300", "#3b8fc4", "#8a8f98", "#7b4fa0"),
+    others=("#16202b", "#a67300", "#a3123e", "#8a8f98", "#7b4fa0"),
 )
 DARK = Theme(
     name="dark",
@@ -54,7 +58,7 @@ DARK = Theme(
     grid="#2a3440",
     accent="#ff9a62",
     flows=("#4aa8e0", "#f08a3c", "#2fc79b", "#e19cc4", "#e6b450", "#b58fd6"),
-    others=("#e8edf2", "#e6b450", "#7cc4ee", "#8b95a1", "#b58fd6"),
+    others=("#e8edf2", "#e6b450", "#ff7a96", "#8b95a1", "#b58fd6"),
 )
 
 
@@ -65,3 +69,16 @@ def palette_name(name: str) -> str:
         if name.startswith(kind):
             return f"{kind}{int(name[len(kind) :]) % len(colours)}"
     return name
+
+
+def stroke_of(name: str) -> Stroke:
+    """Returns the stroke that goes with a colour's name: where colours come again, as of `flow6`, another one."""
+    for kind, colours in (("flow", LIGHT.flows), ("other", LIGHT.others)):
+        if name.startswith(kind):
+            return _AGAIN[int(name[len(kind) :]) // len(colours) % len(_AGAIN)]
+    return "solid"
+
+
+def dot(name: str) -> str:
+    """Returns the classes of a dot of this colour on a page: hollow where the colour comes again."""
+    return palette_name(name) if stroke_of(name) == "solid" else f"{palette_name(name)} again"

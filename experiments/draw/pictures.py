@@ -6,7 +6,6 @@ import io
 import itertools
 import math
 import statistics
-import zlib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -21,12 +20,15 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import AutoMinorLocator, FuncFormatter, LogFormatter
 
 from pcn.experiments.define.charts import PALE_OPACITY, PALE_WIDTH, Chart, Line, View, highest, part, shown, values
-from pcn.experiments.define.looks import LOOKS, Look
+from pcn.experiments.define.looks import Look
+from pcn.experiments.draw.line_looks import looks
 from pcn.experiments.draw.palette import LIGHT, Theme
 
 STYLE = Path(__file__).with_name("pcn.mplstyle")
 """What all pictures have in common; `matplotlib.style.use` takes it for one's own."""
-_STROKES = {"solid": "-", "dashed": (0, (5, 3)), "dotted": (0, (1, 2))}
+_STROKES = {"solid": "-", "dashed": (0, (5, 3)), "dotted": (0, (1, 2)), "dashdot": (0, (6, 2, 1.5, 2))}
+_MARK_EVERY = 0.11
+"""Of the axes: how far apart marks are on a scheme's line without points."""
 _TICKS = 8
 """The most different x on a logarithmic axis that each get a label."""
 _BESIDE, _ALL_BESIDE = 0.055, 0.24
@@ -42,7 +44,6 @@ _OF_VIEWS = 4
 _HANDLE_IN, _LETTER_IN = 0.55, 0.075
 """Width of a legend's sample with its distances, and of a letter."""
 _SEEDS = "points and bars: means over the seeds, with standard errors; dots: each seed"
-_MARKS = ("P", "<", ">", "h", "*", "d", "p")
 
 
 def pictures(charts: Sequence[Chart], pdf: bool = False) -> dict[str, bytes]:
@@ -98,33 +99,12 @@ def _drawn(charts: Sequence[Chart]) -> Figure:
     return figure
 
 
-def looks(theme: Theme, lines: Sequence[Line]) -> list[Look]:
-    """Returns each line's: its own colour, its scheme's look, or one that no other of these lines has. A scheme that
-    has no look begins to search for one at a place that its name decides."""
-    named = [Look(line.colour, _MARKS[0], "-") if line.colour else LOOKS.get(line.scheme) for line in lines]
-    taken = {theme.colour(look.colour) for look in named if look}
-    free = [one for one in dict.fromkeys((*theme.others, *theme.flows)) if one not in taken]
-    used: list[int] = []
-    found = []
-    for line, look in zip(lines, named, strict=True):
-        if look:
-            colour, mark, dashes = theme.colour(look.colour), look.mark, look.dashes
-        else:
-            first = zlib.crc32(line.scheme.encode()) if line.scheme else 0
-            order = [(first + step) % len(free) for step in range(len(free))]
-            place = min(order, key=used.count)  # the first of those that are used least
-            used.append(place)
-            colour, mark, dashes = free[place], _MARKS[place % len(_MARKS)], "-"
-        found.append(Look(colour, mark, dashes if line.stroke == "solid" else _STROKES[line.stroke]))
-    return found
-
-
 def _name(figure: Figure, drawn: Sequence[Axes], charts: Sequence[Chart], theme: Theme) -> None:
     """Legends never lie on the curves: one above all charts, or one below each."""
     named = [dict(zip(*reversed(axes.get_legend_handles_labels()), strict=True)) for axes in drawn]
     looks_of: dict[str, set[Look]] = {}
     for chart in charts:
-        for line, look in zip(chart.lines, looks(theme, chart.lines), strict=True):
+        for line, look in zip(chart.lines, looks(chart.lines), strict=True):
             looks_of.setdefault(line.label, set()).add(look)
     together = {label: handle for one in reversed(named) for label, handle in one.items()}
     together = {label: together[label] for one in named for label in one}
@@ -179,8 +159,8 @@ def _dress(axes: Axes, theme: Theme) -> None:
 
 
 def _draw_rows(axes: Axes, chart: Chart, theme: Theme) -> None:
-    for line, look in zip(chart.lines, looks(theme, chart.lines), strict=True):
-        axes.barh(line.x, line.y, 0.7, color=look.colour, label=line.label)
+    for line, look in zip(chart.lines, looks(chart.lines), strict=True):
+        axes.barh(line.x, line.y, 0.7, color=theme.colour(look.colour), label=line.label)
         for place, value, seeds in zip(line.x, line.y, line.seeds or [()] * len(line.x), strict=True):
             _draw_seeds(axes, place, value, seeds, theme, across=True)
     if chart.level is not None:
@@ -194,7 +174,7 @@ def _draw_lines(axes: Axes, chart: Chart, view: View | None, theme: Theme) -> No
     (own,) = shown([chart]) if view else (tuple(chart.lines),)
     lines, count = [part(line, view) for line in own], len(own)
     step = _step([x for line in lines for x in line.x], chart.log_x) if any(line.points for line in lines) else 0.0
-    for index, (line, look) in enumerate(zip(lines, looks(theme, lines), strict=True)):
+    for index, (line, look) in enumerate(zip(lines, looks(lines), strict=True)):
         aside = index - (count - 1) / 2
         if chart.bars:
             _draw_bars(axes, line, look, aside * 0.8 / count, 0.72 / count, _UNSEEN * _most(chart, lines), theme)
@@ -205,18 +185,21 @@ def _draw_lines(axes: Axes, chart: Chart, view: View | None, theme: Theme) -> No
             places,
             line.y,
             drawstyle="steps-post" if line.shape == "steps" else "default",
-            ls=look.dashes,
-            color=look.colour,
+            ls=_STROKES[look.stroke],
+            color=theme.colour(look.colour),
             lw=line.width * (PALE_WIDTH if line.pale else 1),
             alpha=PALE_OPACITY if line.pale else 1.0,
-            marker=look.mark if line.points else None,
+            marker=look.mark if line.points or line.scheme else None,
+            markevery=None if line.points else _MARK_EVERY,
             ms=4.5,
             clip_on=not (line.points and places.size),  # a mark on the axis is whole
             label=line.label,
         )
         if line.low is not None and line.high is not None:
             ends = [line.y - line.low, line.high - line.y]
-            axes.errorbar(places, line.y, yerr=ends, fmt="none", color=look.colour, lw=1, capsize=2, alpha=0.7)
+            axes.errorbar(
+                places, line.y, yerr=ends, fmt="none", color=theme.colour(look.colour), lw=1, capsize=2, alpha=0.7
+            )
         for place, value, seeds in zip(places, line.y, line.seeds or [()] * len(places), strict=True):
             _draw_seeds(axes, place, value, seeds, theme)
     if chart.level is not None:
@@ -236,10 +219,16 @@ def _draw_lines(axes: Axes, chart: Chart, view: View | None, theme: Theme) -> No
 def _draw_bars(axes: Axes, line: Line, look: Look, aside: float, width: float, unseen: float, theme: Theme) -> None:
     """Bars; those up to `unseen` would be taken for missing ones, and have their value written above."""
     places = line.x + aside
-    axes.bar(places, line.y, width, color=look.colour, label=line.label)
+    axes.bar(places, line.y, width, color=theme.colour(look.colour), label=line.label)
     for place, value, seeds in zip(places, line.y, line.seeds or [()] * len(places), strict=True):
         if value <= unseen:
-            axes.plot([place - width / 2, place + width / 2], [0, 0], color=look.colour, lw=3, solid_capstyle="butt")
+            axes.plot(
+                [place - width / 2, place + width / 2],
+                [0, 0],
+                color=theme.colour(look.colour),
+                lw=3,
+                solid_capstyle="butt",
+            )
             axes.annotate(
                 f"{value:.2g}",
                 (place, 0),

@@ -10,7 +10,8 @@ from html import escape
 
 from pcn.experiments.data.parameters import format_value
 from pcn.experiments.data.recording import flow_entity
-from pcn.experiments.draw.palette import palette_name
+from pcn.experiments.define.looks import flow_colours
+from pcn.experiments.draw.palette import dot
 from pcn.topologies.model import Endpoint, Link, Topology
 from pcn.topologies.picture.load import Load, busiest, colour
 
@@ -174,8 +175,8 @@ def _nodes(topology: Topology, places: dict[str, _Place], below: set[str]) -> It
 def _colours(topology: Topology) -> dict[str, str]:
     """Returns the class of each flow, or group of flows, by its name in series: one colour each, here and in all
     plots."""
-    entities = dict.fromkeys(flow_entity(flow.id, flow.group) for flow in topology.flows)
-    return {entity: palette_name(f"flow{index}") for index, entity in enumerate(entities)}
+    entities = (flow_entity(flow.id, flow.group) for flow in topology.flows)
+    return {name: dot(colour) for name, colour in flow_colours(entities).items()}
 
 
 def _dots(topology: Topology, places: dict[str, _Place], below: set[str], receivers: bool) -> Iterable[str]:

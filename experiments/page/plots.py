@@ -10,10 +10,10 @@ from typing import Any
 from pcn.experiments.data.series_math import Array
 from pcn.experiments.define.charts import PALE_OPACITY, PALE_WIDTH, Chart, Line, View, shown
 from pcn.experiments.define.experiment import RunPage
-from pcn.experiments.define.looks import LOOKS
+from pcn.experiments.define.looks import Look
 from pcn.experiments.define.samples import RunSamples
 from pcn.experiments.define.tables import Measured
-from pcn.experiments.draw.palette import palette_name
+from pcn.experiments.draw.line_looks import apart, looks
 from pcn.experiments.results import agreement, replay
 from pcn.experiments.results.judged_run import Result, by_scheme
 
@@ -50,7 +50,7 @@ def measured(results: Sequence[Result]) -> dict[str, Measured]:
 def data(results: Sequence[Result]) -> dict[str, Any]:
     """Returns what the page's script draws."""
     common = drawn(results)
-    charts = {panels[0].name: _chart(panels, shown(panels)) for panels in common}
+    charts = {panels[0].name: _chart(panels, shown(panels)) for panels in map(apart, common)}
     if beside := [_named(chart, len(common[0][0].views) if common else 1) for chart in together(results)]:
         charts[TOGETHER] = _chart(beside, [chart.lines for chart in beside])
     return {"charts": charts, "replay": replay.data(results)}
@@ -62,36 +62,36 @@ def _chart(panels: Sequence[Chart], lines: Sequence[Sequence[Line]]) -> dict[str
         "y": panels[0].y_label,
         "overTime": panels[0].over_time,
         "ticks": list(panels[0].ticks),
+        "bins": list(panels[0].bins),
         "panels": [_panel(chart, own) for chart, own in zip(panels, lines, strict=True)],
     }
 
 
 def _named(chart: Chart, views: int) -> Chart:
-    """Returns a chart over named x with as many views as the page's others, and with colours."""
+    """Returns a chart over named x with as many views as the page's others."""
     whole = View("", -0.3, max(len(chart.ticks), 1) - 0.7)
-    lines = [
-        replace(line, colour=LOOKS[line.scheme].colour if line.scheme in LOOKS else f"flow{number}")
-        for number, line in enumerate(chart.lines)
-    ]
-    return replace(chart, views=(whole,) * views, lines=lines)
+    return replace(chart, views=(whole,) * views)
 
 
 def _panel(chart: Chart, lines: Sequence[Line]) -> dict[str, Any]:
     return {
         "views": [[view.start, view.end, view.top] for view in chart.views],
-        "lines": [_line(line) for line in lines],
+        "lines": [_line(line, look) for line, look in zip(lines, looks(lines), strict=True)],
         "bands": [[band.label, band.start, band.end] for band in chart.bands],
         "marks": [[mark.label, mark.x] for mark in chart.marks],
         "empty": chart.empty,
     }
 
 
-def _line(line: Line) -> dict[str, Any]:
+def _line(line: Line, look: Look) -> dict[str, Any]:
     return {
         "label": line.label,
-        "colour": palette_name(line.colour),
+        "colour": look.colour,
         "steps": line.shape == "steps",
-        "stroke": line.stroke,
+        "stroke": look.stroke,
+        "mark": look.mark if line.points else "",
+        "counts": list(line.counts),
+        "ends": [] if line.low is None or line.high is None else [_numbers(line.low, 4), _numbers(line.high, 4)],
         "width": line.width * (PALE_WIDTH if line.pale else 1),
         "opacity": PALE_OPACITY if line.pale else 1,
         "x": _numbers(line.x, 4),

@@ -24,9 +24,9 @@ from pcn.experiments.data.parameters import Parameter, Value, format_value
 from pcn.experiments.data.recording import FlowRecord
 from pcn.experiments.define import scheme_parameters
 from pcn.experiments.define.checks import Check
-from pcn.experiments.define.looks import label
+from pcn.experiments.define.looks import flow_colours, label
 from pcn.experiments.define.tables import Table
-from pcn.experiments.draw.palette import DARK, LIGHT, palette_name
+from pcn.experiments.draw.palette import DARK, LIGHT, dot
 from pcn.experiments.draw.topology_drawing import topology_svg
 from pcn.experiments.page import plots
 from pcn.experiments.results import replay
@@ -293,11 +293,10 @@ def _flows(result: Result) -> list[dict[str, Any]]:
     for flow in result.recording.flows:
         if flow.group:
             groups.setdefault(flow.group, []).append(flow)
-    order = list(dict.fromkeys(flow.group or flow.entity for flow in result.recording.flows))
-    rows = [_flow(f"flow{order.index(flow.entity)}", str(flow.id), [flow], result) for flow in singles]
-    rows += [
-        _flow(f"flow{order.index(group)}", f"{len(flows)} {group}", flows, result) for group, flows in groups.items()
-    ]
+    colours = flow_colours(flow.entity for flow in result.recording.flows)
+    rows = [_flow(colours[flow.entity], str(flow.id), [flow], result) for flow in singles]
+    ordered = [group for group in colours if group in groups]
+    rows += [_flow(colours[name], f"{len(groups[name])} {name}", groups[name], result) for name in ordered]
     return rows
 
 
@@ -311,7 +310,7 @@ def _flow(colour: str, name: str, flows: Sequence[FlowRecord], result: Result) -
     fct = [flow.fct_s for flow in flows if flow.fct_s is not None]
     missing = len(flows) - len(fct) if fct else 0
     return {
-        "colour": palette_name(colour),
+        "colour": dot(colour),
         "name": name,
         "src": _span([flow.src for flow in flows]),
         "dst": _span([flow.dst for flow in flows]),

@@ -16,6 +16,7 @@ from pcn.experiments.data.steady_state import Steady
 from pcn.experiments.define import charts
 from pcn.experiments.define.charts import Chart, Line, View
 from pcn.experiments.define.experiment import Headline
+from pcn.experiments.define.looks import GROUPS
 from pcn.experiments.define.outcomes import said
 from pcn.experiments.define.size_bins import size_text
 from pcn.experiments.traffic import collective, single_flows
@@ -40,14 +41,12 @@ _POINTS = 400
 def slowdown(plan: Plan, recording: Recording) -> Chart:
     found = ended(plan, recording)
     lines, most, longest = [], 1.0, 1.0
-    for number, size in enumerate(kinds(plan)):
+    for size in kinds(plan):
         _, values = found.of(size)
         ordered = np.sort(values[~np.isnan(values)])
         if ordered.size:
             shown = np.unique(np.linspace(0, ordered.size - 1, _POINTS).round().astype(int))
-            lines.append(
-                Line(size_class(size), ordered[shown], (shown + 1) / values.size * 100, f"flow{number}", "steps")
-            )
+            lines.append(Line(size_class(size), ordered[shown], (shown + 1) / values.size * 100, GROUPS[size], "steps"))
             most, longest = max(most, float(np.percentile(ordered, 99))), max(longest, float(ordered[-1]))
     return Chart(
         name="slowdown",
@@ -64,7 +63,7 @@ def slowdown(plan: Plan, recording: Recording) -> Chart:
 def under_way(plan: Plan, recording: Recording) -> Chart:
     lines = []
     found = ended(plan, recording)
-    for number, size in enumerate(kinds(plan)):
+    for size in kinds(plan):
         own = found.sizes == size
         starts, ends = np.sort(found.start_s[own]), np.sort((found.start_s + found.fct_s)[own])  # NaN last
         if starts.size:
@@ -73,7 +72,7 @@ def under_way(plan: Plan, recording: Recording) -> Chart:
                 times = np.linspace(times[0], times[-1], _POINTS)
             under = np.searchsorted(starts, times, "right") - np.searchsorted(ends, times, "right")
             lines.append(
-                charts.steps(size_class(size), f"flow{number}", (times, under.astype(float)), recording.duration_s)
+                charts.steps(size_class(size), GROUPS[size], (times, under.astype(float)), recording.duration_s)
             )
     return Chart(
         name="under_way",

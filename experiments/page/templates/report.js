@@ -3,7 +3,23 @@
 (() => {
   const SVG = "http://www.w3.org/2000/svg";
   const MARGIN = { left: 52, right: 12, top: 10, bottom: 40 };
-  const DASHES = { solid: "", dashed: "6 4", dotted: "1.5 3.5" };
+  const DASHES = { solid: "", dashed: "6 4", dotted: "1.5 3.5", dashdot: "8 3 2 3" };
+  const SIZE = 4; // of a point's mark, from its middle
+
+  // Corners at an even angle from each other, every second one nearer where there is an `inner` radius
+  const corners = (count, turn, inner) => {
+    const points = Array.from({ length: inner ? 2 * count : count }, (_, place) => {
+      const angle = turn + (place * 2 * Math.PI) / (inner ? 2 * count : count), radius = SIZE * 1.2 * (inner && place % 2 ? inner : 1);
+      return `${(radius * Math.sin(angle)).toFixed(2)} ${(-radius * Math.cos(angle)).toFixed(2)}`;
+    });
+    return `M${points.join("L")}Z`;
+  };
+  // The names are matplotlib's
+  const MARKS = {
+    o: `M${-SIZE} 0a${SIZE} ${SIZE} 0 1 0 ${2 * SIZE} 0a${SIZE} ${SIZE} 0 1 0 ${-2 * SIZE} 0Z`,
+    s: corners(4, Math.PI / 4), D: corners(4, 0), "^": corners(3, 0), v: corners(3, Math.PI), "<": corners(3, -Math.PI / 2), ">": corners(3, Math.PI / 2),
+    P: corners(4, 0, 0.4), X: corners(4, Math.PI / 4, 0.4), "*": corners(5, 0, 0.4), p: corners(5, 0), h: corners(6, 0), d: "M0 -5L3 0L0 5L-3 0Z",
+  };
   const data = JSON.parse(document.getElementById("data").textContent);
   const plots = [...document.querySelectorAll(".plot")];
   const tip = document.getElementById("tip");
@@ -38,12 +54,12 @@
     }
     return low - 1;
   };
-  const valueAt = (line, at) => {
-    const index = indexAt(line.x, at);
-    if (index < 0 || at > line.x[line.x.length - 1]) return null;
-    if (line.steps || index + 1 >= line.x.length || line.y[index] === null || line.y[index + 1] === null) return line.y[index];
-    const share = (at - line.x[index]) / (line.x[index + 1] - line.x[index]);
-    return line.y[index] + share * (line.y[index + 1] - line.y[index]);
+  // The number of the point of a line whose value holds at x, or that is nearest to it; -1 if there is none. A bin's own alone
+  const pointAt = (line, at, binned) => {
+    const index = indexAt(line.x, at), last = line.x.length - 1;
+    if (binned) return line.x[index] === at ? index : -1;
+    if (index < 0 || at > line.x[last]) return -1;
+    return line.steps || index === last || at - line.x[index] <= line.x[index + 1] - at ? index : index + 1;
   };
 
   // The highest value of a panel in this view
@@ -117,6 +133,7 @@
     }
     for (const line of panel.lines) {
       make("path", { d: pathOf(line, x, y, start, end), stroke: `var(--${line.colour})`, "stroke-width": line.width, "stroke-opacity": line.opacity, "stroke-dasharray": DASHES[line.stroke] }, area);
+      points(line, x, y, area);
     }
     // Above the plot, where they cover nothing
     for (const [row, [label, at]] of marks.entries()) {
@@ -136,6 +153,18 @@
     showNow(plot);
   };
 
+  // Marks of a line's points, and the intervals of their values
+  const points = (line, x, y, area) => {
+    if (!line.mark) return;
+    const group = make("g", { class: "points", style: `--of: var(--${line.colour})`, stroke: `var(--${line.colour})` }, area);
+    line.x.forEach((at, place) => {
+      if (line.y[place] === null) return;
+      const [low, high] = line.ends.map((values) => values[place]);
+      if (low !== null && low !== undefined && high !== null) make("path", { class: "end", d: `M${x(at)} ${y(low)}V${y(high)}` }, group);
+      make("path", { class: "point", d: MARKS[line.mark], transform: `translate(${x(at).toFixed(1)} ${y(line.y[place]).toFixed(1)})` }, group);
+    });
+  };
+
   const showNow = (plot) => {
     if (!plot.now) return;
     const at = data.replay.times[state.frame], { x, start, end } = plot.scale;
@@ -146,21 +175,28 @@
 
   const hover = (plot, event) => {
     const { inner, start, end } = plot.scale, chart = data.charts[plot.dataset.chart];
-    const at = start + ((event.clientX - plot.getBoundingClientRect().left - inner.left) / (inner.right - inner.left)) * (end - start);
-    if (at < start || at > end) { leave(plot); return; }
-    const rows = [];
+    const pointed = start + ((event.clientX - plot.getBoundingClientRect().left - inner.left) / (inner.right - inner.left)) * (end - start);
+    if (pointed < start || pointed > end) { leave(plot); return; }
+    const binned = chart.bins.length > 0, at = binned ? Math.min(Math.max(Math.round(pointed), 0), chart.bins.length - 1) : pointed;
+    const rows = [], named = (x) => (chart.overTime ? `${x.toFixed(2)} ms` : number(x));
     for (const line of chart.panels[+plot.dataset.panel].lines) {
-      const value = valueAt(line, at);
-      if (value !== null && value !== undefined) rows.push([line, value]);
+      const place = pointAt(line, at, binned), value = line.y[place];
+      if (value === null || value === undefined) continue;
+      const [low, high] = line.ends.map((values) => values[place]), around = line.y[place - 1] === value || line.y[place + 1] === value;
+      const interval = low === null || low === undefined || high === null ? "" : ` [${number(low)}, ${number(high)}]`;
+      const flows = line.counts.length ? `, ${line.counts[place].toLocaleString("en")} flows` : "";
+      // A sample's own value, with its own place where that is another one
+      const own = binned || line.steps || around || named(line.x[place]) === named(at) ? "" : ` (at ${named(line.x[place])})`;
+      rows.push([line, `${line.label}: ${number(value)}${interval}${flows}${own}`]);
     }
     tip.replaceChildren();
     const head = document.createElement("b");
-    head.textContent = chart.overTime ? `${at.toFixed(2)} ms` : chart.ticks.length ? `bin ${Math.round(at) + 1}` : number(at);
+    head.textContent = binned ? `flows ${chart.bins[at]}` : named(at);
     tip.appendChild(head);
-    for (const [line, value] of rows) {
-      const row = document.createElement("div"), dot = document.createElement("i");
-      dot.style.background = `var(--${line.colour})`;
-      row.append(dot, `${line.label}: ${number(value)}`);
+    for (const [line, text] of rows) {
+      const row = document.createElement("div");
+      sample(line, row);
+      row.append(text);
       tip.appendChild(row);
     }
     tip.hidden = false;
@@ -176,6 +212,13 @@
     if (plot.cross) plot.cross.setAttribute("visibility", "hidden");
   };
 
+  // How a line looks, in front of its name
+  const sample = (line, before) => {
+    const svg = make("svg", { viewBox: "0 0 34 12" }, before);
+    make("line", { x1: 0, x2: 34, y1: 6, y2: 6, stroke: `var(--${line.colour})`, "stroke-width": Math.max(line.width, 2), "stroke-opacity": line.opacity, "stroke-dasharray": DASHES[line.stroke] }, svg);
+    if (line.mark) make("path", { d: MARKS[line.mark], fill: `var(--${line.colour})`, transform: "translate(17 6)" }, svg);
+  };
+
   const legends = () => {
     for (const legend of document.querySelectorAll("div.legend")) {
       const plot = legend.parentElement.querySelector(".plot"), chart = data.charts[plot.dataset.chart], seen = new Map();
@@ -183,15 +226,14 @@
         for (const line of panel.lines) if (line.x.length && line.label && !seen.has(line.label)) seen.set(line.label, line);
       }
       for (const line of seen.values()) {
-        const item = document.createElement("span"), sample = make("svg", { viewBox: "0 0 26 10" }, item);
-        make("line", { x1: 0, x2: 26, y1: 5, y2: 5, stroke: `var(--${line.colour})`, "stroke-width": Math.max(line.width, 2), "stroke-opacity": line.opacity, "stroke-dasharray": DASHES[line.stroke] }, sample);
+        const item = document.createElement("span");
+        sample(line, item);
         item.append(line.label);
         legend.appendChild(item);
       }
       for (const [label] of chart.panels[0].bands) {
-        const item = document.createElement("span"), sample = make("svg", { viewBox: "0 0 26 10", class: "plot" }, item);
-        make("rect", { class: "band", width: 26, height: 10, fill: "var(--muted)", opacity: 0.3 }, sample);
-        sample.removeAttribute("class");
+        const item = document.createElement("span"), shaded = make("svg", { viewBox: "0 0 34 12" }, item);
+        make("rect", { width: 34, height: 12, fill: "var(--muted)", opacity: 0.3 }, shaded);
         item.append(`shaded: ${label}`);
         legend.appendChild(item);
       }

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import browser
+import forks
 import jinja2
 import numpy as np
 import pytest
 from browser import Browser
 from jinja2 import Environment
 
+from pcn.experiments.data import parquet
 from pcn.experiments.data.series import Series
 from pcn.experiments.define.looks import label
 from pcn.experiments.define.outcomes import Outcomes
@@ -122,7 +125,7 @@ def test_report_of_traffic_shows_network_and_flows_by_size(chromium: Browser, tm
     assert len(set(chromium.ask(axes))) == 1, "runs are compared on one axis"
     assert chromium.ask(f"document.querySelector('{BY_SIZE}').previousElementSibling.textContent") == "Slowdown, 50%"
     lines = [
-        chromium.ask(f"document.querySelectorAll('{BY_SIZE}')[{panel}].querySelectorAll('g path').length")
+        chromium.ask(f"document.querySelectorAll('{BY_SIZE}')[{panel}].querySelectorAll('g[clip-path] > path').length")
         for panel in range(3)
     ]
     assert lines == [len(SCHEMES)] * 3
@@ -136,6 +139,131 @@ def test_report_of_traffic_shows_network_and_flows_by_size(chromium: Browser, tm
     assert rows >= 6 + len(SCHEMES)
 
 
+TIP = """
+((plot, x) => {
+    plot.scrollIntoView({block: 'center'});
+    const box = plot.getBoundingClientRect(), {inner} = plot.scale;
+    const at = {clientX: box.left + plot.scale.x(x), clientY: box.top + (inner.top + inner.bottom) / 2};
+    plot.dispatchEvent(new PointerEvent('pointermove', at));
+    return JSON.stringify([...document.getElementById('tip').children].map(one => one.textContent));
+})(document.querySelectorAll('.plot')[%d], %r)
+"""
+
+
+def tip(chromium: Browser, plot: int, x: float) -> list[str]:
+    """Returns the lines of the tip with the pointer over an x of a plot."""
+    lines: list[str] = json.loads(chromium.ask(TIP % (plot, x)))
+    return lines
+
+
+def plain(text: str) -> float:
+    return float(text.replace(",", ""))
+
+
+def test_tip_over_bins_has_the_flows_own_numbers(chromium: Browser, tmp_path: Path) -> None:
+    """Percentile, range and count of the bin under the pointer, wherever in it, by flows.parquet alone."""
+    words = ["--clock", "virtual", "--topology", "fat-tree", "--workload", "W1", "--set", "count=2100", "-q"]
+    done = forks.run("pcn", "run", "traffic", *words, "--scheme", "pfc,pcn", "--out", str(tmp_path / "run"))
+    assert (done.returncode, done.stderr) == (0, "")
+    tables = {}
+    for scheme, name in (("pfc", "PFC alone"), ("pcn", "PCN")):
+        table = parquet.read(tmp_path / "run" / scheme / "flows.parquet")
+        order = np.argsort(table["size_bytes"], kind="stable")
+        tables[name] = (np.array(table["size_bytes"], float)[order], np.array(table["slowdown"], float)[order])
+    chromium.open(tmp_path / "run/report.html", 1400)
+    panels = json.loads(
+        chromium.ask(
+            "JSON.stringify([...document.querySelectorAll('.plot')].map((one, place) => [one.dataset.chart, place,"
+            "one.previousElementSibling?.textContent]).filter(([chart]) => chart === 'slowdown_by_size'))"
+        )
+    )
+    assert [title for _, _, title in panels] == [f"Slowdown, {percent}%" for percent in (50, 95, 99)]
+    units = {"B": 1.0, "KB": 1e3, "MB": 1e6}
+    bins: dict[tuple[str, str], slice] = {}
+    seen = 0
+    for _, plot, title in panels:
+        last, ended = "", dict.fromkeys(tables, 0)
+        for number in range(99):
+            texts = [tip(chromium, plot, number + aside) for aside in (-0.28, 0.0, 0.28)]
+            head, *rows = texts[1]
+            if head == last:
+                break
+            assert texts[0] == texts[1] == texts[2]
+            last = head
+            ends = [float(value) * units[unit] for value, unit in re.findall(r"([\d.]+) (B|KB|MB)", head)]
+            for row in rows:
+                found = re.fullmatch(r"(.+): ([\d.,]+), ([\d,]+) flows", row)
+                assert found
+                name, count = found[1], int(plain(found[3]))
+                # Each bin has a median; one of few flows has no 99%
+                place = bins.setdefault((name, head), slice(ended[name], ended[name] + count))
+                ended[name] = place.stop
+                sizes, slowdowns = (column[place] for column in tables[name])
+                assert sizes.size == count
+                assert sizes.max() <= ends[-1] * 1.001
+                assert len(ends) == 1 or sizes.min() > ends[0] * 0.999
+                expected = np.percentile(slowdowns, float(title.split()[-1].removesuffix("%")))
+                assert plain(found[2]) == pytest.approx(expected, rel=6e-4)
+                seen += 1
+    assert seen > 60
+    assert sum(place.stop - place.start for place in bins.values()) == 2 * 2100
+
+
+def test_tip_over_time_has_recorded_values(chromium: Browser, tmp_path: Path) -> None:
+    """A sampled queue is not interpolated between two samples, by series.parquet alone."""
+    place = tmp_path / "run"
+    run("dumbbell", scheme="pcn", clock="virtual", settings=["duration=20ms"], out=place)
+    times, waiting = Series.read(place / "series.parquet").get("s0:4", "waiting_bytes")
+    chromium.open(place / "report.html", 1400)
+    plot = chromium.ask("[...document.querySelectorAll('.plot')].findIndex(one => one.dataset.chart === 'queue')")
+    for at in np.linspace(0.31, 19.7, 40):
+        head, *rows = tip(chromium, plot, float(at))
+        (row,) = (row for row in rows if row.startswith("waiting"))
+        now = re.search(r"at ([\d.]+) ms", row)
+        nearest = int(np.argmin(np.abs(times * 1e3 - (float(now[1]) if now else plain(head.removesuffix(" ms"))))))
+        assert plain(row.split(": ")[1].split()[0]) == pytest.approx(waiting[nearest] / 1e3, rel=6e-4, abs=0.5)
+        assert abs(times[nearest] * 1e3 - at) <= 0.13
+
+
+def test_report_distinguishes_what_it_draws(chromium: Browser, tmp_path: Path) -> None:
+    """Ports by line and legend in all panels, groups in charts and table alike, whichever flows come first."""
+    traffic = Traffic(TrafficSpec("fat-tree", "WebSearch"))
+    results = []
+    for scheme in SCHEMES:
+        plan, recording = execute(traffic.plan(scheme, 3, {"count": 120}), Silent())
+        results.append(judge(traffic, plan, recording, "virtual", "softswitch"))
+    report = tmp_path / "report.html"
+    report.write_text(render(results), encoding="utf-8")
+    chromium.open(report, 1400)
+    legend = (
+        "Object.fromEntries([...document.querySelectorAll('#{}  .legend span')].map(one => [one.textContent,"
+        "(line => `${{getComputedStyle(line).stroke}} ${{line.getAttribute('stroke-dasharray')}}`)"
+        "(one.querySelector('line'))]))"
+    )
+    ports = chromium.ask(f"JSON.stringify({legend.format('queues')})")
+    looks = json.loads(ports)
+    assert len(looks) == len(set(looks.values())) > 4
+    drawn = json.loads(
+        chromium.ask(
+            "JSON.stringify([...document.querySelectorAll('#queues g[clip-path] > path')].map("
+            "line => `${getComputedStyle(line).stroke} ${line.getAttribute('stroke-dasharray')}`))"
+        )
+    )
+    assert len(drawn) == 8
+    assert set(drawn) == set(looks.values())
+    groups = json.loads(chromium.ask(f"JSON.stringify({legend.format('under_way')})"))
+    dots = json.loads(
+        chromium.ask(
+            "JSON.stringify([...document.querySelectorAll('.flows tbody tr')].map(row => [row.cells[0].textContent,"
+            "getComputedStyle(row.querySelector('.dot')).borderTopColor]))"
+        )
+    )
+    assert len(dots) > 4
+    for name, colour in dots:
+        (look,) = (look for group, look in groups.items() if group.split(",")[0] == name.split()[1])
+        assert look.rsplit(" ", 1)[0] == colour
+
+
 def test_every_flow_has_a_colour(chromium: Browser, pages: dict[str, Path]) -> None:
     """Nine flows, and eight links with PAUSE: more than there are colours."""
     chromium.open(pages["many"], 1400, dark=True)
@@ -143,12 +271,14 @@ def test_every_flow_has_a_colour(chromium: Browser, pages: dict[str, Path]) -> N
     strokes = chromium.ask("[...document.querySelectorAll('.plot g path')].map(path => getComputedStyle(path).stroke)")
     assert len(strokes) > 12
     assert "none" not in strokes
-    for what, style in ((".topology circle", "fill"), (".topology .rate", "fill"), (".dot", "backgroundColor")):
-        found = chromium.ask(f"[...document.querySelectorAll('{what}')].map(one => getComputedStyle(one).{style})")
-        assert len(found) == 9
-        assert set(found) == set(found[:6])
-        assert len(set(found)) == 6
-        assert not {"rgb(0, 0, 0)", "rgba(0, 0, 0, 0)"} & set(found)
+    for what, edge, fill in ((".topology circle", "stroke", "fill"), (".dot", "borderTopColor", "backgroundColor")):
+        pair = f"(style => `${{style.{edge}}} ${{style.{fill}}}`)(getComputedStyle(one))"
+        found = chromium.ask(f"[...document.querySelectorAll('{what}')].map(one => {pair})")
+        assert len(found) == len(set(found)) == 9, "a colour that comes again is hollow"
+        assert not [one for one in found if one.startswith("rgb(0, 0, 0)")]
+    rates = chromium.ask("[...document.querySelectorAll('.topology .rate')].map(one => getComputedStyle(one).fill)")
+    assert len(rates) == 9
+    assert len(set(rates)) == 6
 
 
 def test_the_slider_replays_the_tree(chromium: Browser, pages: dict[str, Path]) -> None:

@@ -187,14 +187,14 @@ def test_every_trend_row_of_the_page_has_its_definition() -> None:
 def test_lines_of_a_chart_have_different_colours() -> None:
     lines = [curve(name, [], [], scheme) for name, scheme in (("PCN", "pcn"), ("PCN-X", "pcn-x"), ("TIMELY", "timely"))]
     lines += [curve(f"rule {number}", [], []) for number in range(5)]
-    found = looks(LIGHT, lines)
-    assert len({look.colour for look in found}) == len({look.mark for look in found}) == len(lines)
-    assert [look.colour for look in found[:3]] == [LIGHT.flows[0], LIGHT.others[4], LIGHT.flows[3]]
+    found = looks(lines)
+    assert len({LIGHT.colour(look.colour) for look in found}) == len({look.mark for look in found}) == len(lines)
+    assert [look.colour for look in found[:3]] == ["flow0", "other4", "flow3"]
 
 
 def test_a_scheme_without_a_look_has_the_same_one_in_every_chart() -> None:
-    stranger, pcn, other = (curve(name, [], [], name) for name in ("aimd", "pcn", "ibcc"))
-    alone, beside = looks(LIGHT, [stranger, pcn])[0], looks(LIGHT, [pcn, stranger, other])
+    stranger, pcn, other = (curve(name, [], [], name) for name in ("aimd", "pcn", "mine"))
+    alone, beside = looks([stranger, pcn])[0], looks([pcn, stranger, other])
     assert beside[1] == alone
     assert len({look.colour for look in beside}) == len({look.mark for look in beside}) == 3
 
