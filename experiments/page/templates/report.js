@@ -303,6 +303,8 @@
     plot.addEventListener("pointerdown", (event) => hover(plot, event));
     plot.addEventListener("pointerleave", () => leave(plot));
   }
+  addEventListener("beforeprint", () => { document.body.classList.add("printing"); plots.forEach(draw); });
+  addEventListener("afterprint", () => { document.body.classList.remove("printing"); plots.forEach(draw); });
   legends();
   const watch = new ResizeObserver((entries) => entries.forEach((entry) => draw(entry.target)));
   plots.forEach((plot) => { draw(plot); watch.observe(plot); });

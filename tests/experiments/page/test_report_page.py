@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import re
 from collections.abc import Iterator
@@ -262,6 +263,56 @@ def test_report_distinguishes_what_it_draws(chromium: Browser, tmp_path: Path) -
     for name, colour in dots:
         (look,) = (look for group, look in groups.items() if group.split(",")[0] == name.split()[1])
         assert look.rsplit(" ", 1)[0] == colour
+
+
+SHEET = 718
+"""Pixels of A4 between Chromium's margins."""
+CUT = """
+[...document.querySelectorAll('h1, p, th, td, figure, svg, .tile, dd')].filter(one => {
+    const box = one.getBoundingClientRect();
+    const cut = one.matches('td, th') && one.scrollWidth > one.clientWidth + 1;
+    return box.width && (cut || box.right > innerWidth + 0.5 || box.left < -0.5);
+}).map(one => one.outerHTML.slice(0, 200))
+"""
+
+
+def printed(chromium: Browser) -> None:
+    """Lays the page out as it is printed."""
+    chromium.call("Emulation.setDeviceMetricsOverride", width=SHEET, height=1000, deviceScaleFactor=1, mobile=False)
+    chromium.call("Emulation.setEmulatedMedia", media="print")
+    chromium.ask("dispatchEvent(new Event('beforeprint'))")
+
+
+@pytest.mark.parametrize("dark", [False, True])
+def test_sheet_of_paper_has_all_of_the_page(
+    chromium: Browser, pages: dict[str, Path], tmp_path: Path, dark: bool
+) -> None:
+    """Tables keep their columns, in black on white; plots are drawn for the sheet; then the screen is as before."""
+    place = tmp_path / "traffic"
+    words = ["--clock", "virtual", "--topology", "fat-tree", "--workload", "W1", "--set", "count=1200", "-q"]
+    done = forks.run("pcn", "run", "traffic", *words, "--scheme", "pfc,dcqcn,pcn,hpcc", "--out", str(place))
+    assert (done.returncode, done.stderr) == (0, "")
+    compared = tmp_path / "compared"
+    folders = [str(place / name) for name in ("pfc", "dcqcn", "pcn", "hpcc")]
+    assert forks.run("pcn", "compare", *folders, "--out", str(compared)).returncode == 0
+    for file in (*pages.values(), place / "report.html", compared / "comparison.html"):
+        chromium.open(file, 1400, dark=dark)
+        widths = "[...document.querySelectorAll('.plot svg')].map(one => one.viewBox.baseVal.width)"
+        screen = chromium.ask(widths)
+        printed(chromium)
+        assert chromium.ask(CUT) == [], file
+        assert chromium.ask("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
+        ink = chromium.ask("getComputedStyle(document.body).color")
+        assert sum(map(int, ink[4:-1].split(","))) < 200
+        if screen:
+            assert max(chromium.ask(widths)) <= SHEET
+            shown = "[...document.querySelectorAll('.plot svg')].map(one => one.getBoundingClientRect().width)"
+            assert chromium.ask(shown) == pytest.approx(chromium.ask(widths), rel=0.05), "letters have their size"
+        assert len(base64.b64decode(chromium.call("Page.printToPDF")["data"])) > 10_000
+        chromium.call("Emulation.setEmulatedMedia", media="")
+        chromium.call("Emulation.setDeviceMetricsOverride", width=1400, height=900, deviceScaleFactor=1, mobile=False)
+        chromium.ask("dispatchEvent(new Event('afterprint'))")
+        assert chromium.ask(widths) == screen
 
 
 def test_every_flow_has_a_colour(chromium: Browser, pages: dict[str, Path]) -> None:
