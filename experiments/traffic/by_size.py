@@ -3,7 +3,7 @@ flows, as HPCC's fct_analysis.py prints them, for figures after HPCC's."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -124,8 +124,13 @@ def _counts(runs: Mapping[str, Measured]) -> Table:
             for name, one in runs.items()
             for flows, missing in [(one.numbers.get(f"flows {ALL}"), one.numbers.get(f"unfinished {ALL}"))]
         ],
-        ["PAUSE of a*: sent by switches whose names are a and a number."] if tiers else (),
+        [f"{tier}*: all switches named {tier} plus a number."] if (tier := _tier(tiers)) else (),
     )
+
+
+def _tier(numbers: Sequence[str]) -> str:
+    """Returns the first tier of switches that some of these numbers are of."""
+    return next((name.partition(" ")[2] for name in numbers if name.partition(" ")[2]), "")
 
 
 def _spans(runs: Mapping[str, Measured]) -> Table:

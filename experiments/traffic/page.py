@@ -152,7 +152,7 @@ def headlines(plan: Plan, recording: Recording, steady: Steady) -> list[Headline
         Headline("99% completion time", said(found[f"p99_ms {ALL}"], "ms"), why),
         Headline("mean slowdown", said(found[f"mean_slowdown {ALL}"]), why),
         Headline("99% slowdown", said(found[f"p99_slowdown {ALL}"]), why),
-        Headline("PAUSE frames", said(found["pause_frames"], digits=6)),
+        Headline("PAUSE frames", f"{found['pause_frames'] or 0:,.0f}"),
         Headline("flows unfinished", said(missing, digits=6)),
     ]
 

@@ -24,6 +24,7 @@ from pcn.experiments.define.outcomes import Outcomes
 from pcn.experiments.page.figures_page import page, sections
 from pcn.experiments.page.report import _span, environment, render, scheme_title
 from pcn.experiments.papers import FIGURES, SCENARIOS
+from pcn.experiments.papers.pcn.scenarios.victim_setting import burst_s
 from pcn.experiments.results.judged_run import judge
 from pcn.experiments.results.utilisation import utilisation
 from pcn.experiments.run.execute import execute
@@ -422,6 +423,31 @@ def test_replay_shows_one_moment_of_what_was_recorded(
                 assert float(text.split()[-1]) == pytest.approx(packets * 1058 * 8e-9 / (now - before), abs=0.06)
         before = now
     assert most > 0
+
+
+def test_glance_at_victim_has_what_all_flows_got(chromium: Browser, tmp_path: Path) -> None:
+    """F0 and F1, the bursts' mean and the last of them, by series.parquet and summary.json alone."""
+    settings = ["--set", "duration=6ms", "--set", "before=1ms"]
+    words = ["run", "victim", "--clock", "virtual", "-q", "--scheme", "pfc,dcqcn,pcn", *settings]
+    assert forks.run("pcn", *words, "--out", str(tmp_path / "run")).returncode == 0
+    chromium.open(tmp_path / "run/report.html", 1400)
+    cells = "[...row.cells].map(cell => cell.querySelector('b')?.textContent ?? cell.textContent)"
+    rows = json.loads(
+        chromium.ask(f"JSON.stringify([...document.querySelectorAll('.headlines tbody tr')].map(row => {cells}))")
+    )
+    shown = {name: values for name, *values in rows}
+    plan = SCENARIOS["victim"].plan("pfc", 1, {"duration": 6e-3, "before": 1e-3})
+    for column, scheme in enumerate(("pfc", "dcqcn", "pcn")):
+        series = Series.read(tmp_path / "run" / scheme / "series.parquet")
+        for flow in (0, 1):
+            first, last = np.interp([0.0, burst_s(plan)], *series.get(f"flow {flow}", "received_packets"))
+            rate = (last - first) * 1058 * 8 / burst_s(plan) / 1e9
+            assert float(shown[f"F{flow} during the bursts"][column].split()[0]) == pytest.approx(rate, rel=6e-3)
+        flows = json.loads((tmp_path / "run" / scheme / "summary.json").read_text())["flows"]
+        bursts = [flow["fct_s"] * 1e3 for flow in flows if flow["id"] > 1]
+        for name, value in (("mean", np.mean(bursts)), ("last", max(bursts))):
+            text = shown[f"flow completion time of the bursts, {name}"][column]
+            assert float(text.removesuffix(" ms")) == pytest.approx(value, rel=6e-3)
 
 
 def test_one_run_lies_pale_and_wide_below_the_other(chromium: Browser, pages: dict[str, Path]) -> None:

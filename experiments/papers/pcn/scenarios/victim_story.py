@@ -11,13 +11,13 @@ from pcn.experiments.define.checks import Claim
 from pcn.experiments.define.experiment import Headline
 from pcn.experiments.papers.pcn.claims import IDEAL, LOSS, PCN, PFC, TREE, TREE_OF_PFC, TREES
 from pcn.experiments.papers.pcn.scenarios.victim_measures import RECOVERED, SMOOTH_S, Measures, measure
-from pcn.experiments.papers.pcn.scenarios.victim_setting import burst_s, fair_bps, ideal_bps
+from pcn.experiments.papers.pcn.scenarios.victim_setting import BURSTS, burst_s, fair_bps, ideal_bps
 from pcn.topologies.compact import LONG_SENDERS, P0_S0, P3_S1
 
 
 def headlines(plan: Plan, recording: Recording, steady: Steady) -> list[Headline]:
     made = measure(plan, recording)
-    ideal = f"ideal: {_gbps(ideal_bps(plan)[0])}"
+    ideals = [f"ideal: {_gbps(rate)}" for rate in ideal_bps(plan)]
     tree = _ms(made.tree_s) if made.tree_s else "none"
     return [
         Headline(
@@ -26,7 +26,8 @@ def headlines(plan: Plan, recording: Recording, steady: Steady) -> list[Headline
             _paper(TREE.get(plan.scheme), plan) or _NONE.get(plan.scheme, ""),
         ),
         Headline("PAUSE frames to H0 and H1", f"{made.pause_senders:,}", _NONE.get(plan.scheme, "")),
-        Headline("F0 during the bursts", _gbps(made.f0_burst_bps), ideal),
+        Headline("F0 during the bursts", _gbps(made.f0_burst_bps), ideals[0]),
+        Headline("F1 during the bursts", _gbps(made.f1_burst_bps), ideals[1]),
         Headline("F0 lost against the ideal, in all", _lost(made.f0_lost_bytes)),
         Headline(
             "S0 to S1 full again after",
@@ -38,7 +39,13 @@ def headlines(plan: Plan, recording: Recording, steady: Steady) -> list[Headline
             f"not in {_ms(plan.duration_s)}" if made.shared_s is None else _ms(made.shared_s),
         ),
         Headline("flow completion time of the bursts, mean", _ms(made.burst_fct_mean_s)),
+        Headline("flow completion time of the bursts, last", _last(plan, recording, made)),
     ]
+
+
+def _last(plan: Plan, recording: Recording, made: Measures) -> str:
+    open_ends = sum(flow.fct_s is None for flow in recording.flows if flow.group == BURSTS)
+    return f"{open_ends} not in {_ms(plan.duration_s)}" if open_ends else _ms(made.burst_fct_max_s)
 
 
 def about(plan: Plan) -> list[tuple[str, str]]:
