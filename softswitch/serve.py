@@ -149,8 +149,8 @@ def _ports(options: Options) -> str:
 
 
 def _by_worker(natives: list[NativeSwitch]) -> list[list[NativeSwitch]]:
-    """Returns one worker for two cores, which leaves the others to hosts; neighbours share one."""
-    workers = max(1, min(len(natives), (os.cpu_count() or 1) // 2))
+    """Returns one worker for two cores that this process may use: the others are for hosts. Neighbours share one."""
+    workers = max(1, min(len(natives), len(os.sched_getaffinity(0)) // 2))
     size = -(-len(natives) // workers)
     return [natives[first : first + size] for first in range(0, len(natives), size)]
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import os
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -116,7 +115,7 @@ def _execution(
             f"{jobs or 1} parallel runs of {threads} threads: there are {cores()} cores; fewer --jobs or --threads"
         )
     means = Means(
-        jobs or max(1, (os.cpu_count() or 1) // threads),
+        jobs or max(1, cores() // threads),
         scheduler,
         None if memory is None else round(memory),
         Tls(*files) if files else None,

@@ -99,6 +99,8 @@ def test_parameters_that_do_not_go_together_are_refused() -> None:
         plan("pcn", "xon=600KB")
     with pytest.raises(ExperimentError, match=r"w_min=0.5 is above w_max=0.1"):
         plan("pcn", "w_min=0.5", "w_max=0.1")
+    with pytest.raises(ExperimentError, match=r"^duration=2 ms: the bursts alone take 3.2\d? ms: give a longer one"):
+        plan("pfc", "duration=2ms")
 
 
 def test_pfc_alone_builds_the_tree_for_as_long_as_the_bursts_last(runs: Runs) -> None:

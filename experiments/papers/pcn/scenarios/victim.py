@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Mapping
 
 from pcn.experiments.data.errors import ExperimentError
-from pcn.experiments.data.parameters import Parameter, Value, complete
+from pcn.experiments.data.parameters import Parameter, Value, complete, format_value
 from pcn.experiments.data.plan import HEADER_BYTES, LiveLimits, Plan, Sampling
 from pcn.experiments.data.recording import Recording
 from pcn.experiments.define import scheme_parameters
@@ -17,7 +17,7 @@ from pcn.experiments.papers.pcn.claims import PCN, PCN_X, PFC
 from pcn.experiments.papers.pcn.scenarios.victim_charts import CHARTS
 from pcn.experiments.papers.pcn.scenarios.victim_checks import compared, settled
 from pcn.experiments.papers.pcn.scenarios.victim_measures import measure
-from pcn.experiments.papers.pcn.scenarios.victim_setting import BURSTS
+from pcn.experiments.papers.pcn.scenarios.victim_setting import BURSTS, burst_s
 from pcn.experiments.papers.pcn.scenarios.victim_story import about, headlines, story
 from pcn.topologies.compact import LONG_SENDERS, P0_S0, P2_S1, compact
 from pcn.topologies.model import FlowSpec, Topology, TopologyError
@@ -105,7 +105,7 @@ class Victim(Experiment):
         before = float(filled["before"] or 0)
         topology = _with_flows(topology, -before, limit if limit < rate else None, filled)
         filled = scheme_parameters.with_network(scheme, filled, topology)
-        return Plan(
+        plan = Plan(
             scenario=self.name,
             scheme=scheme,
             seed=seed,
@@ -119,6 +119,12 @@ class Victim(Experiment):
             sampling=Sampling((P2_S1, P0_S0), queues_s=0.05e-3, counters_s=0.1e-3, flows_s=0.05e-3),
             live=LiveLimits(2 * rate, *_K.get(scheme, _K_OF_SHORT_PERIODS), _STALL_S),
         )
+        if plan.duration_s <= burst_s(plan):
+            raise ExperimentError(
+                f"duration={format_value('time', plan.duration_s)}: the bursts alone take "
+                f"{format_value('time', float(f'{burst_s(plan):.3g}'))}: give a longer one, or a smaller burst_size"
+            )
+        return plan
 
 
 def _with_flows(topology: Topology, start_s: float, limit_bps: float | None, values: Mapping[str, Value]) -> Topology:

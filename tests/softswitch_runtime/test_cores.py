@@ -1,0 +1,25 @@
+"""What is made for each core counts those that the process may use, as `taskset` and cpusets have it."""
+
+from __future__ import annotations
+
+import os
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from pcn.commands import execution
+from pcn.softswitch import serve
+
+
+@pytest.mark.parametrize(("usable", "workers", "jobs"), [(1, 1, 1), (4, 2, 4), (64, 5, 64)])
+def test_workers_and_jobs_are_for_usable_cores(
+    monkeypatch: pytest.MonkeyPatch, usable: int, workers: int, jobs: int
+) -> None:
+    monkeypatch.setattr(os, "cpu_count", lambda: 64)
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: set(range(usable)))
+    monkeypatch.delenv("PCN_THREADS", raising=False)
+    natives: list[Any] = [SimpleNamespace(name=number) for number in range(5)]
+    shared = serve._by_worker(natives)
+    assert (len(shared), [one for few in shared for one in few]) == (workers, natives)
+    assert execution._execution(None, None, (None, None, None), None, None).means.jobs == jobs
