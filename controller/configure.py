@@ -42,6 +42,9 @@ class Configured(Protocol):
     @property
     def parameters(self) -> Any: ...
 
+    def at(self, rate_bps: float) -> Any:
+        """Returns the parameters of a port of this rate."""
+
 
 @dataclass(frozen=True)
 class SwitchPlan:
@@ -63,7 +66,8 @@ def plan(topology: Topology, switch: str, dilation: float, scheme: Configured | 
     ways, groups = host_ways(topology, switch)
     points = [marking.find(name) for name in scheme.scheme.marking] if scheme else []
 
-    def configured(table: PortTable, port: int, parameters: Any) -> Any:
+    def configured(table: PortTable, port: int) -> Any:
+        parameters = scheme.at(topology.link_at(switch, port).rate_bps) if scheme and table is not pfc else None
         try:
             return table.configure(topology, switch, port, dilation, parameters)
         except ValueError as error:
@@ -79,9 +83,9 @@ def plan(topology: Topology, switch: str, dilation: float, scheme: Configured | 
     return SwitchPlan(
         switch,
         routes=tuple(join(ways)),
-        pfc=tuple(configured(pfc, port, None) for port in ports if topology.flow_control == PFC),
+        pfc=tuple(configured(pfc, port) for port in ports if topology.flow_control == PFC),
         groups=tuple(groups),
-        marking=tuple(configured(point, port, scheme.parameters) for point in points for port in ports if scheme),
+        marking=tuple(configured(point, port) for point in points for port in ports),
         clone_sessions=tuple(
             dict.fromkeys((*pfc.CLONE_SESSIONS, *(session for point in points for session in point.CLONE_SESSIONS)))
         ),

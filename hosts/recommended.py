@@ -1,22 +1,71 @@
-"""What a scheme's paper recommends for a network."""
+"""What of a scheme's parameters follows from a network, by the rules of `Scheme.recommended`, whichever command runs
+it."""
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from pcn.topologies.model import Topology
 
+from . import wire
 from .algorithms import NetworkFacts, Scheme
+from .algorithms.parameters import describe
+from .algorithms.scheme import no_rules
 
-_FRAME_BYTES = 1500  # of topologies that state no MTU
+PAYLOAD_BYTES = 1000
+"""Of data packets, unless a run has another."""
+_DIGITS = 12
+"""Of values: a product of decimal numbers is one, too, such as 200 KB."""
 
 
-def recommended(topology: Topology, scheme: Scheme) -> dict[str, float]:
-    """Returns the parameters that the scheme's paper recommends for such a network; its defaults hold for the rest."""
-    frame_bytes = topology.number("mtu_bytes") if "mtu_bytes" in topology.parameters else _FRAME_BYTES
+def round_trip_s(topology: Topology, payload_bytes: int = PAYLOAD_BYTES) -> float:
+    """Returns the largest round trip in s between any two hosts of the empty network: delays, the time of a data frame
+    on each link there, and of its ACK on each link back."""
+    return topology.max_rtt_s(wire.data_bytes(payload_bytes), wire.ack_bytes())
+
+
+def network_facts(topology: Topology, scheme: Scheme, payload_bytes: int = PAYLOAD_BYTES) -> NetworkFacts:
+    """Returns what the scheme's rules go by, with frames as it has them on the wire."""
+    usual = scheme.configure()
+    telemetry, credit = usual.wants_telemetry, usual.new_np().grants
+    frame_bytes = wire.data_bytes(payload_bytes, telemetry, credit)
     ends = [topology.link_at(host.name, port) for host in topology.hosts for port in topology.ports(host.name)]
-    facts = NetworkFacts(
+    return NetworkFacts(
         topology.contending_flows(),
         topology.max_rtt_s(),
-        topology.max_rtt_s(frame_bytes),
+        topology.max_rtt_s(frame_bytes, wire.ack_bytes(telemetry)),
         max((link.rate_bps for link in ends), default=0.0),
+        frame_bytes,
     )
-    return dict(scheme.recommended(facts))
+
+
+def recommended(topology: Topology, scheme: Scheme, payload_bytes: int = PAYLOAD_BYTES) -> dict[str, float]:
+    """Returns the parameters that follow from such a network, by field; the scheme's defaults hold for the rest."""
+    if scheme.recommended is no_rules:
+        return {}
+    return _within(scheme, network_facts(topology, scheme, payload_bytes))
+
+
+def recommended_at_ports(
+    topology: Topology, scheme: Scheme, payload_bytes: int = PAYLOAD_BYTES, given: Collection[str] = ()
+) -> dict[float, dict[str, float]]:
+    """Returns those that follow from a switch's port, by its rate in bit/s and field. Fields that are `given` have
+    their value at every port."""
+    own = [name for name, rule in scheme.rules.items() if rule.of_port and name not in given]
+    if not own:
+        return {}
+    facts = network_facts(topology, scheme, payload_bytes)
+    rates = {
+        topology.link_at(one.name, port).rate_bps for one in topology.switches for port in topology.ports(one.name)
+    }
+    found = {rate: _within(scheme, facts._replace(rate_bps=rate)) for rate in sorted(rates)}
+    return {rate: {name: values[name] for name in own} for rate, values in found.items()}
+
+
+def _within(scheme: Scheme, facts: NetworkFacts) -> dict[str, float]:
+    """Returns what the rules come to, within the parameters' bounds, as decimal numbers."""
+    bounds = {one.field: one for one in describe(scheme.parameters)}
+    return {
+        name: min(max(float(f"{value:.{_DIGITS}g}"), bounds[name].least), bounds[name].most)
+        for name, value in scheme.recommended(facts).items()
+    }

@@ -17,7 +17,7 @@ import subprocess
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from types import TracebackType
+from types import MappingProxyType, TracebackType
 from typing import TYPE_CHECKING
 
 from pcn.hosts import wire
@@ -94,6 +94,7 @@ class Network:
         dilation: float = 400.0,
         scheme: str = "pcn",
         scheme_parameters: Mapping[str, Value] | None = None,
+        port_parameters: Mapping[float, Mapping[str, float]] = MappingProxyType({}),
         name: str | None = None,
         seed: int = 1,
         trace_s: float | None = None,
@@ -108,7 +109,7 @@ class Network:
             raise NetworkError(f"dilation {dilation:g}: time can be stretched by a positive factor only")
         self.topology = topology
         self.target: Target = find_target(target)
-        self.configured = configured(scheme, scheme_parameters or {})
+        self.configured = configured(scheme, scheme_parameters or {}, port_parameters)
         self.dilation = dilation
         self.scheme = self.configured.scheme.reference
         self.scheme_parameters = dict(scheme_parameters or {})
@@ -397,12 +398,16 @@ class Network:
         self.record.note(entry)
 
 
-def configured(scheme: str, parameters: Mapping[str, Value]) -> Configured:
+def configured(
+    scheme: str,
+    parameters: Mapping[str, Value],
+    port_parameters: Mapping[float, Mapping[str, float]] = MappingProxyType({}),
+) -> Configured:
     """Refuses what every agent would refuse, once, and before anything is made."""
     from pcn.hosts.algorithms import SchemeError, find_scheme
 
     try:
-        return find_scheme(scheme).configure(parameters)
+        return find_scheme(scheme).configure(parameters, port_parameters)
     except SchemeError as error:
         raise NetworkError(str(error)) from None
 

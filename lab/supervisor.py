@@ -132,7 +132,10 @@ def _end_owner(record: records.Record) -> None:
 
 def hold(spec: Spec, progress: Callable[[str], None]) -> None:
     """Holds the network until a signal: KeyboardInterrupt or `signals.Terminated`."""
-    from pcn.hosts.recommended import recommended  # slow to load; `pcn up` and `pcn down` do without
+    from pcn.hosts.recommended import (
+        recommended,
+        recommended_at_ports,
+    )  # slow to load; `pcn up` and `pcn down` do without
     from pcn.lab.lab import Lab
     from pcn.lab.network import configured
     from pcn.topologies.found import find_topology
@@ -146,6 +149,7 @@ def hold(spec: Spec, progress: Callable[[str], None]) -> None:
         target=spec.target,
         scheme=spec.scheme,
         scheme_parameters={**recommended(topology, scheme), **spec.scheme_parameters},
+        port_parameters=recommended_at_ports(topology, scheme, given=spec.scheme_parameters),
         dilation=spec.dilation,
         why_k=spec.why_k,
         enough_k=spec.enough_k,

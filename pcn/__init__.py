@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from pcn.hosts.algorithms import NetworkFacts as NetworkFacts
     from pcn.hosts.algorithms import NotificationPoint as NotificationPoint
     from pcn.hosts.algorithms import ReactionPoint as ReactionPoint
+    from pcn.hosts.algorithms import Rule as Rule
     from pcn.hosts.algorithms import Scheme as Scheme
     from pcn.hosts.algorithms import Window as Window
     from pcn.hosts.algorithms import find_scheme as find_scheme
@@ -68,7 +69,7 @@ if TYPE_CHECKING:
     from pcn.topologies.model import make_hosts as make_hosts
     from pcn.topologies.parking_lot import parking_lot as parking_lot
 
-_ALGORITHMS = "Ack Cnm Cnp Loss Mark NetworkFacts NotificationPoint ReactionPoint Scheme Window find_scheme"
+_ALGORITHMS = "Ack Cnm Cnp Loss Mark NetworkFacts NotificationPoint ReactionPoint Rule Scheme Window find_scheme"
 _HOME = {
     "pcn.controller": "settings",
     "pcn.controller.constants": "index",

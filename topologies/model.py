@@ -292,10 +292,10 @@ class Topology:
         far = self._at[end].other(end.node).node
         return self._at[end].delay_s + (self._switches[far].latency_s if far in self._switches else 0.0)
 
-    def max_rtt_s(self, frame_bytes: float = 0.0) -> float:
-        """Returns the largest base RTT in s between any two hosts: PCN's T, unless a scenario sets another.
-        `frame_bytes`: of a frame that each link takes its time for."""
-        return self.trails.max_rtt_s(frame_bytes)
+    def max_rtt_s(self, frame_bytes: float = 0.0, answer_bytes: float = 0.0) -> float:
+        """Returns the largest base RTT in s between any two hosts. `frame_bytes`: of a frame that each link there takes
+        its time for; `answer_bytes`: of the one that comes back."""
+        return self.trails.max_rtt_s(frame_bytes, answer_bytes)
 
     def trail(self, src: str, dst: str) -> Trail:
         """Returns the rate and delay of the links of `path`, in order, each with the latency of a switch where it ends.
@@ -325,8 +325,10 @@ class Topology:
         return replace(self, links=tuple(link for link in self.links if link not in gone))
 
     def contending_flows(self) -> int:
-        """Returns the most flows that share a link, in one direction; 0 where the topology has none."""
-        shared = Counter(str(end) for flow in self.flows for end in self.path(flow.src, flow.dst))
+        """Returns the most flows that share a link, in one direction, of those that last: how many of a size are there
+        at a time is known after a run. 0 where the topology has none."""
+        lasting = (flow for flow in self.flows if flow.size_bytes is None)
+        shared = Counter(str(end) for flow in lasting for end in self.path(flow.src, flow.dst))
         return max(shared.values(), default=0)
 
     def number(self, parameter: str) -> float:

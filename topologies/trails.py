@@ -107,38 +107,43 @@ class Trails:
             node = self._links[node, port].other(node).node
         return min((end for end in ends if end.node == node), key=lambda end: end.link.other(dst).port)
 
-    def max_rtt_s(self, frame_bytes: float = 0.0) -> float:
-        """Returns the largest base RTT between any two hosts. `frame_bytes`: of a frame that each link takes its time
-        for."""
+    def max_rtt_s(self, frame_bytes: float = 0.0, answer_bytes: float = 0.0) -> float:
+        """Returns the largest base RTT between any two hosts. `frame_bytes`: of a frame that each link there takes its
+        time for; `answer_bytes`: of the one that comes back."""
 
-        def hop_s(hop: tuple[float, float]) -> float:
+        def hop_s(hop: tuple[float, float], size_bytes: float) -> float:
             rate_bps, delay_s = hop
-            return delay_s + 8 * frame_bytes / rate_bps
+            return delay_s + 8 * size_bytes / rate_bps
 
         # Hosts at the same nodes, with links of one length, are alike: one of them will do, and two for the way between
         # them.
-        alike: dict[tuple[tuple[str, float], ...], list[str]] = {}
+        alike: dict[tuple[tuple[str, float, float], ...], list[str]] = {}
         for host, ends in self._ends.items():
-            key = tuple((end.node, hop_s(end.hop)) for end in ends.values())
+            key = tuple((end.node, hop_s(end.hop, frame_bytes), hop_s(end.hop, answer_bytes)) for end in ends.values())
             alike.setdefault(key, []).append(host)
         pairs = [*combinations([hosts[0] for hosts in alike.values()], 2)]
         pairs += [(hosts[0], hosts[1]) for hosts in alike.values() if len(hosts) > 1]
-        later: dict[tuple[int, float], float] = {}
+        later: dict[tuple[int, float, float], float] = {}
 
-        def delay(src: str, dst: str) -> float:
+        def delay(src: str, dst: str, size_bytes: float) -> float:
             first = self._first(src, dst)
             if first.node == dst:
-                return hop_s(first.hop)
+                return hop_s(first.hop, size_bytes)
             last = self._last(first, dst)
-            key = (self._number(first, src, dst), hop_s(last.back))
+            key = (self._number(first, src, dst), hop_s(last.back, size_bytes), size_bytes)
             if key not in later:
-                total = hop_s(last.back)
+                total = key[1]
                 for hop in reversed(self._hops(key[0])):
-                    total = hop_s(hop) + total
+                    total = hop_s(hop, size_bytes) + total
                 later[key] = total
-            return hop_s(first.hop) + later[key]
+            return hop_s(first.hop, size_bytes) + later[key]
 
-        return max((delay(a, b) + delay(b, a) for a, b in pairs), default=0.0)
+        def trip(there: str, back: str) -> float:
+            return delay(there, back, frame_bytes) + delay(back, there, answer_bytes)
+
+        if frame_bytes == answer_bytes:
+            return max((trip(a, b) for a, b in pairs), default=0.0)
+        return max((max(trip(a, b), trip(b, a)) for a, b in pairs), default=0.0)
 
     def _number(self, first: _End, src: str, dst: str) -> int:
         """Returns the trail from the end of the source's link to the destination's place."""

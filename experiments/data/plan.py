@@ -74,6 +74,10 @@ class Plan:
     """All parameters of the experiment by name, derived ones included."""
     scheme_parameters: Mapping[str, float]
     """The algorithm's parameters, by the names that `pcn.hosts.algorithms` gives them."""
+    derived: tuple[str, ...] = field(default=(), kw_only=True)
+    """Those of them that follow from the network by the scheme's rules."""
+    port_parameters: Mapping[float, Mapping[str, float]] = field(default_factory=dict, kw_only=True)
+    """By the rate of a switch's port, bit/s, those of them that it has instead."""
     topology: Topology
     bottleneck: Endpoint
     duration_s: float

@@ -21,6 +21,7 @@ _LABELS = {
     "nscc": "NSCC",
     "pcn-w": "PCN-W",
     "timely": "TIMELY",
+    "timely-hpcc": "TIMELY (HPCC)",
     "ibcc": "IB CC",
     "pfc": "PFC alone",
     "qcn-in": "QCN at inputs",

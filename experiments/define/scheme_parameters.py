@@ -7,22 +7,32 @@ scheme that runs, and where schemes give a name to different things, `SCHEME.NAM
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from types import MappingProxyType
-from typing import Protocol
+from typing import Protocol, TypedDict
 
 from pcn.experiments.data.errors import ExperimentError
 from pcn.experiments.data.parameters import Parameter, Value, assignment
 from pcn.experiments.data.plan import Plan
 from pcn.experiments.data.recording import Recording
-from pcn.hosts.algorithms import SchemeError, find_scheme, schemes
+from pcn.hosts.algorithms import Rule, SchemeError, find_scheme, schemes
 from pcn.hosts.algorithms.parameters import describe
-from pcn.hosts.recommended import recommended
+from pcn.hosts.recommended import network_facts, recommended, recommended_at_ports
 from pcn.topologies.errors import nearest
 from pcn.topologies.model import Topology
 
 Default = tuple[Value, str]
 """A scenario's own default of a scheme's parameter: the value, or None and what it follows from."""
+
+
+class SchemePart(TypedDict):
+    """What of a `Plan` is about its scheme's parameters."""
+
+    values: dict[str, Value]
+    scheme_parameters: dict[str, float]
+    derived: tuple[str, ...]
+    port_parameters: dict[float, dict[str, float]]
 
 
 class Offers(Protocol):
@@ -54,10 +64,11 @@ def of(
     found = {one.name: one for one in own}
     scenarios, found_scheme = frozenset(found), find_scheme(scheme)
     usual = {_meaning(*full.split(".")): default for full, default in defaults.items()}
+    rules = found_scheme.rules
     for one in describe(found_scheme.parameters):
         name = f"{scheme}.{one.name}" if one.name in scenarios else one.name
-        follows = found_scheme.by_network.get(one.field)
-        value, derived = usual.get((one.name, one.what), (None, follows) if follows else (one.default, ""))
+        by_rule: Default = (None, rules[one.field].text) if one.field in rules else (one.default, "")
+        value, derived = usual.get((one.name, one.what), by_rule)
         if one.kind in ("size", "count") and value is not None:
             value = round(value)
         found[name] = Parameter(name, one.kind, value, one.what, one.least, one.most, derived)
@@ -70,7 +81,7 @@ def fields(scheme: str, values: Mapping[str, Value]) -> dict[str, float]:
 
 
 _READ_BACK = {"k_min_bytes": "k_min", "k_max_bytes": "k_max", "p_max": "p_max"}
-"""Fields of schemes' parameters that are settings of ports."""
+"""Fields of schemes' parameters that topologies may have by port."""
 
 
 def as_run(plan: Plan, recording: Recording) -> dict[str, Value | None]:
@@ -80,15 +91,37 @@ def as_run(plan: Plan, recording: Recording) -> dict[str, Value | None]:
     if all(one.buffer is not None for one in plan.topology.switches):
         values |= dict.fromkeys(("xoff_bytes", "xon_bytes") & values.keys())
     ports = sum(len(plan.topology.ports(one.name)) for one in plan.topology.switches)
-    for field, setting in _READ_BACK.items():
+    by_port = {field for one in plan.port_parameters.values() for field in one}
+    for field in dict.fromkeys((*_READ_BACK, *sorted(by_port))):
         if field not in plan.scheme_parameters:
             continue
+        setting = _READ_BACK.get(field, "")
         had = {found[setting] for found in recording.settings.values() if setting in found}
         own = plan.scheme_parameters[field]
-        had |= {own} if len(recording.settings) < ports else set()
+        if len(recording.settings) < ports:
+            had |= {one[field] for one in plan.port_parameters.values()} if field in by_port else {own}
         if not all(math.isclose(one, own, rel_tol=1e-6) for one in had):
             values[name_of(plan.scheme, field, plan.values)] = next(iter(had)) if len(had) == 1 else None
     return values
+
+
+SET, USUAL = Rule("set", "the run's settings"), "the same on every network"
+
+
+def rules_of(plan: Plan) -> dict[str, dict[str, object]]:
+    """Returns by the scheme's parameters their value, the rule that it follows from, who states that, and the values of
+    ports of other rates."""
+    found, names = find_scheme(plan.scheme), _names(plan.scheme, plan.values)
+    rules = {**{one.field: Rule(USUAL, found.summary) for one in describe(found.parameters)}, **found.rules}
+    usual = {one.field: one.default for one in describe(found.parameters)}
+    made: dict[str, dict[str, object]] = {}
+    for field, name in names.items():
+        value = plan.scheme_parameters.get(field, usual[field])
+        follows = field in plan.derived or (field not in found.rules and value == usual[field])
+        rule = rules[field] if follows else SET
+        ports = {f"{rate:.0f}": one[field] for rate, one in plan.port_parameters.items() if field in one}
+        made[name] = {"value": value, "rule": rule.text, "source": rule.source, "ports": ports}
+    return made
 
 
 def name_of(scheme: str, field: str, values: Mapping[str, Value]) -> str:
@@ -96,12 +129,46 @@ def name_of(scheme: str, field: str, values: Mapping[str, Value]) -> str:
     return _names(scheme, values)[field]
 
 
-def with_network(scheme: str, values: Mapping[str, Value], topology: Topology) -> dict[str, Value]:
-    """Returns the values, and those of the scheme's parameters that follow from the network where none is given."""
+def with_network(scheme: str, values: Mapping[str, Value], topology: Topology, payload_bytes: int) -> SchemePart:
+    """Returns the values as a plan has them: those of the scheme's parameters for which none is given follow from the
+    network, by the scheme's rules. Raises ExperimentError for values that don't go together."""
     found, names = find_scheme(scheme), _names(scheme, values)
     missing = [field for field in found.by_network if values.get(names[field]) is None]
-    usual = recommended(topology, found) if missing else {}
-    return {**values, **{names[field]: usual[field] for field in missing}}
+    usual = recommended(topology, found, payload_bytes) if missing else {}
+    derived = tuple(field for field in missing if field in usual)
+    filled = {**values, **{names[field]: usual[field] for field in derived}}
+    part: SchemePart = {
+        "values": filled,
+        "scheme_parameters": fields(scheme, filled),
+        "derived": derived,
+        "port_parameters": recommended_at_ports(topology, found, payload_bytes, found.rules.keys() - set(derived)),
+    }
+    try:
+        found.configure(part["scheme_parameters"], part["port_parameters"])
+    except SchemeError as error:
+        raise ExperimentError(str(error)) from None
+    return part
+
+
+def by_rules(plan: Plan) -> Plan:
+    """Returns the plan with what of its scheme's parameters follows from its network, where the plan has no value."""
+    found, own = find_scheme(plan.scheme), plan.scheme_parameters
+    usual = recommended(plan.topology, found, plan.payload_bytes)
+    derived = {field: value for field, value in usual.items() if field in found.by_network and field not in own}
+    return replace(
+        plan,
+        values={**plan.values, **derived},
+        scheme_parameters={**own, **derived},
+        derived=tuple(derived),
+        port_parameters=recommended_at_ports(plan.topology, found, plan.payload_bytes, own),
+    )
+
+
+def unfit(scheme: str, topology: Topology, payload_bytes: int) -> Iterator[str]:
+    """Yields a remark for each way in which the network isn't what the scheme is made for."""
+    found = find_scheme(scheme)
+    if found.unfit is not None:
+        yield from (f"{scheme}: {text}" for text in found.unfit(network_facts(topology, found, payload_bytes)))
 
 
 def settings(scenario: Offers, chosen: Sequence[str], assignments: Iterable[str]) -> dict[str, dict[str, Value]]:

@@ -215,6 +215,24 @@ LATENCY = Columns(
         Column("max_s", float | None, "the longest time, s", partial(_percentile, 100)),
     ]
 )
+RULE = Columns(
+    [
+        Column("value", float, "the value, in SI units", lambda one: one["value"]),
+        Column(
+            "rule",
+            str,
+            "how it follows from the network, `set`, or that it is the same on every one",
+            lambda one: one["rule"],
+        ),
+        Column("source", str, "who states that, or empty", lambda one: one["source"]),
+        Column(
+            "ports",
+            {"*": float},
+            "by the rate of a switch's port, bit/s, the value that it has",
+            lambda one: one["ports"],
+        ),
+    ]
+)
 CHECK = Columns(
     [
         Column("claim", str, "number in docs/claims.md, or empty"),
@@ -247,6 +265,12 @@ RUN = Columns(
             dict,
             "parameters of scenario and scheme; thresholds of ports as they were in the run, null where ports differ",
             lambda result: scheme_parameters.as_run(result.plan, result.recording),
+        ),
+        Column(
+            "rules",
+            {"*": RULE},
+            "the scheme's parameters, by the names of `parameters`",
+            lambda result: scheme_parameters.rules_of(result.plan),
         ),
         Column("flow_control", FLOW_CONTROL, "flow control of all links, as it was set", "plan.topology"),
         Column("versions", {"*": str}, "versions of what took part", "recording.versions"),

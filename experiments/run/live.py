@@ -61,6 +61,7 @@ def run_live(plan: Plan, target: str, k: float, logs: Path, progress: RunProgres
         dilation=k,
         scheme=plan.scheme,
         scheme_parameters=plan.scheme_parameters,
+        port_parameters=plan.port_parameters,
         seed=plan.seed,
         trace_s=plan.sampling.flows_s,
         log_dir=logs,

@@ -51,7 +51,7 @@ def run_virtual(
     started = time.monotonic()
     progress.stage("Network: switches and their programs")
     try:
-        scheme = (variant.scheme or find_scheme(plan.scheme)).configure(plan.scheme_parameters)
+        scheme = (variant.scheme or find_scheme(plan.scheme)).configure(plan.scheme_parameters, plan.port_parameters)
     except SchemeError as error:
         raise ExperimentError(str(error)) from None
     with VirtualNetwork(

@@ -22,7 +22,6 @@ from pcn.experiments.traffic import by_size, collective, flow_files, flows
 from pcn.experiments.traffic import page as shown
 from pcn.experiments.traffic.flow_files import LONGEST_S, MOST_FLOWS
 from pcn.experiments.traffic.spec import NAME, TrafficSpec, draw
-from pcn.experiments.traffic.thresholds import unfit
 from pcn.topologies import lossless
 from pcn.topologies.found import find_topology, kind_of_option
 from pcn.topologies.model import Endpoint, FlowSpec, Topology, TopologyError
@@ -90,7 +89,7 @@ class Traffic(Experiment):
         own += collective.PARAMETERS if self.spec.collective else ()
         own += [*_OF_ARRIVALS.get(self.spec.arrivals, ()), *(_OF_INCAST if self.spec.incast else ())]
         own += _of_topology(self.spec.topology)
-        return scheme_parameters.of(scheme, own, {"timely.min_rtt": (None, "longest path")})
+        return scheme_parameters.of(scheme, own)
 
     @property
     def texts(self) -> Mapping[str, str]:  # type: ignore[override]
@@ -117,8 +116,6 @@ class Traffic(Experiment):
         if filled.get("span") is not None:
             filled["count"] = sum(flow.group != INCAST for flow in drawn)
         topology = replace(topology, flows=tuple(flows.by_size(drawn)))
-        if "min_rtt" in filled and filled["min_rtt"] is None:
-            filled["min_rtt"] = topology.max_rtt_s()
         for name in lossless.names(topology.flow_control):
             if name in filled:
                 filled[name] = topology.number(name)
@@ -136,13 +133,11 @@ class Traffic(Experiment):
         busiest = _busiest(received, topology)
         shortest_s = min(max(busiest_s, _last_s(drawn)), duration_s)
         every_s = min(max(duration_s / _SAMPLES, _EVERY_S), shortest_s / _FEWEST)
-        filled = scheme_parameters.with_network(scheme, filled, topology)
         return Plan(
             scenario=self.name,
             scheme=scheme,
             seed=seed,
-            values=filled,
-            scheme_parameters=scheme_parameters.fields(scheme, filled),
+            **scheme_parameters.with_network(scheme, filled, topology, payload),
             topology=topology,
             bottleneck=busiest[0],
             duration_s=duration_s,
@@ -152,7 +147,7 @@ class Traffic(Experiment):
             paths=self._paths(topology),
             reliability=self.spec.repeats,
             live=LiveLimits(_received_bps(drawn, topology, payload), *_K, _STALL_S),
-            notes=(*self._notes(topology, filled), *unfit(scheme, filled, topology)),
+            notes=(*self._notes(topology, filled), *scheme_parameters.unfit(scheme, topology, payload)),
         )
 
     def _notes(self, topology: Topology, filled: Mapping[str, Value]) -> Iterator[str]:

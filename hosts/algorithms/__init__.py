@@ -24,7 +24,7 @@ from .base import (
     window_phase,
 )
 from .discovery import find_scheme, names
-from .scheme import Configured, Scheme, SchemeError
+from .scheme import Configured, Rule, Scheme, SchemeError
 
 if TYPE_CHECKING:
     from .discovery import schemes
@@ -50,6 +50,7 @@ __all__ = [
     "NetworkFacts",
     "NotificationPoint",
     "ReactionPoint",
+    "Rule",
     "Scheme",
     "SchemeError",
     "Telemetry",

@@ -142,14 +142,26 @@ class Window(NamedTuple):
 
 
 class NetworkFacts(NamedTuple):
-    """What recommendations for a scheme's parameters go by: the most flows that share a link (0: unknown); the largest
-    RTT, without queues, of delays alone, and with a frame's time on each link (0: unknown); the fastest host's rate (0:
-    unknown)."""
+    """What rules for a scheme's parameters go by: the most flows that last and share a link (0: unknown); the largest
+    RTT, without queues, of delays alone, and with the time of a data frame on each link there and of its ACK on each
+    link back (0: unknown); the fastest host's rate, or, where a rule is of ports, the port's (0: unknown); the bytes of
+    a data frame."""
 
     flows: int
     rtt_s: float
     frame_rtt_s: float = 0.0
     rate_bps: float = 0.0
+    frame_bytes: float = 1058.0
+
+    @property
+    def round_trip_s(self) -> float:
+        """The largest round trip of the empty network in s, with frames where their times are known."""
+        return max(self.rtt_s, self.frame_rtt_s)
+
+    @property
+    def bdp_bytes(self) -> float:
+        """What `rate_bps` carries in a round trip, in bytes; 0: the rate is unknown."""
+        return self.rate_bps * self.round_trip_s / 8
 
 
 def check_rate(rate_bps: float) -> None:

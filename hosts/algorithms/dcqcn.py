@@ -17,10 +17,11 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from .base import CE, Cnp, NotificationPoint, ReactionPoint
+from . import red
+from .base import CE, Cnp, NetworkFacts, NotificationPoint, ReactionPoint
 from .parameters import parameter
 from .red import RedParameters
-from .scheme import Scheme
+from .scheme import Rule, Scheme
 
 
 @dataclass(frozen=True)
@@ -137,6 +138,30 @@ class DcqcnNotificationPoint(NotificationPoint):
         return Cnp(CE)
 
 
+_AI_SHARE, _HAI_SHARE, _BYTES_S = 1e-3, 5e-3, 2e-3
+"""The steps over the line's rate, and the byte counter as a time of the line, of the paper's 40 Gb/s."""
+
+
+def recommended(network: NetworkFacts) -> dict[str, float]:
+    """Returns the paper's steps and byte counter, in proportion to the host's rate, and RED's thresholds."""
+    line_bps = network.rate_bps
+    if not line_bps:
+        return {}
+    return {
+        **red.recommended(network),
+        "r_ai_bps": _AI_SHARE * line_bps,
+        "r_hai_bps": _HAI_SHARE * line_bps,
+        "byte_counter_bytes": _BYTES_S * line_bps / 8,
+    }
+
+
+RULES = {
+    **red.RULES,
+    "r_ai_bps": Rule("a thousandth of the host's rate", "section 3.1: 40 Mb/s at 40 Gb/s"),
+    "r_hai_bps": Rule("five thousandths of the host's rate", "200 Mb/s at 40 Gb/s"),
+    "byte_counter_bytes": Rule("2 ms of the host's rate", "section 5: 10 MB at 40 Gb/s"),
+}
+
 DCQCN = Scheme(
     "dcqcn",
     "Data Center QCN (SIGCOMM'15)",
@@ -145,5 +170,6 @@ DCQCN = Scheme(
     DcqcnReactionPoint,
     DcqcnNotificationPoint,
     marking=("red_ecn",),
-    marking_bps=40e9,
+    recommended=recommended,
+    by_network=RULES,
 )

@@ -13,12 +13,13 @@ Its defaults are those that HPCC's run.py sets for NICs of 100 Gb/s. What differ
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 
-from .base import CE, Cnp, NotificationPoint, ReactionPoint
+from .base import CE, Cnp, NetworkFacts, NotificationPoint, ReactionPoint
 from .parameters import parameter
 from .red import RedParameters
-from .scheme import Scheme
+from .scheme import Rule, Scheme
 
 _AFTER_ALPHA_S = 1e-9
 """How long after alpha's grid the cuts' begins, as in ns-3."""
@@ -131,6 +132,35 @@ class DcqcnNs3NotificationPoint(NotificationPoint):
         return Cnp(CE)
 
 
+_K_MIN_S, _K_MAX_S, _AI_SHARE, _HAI_SHARE, _LEAST_SHARE, _LEAST_BPS = 32e-6, 128e-6, 2e-4, 2e-3, 1e-2, 1e9
+"""Of run.py: thresholds as times of the port, steps as shares of the host's rate, the least rate and its share of
+100 Gb/s."""
+_MADE_FOR_BPS = 40e9
+
+
+def recommended(network: NetworkFacts) -> dict[str, float]:
+    """Returns run.py's thresholds and steps; its least rate belongs to hosts of 100 Gb/s, slower ones have less."""
+    rate_bps = network.rate_bps
+    if not rate_bps:
+        return {}
+    return {
+        "k_min_bytes": _K_MIN_S * rate_bps / 8,
+        "k_max_bytes": _K_MAX_S * rate_bps / 8,
+        "r_ai_bps": _AI_SHARE * rate_bps,
+        "r_hai_bps": _HAI_SHARE * rate_bps,
+        "min_rate_bps": min(_LEAST_BPS, _LEAST_SHARE * rate_bps),
+    }
+
+
+def unfit(network: NetworkFacts) -> Iterator[str]:
+    """Yields a remark on slow hosts."""
+    if 0 < network.rate_bps < _MADE_FOR_BPS:
+        yield (
+            f"its timers are for hosts of {_MADE_FOR_BPS / 1e9:g} to 400 Gbit/s, and these have "
+            f"{network.rate_bps / 1e9:g}; --scheme dcqcn has the paper's"
+        )
+
+
 DCQCN_NS3 = Scheme(
     "dcqcn-ns3",
     "DCQCN of HPCC's ns-3 simulation",
@@ -139,5 +169,13 @@ DCQCN_NS3 = Scheme(
     DcqcnNs3ReactionPoint,
     DcqcnNs3NotificationPoint,
     marking=("red_ecn",),
-    marking_bps=100e9,
+    recommended=recommended,
+    by_network={
+        "k_min_bytes": Rule("32 us of the port", "run.py: 4 KB for each Gb/s", of_port=True),
+        "k_max_bytes": Rule("128 us of the port", "run.py: 16 KB for each Gb/s", of_port=True),
+        "r_ai_bps": Rule("a five thousandth of the host's rate", "run.py: 5 Mb/s at 25 Gb/s"),
+        "r_hai_bps": Rule("a five hundredth of the host's rate", "run.py: 50 Mb/s at 25 Gb/s"),
+        "min_rate_bps": Rule("1 Gb/s, at most a hundredth of the host's rate", "run.py; below 100 Gb/s ours"),
+    },
+    unfit=unfit,
 )

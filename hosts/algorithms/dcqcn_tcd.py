@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from . import dcqcn
 from .base import UE, Cnp
 from .dcqcn import DcqcnParameters, DcqcnReactionPoint
 from .parameters import parameter
@@ -44,5 +45,6 @@ DCQCN_TCD = Scheme(
     DcqcnTcdReactionPoint,
     TcdNotificationPoint,
     marking=("red_ecn", "tcd_port", "credit"),
-    marking_bps=40e9,
+    recommended=dcqcn.recommended,
+    by_network=dcqcn.RULES,
 )

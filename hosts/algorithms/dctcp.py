@@ -14,9 +14,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from .base import CE, Ack, Loss, ReactionPoint
+from .base import CE, Ack, Loss, NetworkFacts, ReactionPoint
 from .parameters import parameter
-from .scheme import Scheme
+from .scheme import Rule, Scheme
 from .spraying import SprayingParameters, spray
 
 
@@ -119,6 +119,20 @@ class DctcpReactionPoint(ReactionPoint):
         return {"window_bytes": self.window_bytes, "alpha": self.alpha}
 
 
+_LEAST_FRAMES, _OF_BDP = 20, 1 / 7
+
+
+def recommended(network: NetworkFacts) -> dict[str, float]:
+    """Returns K by equation 13, of a port of `rate_bps`, and windows of bandwidth-delay products."""
+    frame_bytes, bdp_bytes = network.frame_bytes, network.bdp_bytes
+    found = {"frame_bytes": frame_bytes}
+    if bdp_bytes:
+        found["k_bytes"] = max(_OF_BDP * bdp_bytes, _LEAST_FRAMES * frame_bytes)
+        found["init_window_bytes"] = max(bdp_bytes, frame_bytes)
+        found["max_window_bytes"] = max(2 * bdp_bytes, DctcpParameters.max_window_bytes)
+    return found
+
+
 DCTCP = Scheme(
     "dctcp",
     "DCTCP (SIGCOMM'10)",
@@ -126,4 +140,13 @@ DCTCP = Scheme(
     DctcpParameters,
     DctcpReactionPoint,
     marking=("arrival_ecn",),
+    recommended=recommended,
+    by_network={
+        "k_bytes": Rule(
+            "C RTT / 7 of the port, at least 20 frames", "eq. 13; the 20 of its ports of 1 Gb/s (4)", of_port=True
+        ),
+        "frame_bytes": Rule("a data packet's frame", "section 3.1: a segment"),
+        "init_window_bytes": Rule("a bandwidth-delay product", "HPCC's ns-3: DCTCP begins at the line's rate"),
+        "max_window_bytes": Rule("two bandwidth-delay products, at least 10 MB", "ours: no limit"),
+    },
 )

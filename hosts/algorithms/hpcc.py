@@ -22,7 +22,7 @@ from dataclasses import dataclass
 
 from .base import Ack, Hop, NetworkFacts, ReactionPoint, Telemetry
 from .parameters import Parameters, parameter
-from .scheme import Scheme
+from .scheme import Rule, Scheme
 
 _OLDER = 2**23  # ticks: half of a clock's range
 
@@ -126,7 +126,7 @@ def recommended(network: NetworkFacts) -> dict[str, float]:
     """T a little more than the largest round trip; W_AI = W_init (1 - eta) / N (3.3). The paper's W_AI, 80 bytes at 100
     Gbit/s and 13 us, is that of N = 100 flows."""
     usual = HpccParameters()
-    base_rtt_s = 1.02 * max(network.rtt_s, network.frame_rtt_s)
+    base_rtt_s = 1.02 * network.round_trip_s
     w_ai = network.rate_bps * base_rtt_s / 8 * (1 - usual.eta) / max(network.flows, 100)
     return {"base_rtt_s": base_rtt_s, "w_ai_bytes": w_ai or usual.w_ai_bytes}
 
@@ -139,5 +139,8 @@ HPCC = Scheme(
     HpccReactionPoint,
     marking=("telemetry",),
     recommended=recommended,
-    by_network={"base_rtt_s": "a round trip with frames, and 2%", "w_ai_bytes": "T W_init (1 - eta) / N, N from 100"},
+    by_network={
+        "base_rtt_s": Rule("the largest round trip, and 2%", "5.1: a little more than the largest RTT"),
+        "w_ai_bytes": Rule("W_init (1 - eta) / N, N flows that last on a link, at least 100", "3.3"),
+    },
 )

@@ -24,7 +24,7 @@ from dataclasses import dataclass
 
 from .base import CE, Ack, Loss, NetworkFacts, ReactionPoint
 from .parameters import parameter
-from .scheme import Scheme
+from .scheme import Rule, Scheme
 from .spraying import SprayingParameters, spray
 
 _REFERENCE_BDP = 12e-6 * 100e9 / 8
@@ -200,8 +200,9 @@ class NsccReactionPoint(ReactionPoint):
 
 
 def recommended(facts: NetworkFacts) -> dict[str, float]:
-    """Returns the network's round trip."""
-    return {"network_rtt_s": facts.rtt_s}
+    """Returns the network's round trip, and a target of one: networks here trim nothing."""
+    rtt_s = facts.round_trip_s
+    return {"network_rtt_s": rtt_s, "target_qdelay_s": rtt_s, "frame_bytes": facts.frame_bytes}
 
 
 NSCC = Scheme(
@@ -212,4 +213,9 @@ NSCC = Scheme(
     NsccReactionPoint,
     marking=("red_depth",),
     recommended=recommended,
+    by_network={
+        "network_rtt_s": Rule("the largest round trip", "uet-htsim's calculate_rtt"),
+        "target_qdelay_s": Rule("the largest round trip", "uet-htsim, where switches trim nothing"),
+        "frame_bytes": Rule("a data packet's frame", "uet-htsim's configured MTU"),
+    },
 )

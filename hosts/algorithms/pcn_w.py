@@ -15,7 +15,7 @@ from . import pcn
 from .base import Cnp, NetworkFacts
 from .parameters import parameter
 from .pcn import PcnNotificationPoint, PcnParameters, PcnReactionPoint
-from .scheme import Scheme
+from .scheme import Rule, Scheme
 
 
 @dataclass(frozen=True)
@@ -35,8 +35,9 @@ class PcnWParameters(PcnParameters):
 
 
 def recommended(network: NetworkFacts) -> dict[str, float]:
-    """PCN's, and the network's round trip."""
-    return {**pcn.recommended(network), "rtt_s": network.rtt_s or PcnWParameters.rtt_s}
+    """Returns PCN's, the network's round trip and its frame."""
+    rtt_s = network.round_trip_s or PcnWParameters.rtt_s
+    return {**pcn.recommended(network), "rtt_s": rtt_s, "frame_bytes": network.frame_bytes}
 
 
 class PcnWReactionPoint(PcnReactionPoint):
@@ -68,4 +69,9 @@ PCN_W = Scheme(
     PcnWReactionPoint,
     PcnNotificationPoint,
     recommended=recommended,
+    by_network={
+        **pcn.RULES,
+        "rtt_s": Rule("the largest round trip", "ours"),
+        "frame_bytes": Rule("a data packet's frame", "ours"),
+    },
 )

@@ -17,11 +17,12 @@ Where the papers leave a choice:
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
-from .base import Cnm, ReactionPoint
+from .base import Cnm, NetworkFacts, ReactionPoint
 from .parameters import Parameters, parameter
-from .scheme import Scheme
+from .scheme import Rule, Scheme
 
 
 @dataclass(frozen=True)
@@ -110,6 +111,54 @@ class QcnReactionPoint(ReactionPoint):
         self.rate_bps = (self.rate_bps + self.target_bps) / 2  # eq. 3, 4
 
 
+_IEEE_BPS = 10e9
+_TENFOLD = {"timer_s": 1 / 5, "r_ai_bps": 3.0, "r_hai_bps": 5.0, "q_eq_bytes": 60 / 26}
+"""By how much a parameter is larger at 100 Gb/s than at 10: RZ 3880's Table I, and its Q_eq over IEEE's."""
+
+
+def _by_rate(field: str, usual: float, rate_bps: float) -> float:
+    """Returns IEEE's value up to 10 Gb/s, and above on the straight line, in logarithms, to that of 100 Gb/s."""
+    decades = max(math.log10(rate_bps / _IEEE_BPS), 0.0)
+    return usual * math.pow(_TENFOLD[field], decades)
+
+
+def recommended_common(network: NetworkFacts) -> dict[str, float]:
+    """Returns what QCN's variants share, by rate."""
+    if not network.rate_bps:
+        return {}
+    usual = CommonParameters()
+    return {
+        "r_ai_bps": _by_rate("r_ai_bps", usual.r_ai_bps, network.rate_bps),
+        "q_eq_bytes": _by_rate("q_eq_bytes", usual.q_eq_bytes, network.rate_bps),
+    }
+
+
+def recommended(network: NetworkFacts) -> dict[str, float]:
+    """Returns IEEE's values for 10 Gb/s, and RZ 3880's for 100, by rate."""
+    if not network.rate_bps:
+        return {}
+    usual = QcnParameters()
+    return {
+        **recommended_common(network),
+        "timer_s": _by_rate("timer_s", usual.timer_s, network.rate_bps),
+        "r_hai_bps": _by_rate("r_hai_bps", usual.r_hai_bps, network.rate_bps),
+    }
+
+
+COMMON_RULES = {
+    "r_ai_bps": Rule("5 Mb/s up to 10 Gb/s of the host, 3 times as much at 100, a power between", "802.1Qau; RZ 3880"),
+    "q_eq_bytes": Rule(
+        "26 KB up to 10 Gb/s of the port, 60 KB at 100, a power between", "802.1Qau; RZ 3880", of_port=True
+    ),
+}
+RULES = {
+    **COMMON_RULES,
+    "timer_s": Rule("15 ms up to 10 Gb/s of the host, a fifth at 100, a power between", "802.1Qau; RZ 3880"),
+    "r_hai_bps": Rule(
+        "50 Mb/s up to 10 Gb/s of the host, 5 times as much at 100, a power between", "802.1Qau; RZ 3880"
+    ),
+}
+
 QCN = Scheme(
     "qcn",
     "Quantized Congestion Notification (IEEE 802.1Qau)",
@@ -117,4 +166,6 @@ QCN = Scheme(
     QcnParameters,
     QcnReactionPoint,
     marking=("qcn_cp",),
+    recommended=recommended,
+    by_network=RULES,
 )

@@ -14,6 +14,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
+from . import qcn
 from .parameters import parameter
 from .qcn import QcnParameters, QcnReactionPoint
 from .scheme import Scheme
@@ -56,7 +57,16 @@ class SojournParameters(OccupancyParameters):
 
 
 def _scheme(name: str, summary: str, parameters: type[QcnParameters]) -> Scheme:
-    return Scheme(name, f"QCN at inputs, {summary} (RZ 3880)", _PROGRAM, parameters, QcnReactionPoint, marking=_MARKING)
+    return Scheme(
+        name,
+        f"QCN at inputs, {summary} (RZ 3880)",
+        _PROGRAM,
+        parameters,
+        QcnReactionPoint,
+        marking=_MARKING,
+        recommended=qcn.recommended,
+        by_network=qcn.RULES,
+    )
 
 
 QCN_IN = _scheme("qcn-in", "which notifies the source of the arriving packet", QcnInParameters)
@@ -70,6 +80,8 @@ QCN_OUT = Scheme(
     QcnParameters,
     QcnReactionPoint,
     marking=("qcn_out_cp",),
+    recommended=qcn.recommended,
+    by_network=qcn.RULES,
 )
 QCN_BOTH = Scheme(
     "qcn-both",
@@ -78,4 +90,6 @@ QCN_BOTH = Scheme(
     QcnInParameters,
     QcnReactionPoint,
     marking=("qcn_in_cp", "qcn_out_cp"),
+    recommended=qcn.recommended,
+    by_network=qcn.RULES,
 )

@@ -13,10 +13,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from .base import Cnm, ReactionPoint
+from .base import Cnm, NetworkFacts, ReactionPoint
 from .parameters import parameter
-from .qcn import CommonParameters
-from .scheme import Scheme
+from .qcn import COMMON_RULES, CommonParameters, recommended_common
+from .scheme import Rule, Scheme
 
 
 @dataclass(frozen=True)
@@ -59,6 +59,17 @@ class QcnTReactionPoint(ReactionPoint):
         return {"target_bps": self.target_bps}
 
 
+_CYCLE_BYTES, _SHARE, _LONGEST_S = 150e3, 0.1, 1.2e-3
+
+
+def recommended(network: NetworkFacts) -> dict[str, float]:
+    """Returns QCN's, and the timer that the byte counter's bytes take at a tenth of the line."""
+    if not network.rate_bps:
+        return {}
+    timer_s = min(8 * _CYCLE_BYTES / (_SHARE * network.rate_bps), _LONGEST_S)
+    return {**recommended_common(network), "timer_s": timer_s}
+
+
 QCN_T = Scheme(
     "qcn-t",
     "QCN with a timer instead of byte counter and timer (QCN-T)",
@@ -66,4 +77,9 @@ QCN_T = Scheme(
     QcnTParameters,
     QcnTReactionPoint,
     marking=("qcn_cp",),
+    recommended=recommended,
+    by_network={
+        **COMMON_RULES,
+        "timer_s": Rule("what 150 KB take at a tenth of the host's rate, at most 1.2 ms", "ours (docs/choices.md)"),
+    },
 )

@@ -17,11 +17,12 @@ Virtual time alone has it."""
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from .base import Ack, Demand, Grant, Loss, NetworkFacts, NotificationPoint, ReactionPoint, Turn
 from .parameters import parameter
-from .scheme import Scheme
+from .scheme import Rule, Scheme
 from .spraying import SprayingParameters, spray
 
 _UNIT = 256
@@ -168,10 +169,18 @@ class RcccNotificationPoint(NotificationPoint):
 
 def recommended(facts: NetworkFacts) -> dict[str, float]:
     """Returns the network's round trip, and 1.5 bandwidth-delay products of it."""
-    found = {"network_rtt_s": facts.rtt_s}
-    if facts.rate_bps > 0:
-        found["maxwnd_bytes"] = max(1.5 * facts.rtt_s * facts.rate_bps / 8, 9216.0)
+    found = {"network_rtt_s": facts.round_trip_s, "frame_bytes": facts.frame_bytes}
+    if facts.bdp_bytes:
+        found["maxwnd_bytes"] = max(1.5 * facts.bdp_bytes, 9216.0)
     return found
+
+
+def unfit(facts: NetworkFacts) -> Iterator[str]:
+    """Yields a remark on switches that don't trim: none of a network's description does."""
+    yield (
+        "it is made for switches that trim: here what flows send unasked, 1.5 bandwidth-delay products each, waits, "
+        "for 100 times as long as it takes to be sent"
+    )
 
 
 RCCC = Scheme(
@@ -183,5 +192,10 @@ RCCC = Scheme(
     RcccNotificationPoint,
     marking=("red_depth",),
     recommended=recommended,
-    by_network={"network_rtt_s": "the longest empty round trip", "maxwnd_bytes": "1.5 bandwidth-delay products"},
+    by_network={
+        "network_rtt_s": Rule("the largest round trip", "uet-htsim's calculate_rtt"),
+        "maxwnd_bytes": Rule("1.5 bandwidth-delay products, at least 9,216 B", "uet-htsim"),
+        "frame_bytes": Rule("a data packet's frame", "uet-htsim's configured MTU"),
+    },
+    unfit=unfit,
 )

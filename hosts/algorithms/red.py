@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from .base import NetworkFacts
 from .parameters import Parameters, parameter
 from .pfc import PfcReactionPoint
-from .scheme import Scheme
+from .scheme import Rule, Scheme
 
 
 @dataclass(frozen=True)
@@ -25,6 +26,23 @@ class RedParameters(Parameters):
             )
 
 
+_K_MIN_S, _K_MAX_S, _FRAMES = 1e-6, 40e-6, 2
+"""The paper's thresholds as times of its 40 Gb/s; frames that K_min lets wait at least."""
+
+
+def recommended(network: NetworkFacts) -> dict[str, float]:
+    """Returns RED's thresholds of a port of `rate_bps`."""
+    if not network.rate_bps:
+        return {}
+    k_min_bytes = max(_K_MIN_S * network.rate_bps / 8, _FRAMES * network.frame_bytes)
+    return {"k_min_bytes": k_min_bytes, "k_max_bytes": max(_K_MAX_S * network.rate_bps / 8, k_min_bytes)}
+
+
+RULES = {
+    "k_min_bytes": Rule("1 us of the port, at least two frames", "DCQCN, section 5: 5 KB at 40 Gb/s", of_port=True),
+    "k_max_bytes": Rule("40 us of the port", "DCQCN, section 5: 200 KB at 40 Gb/s", of_port=True),
+}
+
 RED = Scheme(
     "red",
     "no congestion control: PFC alone, and RED's marks (CE)",
@@ -32,5 +50,6 @@ RED = Scheme(
     RedParameters,
     PfcReactionPoint,
     marking=("red_ecn",),
-    marking_bps=40e9,
+    recommended=recommended,
+    by_network=RULES,
 )

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
+from typing import Any, NamedTuple
 
 from pcn.softswitch.units import quantity
 from pcn.topologies.errors import error_text, nearest
@@ -18,6 +19,20 @@ class SchemeError(ValueError):
     """No such scheme, no such parameter, or a value that the parameter can't have."""
 
 
+class Rule(NamedTuple):
+    """How a parameter follows from a network: the formula, who states it, and whether switches take its value by each
+    port's rate (`of_port`), where RPs and NPs have the one of the fastest host's."""
+
+    text: str
+    source: str = ""
+    of_port: bool = False
+
+
+def no_rules(_network: NetworkFacts) -> Mapping[str, float]:
+    """Returns nothing: the scheme's defaults hold on every network."""
+    return {}
+
+
 @dataclass(frozen=True)
 class Scheme:
     """How to make the two ends of a flow, and what marks for it.
@@ -25,10 +40,10 @@ class Scheme:
     `program` is the data plane: a top program of p4src/v1model, or a file (.p4, or p4c's .json). `parameters` is the
     dataclass whose fields are the scheme's settings (`pcn.hosts.algorithms.parameters`). `marking` are the marking
     points of the program that take some of these: names of modules in `pcn.controller.marking`, or files. Files are
-    found from where the scheme's own file is. `recommended` returns the settings that the scheme's paper recommends for
-    a network, which `pcn up` uses. `by_network`: those of these fields that runs, too, derive from the network unless
-    they are set, and from what. `marking_bps`: the link rate that the defaults of RED's thresholds are for; 0: it has
-    none. `reference` is what another process finds the scheme by.
+    found from where the scheme's own file is. `recommended` returns the settings that follow from a network, which
+    `pcn up` uses. `by_network`: those of these fields that runs, too, derive from the network unless they are set, each
+    with its rule: a `Rule`, or a text. `unfit` yields a remark, a line without the scheme's name, for each way in which
+    a network isn't what the scheme is made for. `reference` is what another process finds the scheme by.
     """
 
     name: str
@@ -38,18 +53,27 @@ class Scheme:
     reaction_point: Callable[[float, Any], ReactionPoint]
     notification_point: Callable[[Any], NotificationPoint] = lambda _parameters: NotificationPoint()
     marking: tuple[str, ...] = ()
-    recommended: Callable[[NetworkFacts], Mapping[str, float]] = lambda _network: {}
-    by_network: Mapping[str, str] = field(default_factory=dict, hash=False)
-    marking_bps: float = 0.0
+    recommended: Callable[[NetworkFacts], Mapping[str, float]] = no_rules
+    by_network: Mapping[str, Rule | str] = field(default_factory=dict, hash=False)
+    unfit: Callable[[NetworkFacts], Iterable[str]] | None = None
     reference: str = ""
 
     def __post_init__(self) -> None:
         if not self.reference:
             object.__setattr__(self, "reference", self.name)
 
-    def configure(self, settings: Mapping[str, str | float] | None = None) -> Configured:
+    @property
+    def rules(self) -> dict[str, Rule]:
+        """The rules of `by_network`, by field."""
+        return {name: Rule(one) if isinstance(one, str) else one for name, one in self.by_network.items()}
+
+    def configure(
+        self,
+        settings: Mapping[str, str | float] | None = None,
+        at_ports: Mapping[float, Mapping[str, float]] = MappingProxyType({}),
+    ) -> Configured:
         """Returns the scheme with these settings over its defaults: numbers in SI units, or text like `500us` and
-        `1/128`.
+        `1/128`. `at_ports`: by the rate of a switch's port, bit/s, settings that it has instead.
 
         Raises SchemeError.
         """
@@ -63,7 +87,10 @@ class Scheme:
             except ValueError as error:
                 raise SchemeError(f"{name}={value}: {error}") from None
         try:
-            return Configured(self, self.parameters(**values))
+            made = Configured(self, self.parameters(**values), at_ports)
+            for rate_bps in at_ports:
+                made.at(rate_bps)
+            return made
         except ValueError as error:
             raise SchemeError(f"{self.name}: {error}") from error
 
@@ -74,6 +101,12 @@ class Configured:
 
     scheme: Scheme
     parameters: Any
+    at_ports: Mapping[float, Mapping[str, float]] = field(default_factory=dict, hash=False)
+
+    def at(self, rate_bps: float) -> Any:
+        """Returns the parameters that a switch's port of this rate is configured from."""
+        own = self.at_ports.get(rate_bps)
+        return replace(self.parameters, **own) if own else self.parameters
 
     @property
     def wants_telemetry(self) -> bool:

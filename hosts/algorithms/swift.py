@@ -17,7 +17,7 @@ from dataclasses import dataclass
 
 from .base import Ack, Loss, NetworkFacts, ReactionPoint
 from .parameters import Parameters, parameter
-from .scheme import Scheme
+from .scheme import Rule, Scheme
 
 _LEAST_RTT_S = 1e-9
 _LEAST_BPS = 1.0
@@ -111,8 +111,13 @@ class SwiftReactionPoint(ReactionPoint):
 
 
 def recommended(network: NetworkFacts) -> dict[str, float]:
-    """Returns a target of two empty round trips. The paper has no rule; below one round trip windows starve."""
-    return {"base_target_s": 2 * network.rtt_s}
+    """Returns a target of two empty round trips, and a first window of one. The paper has no rule; below one round trip
+    windows starve."""
+    found = {"base_target_s": 2 * network.round_trip_s, "frame_bytes": network.frame_bytes}
+    if network.bdp_bytes:
+        found["init_cwnd"] = network.bdp_bytes / network.frame_bytes
+        found["max_cwnd"] = max(3 * found["init_cwnd"], SwiftParameters.max_cwnd)
+    return found
 
 
 SWIFT = Scheme(
@@ -122,5 +127,10 @@ SWIFT = Scheme(
     SwiftParameters,
     SwiftReactionPoint,
     recommended=recommended,
-    by_network={"base_target_s": "two empty round trips"},
+    by_network={
+        "base_target_s": Rule("two of the largest round trips", "ours: the paper has none for a network"),
+        "frame_bytes": Rule("a data packet's frame", "3.1: windows count packets"),
+        "init_cwnd": Rule("a bandwidth-delay product", "ours: the rate that the other schemes begin with"),
+        "max_cwnd": Rule("three bandwidth-delay products, at least 10,000 frames", "ours: no limit"),
+    },
 )

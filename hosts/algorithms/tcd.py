@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from . import red, rest
 from .base import Cnp, Mark, Window
 from .dcqcn import DcqcnNotificationPoint, DcqcnParameters
 from .parameters import Parameters, parameter
@@ -55,6 +56,8 @@ TCD = Scheme(
     TcdMarksParameters,
     PfcReactionPoint,
     marking=("red_ecn", "tcd_port", "credit"),
+    recommended=red.recommended,
+    by_network=red.RULES,
 )
 
 
@@ -70,4 +73,6 @@ TCD_TIME = Scheme(
     TcdTimeParameters,
     PfcReactionPoint,
     marking=("red_ecn", "tcd_port", "rest"),
+    recommended=lambda network: {**red.recommended(network), **rest.recommended(network)},
+    by_network={**red.RULES, **rest.RULES},
 )

@@ -17,17 +17,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from .base import Ack, ReactionPoint
+from .base import Ack, NetworkFacts, ReactionPoint
 from .parameters import Parameters, parameter
-from .scheme import Scheme
+from .scheme import Rule, Scheme
 
 
 @dataclass(frozen=True)
 class TimelyParameters(Parameters):
     """TIMELY's own values, which PCN's paper uses (3.1). It names no least rate; here one increase.
 
-    t_low_s, t_high_s and min_rtt_s belong to networks whose empty round trip takes 20 us or so: a scenario with a
-    longer one must set them. A max_decrease of 1 is Algorithm 1 as printed.
+    t_low_s, t_high_s and min_rtt_s belong to networks whose empty round trip takes 20 us or so: `recommended` has
+    others'. A max_decrease of 1 is Algorithm 1 as printed.
     """
 
     alpha: float = parameter(
@@ -96,4 +96,49 @@ class TimelyReactionPoint(ReactionPoint):
         return {"rtt_s": self._last_rtt_s or 0.0, "rtt_diff_s": self.rtt_diff_s}
 
 
-TIMELY = Scheme("timely", "TIMELY (SIGCOMM'15)", "pcn", TimelyParameters, TimelyReactionPoint)
+_PAPERS_RTT_S, _STEP_SHARE = 20e-6, 1e-3
+"""The empty round trip of the paper's network, and its step over its 10 Gb/s."""
+_SEGMENT_S, _LEAST_SEGMENT, _MOST_SEGMENT = 12.8e-6, 16e3, 64e3
+"""The line's time of a segment, which is 16 KB at the paper's rate, within the paper's 16 to 64 KB."""
+
+
+def thresholds(network: NetworkFacts) -> dict[str, float]:
+    """Returns T_low and T_high, as far above the round trip as the paper's are above its own."""
+    usual, longer_s = TimelyParameters(), max(network.round_trip_s - _PAPERS_RTT_S, 0.0)
+    return {"t_low_s": usual.t_low_s + longer_s, "t_high_s": usual.t_high_s + longer_s}
+
+
+def recommended(network: NetworkFacts) -> dict[str, float]:
+    """Returns the paper's values for 10 Gb/s and 20 us, in proportion to the host's rate, or above the round trip."""
+    found = {**thresholds(network), "min_rtt_s": network.round_trip_s}
+    if network.rate_bps:
+        step_bps = _STEP_SHARE * network.rate_bps
+        segment_bytes = min(max(_SEGMENT_S * network.rate_bps / 8, _LEAST_SEGMENT), _MOST_SEGMENT)
+        found |= {"delta_bps": step_bps, "min_rate_bps": step_bps, "segment_bytes": segment_bytes}
+    return found
+
+
+_ABOVE = "the largest round trip, where that is more than 20 us"
+THRESHOLD_RULES = {
+    "t_low_s": Rule(f"30 us above {_ABOVE}; else 50 us", "the paper's 50 us at 20 us"),
+    "t_high_s": Rule(f"480 us above {_ABOVE}; else 500 us", "the paper's 500 us at 20 us"),
+}
+SEGMENT_RULE = Rule("12.8 us of the host's rate, from 16 to 64 KB", "the paper's segments; PCN, 3.1")
+DELTA_RULE = Rule("a thousandth of the host's rate", "the paper's 10 Mb/s at 10 Gb/s; HPCC's run.py")
+RULES = {
+    **THRESHOLD_RULES,
+    "min_rtt_s": Rule("the largest round trip", "Algorithm 1's minRTT"),
+    "delta_bps": DELTA_RULE,
+    "min_rate_bps": Rule("delta", "ours: the paper names none"),
+    "segment_bytes": SEGMENT_RULE,
+}
+
+TIMELY = Scheme(
+    "timely",
+    "TIMELY (SIGCOMM'15)",
+    "pcn",
+    TimelyParameters,
+    TimelyReactionPoint,
+    recommended=recommended,
+    by_network=RULES,
+)

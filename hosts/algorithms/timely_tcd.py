@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from . import red, timely
 from .base import UE, Ack
 from .red import RedParameters
 from .scheme import Scheme
@@ -38,4 +39,6 @@ TIMELY_TCD = Scheme(
     TimelyTcdParameters,
     TimelyTcdReactionPoint,
     marking=("red_ecn", "tcd_port", "credit"),
+    recommended=lambda network: {**red.recommended(network), **timely.recommended(network)},
+    by_network={**red.RULES, **timely.RULES},
 )

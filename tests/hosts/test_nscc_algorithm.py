@@ -141,4 +141,5 @@ def test_flow_sprays_over_as_many_ports_as_the_parameter_has() -> None:
 
 
 def test_network_s_round_trip_is_recommended() -> None:
-    assert find_scheme("nscc").recommended(NetworkFacts(4, 13e-6)) == {"network_rtt_s": 13e-6}
+    found = find_scheme("nscc").recommended(NetworkFacts(4, 13e-6))
+    assert (found["network_rtt_s"], found["target_qdelay_s"]) == (13e-6, 13e-6)

@@ -9,6 +9,7 @@ from pcn.experiments.data.parameters import Value
 from pcn.experiments.data.plan import HEADER_BYTES, PAYLOAD_BYTES, Plan, known_fields, plan_of
 from pcn.experiments.data.recording import Recording
 from pcn.experiments.data.series_math import utilisation
+from pcn.experiments.define import scheme_parameters
 from pcn.experiments.define.charts import Chart
 from pcn.experiments.define.checks import Check, at_most, between
 from pcn.experiments.define.experiment import Experiment, Run
@@ -54,14 +55,14 @@ class Eta(Experiment):
     def plan(self, scheme: str, seed: int, values: Mapping[str, Value]) -> Plan:
         count, line = round(values["flows"] or 1), float(values["line"] or 100)
         topology = star(count, 1, line * 1e9, LINES[line], xoff_bytes=50e6)
-        fields = recommended(topology, find_scheme(scheme))
-        rtt_s = fields.get("base_rtt_s", topology.max_rtt_s())
+        rtt_s = recommended(topology, find_scheme(scheme)).get("base_rtt_s", topology.max_rtt_s())
         ends_s = _ENDS * rtt_s
         flows = tuple(FlowSpec(n, f"h{n - 1}", "r0", duration_s=ends_s) for n in range(1, count + 1))
-        given = {**fields, **known_fields(scheme, {"max_stage": float(values["stage"] or 0)})}
+        given = known_fields(scheme, {"max_stage": float(values["stage"] or 0)})
         queue = Endpoint("s0", count + 1)
         topology = replace(topology, flows=flows)
-        return plan_of(self.name, scheme, seed, topology, ends_s, given, [queue], rtt_s / 20, rtt_s=rtt_s)
+        plan = plan_of(self.name, scheme, seed, topology, ends_s, given, [queue], rtt_s / 20, rtt_s=rtt_s)
+        return scheme_parameters.by_rules(plan)
 
     def measure(self, run: Run, plan: Plan, recording: Recording) -> Outcome:
         rtt_s, port = plan.number("rtt_s"), str(plan.bottleneck)

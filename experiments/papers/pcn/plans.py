@@ -8,6 +8,8 @@ from collections.abc import Mapping, Sequence
 from pcn.experiments.data.parameters import Value
 from pcn.experiments.data.plan import Plan, Sampling, known_fields, numbers, plan_of
 from pcn.experiments.papers.pcn.scenarios.dumbbell import Dumbbell
+from pcn.hosts.algorithms.dcqcn import DcqcnParameters
+from pcn.hosts.algorithms.parameters import describe
 from pcn.topologies.compact import P0_S0, P2_S1, compact
 from pcn.topologies.dumbbell import dumbbell
 from pcn.topologies.model import Endpoint, FlowSpec, Topology
@@ -27,6 +29,18 @@ def timely_fields(scheme: str, topology: Topology) -> dict[str, float]:
     return known_fields(scheme, {"segment_bytes": TIMELY_SEGMENT_BYTES, "min_rtt_s": topology.max_rtt_s()})
 
 
+def _of_section_7(scheme: str, rtt_s: float, w_min: float) -> dict[str, Value]:
+    """Returns what PCN's section 7.1 and B.1 have on every dumbbell: T and TIMELY's thresholds by the round trip
+    without frames, and the baselines' values of their papers, whatever the links' rate."""
+    dcqcn = {one.name: one.default for one in describe(DcqcnParameters)}
+    own: dict[str, Value] = {"w_min": w_min, "T": max(rtt_s, 1e-6), "segment": TIMELY_SEGMENT_BYTES}
+    if scheme == "timely":
+        own |= {"T_low": rtt_s + 50e-6, "T_high": rtt_s + 500e-6, "min_rtt": max(rtt_s, 1e-6)}
+    if scheme in ("dcqcn", "dcqcn-tcd"):
+        own |= {name: dcqcn[name] for name in ("K_min", "K_max", "R_AI", "R_HAI", "byte_counter")}
+    return own
+
+
 def dumbbell_plan(
     scheme: str, seed: int, duration_s: float, values: Mapping[str, Value], every_s: float = 0.1e-3
 ) -> Plan:
@@ -35,9 +49,10 @@ def dumbbell_plan(
     more = numbers(values)
     flows = round(more.pop("flows", 4))
     named: dict[str, Value] = {name: more.pop(name) for name in ("rtt", "T", "w_min") if name in more}
-    named = {"w_min": 0.1 / flows, "duration": duration_s, "segment": TIMELY_SEGMENT_BYTES, **named}
-    known = {one.name for one in Dumbbell().parameters(scheme)}
-    plan = Dumbbell().plan(scheme, seed, {name: value for name, value in named.items() if name in known})
+    parameters = {one.name: one for one in Dumbbell().parameters(scheme)}
+    rtt_s = float(named.get("rtt") or parameters["rtt"].default or 0)
+    named = {**_of_section_7(scheme, rtt_s, 0.1 / flows), "duration": duration_s, **named}
+    plan = Dumbbell().plan(scheme, seed, {name: value for name, value in named.items() if name in parameters})
     return dataclasses.replace(
         plan,
         values={**plan.values, "flows": flows, **more},

@@ -221,13 +221,11 @@ class Undetermined(Experiment):
             topology = network(rate, delay, duration, payload)
         except TopologyError as error:
             raise ExperimentError(str(error)) from error
-        filled = scheme_parameters.with_network(scheme, filled, topology)
         return Plan(
             scenario=self.name,
             scheme=scheme,
             seed=seed,
-            values=filled,
-            scheme_parameters=scheme_parameters.fields(scheme, filled),
+            **scheme_parameters.with_network(scheme, filled, topology, payload),
             topology=topology,
             bottleneck=P2_S1,
             duration_s=duration,

@@ -161,13 +161,11 @@ class Innocent(Experiment):
         )
         bottleneck = Endpoint("s0", _SENDERS + 1)
         topology = replace(topology, flows=flows)
-        filled = scheme_parameters.with_network(scheme, filled, topology)
         return Plan(
             scenario=self.name,
             scheme=scheme,
             seed=seed,
-            values=filled,
-            scheme_parameters=scheme_parameters.fields(scheme, filled),
+            **scheme_parameters.with_network(scheme, filled, topology, payload),
             topology=topology,
             bottleneck=bottleneck,
             duration_s=duration,

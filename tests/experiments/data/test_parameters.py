@@ -129,11 +129,11 @@ def test_a_number_beyond_the_range_is_refused_with_the_range() -> None:
 
 def test_schemes_parameters_are_their_fields_with_the_papers_names() -> None:
     offered = {one.name: one for one in DUMBBELL.parameters("dcqcn")}
-    assert (offered["K_min"].kind, offered["K_min"].default, offered["R_AI"].default) == ("size", 5_000, 40e6)
-    qcn = {one.name: one.default for one in DUMBBELL.parameters("qcn")}
+    assert (offered["K_min"].kind, offered["K_min"].default, offered["F"].default) == ("size", None, 5)
+    qcn = DUMBBELL.plan("qcn", 1, {}).values  # of 10 Gb/s, for which QCN's defaults are
     assert qcn["R_AI"] == 5e6
     assert scheme_parameters.fields("qcn", qcn) == dataclasses.asdict(QcnParameters())
-    assert {one.name: one for one in PARAMETERS}["T"].derived == "rtt"
+    assert {one.name: one for one in PARAMETERS}["T"].derived.startswith("the largest round trip")
 
 
 @pytest.mark.parametrize("scheme", sorted(schemes))

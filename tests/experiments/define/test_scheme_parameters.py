@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from pcn.experiments.data.errors import ExperimentError
@@ -9,17 +11,22 @@ from pcn.experiments.data.parameters import Parameter
 from pcn.experiments.define import scheme_parameters
 from pcn.experiments.papers.pcn.scenarios.dumbbell import Dumbbell
 from pcn.experiments.papers.pcn.scenarios.victim import Victim
+from pcn.experiments.traffic.experiment import Traffic
+from pcn.experiments.traffic.spec import parse_spec
 from pcn.hosts.algorithms import find_scheme
 from pcn.hosts.recommended import recommended
 
+TRAFFIC = Traffic(parse_spec("star"))
+
 
 @pytest.mark.parametrize("scenario", [Dumbbell(), Victim()], ids=lambda scenario: scenario.name)
-@pytest.mark.parametrize("scheme", ["swift", "hpcc"])
-def test_windows_of_a_run_follow_from_its_network(scheme: str, scenario: Dumbbell | Victim) -> None:
+@pytest.mark.parametrize("scheme", ["swift", "hpcc", "nscc", "pcn-w", "dctcp", "timely-hpcc", "qcn"])
+def test_parameters_of_a_run_follow_from_its_network(scheme: str, scenario: Dumbbell | Victim) -> None:
     """In the RPs' parameters, and in what the run records."""
     plan = scenario.plan(scheme, 1, {})
     found = find_scheme(scheme)
-    usual = {field: recommended(plan.topology, found)[field] for field in found.by_network}
+    usual = {field: value for field, value in recommended(plan.topology, found).items() if field in plan.derived}
+    assert usual.keys() >= found.by_network.keys() - {"w_min", "period_s"}
     assert usual == {field: plan.scheme_parameters[field] for field in usual}
     assert set(usual.values()) <= set(plan.values.values())
 
@@ -29,11 +36,46 @@ def test_value_that_is_set_holds() -> None:
     assert Dumbbell().plan("hpcc", 1, {"W_AI": 500}).scheme_parameters["w_ai_bytes"] == 500
 
 
-def test_others_keep_their_defaults() -> None:
-    """No other scheme has parameters that follow from a network."""
-    for scheme in ("pcn", "dctcp", "dcqcn", "timely"):
-        values = Dumbbell().plan(scheme, 1, {}).values
-        assert scheme_parameters.with_network(scheme, values, Dumbbell().plan(scheme, 1, {}).topology) == values
+@pytest.mark.parametrize("scheme", ["pcn", "dctcp", "dcqcn", "timely", "nscc"])
+def test_every_command_gives_a_scheme_the_same(scheme: str) -> None:
+    """A scenario, traffic, a figure's plan and `pcn up`, on one network."""
+    plan = Dumbbell().plan(scheme, 1, {"pairs": 2})
+    bare = replace(plan, values={}, scheme_parameters={}, derived=(), port_parameters={})
+    figure = scheme_parameters.by_rules(bare)
+    assert {**recommended(plan.topology, find_scheme(scheme))}.items() <= plan.scheme_parameters.items()
+    assert figure.scheme_parameters.items() <= plan.scheme_parameters.items()
+    assert (set(figure.derived), figure.port_parameters) == (set(plan.derived), plan.port_parameters)
+    drawn = TRAFFIC.plan(scheme, 1, {"count": 5})
+    assert {**recommended(drawn.topology, find_scheme(scheme))}.items() <= drawn.scheme_parameters.items()
+
+
+def test_rules_of_a_plan_state_value_rule_and_source_of_each_parameter() -> None:
+    plan = Dumbbell().plan("dctcp", 1, {"init_window": 20_000})
+    rules = scheme_parameters.rules_of(plan)
+    assert rules.keys() == {one.name for one in scheme_parameters.of("dctcp")}
+    assert rules["K"] == {
+        "value": plan.scheme_parameters["k_bytes"],
+        "rule": "C RTT / 7 of the port, at least 20 frames",
+        "source": "eq. 13; the 20 of its ports of 1 Gb/s (4)",
+        "ports": {"10000000000": plan.scheme_parameters["k_bytes"]},
+    }
+    assert (rules["init_window"]["value"], rules["init_window"]["rule"]) == (20_000, "set")
+    assert rules["g"]["rule"] == "the same on every network"
+    assert all(one["source"] for one in rules.values())
+
+
+def test_values_that_do_not_go_together_are_refused() -> None:
+    with pytest.raises(
+        ExperimentError, match=r"^pcn: w_min = 0\.6 and w_max = 0\.5: 0 < w_min <= w_max <= 1 must hold$"
+    ):
+        Dumbbell().plan("pcn", 1, {"w_min": 0.6})
+
+
+def test_plan_remarks_networks_that_a_scheme_is_not_made_for() -> None:
+    notes = {scheme: TRAFFIC.plan(scheme, 1, {"count": 5}).notes for scheme in ("dcqcn-ns3", "rccc", "pcn")}
+    assert ["made for" in note or "are for" in note for one in notes.values() for note in one] == [True, True]
+    assert notes["pcn"] == ()
+    assert TRAFFIC.plan("dcqcn-ns3", 1, {"rate_bps": 100e9, "count": 5}).notes == ()
 
 
 def test_name_sets_the_parameter_of_each_scheme_that_has_it() -> None:
@@ -76,7 +118,7 @@ def test_scenarios_default_is_of_what_it_means_in_any_scheme() -> None:
         scheme: {one.name: one.default for one in scheme_parameters.of(scheme, (), defaults)}["R_AI"]
         for scheme in ("dcqcn", "dcqcn-tcd", "qcn")
     }
-    assert found == {"dcqcn": 1e6, "dcqcn-tcd": 1e6, "qcn": 5e6}
+    assert found == {"dcqcn": 1e6, "dcqcn-tcd": 1e6, "qcn": None}
 
 
 def test_scheme_s_parameter_named_as_a_scenarios_has_the_scheme_before_it() -> None:

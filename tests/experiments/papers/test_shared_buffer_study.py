@@ -12,6 +12,7 @@ from pcn.experiments.define.outcomes import Key, Outcome, Outcomes
 from pcn.experiments.papers.pcn.studies.shared_buffer import DYNAMIC, SCHEMES, SEEDS, STATIC, THRESHOLDS, SharedBuffers
 from pcn.experiments.run.progress import Silent
 from pcn.experiments.run.virtual import run_virtual
+from pcn.hosts.algorithms import find_scheme
 
 pytestmark = pytest.mark.long
 
@@ -51,12 +52,15 @@ def test_study_gives_all_runs_of_a_seed_the_same_flows() -> None:
             assert plan(thresholds, scheme).topology.flows == flows[1]
 
 
-def test_study_sets_buffers_by_thresholds_and_ecn_for_dcqcn_alone() -> None:
+def test_study_sets_buffers_by_thresholds_and_parameters_by_the_schemes_rules() -> None:
     for thresholds in THRESHOLDS:
         for scheme in SCHEMES:
-            for switch in plan(thresholds, scheme).topology.switches:
+            made = plan(thresholds, scheme)
+            assert set(made.derived) == find_scheme(scheme).by_network.keys()
+            assert bool(made.port_parameters) == scheme.startswith("dcqcn")
+            for switch in made.topology.switches:
                 assert (switch.buffer is not None) == (thresholds == DYNAMIC)
-                assert bool(switch.ecn) == scheme.startswith("dcqcn")
+                assert not switch.ecn
 
 
 def test_dynamic_thresholds_send_fewer_pauses_in_an_incast() -> None:

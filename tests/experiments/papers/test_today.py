@@ -18,6 +18,7 @@ from pcn.experiments.run.progress import Silent
 from pcn.experiments.run.virtual import run_virtual
 from pcn.experiments.sweep.figures import judge, write
 from pcn.hosts.algorithms import find_scheme
+from pcn.hosts.recommended import round_trip_s
 
 pytestmark = pytest.mark.long
 
@@ -60,9 +61,9 @@ def test_study_gives_every_scheme_the_same_flows(setting: str) -> None:
 def test_flows_begin_with_a_bandwidth_delay_product(setting: str) -> None:
     for scheme in ("dctcp", "swift", "hpcc"):
         made = plan(setting, scheme)
-        line_bps, rtt_s = made.topology.link_at("h0", 0).rate_bps, made.topology.max_rtt_s()
+        line_bps, rtt_s = made.topology.link_at("h0", 0).rate_bps, round_trip_s(made.topology)
         rp = find_scheme(scheme).configure(made.scheme_parameters).new_rp(line_bps)
-        assert rp.window_bytes == pytest.approx(line_bps * rtt_s / 8, rel=0.12)
+        assert rp.window_bytes == pytest.approx(line_bps * rtt_s / 8, rel=0.05)
 
 
 def test_page_has_a_table_of_each_setting_with_the_runs_numbers(

@@ -48,8 +48,8 @@ def test_markdown_becomes_html_that_needs_no_other_file() -> None:
     ("row", "settings"),
     [
         ("in step, hardly any delay", {"phases": 0.0, "rtt": 10e-6, "T": 500e-6}),
-        ("in step: `phases=0`", {"phases": 0.0}),
-        ("as it runs", {}),
+        ("in step: `phases=0`", {"phases": 0.0, "T": 500e-6}),
+        ("as it runs", {"T": 500e-6}),
     ],
 )
 def test_the_table_of_choices_is_what_runs_come_to(row: str, settings: dict[str, float]) -> None:

@@ -76,14 +76,7 @@ class Dumbbell(Experiment):
     page = RunPage(CHARTS, headlines, about, story)
 
     def parameters(self, scheme: str) -> tuple[Parameter, ...]:
-        defaults: dict[str, scheme_parameters.Default] = {
-            "pcn.T": (None, "rtt"),
-            "pcn.w_min": (None, "0.1 / number of flows"),
-            "timely.T_low": (None, "rtt and 50 us"),
-            "timely.T_high": (None, "rtt and 500 us"),
-            "timely.min_rtt": (None, "rtt"),
-        }
-        return scheme_parameters.of(scheme, _OWN, defaults)
+        return scheme_parameters.of(scheme, _OWN)
 
     def plan(self, scheme: str, seed: int, values: Mapping[str, Value]) -> Plan:
         filled = complete(values, self.parameters(scheme))
@@ -95,15 +88,9 @@ class Dumbbell(Experiment):
         pairs, rtt_s, payload = round(number("pairs", 3)), number("rtt", 0), round(number("payload", 0))
         frame = payload + HEADER_BYTES
         xoff = number("xoff", 0)
-        w_min, w_max = number("w_min", 0.1 / (pairs + 1)), number("w_max", 0.5)
         filled["xon"] = round(number("xon", xoff - 2 * frame))
-        derived = {"T": max(rtt_s, 1e-6), "w_min": w_min, "min_rtt": max(rtt_s, 1e-6)}
-        derived |= {"T_low": rtt_s + 50e-6, "T_high": rtt_s + 500e-6}
-        filled |= {name: value for name, value in derived.items() if filled.get(name, value) is None}
         if not frame <= number("xon", 0) < xoff:
             raise ExperimentError(f"xon={filled['xon']}, xoff={xoff:g}: xon must be below xoff, and hold a frame")
-        if w_min > w_max:
-            raise ExperimentError(f"w_min={w_min:g} is above w_max={w_max:g}")
         try:
             topology = dumbbell(
                 pairs=pairs,
@@ -116,13 +103,11 @@ class Dumbbell(Experiment):
         except TopologyError as error:
             raise ExperimentError(str(error)) from error
         bottleneck = Endpoint("s0", pairs + 1)
-        filled = scheme_parameters.with_network(scheme, filled, topology)
         return Plan(
             scenario=self.name,
             scheme=scheme,
             seed=seed,
-            values=filled,
-            scheme_parameters=scheme_parameters.fields(scheme, filled),
+            **scheme_parameters.with_network(scheme, filled, topology, payload),
             topology=topology,
             bottleneck=bottleneck,
             duration_s=number("duration", 0),

@@ -72,7 +72,12 @@ class Victim(Experiment):
         return Outcome(run.keys, dataclasses.asdict(measure(plan, recording)))
 
     def parameters(self, scheme: str) -> tuple[Parameter, ...]:
-        return scheme_parameters.of(scheme, _OWN, {"pcn.w_min": (0.1 / LONG_SENDERS, ""), "pcn.phases": (0.0, "")})
+        defaults: dict[str, scheme_parameters.Default] = {
+            "pcn.w_min": (0.1 / LONG_SENDERS, ""),
+            "pcn.phases": (0.0, ""),
+            "pcn.T": (50e-6, ""),  # 5.2's, with which the paper's section 3.1 goes on
+        }
+        return scheme_parameters.of(scheme, _OWN, defaults)
 
     def plan(self, scheme: str, seed: int, values: Mapping[str, Value]) -> Plan:
         filled = complete(values, self.parameters(scheme))
@@ -89,8 +94,6 @@ class Victim(Experiment):
         xon, limit = float(filled["xon"] or 0), float(filled["limit"] or 0)
         if not frame <= xon < xoff:
             raise ExperimentError(f"xon={xon:g}, xoff={xoff:g}: xon must be below xoff, and hold a frame")
-        if float(filled.get("w_min") or 0) > float(filled.get("w_max") or 0):
-            raise ExperimentError(f"w_min={filled['w_min']:g} is above w_max={filled['w_max']:g}")
         try:
             topology = compact(
                 senders=round(filled["senders"] or 0),
@@ -104,13 +107,11 @@ class Victim(Experiment):
             raise ExperimentError(str(error)) from error
         before = float(filled["before"] or 0)
         topology = _with_flows(topology, -before, limit if limit < rate else None, filled)
-        filled = scheme_parameters.with_network(scheme, filled, topology)
         plan = Plan(
             scenario=self.name,
             scheme=scheme,
             seed=seed,
-            values=filled,
-            scheme_parameters=scheme_parameters.fields(scheme, filled),
+            **scheme_parameters.with_network(scheme, filled, topology, payload),
             topology=topology,
             bottleneck=P0_S0,
             start_s=-before,

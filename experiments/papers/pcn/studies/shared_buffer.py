@@ -10,9 +10,9 @@ from dataclasses import replace
 import numpy as np
 
 from pcn.experiments.data.parameters import Value
-from pcn.experiments.data.plan import PAYLOAD_BYTES, Plan, known_fields, plan_of
+from pcn.experiments.data.plan import PAYLOAD_BYTES, Plan, plan_of
 from pcn.experiments.data.recording import Recording
-from pcn.experiments.define import recording_numbers, size_bins
+from pcn.experiments.define import recording_numbers, scheme_parameters, size_bins
 from pcn.experiments.define.charts import Chart, curve
 from pcn.experiments.define.checks import Check, at_most, row
 from pcn.experiments.define.experiment import DRAWN_FLOWS, Experiment, Run
@@ -20,22 +20,19 @@ from pcn.experiments.define.flows_by_size import INCAST
 from pcn.experiments.define.looks import label
 from pcn.experiments.define.outcomes import Curve, Key, Outcome, Outcomes, ratio, said
 from pcn.experiments.define.tables import Table
-from pcn.experiments.papers.hpcc.plans import DCQCN_ECN, fat_tree
+from pcn.experiments.papers.hpcc.plans import fat_tree
 from pcn.experiments.papers.pcn.claims import PCN, PCN_X, PFC
-from pcn.experiments.papers.pcn.studies.today import fields
 from pcn.experiments.traffic import by_size, flows
 from pcn.experiments.traffic.sizes import SIZES
 from pcn.experiments.traffic.spec import TrafficSpec, draw
 from pcn.topologies.model import Endpoint
 
 _DCQCN, _DCQCN_NS3 = "dcqcn", "dcqcn-ns3"
-SCHEMES = (PFC, _DCQCN, _DCQCN_NS3, "timely", PCN, PCN_X)
+SCHEMES = (PFC, _DCQCN, _DCQCN_NS3, "timely", "timely-hpcc", PCN, PCN_X)
 STATIC, DYNAMIC = THRESHOLDS = ("static", "dynamic")
 SEEDS = (1, 2, 3, 4, 5)
 _LOAD, _SENDERS, _SPAN_S = 0.3, 60, 1e-3
 _INCASTS: Mapping[str, Value] = {"incast_size": 500e3, "incast_load": 0.02, "incast_period": 0.4e-3}
-_OF_HPCC = {"rate_timer_s": 300e-6, "r_ai_bps": 20e6, "r_hai_bps": 200e6, "min_rate_bps": 1e9}
-"""What HPCC's run.py gives DCQCN at 100 Gb/s; the rest is the paper's."""
 _SPEC = TrafficSpec("clos", "Hadoop", "uniform", incast=str(_SENDERS))
 _OTHERS, _P95 = "others", f"p95 slowdown{size_bins.BY_SIZE}"
 
@@ -52,9 +49,8 @@ class SharedBuffers(Experiment):
         f"of {_SENDERS} senders, 500 KB each: 2% of the hosts' links. Until all have arrived; {len(SEEDS)} seeds, each "
         "with the same flows on the same paths for all. Static: PAUSE at 512 KB of a port. Dynamic: a buffer of 32 MiB "
         "a switch by HPCC's rule, alpha 1/8 at the hosts' rate, doubled with the rate.\n\n"
-        "PCN and PCN-X: T = 50 us, w_min = 1/128. DCQCN has the paper's rules and intervals with the steps, the rate "
-        "timer and the least rate that HPCC gives it at 100 Gb/s; `dcqcn-ns3` is HPCC's. Both have HPCC's thresholds "
-        "by rate. TIMELY: RTTs each 16 KB, steps of 100 Mb/s.\n\n"
+        "Every scheme has the parameters that follow from the network by [its rules](schemes.md#parameters): PCN and "
+        "PCN-X a T of the largest round trip, and w_min = 1/128. `dcqcn-ns3` and `timely-hpcc` are HPCC's.\n\n"
         "Slowdown is over the empty network, of all flows but those of in-casts: means over the seeds and their "
         "standard errors. Paused is the time for which links were, all together."
     )
@@ -67,16 +63,14 @@ class SharedBuffers(Experiment):
                     yield Run(keys, scheme, seed, {"dynamic": float(thresholds == DYNAMIC)})
 
     def plan(self, scheme: str, seed: int, values: Mapping[str, Value]) -> Plan:
-        topology = fat_tree(DCQCN_ECN if scheme in (_DCQCN, _DCQCN_NS3) else (), bool(values["dynamic"]))
+        topology = fat_tree((), bool(values["dynamic"]))
         count = round(values.get("count") or 0)
         more = {**_INCASTS, "span": None if count else _SPAN_S}
         drawn = draw(_SPEC, topology, seed, _LOAD, count or 1, PAYLOAD_BYTES, more)
         topology = replace(topology, flows=tuple(flows.by_size(drawn)))
         last_s = max(flow.start_s for flow in drawn)
-        own = known_fields(scheme, _OF_HPCC) if scheme == _DCQCN else {}
-        given = {**fields(scheme, topology), **own}
-        plan = plan_of(self.name, scheme, seed, topology, last_s, given, [Endpoint("t0", 1)], last_s / 20)
-        return replace(plan, until_complete=True)
+        plan = plan_of(self.name, scheme, seed, topology, last_s, {}, [Endpoint("t0", 1)], last_s / 20)
+        return replace(scheme_parameters.by_rules(plan), until_complete=True)
 
     def measure(self, run: Run, plan: Plan, recording: Recording) -> Outcome:
         ended = flows.ended(plan, recording)
@@ -112,7 +106,9 @@ class SharedBuffers(Experiment):
                 rows.append(row("", text, ratio(dynamic(f"p{q} {_OTHERS}"), static(f"p{q} {_OTHERS}")), at_most(1)))
         for thresholds in THRESHOLDS:
             for other in (
-                outcomes.among((PFC, _DCQCN, _DCQCN_NS3, "timely")) if PCN in outcomes.values("scheme") else ()
+                outcomes.among((PFC, _DCQCN, _DCQCN_NS3, "timely", "timely-hpcc"))
+                if PCN in outcomes.values("scheme")
+                else ()
             ):
                 for q in (95, 99):
                     ours, theirs = (_of(outcomes, thresholds, one)(f"p{q} {_OTHERS}") for one in (PCN, other))

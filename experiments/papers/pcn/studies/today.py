@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import functools
+import statistics
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from pcn.experiments.data.parameters import Value
-from pcn.experiments.data.plan import HEADER_BYTES, PAYLOAD_BYTES, Plan, plan_of
+from pcn.experiments.data.plan import PAYLOAD_BYTES, Plan, plan_of
 from pcn.experiments.data.recording import Recording
 from pcn.experiments.data.records import Records
-from pcn.experiments.define import recording_numbers, size_bins
+from pcn.experiments.define import intervals, recording_numbers, scheme_parameters, size_bins
 from pcn.experiments.define.charts import Chart, curve
 from pcn.experiments.define.checks import Check, at_least, at_most, row
 from pcn.experiments.define.experiment import DRAWN_FLOWS, Experiment, Run
@@ -21,27 +22,23 @@ from pcn.experiments.define.looks import label
 from pcn.experiments.define.outcomes import Key, Outcome, Outcomes, ratio, said
 from pcn.experiments.define.tables import Table
 from pcn.experiments.papers.hpcc.claims import HPCC, LONG_FLOWS, SHORT_FLOWS, SHORTENED
-from pcn.experiments.papers.hpcc.plans import DCQCN_ECN, fat_tree
+from pcn.experiments.papers.hpcc.plans import fat_tree
 from pcn.experiments.papers.pcn.claims import PCN, PCN_X, PFC
 from pcn.experiments.papers.pcn.figures.realistic import WORKLOADS, realistic_plan
-from pcn.experiments.papers.pcn.plans import pcn_fields, timely_fields
 from pcn.experiments.traffic import by_size, flows
 from pcn.experiments.traffic.spec import TrafficSpec, draw
-from pcn.hosts.algorithms import find_scheme
-from pcn.hosts.recommended import recommended
 from pcn.topologies.model import Endpoint, Topology
 
 _DCQCN, _DCQCN_FAST = "dcqcn", "dcqcn-ns3"
 _WINDOWS = ("dctcp", HPCC, "swift", "nscc")
-SCHEMES = (PFC, PCN, PCN_X, "pcn-w", _DCQCN, _DCQCN_FAST, "timely", *_WINDOWS)
-SEEDS = (1,)
+SCHEMES = (PFC, PCN, PCN_X, "pcn-w", _DCQCN, _DCQCN_FAST, "timely", "timely-hpcc", *_WINDOWS)
+SEEDS = (1, 2, 3)
 _LOAD = 0.5
 _SENDERS = 16
 _INCASTS: Mapping[str, Value] = {"incast_size": 500e3, "incast_load": 0.02, "incast_period": None}
 _RANKS: Mapping[str, Value] = {"size": 4.8e6, "ranks": 48, "chunks": 1, "wait": 0.0, "repeat": 1}
 _EVERY_S, _LEAST_S = 20e-6, 1e-3
 """How often queues are read, and for how long at least."""
-_PATHS = 64
 _ALL, _TO_ALL, _PAUSE = flows.ALL, "all-to-all", "pause"
 _BY_SIZE = f"p99 slowdown{size_bins.BY_SIZE}"
 
@@ -65,7 +62,7 @@ def _drawn(workload: str, incast: bool, more: Mapping[str, Value]) -> Callable[[
     of = TrafficSpec("clos", workload, "uniform" if incast else "permutation", incast=str(_SENDERS) if incast else "")
 
     def make(scheme: str, seed: int, count: int) -> Topology:
-        topology = fat_tree(DCQCN_ECN if scheme == _DCQCN_FAST else ())
+        topology = fat_tree()
         drawn = draw(of, topology, seed, _LOAD, count, PAYLOAD_BYTES, more)
         return replace(topology, flows=tuple(flows.by_size(drawn)))
 
@@ -100,23 +97,24 @@ class Today(Experiment):
         "and FbHdp: a Clos of the shape of HPCC's fat.txt, 320 hosts of 100 Gb/s in 5 pods, 400 Gb/s between switches, "
         "1 us a link, HPCC's shared buffer of 32 MiB a switch; load 0.5, 1,500 and 12,000 flows, beside them in-casts "
         f"of {_SENDERS} senders, 500 KB each, that load the hosts' links by 0.02. All-to-all: there 48 hosts, drawn at "
-        "random, send 100 KB to each other one, all at once. All in one lossless class, until all have arrived; one "
-        "seed.\n\n"
-        "Every flow begins with its line's rate or with a window of a bandwidth-delay product, DCTCP's and Swift's "
-        "too. PCN, PCN-X and PCN-W: T = 50 us, w_min = 1/128. DCQCN at 100 Gb/s is `dcqcn-ns3`, with HPCC's thresholds "
-        "by rate. TIMELY: RTTs each 16 KB, a step of 10 Mb/s at 10 Gb/s, in proportion at 100. DCTCP: K of 65 frames, "
-        "or C RTT / 7 of the fastest link where that is more. HPCC, Swift, NSCC, PCN-W: as `pcn up` recommends for the "
-        f"network. NSCC sprays over {_PATHS} ports, and nothing is trimmed, as nothing is lost; the others have a path "
-        "a flow. Window schemes acknowledge each packet.\n\n"
+        "random, send 100 KB to each other one, all at once. All in one lossless class, until all have arrived; means "
+        f"over {len(SEEDS)} seeds, each with the same flows for all.\n\n"
+        "Every scheme has the parameters that follow from the network by [its rules](schemes.md#parameters): PCN, "
+        "PCN-X and PCN-W a T of the largest round trip, and w_min = 1/128. Every flow begins with its line's rate or "
+        "with a window of a bandwidth-delay product, DCTCP's and Swift's too. DCQCN at 100 Gb/s is `dcqcn-ns3`; TIMELY "
+        "is its paper's, and `timely-hpcc` that of HPCC's simulation. NSCC sprays over 64 ports, and nothing is "
+        "trimmed, as nothing is lost; the others have a path a flow. Window schemes acknowledge each packet.\n\n"
         "Slowdown is over the empty network with frames without telemetry, median / 99%. Waiting is what waits at all "
-        "ports of the network together, its mean until all have arrived. PAUSE frames are those of all switches."
+        "ports of the network together, its mean until all have arrived. PAUSE frames are those of all switches. In "
+        "brackets: the interval of the mean over seeds, 95% by the bootstrap, or of fewer than five seeds from the "
+        "least to the largest."
     )
 
     def runs(self, schemes: Sequence[str]) -> Iterator[Run]:
-        for number, (name, setting) in enumerate(SETTINGS.items()):
-            for scheme in schemes:
-                if scheme != (_DCQCN if setting.fast else _DCQCN_FAST):
-                    for seed in SEEDS:
+        for seed in SEEDS:
+            for number, (name, setting) in enumerate(SETTINGS.items()):
+                for scheme in schemes:
+                    if scheme != (_DCQCN if setting.fast else _DCQCN_FAST):
                         keys: dict[str, Key] = {"setting": name, "scheme": scheme, "seed": seed}
                         yield Run(keys, scheme, seed, {"setting": number})
 
@@ -124,8 +122,8 @@ class Today(Experiment):
         setting = list(SETTINGS.values())[round(values["setting"] or 0)]
         topology = setting.network(scheme, seed, round(values.get("count") or setting.count))
         last_s = max(*(flow.start_s for flow in topology.flows), _LEAST_S)
-        plan = plan_of(self.name, scheme, seed, topology, last_s, fields(scheme, topology), [Endpoint("t0", 1)], last_s)
-        return replace(plan, records=Records(queues_s=_EVERY_S), until_complete=True)
+        plan = plan_of(self.name, scheme, seed, topology, last_s, {}, [Endpoint("t0", 1)], last_s)
+        return replace(scheme_parameters.by_rules(plan), records=Records(queues_s=_EVERY_S), until_complete=True)
 
     def measure(self, run: Run, plan: Plan, recording: Recording) -> Outcome:
         ended, queues = flows.ended(plan, recording), recording.recorded.queues
@@ -220,7 +218,7 @@ def _of_hpcc(outcomes: Outcomes, setting: str) -> list[Check]:
     """Returns what HPCC's authors claim of WebSearch and Hadoop."""
     shortened = []
     rows = []
-    for other in outcomes.among((_DCQCN_FAST, "timely")):
+    for other in outcomes.among((_DCQCN_FAST, "timely", "timely-hpcc")):
         for group in ("S", "M"):
             own, theirs = (outcomes.mean(f"p99 {group}", setting=setting, scheme=one) for one in (HPCC, other))
             factor = ratio(own, theirs)
@@ -250,38 +248,27 @@ def _in_order(outcomes: Outcomes, setting: str) -> list[str]:
     return [*(one for one in SCHEMES if one in run), *(one for one in run if one not in SCHEMES)]
 
 
+def _with_interval(values: Sequence[float]) -> str:
+    """Returns the mean over the seeds, and its interval."""
+    interval = intervals.of_mean(values)
+    mean = said(statistics.fmean(values) if values else None)
+    return mean if interval is None else f"{mean} ({said(interval.low)} to {said(interval.high)})"
+
+
 def _table(outcomes: Outcomes, setting: str) -> Table:
     of = SETTINGS[setting]
     groups = of.groups or (_ALL,)
     rows = []
     for scheme in _in_order(outcomes, setting):
         value = functools.partial(outcomes.mean, setting=setting, scheme=scheme)
+        each = functools.partial(outcomes.each, setting=setting, scheme=scheme)
         rows.append([
             label(scheme),
-            *(f"{said(value(f'p50 {group}'))} / {said(value(f'p99 {group}'))}" for group in groups),
-            *(said(value(number)) for number in (f"mean_ms {_ALL}", "end_ms", "waiting_kb", "largest_kb")),
+            *(f"{said(value(f'p50 {group}'))} / {_with_interval(each(f'p99 {group}'))}" for group in groups),
+            _with_interval(each(f"mean_ms {_ALL}")),
+            *(said(value(number)) for number in ("end_ms", "waiting_kb", "largest_kb")),
             said(value(_PAUSE), digits=6),
         ])  # fmt: skip
     names = [flows.size_class(group) for group in groups]
     columns = ["mean, ms", "last, ms", "waiting, KB", "largest queue, KB", "PAUSE"]
     return Table(of.about, ["slowdown of", *names, *columns], rows)
-
-
-def fields(scheme: str, topology: Topology) -> dict[str, float]:
-    """Returns the scheme's parameters for this network (`Today.about`)."""
-    line_bps, fastest_bps = topology.link_at("h0", 0).rate_bps, max(link.rate_bps for link in topology.links)
-    rtt_s, frame_bytes = topology.max_rtt_s(), PAYLOAD_BYTES + HEADER_BYTES
-    window_bytes = line_bps * rtt_s / 8
-    k_bytes = max(65 * frame_bytes, fastest_bps * rtt_s / 8 / 7)
-    own: Mapping[str, Mapping[str, float]] = {
-        "timely": {"delta_bps": line_bps / 1e3},
-        "dctcp": {"init_window_bytes": window_bytes, "k_bytes": k_bytes},
-        "swift": {"init_cwnd": window_bytes / frame_bytes},
-        "nscc": {"paths": _PATHS},
-    }
-    return {
-        **recommended(replace(topology, flows=()), find_scheme(scheme)),
-        **pcn_fields(scheme, 1 / 128, 50e-6),
-        **timely_fields(scheme, topology),
-        **own.get(scheme, {}),
-    }
