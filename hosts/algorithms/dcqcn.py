@@ -172,4 +172,5 @@ DCQCN = Scheme(
     marking=("red_ecn",),
     recommended=recommended,
     by_network=RULES,
+    holds=red.holds,
 )

@@ -16,6 +16,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from . import red
 from .base import CE, Cnp, NetworkFacts, NotificationPoint, ReactionPoint
 from .parameters import parameter
 from .red import RedParameters
@@ -178,4 +179,5 @@ DCQCN_NS3 = Scheme(
         "min_rate_bps": Rule("1 Gb/s, at most a hundredth of the host's rate", "run.py; below 100 Gb/s ours"),
     },
     unfit=unfit,
+    holds=red.holds,
 )

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from . import dcqcn
+from . import dcqcn, red
 from .base import UE, Cnp
 from .dcqcn import DcqcnParameters, DcqcnReactionPoint
 from .parameters import parameter
@@ -47,4 +47,5 @@ DCQCN_TCD = Scheme(
     marking=("red_ecn", "tcd_port", "credit"),
     recommended=dcqcn.recommended,
     by_network=dcqcn.RULES,
+    holds=red.holds,
 )

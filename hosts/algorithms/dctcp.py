@@ -133,6 +133,11 @@ def recommended(network: NetworkFacts) -> dict[str, float]:
     return found
 
 
+def holds(network: NetworkFacts, parameters: DctcpParameters) -> dict[str, float]:
+    """Returns 3.3's: a full link, and a queue of K and a packet of each flow at most."""
+    return {"utilisation": 1.0, "queue_bytes": parameters.k_bytes + network.flows * parameters.frame_bytes}
+
+
 DCTCP = Scheme(
     "dctcp",
     "DCTCP (SIGCOMM'10)",
@@ -149,4 +154,5 @@ DCTCP = Scheme(
         "init_window_bytes": Rule("a bandwidth-delay product", "HPCC's ns-3: DCTCP begins at the line's rate"),
         "max_window_bytes": Rule("two bandwidth-delay products, at least 10 MB", "ours: no limit"),
     },
+    holds=holds,
 )

@@ -131,6 +131,11 @@ def recommended(network: NetworkFacts) -> dict[str, float]:
     return {"base_rtt_s": base_rtt_s, "w_ai_bytes": w_ai or usual.w_ai_bytes}
 
 
+def holds(network: NetworkFacts, parameters: HpccParameters) -> dict[str, float]:
+    """Returns 3.3's: eta, and no queue but packets that arrive together."""
+    return {"utilisation": parameters.eta, "queue_bytes": network.flows * network.frame_bytes}
+
+
 HPCC = Scheme(
     "hpcc",
     "HPCC (SIGCOMM'19)",
@@ -143,4 +148,5 @@ HPCC = Scheme(
         "base_rtt_s": Rule("the largest round trip, and 2%", "5.1: a little more than the largest RTT"),
         "w_ai_bytes": Rule("W_init (1 - eta) / N, N flows that last on a link, at least 100", "3.3"),
     },
+    holds=holds,
 )

@@ -205,6 +205,12 @@ def recommended(facts: NetworkFacts) -> dict[str, float]:
     return {"network_rtt_s": rtt_s, "target_qdelay_s": rtt_s, "frame_bytes": facts.frame_bytes}
 
 
+def holds(network: NetworkFacts, parameters: NsccParameters) -> dict[str, float]:
+    """Returns a full link, and the queue that makes the delay the target."""
+    target_s = parameters.target_qdelay_s or 0.75 * parameters.network_rtt_s
+    return {"utilisation": 1.0, "queue_bytes": network.rate_bps * target_s / 8}
+
+
 NSCC = Scheme(
     "nscc",
     "NSCC (Ultra Ethernet 1.0)",
@@ -218,4 +224,5 @@ NSCC = Scheme(
         "target_qdelay_s": Rule("the largest round trip", "uet-htsim, where switches trim nothing"),
         "frame_bytes": Rule("a data packet's frame", "uet-htsim's configured MTU"),
     },
+    holds=holds,
 )

@@ -158,6 +158,12 @@ class PcnNotificationPoint(NotificationPoint):
         return Cnp(CE if congested else NONE, units * REC_RATE_UNIT_BPS)
 
 
+def holds(network: NetworkFacts, parameters: PcnWeights) -> dict[str, float]:
+    """Returns what 6.2's w_min bounds: the swing of the rates' sum, and that of the queue."""
+    swing = network.flows * parameters.w_min
+    return {"utilisation": 1 - swing, "queue_bytes": swing * network.rate_bps * parameters.period_s / 8}
+
+
 PCN = Scheme(
     "pcn",
     "Photonic Congestion Notification (NSDI'20)",
@@ -167,6 +173,7 @@ PCN = Scheme(
     PcnNotificationPoint,
     recommended=recommended,
     by_network=RULES,
+    holds=holds,
 )
 PCN_TIME = Scheme(
     "pcn-time",
@@ -178,4 +185,5 @@ PCN_TIME = Scheme(
     marking=("rest",),
     recommended=lambda network: {**recommended(network), **rest.recommended(network)},
     by_network={**RULES, **rest.RULES},
+    holds=holds,
 )

@@ -74,4 +74,5 @@ PCN_W = Scheme(
         "rtt_s": Rule("the largest round trip", "ours"),
         "frame_bytes": Rule("a data packet's frame", "ours"),
     },
+    holds=pcn.holds,
 )

@@ -28,7 +28,7 @@ from dataclasses import dataclass
 
 from .base import CE, NONE, Cnp, NotificationPoint, Window
 from .parameters import parameter
-from .pcn import REC_RATE_UNIT_BPS, PcnReactionPoint, PcnWeights, period_rule, period_text
+from .pcn import REC_RATE_UNIT_BPS, PcnReactionPoint, PcnWeights, holds, period_rule, period_text
 from .scheme import Scheme
 
 PERIOD_FRAMES = 5
@@ -133,4 +133,5 @@ PCN_X = Scheme(
     PcnXNotificationPoint,
     recommended=period_rule(PERIOD_FRAMES),
     by_network=period_text(PERIOD_FRAMES),
+    holds=holds,
 )

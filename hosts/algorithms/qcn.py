@@ -159,6 +159,12 @@ RULES = {
     ),
 }
 
+
+def holds(network: NetworkFacts, parameters: CommonParameters) -> dict[str, float]:
+    """Returns a full link, and a queue of Q_eq."""
+    return {"utilisation": 1.0, "queue_bytes": parameters.q_eq_bytes}
+
+
 QCN = Scheme(
     "qcn",
     "Quantized Congestion Notification (IEEE 802.1Qau)",
@@ -168,4 +174,5 @@ QCN = Scheme(
     marking=("qcn_cp",),
     recommended=recommended,
     by_network=RULES,
+    holds=holds,
 )

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 from .base import Cnm, NetworkFacts, ReactionPoint
 from .parameters import parameter
-from .qcn import COMMON_RULES, CommonParameters, recommended_common
+from .qcn import COMMON_RULES, CommonParameters, holds, recommended_common
 from .scheme import Rule, Scheme
 
 
@@ -82,4 +82,5 @@ QCN_T = Scheme(
         **COMMON_RULES,
         "timer_s": Rule("what 150 KB take at a tenth of the host's rate, at most 1.2 ms", "ours (docs/choices.md)"),
     },
+    holds=holds,
 )

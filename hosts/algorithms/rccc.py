@@ -183,6 +183,11 @@ def unfit(facts: NetworkFacts) -> Iterator[str]:
     )
 
 
+def holds(network: NetworkFacts, parameters: RcccParameters) -> dict[str, float]:
+    """Returns the part of the line that receivers grant; what flows send unasked stands in a queue until then."""
+    return {"utilisation": parameters.pull_rate, "queue_bytes": network.flows * parameters.maxwnd_bytes}
+
+
 RCCC = Scheme(
     "rccc",
     "RCCC (Ultra Ethernet 1.0)",
@@ -198,4 +203,5 @@ RCCC = Scheme(
         "frame_bytes": Rule("a data packet's frame", "uet-htsim's configured MTU"),
     },
     unfit=unfit,
+    holds=holds,
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 from .base import NetworkFacts
 from .parameters import Parameters, parameter
@@ -36,6 +37,11 @@ def recommended(network: NetworkFacts) -> dict[str, float]:
         return {}
     k_min_bytes = max(_K_MIN_S * network.rate_bps / 8, _FRAMES * network.frame_bytes)
     return {"k_min_bytes": k_min_bytes, "k_max_bytes": max(_K_MAX_S * network.rate_bps / 8, k_min_bytes)}
+
+
+def holds(network: NetworkFacts, parameters: Any) -> dict[str, float]:
+    """Returns a queue of K_max at most, above which every packet is marked."""
+    return {"queue_bytes": parameters.k_max_bytes}
 
 
 RULES = {

@@ -43,7 +43,9 @@ class Scheme:
     found from where the scheme's own file is. `recommended` returns the settings that follow from a network, which
     `pcn up` uses. `by_network`: those of these fields that runs, too, derive from the network unless they are set, each
     with its rule: a `Rule`, or a text. `unfit` yields a remark, a line without the scheme's name, for each way in which
-    a network isn't what the scheme is made for. `reference` is what another process finds the scheme by.
+    a network isn't what the scheme is made for. `holds` returns what its rule comes to where `flows` last on a link, by
+    these parameters: `utilisation`, the least, and `queue_bytes`, the most in the mean; what the rule doesn't state is
+    left out. `reference` is what another process finds the scheme by.
     """
 
     name: str
@@ -56,6 +58,7 @@ class Scheme:
     recommended: Callable[[NetworkFacts], Mapping[str, float]] = no_rules
     by_network: Mapping[str, Rule | str] = field(default_factory=dict, hash=False)
     unfit: Callable[[NetworkFacts], Iterable[str]] | None = None
+    holds: Callable[[NetworkFacts, Any], Mapping[str, float]] | None = None
     reference: str = ""
 
     def __post_init__(self) -> None:

@@ -120,6 +120,16 @@ def recommended(network: NetworkFacts) -> dict[str, float]:
     return found
 
 
+def holds(network: NetworkFacts, parameters: SwiftParameters) -> dict[str, float]:
+    """Returns a full link, and the queue that makes the round trip the target of equal windows."""
+    target_s = parameters.base_target_s
+    for _ in range(20):
+        rp = SwiftReactionPoint(network.rate_bps, parameters)
+        rp.cwnd = network.rate_bps * target_s / 8 / network.flows / parameters.frame_bytes
+        target_s = rp.target_s()
+    return {"utilisation": 1.0, "queue_bytes": network.rate_bps * (target_s - network.round_trip_s) / 8}
+
+
 SWIFT = Scheme(
     "swift",
     "Swift (SIGCOMM'20)",
@@ -133,4 +143,5 @@ SWIFT = Scheme(
         "init_cwnd": Rule("a bandwidth-delay product", "ours: the rate that the other schemes begin with"),
         "max_cwnd": Rule("three bandwidth-delay products, at least 10,000 frames", "ours: no limit"),
     },
+    holds=holds,
 )

@@ -16,6 +16,7 @@ Where it leaves a choice:
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 from .base import Ack, NetworkFacts, ReactionPoint
 from .parameters import Parameters, parameter
@@ -133,6 +134,12 @@ RULES = {
     "segment_bytes": SEGMENT_RULE,
 }
 
+
+def holds(network: NetworkFacts, parameters: Any) -> dict[str, float]:
+    """Returns a queue that makes a round trip T_high at most, above which every rate falls."""
+    return {"queue_bytes": network.rate_bps * max(parameters.t_high_s - network.round_trip_s, 0.0) / 8}
+
+
 TIMELY = Scheme(
     "timely",
     "TIMELY (SIGCOMM'15)",
@@ -141,4 +148,5 @@ TIMELY = Scheme(
     TimelyReactionPoint,
     recommended=recommended,
     by_network=RULES,
+    holds=holds,
 )

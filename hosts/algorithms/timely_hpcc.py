@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from .base import Ack, NetworkFacts, ReactionPoint
 from .parameters import Parameters, parameter
 from .scheme import Rule, Scheme
-from .timely import DELTA_RULE, SEGMENT_RULE, THRESHOLD_RULES, thresholds
+from .timely import DELTA_RULE, SEGMENT_RULE, THRESHOLD_RULES, holds, thresholds
 from .timely import recommended as papers
 
 _MIN_RTT_S, _LEAST_BPS, _LEAST_SHARE = 20e-6, 1e9, 1e-2
@@ -111,4 +111,5 @@ TIMELY_HPCC = Scheme(
         "min_rate_bps": Rule("1 Gb/s, at most a hundredth of the host's rate", "run.py; below 100 Gb/s ours"),
         "segment_bytes": SEGMENT_RULE,
     },
+    holds=holds,
 )

@@ -41,4 +41,5 @@ TIMELY_TCD = Scheme(
     marking=("red_ecn", "tcd_port", "credit"),
     recommended=lambda network: {**red.recommended(network), **timely.recommended(network)},
     by_network={**red.RULES, **timely.RULES},
+    holds=timely.holds,
 )

@@ -1,0 +1,123 @@
+"""A scheme on six stars: 1, 2 and 16 flows that last share one link, in virtual time. What `pcn scheme check --stars`
+prints: utilisation, queue and Jain's index, beside what the scheme's rule holds there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from pcn.hosts import wire
+from pcn.hosts.algorithms import Configured, Scheme
+from pcn.hosts.recommended import network_facts, recommended, recommended_at_ports
+from pcn.lab.virtual.network import VirtualNetwork
+from pcn.topologies.model import FlowSpec, Topology
+from pcn.topologies.star import star
+
+FLOWS = (1, 2, 16)
+_XOFF_BYTES = 50e6
+"""So that no PAUSE comes: the scheme alone limits the queue."""
+_ROUNDS, _LEAST_S, _SAMPLES = 1000, 20e-3, 4000
+"""A run's length in the longer of a round trip and the NP's period, and at least; the samples of its second half."""
+
+
+@dataclass(frozen=True)
+class Star:
+    """Links of a rate, bit/s, the round trip of their delays alone, s, and packets' payload, bytes."""
+
+    rate_bps: float
+    rtt_s: float
+    payload_bytes: int = 1000
+
+    @property
+    def name(self) -> str:
+        frames = "" if self.payload_bytes == 1000 else f", {wire.data_bytes(self.payload_bytes):,} B"
+        return f"{self.rate_bps / 1e9:g} Gb/s, {self.rtt_s * 1e6:g} us{frames}"
+
+    def topology(self, flows: int) -> Topology:
+        """Returns the network with a number of flows to one host, which start within a round trip."""
+        made = star(
+            flows,
+            1,
+            self.rate_bps,
+            self.rtt_s / 4,
+            xoff_bytes=_XOFF_BYTES,
+            mtu_bytes=wire.data_bytes(self.payload_bytes),
+        )
+        specs = (FlowSpec(n + 1, f"h{n}", "r0", start_s=n * self.rtt_s / flows) for n in range(flows))
+        return replace(made, flows=tuple(specs))
+
+
+STARS = (
+    Star(10e9, 60e-6),
+    Star(40e9, 60e-6),
+    Star(25e9, 20e-6),
+    Star(100e9, 12e-6),
+    Star(400e9, 3e-6, 4038),
+    Star(40e9, 500e-6),
+)
+
+
+@dataclass(frozen=True)
+class Shared:
+    """What came of flows on a star: the link's utilisation, its mean queue in bandwidth-delay products, Jain's index
+    of the flows' goodputs; and the utilisation and the largest mean queue that the scheme's rule holds, None where it
+    states none."""
+
+    star: str
+    flows: int
+    utilisation: float
+    queue_bdp: float
+    jain: float
+    rule_utilisation: float | None
+    rule_queue_bdp: float | None
+
+
+def on_stars(scheme: Scheme, seed: int = 1) -> Iterator[Shared]:
+    """Yields what comes of the scheme on each star, with the parameters that its rules give it there."""
+    for one in STARS:
+        for flows in FLOWS:
+            yield shared(scheme, one, flows, seed)
+
+
+def shared(scheme: Scheme, one: Star, flows: int, seed: int = 1) -> Shared:
+    """Returns what comes of a number of flows on a star."""
+    topology = one.topology(flows)
+    facts = network_facts(topology, scheme, one.payload_bytes)
+    at_ports = recommended_at_ports(topology, scheme, one.payload_bytes)
+    configured = scheme.configure(recommended(topology, scheme, one.payload_bytes), at_ports)
+    holds = scheme.holds(facts, configured.parameters) if scheme.holds else {}
+    utilisation, queue_bytes, jain = _run(configured, topology, one, flows, seed)
+    most_bytes = holds.get("queue_bytes")
+    return Shared(
+        one.name,
+        flows,
+        utilisation,
+        queue_bytes / facts.bdp_bytes,
+        jain,
+        holds.get("utilisation"),
+        None if most_bytes is None else most_bytes / facts.bdp_bytes,
+    )
+
+
+def _run(configured: Configured, topology: Topology, one: Star, flows: int, seed: int) -> tuple[float, float, float]:
+    """Returns utilisation, mean queue in bytes and Jain's index of a run's second half."""
+    round_s = max(one.rtt_s, configured.new_np().period_s or 0.0)
+    ends_s = max(_ROUNDS * round_s, _LEAST_S)
+    with VirtualNetwork(topology, configured, seed=seed, payload_bytes=one.payload_bytes) as network:
+        network.add_flows((flow, None, None) for flow in topology.flows)
+        port = flows + 1
+        network.run(until_s=ends_s / 2)
+        before = np.array([flow.stats().received_bytes for flow in network.flows.values()], float)
+        samples = network.sample(
+            ends_s / 2 / _SAMPLES, [network.queue_bytes("s0", port), network.link_bytes("s0", port)]
+        )
+        network.run(until_s=ends_s)
+        received = np.array([flow.stats().received_bytes for flow in network.flows.values()], float) - before
+        queue, sent = samples.values.T
+        times = samples.times_s
+    carried_bps = 8 * (sent[-1] - sent[0]) / (times[-1] - times[0])
+    squares = float((received**2).sum())
+    jain = float(received.sum()) ** 2 / (received.size * squares) if squares else 0.0
+    return float(carried_bps) / one.rate_bps, float(queue.mean()), jain

@@ -1,0 +1,52 @@
+"""A scheme on stars: what `pcn scheme check --stars` measures, beside what the scheme's rule holds."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from click.testing import CliRunner
+
+from pcn.commands.scheme import scheme as command
+from pcn.hosts.algorithms import find_scheme, schemes
+from pcn.hosts.recommended import network_facts, recommended
+from pcn.lab.virtual import stars
+from pcn.lab.virtual.stars import Star, shared
+
+SHORT = Star(25e9, 20e-6)
+
+
+@pytest.mark.parametrize("scheme", ["pcn", "pcn-x", "pcn-w", "dctcp", "hpcc", "swift", "nscc", "rccc"])
+def test_two_flows_share_a_star_as_the_scheme_s_rule_holds(scheme: str) -> None:
+    """PCN's mean queue is up to twice what its bound, of flows in step, allows."""
+    made = shared(find_scheme(scheme), SHORT, 2)
+    assert made.rule_utilisation is not None
+    assert made.utilisation >= made.rule_utilisation - 0.03
+    assert made.queue_bdp <= 2 * (made.rule_queue_bdp or 0)
+    assert made.jain >= 0.95
+
+
+def test_sixteen_flows_of_pcn_share_a_star_equally() -> None:
+    """A T of the round trip alone leaves Jain's index at 0.7 and less there."""
+    assert shared(find_scheme("pcn"), SHORT, 16).jain >= 0.98
+
+
+def test_every_rule_states_known_numbers() -> None:
+    topology = SHORT.topology(2)
+    for scheme in schemes.values():
+        if scheme.holds is not None:
+            parameters = scheme.configure(recommended(topology, scheme)).parameters
+            found = scheme.holds(network_facts(topology, scheme), parameters)
+            assert found.keys() <= {"utilisation", "queue_bytes"}
+            assert all(value > 0 for value in found.values())
+
+
+def test_command_prints_each_star_and_number_of_flows(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(stars, "STARS", (SHORT,))
+    printed = CliRunner().invoke(command, ["check", "hpcc", "--stars", "--json"], standalone_mode=False)
+    rows = json.loads(printed.output)
+    assert [(one["star"], one["flows"]) for one in rows] == [("25 Gb/s, 20 us", flows) for flows in stars.FLOWS]
+    assert [one["rule_utilisation"] for one in rows] == [0.95] * 3
+    table = CliRunner().invoke(command, ["check", "hpcc", "--stars"], standalone_mode=False).output
+    assert table.count("25 Gb/s, 20 us") == 3
+    assert f"{rows[2]['utilisation']:.3f}" in table
