@@ -99,8 +99,8 @@ class TimelyReactionPoint(ReactionPoint):
 
 _PAPERS_RTT_S, _STEP_SHARE = 20e-6, 1e-3
 """The empty round trip of the paper's network, and its step over its 10 Gb/s."""
-_SEGMENT_S, _LEAST_SEGMENT, _MOST_SEGMENT = 12.8e-6, 16e3, 64e3
-"""The line's time of a segment, which is 16 KB at the paper's rate, within the paper's 16 to 64 KB."""
+_SEGMENT_BYTES = 16e3
+"""The smallest of the paper's 16 to 64 KB: with larger ones a rate takes longer to come back (docs/choices.md)."""
 
 
 def thresholds(network: NetworkFacts) -> dict[str, float]:
@@ -111,11 +111,10 @@ def thresholds(network: NetworkFacts) -> dict[str, float]:
 
 def recommended(network: NetworkFacts) -> dict[str, float]:
     """Returns the paper's values for 10 Gb/s and 20 us, in proportion to the host's rate, or above the round trip."""
-    found = {**thresholds(network), "min_rtt_s": network.round_trip_s}
+    found = {**thresholds(network), "min_rtt_s": network.round_trip_s, "segment_bytes": _SEGMENT_BYTES}
     if network.rate_bps:
         step_bps = _STEP_SHARE * network.rate_bps
-        segment_bytes = min(max(_SEGMENT_S * network.rate_bps / 8, _LEAST_SEGMENT), _MOST_SEGMENT)
-        found |= {"delta_bps": step_bps, "min_rate_bps": step_bps, "segment_bytes": segment_bytes}
+        found |= {"delta_bps": step_bps, "min_rate_bps": step_bps}
     return found
 
 
@@ -124,14 +123,13 @@ THRESHOLD_RULES = {
     "t_low_s": Rule(f"30 us above {_ABOVE}; else 50 us", "the paper's 50 us at 20 us"),
     "t_high_s": Rule(f"480 us above {_ABOVE}; else 500 us", "the paper's 500 us at 20 us"),
 }
-SEGMENT_RULE = Rule("12.8 us of the host's rate, from 16 to 64 KB", "the paper's segments; PCN, 3.1")
 DELTA_RULE = Rule("a thousandth of the host's rate", "the paper's 10 Mb/s at 10 Gb/s; HPCC's run.py")
 RULES = {
     **THRESHOLD_RULES,
     "min_rtt_s": Rule("the largest round trip", "Algorithm 1's minRTT"),
     "delta_bps": DELTA_RULE,
     "min_rate_bps": Rule("delta", "ours: the paper names none"),
-    "segment_bytes": SEGMENT_RULE,
+    "segment_bytes": Rule("16 KB", "the smallest of the paper's"),
 }
 
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from .base import Ack, NetworkFacts, ReactionPoint
 from .parameters import Parameters, parameter
 from .scheme import Rule, Scheme
-from .timely import DELTA_RULE, SEGMENT_RULE, THRESHOLD_RULES, holds, thresholds
+from .timely import DELTA_RULE, THRESHOLD_RULES, holds, thresholds
 from .timely import recommended as papers
 
 _MIN_RTT_S, _LEAST_BPS, _LEAST_SHARE = 20e-6, 1e9, 1e-2
@@ -35,7 +35,7 @@ class TimelyHpccParameters(Parameters):
         _MIN_RTT_S, "time", "m_tmly_minRtt: what the gradient is divided by", name="min_rtt", least=1e-6, most=1
     )
     segment_bytes: float = parameter(
-        64e3, "size", "TIMELY (HPCC's): payload from RTT to RTT", name="segment", least=1, most=1e9
+        1, "size", "L2_ACK_INTERVAL: payload from RTT to RTT; 1: of each packet", name="segment", least=1, most=1e9
     )
     hai_events: float = parameter(5, "count", "increases in a row before the hyperactive step", least=1)
     hai_factor: float = parameter(5, "number", "RATE_HAI over RATE_AI", least=1)
@@ -92,7 +92,7 @@ def recommended(network: NetworkFacts) -> dict[str, float]:
     """Returns run.py's steps by the host's rate, and thresholds as TIMELY's."""
     found = {**thresholds(network), "min_rtt_s": max(_MIN_RTT_S, network.round_trip_s)}
     if network.rate_bps:
-        found |= {name: value for name, value in papers(network).items() if name in ("delta_bps", "segment_bytes")}
+        found["delta_bps"] = papers(network)["delta_bps"]
         found["min_rate_bps"] = min(_LEAST_BPS, _LEAST_SHARE * network.rate_bps)
     return found
 
@@ -109,7 +109,6 @@ TIMELY_HPCC = Scheme(
         "min_rtt_s": Rule("20 us, or the largest round trip where that is longer", "rdma-hw.cc; above 20 us ours"),
         "delta_bps": DELTA_RULE,
         "min_rate_bps": Rule("1 Gb/s, at most a hundredth of the host's rate", "run.py; below 100 Gb/s ours"),
-        "segment_bytes": SEGMENT_RULE,
     },
     holds=holds,
 )
