@@ -75,6 +75,17 @@ def of(
     return tuple(found.values())
 
 
+def as_published(*names: str) -> dict[str, Default]:
+    """Returns as a scenario's own defaults the values that these schemes' parameters have in their papers, whatever the
+    network: for scenarios that are a paper's."""
+    published: dict[str, Default] = {}
+    for name in names:
+        scheme = find_scheme(name)
+        by_rule = [entry for entry in describe(scheme.parameters) if entry.field in scheme.by_network]
+        published |= {f"{name}.{entry.name}": (entry.default, "") for entry in by_rule}
+    return published
+
+
 def fields(scheme: str, values: Mapping[str, Value]) -> dict[str, float]:
     """Returns what the algorithm is given, from a plan's values."""
     return {field: float(values[name] or 0) for field, name in _names(scheme, values).items()}

@@ -41,7 +41,7 @@ from pcn.controller.configure import SwitchPlan, plan  # noqa: E402
 from pcn.experiments.page.terminal import stdout  # noqa: E402
 from pcn.experiments.run.progress import ConsoleProgress  # noqa: E402
 from pcn.hosts.algorithms import find_scheme  # noqa: E402
-from pcn.hosts.recommended import recommended  # noqa: E402
+from pcn.hosts.recommended import recommended, recommended_at_ports  # noqa: E402
 from pcn.lab.attach import attach, find  # noqa: E402
 from pcn.lab.journal import Record  # noqa: E402
 from pcn.lab.network import configured  # noqa: E402
@@ -147,7 +147,8 @@ def soak(topology: Topology, k: float | None, minutes: float, seed: int, out: Pa
     subprocess.run([PCN, "up", topology.name, "-n", NETWORK, *stretched], check=True)
     try:
         record = find(NETWORK)
-        scheme = configured(record.scheme, recommended(topology, find_scheme(record.scheme)))
+        found = find_scheme(record.scheme)
+        scheme = configured(record.scheme, recommended(topology, found), recommended_at_ports(topology, found))
         plans = {one.name: plan(topology, one.name, record.dilation, scheme) for one in topology.switches}
         programs, carried = programs_of(record)
         number, lost, began = 0, 0, time.monotonic()

@@ -211,7 +211,7 @@ class Undetermined(Experiment):
     page = RunPage((marks, queue, pause), headlines, about, story)
 
     def parameters(self, scheme: str) -> tuple[Parameter, ...]:
-        return scheme_parameters.of(scheme, _OWN)
+        return scheme_parameters.of(scheme, _OWN, scheme_parameters.as_published(RED))
 
     def plan(self, scheme: str, seed: int, values: Mapping[str, Value]) -> Plan:
         filled = complete(values, self.parameters(scheme))

@@ -72,12 +72,9 @@ class Victim(Experiment):
         return Outcome(run.keys, dataclasses.asdict(measure(plan, recording)))
 
     def parameters(self, scheme: str) -> tuple[Parameter, ...]:
-        defaults: dict[str, scheme_parameters.Default] = {
-            "pcn.w_min": (0.1 / LONG_SENDERS, ""),
-            "pcn.phases": (0.0, ""),
-            "pcn.T": (50e-6, ""),  # 5.2's, with which the paper's section 3.1 goes on
-        }
-        return scheme_parameters.of(scheme, _OWN, defaults)
+        published = scheme_parameters.as_published(PCN, "dcqcn", "qcn", "timely")
+        in_step = {"pcn.w_min": (0.1 / LONG_SENDERS, ""), "pcn.phases": (0.0, "")}
+        return scheme_parameters.of(scheme, _OWN, {**published, **in_step})
 
     def plan(self, scheme: str, seed: int, values: Mapping[str, Value]) -> Plan:
         filled = complete(values, self.parameters(scheme))
