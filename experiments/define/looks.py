@@ -63,6 +63,7 @@ LOOKS = {
     "pcn-x": Look("other4", "v", "dashed"),
     "dcqcn-ns3": Look("flow1", "d", "dashed"),
     "nscc": Look("flow2", "*", "dashed"),
+    "timely-hpcc": Look("other4", "^", "dashdot"),
     "pcn-time": Look("flow0", "o", "dashed"),
     "timely-tcd": Look("flow3", "^", "dashed"),
     "ibcc-tcd": Look("other1", "h", "dashed"),
