@@ -20,7 +20,7 @@ def compile_into(folder: Path | None) -> None:
     from pcn.hosts.algorithms.discovery import find_scheme, names
     from pcn.hosts.compiled import Ends
     from pcn.hosts.native import library_path
-    from pcn.lab.virtual.native import RDMA
+    from pcn.lab.virtual.native import parts
     from pcn.p4src.manifest import ROOT as SOURCES
     from pcn.softswitch.cache import objects
     from pcn.softswitch.codegen.build import build_program, build_runtime
@@ -33,7 +33,8 @@ def compile_into(folder: Path | None) -> None:
     objects.keep_in(folder)
     build_runtime()
     engine_path()
-    engine_path([RDMA])
+    engine_path(parts())
+    engine_path(parts(explain=True))
     library_path()
     programs = [
         path.read_text() for path in (SOURCES / "p4src/compiled").glob("*.json") if path.name != "manifest.json"

@@ -18,7 +18,7 @@ ROOT = Path(__file__).resolve().parents[1]
 MODULES = {
     pcn.softswitch.native_types: ("switch.h", "trim.h", "front.h"),
     pcn.virtualnet.native: ("virtualnet.h", "trim.h"),
-    pcn.lab.virtual.native: ("virtual/api.h",),
+    pcn.lab.virtual.native: ("virtual/api.h", "virtual/explain.h"),
 }
 """Modules with structures, each named in its docstring, and the headers that have them."""
 

@@ -254,6 +254,7 @@ class Part(NamedTuple):
     endpoints: tuple[str, ...] = ()
     flow_controls: tuple[str, ...] = ()
     schedulers: tuple[str, ...] = ()
+    observers: tuple[str, ...] = ()
     includes: tuple[Path, ...] = ()
     signatures: Mapping[str, tuple[Any, list[Any]]] = MappingProxyType({})
 
@@ -277,7 +278,7 @@ def engine(parts: Sequence[Part] = ()) -> ctypes.CDLL:
 def engine_path(parts: Sequence[Part] = ()) -> Path:
     """Returns the engine, with these parts, as a shared object; compiled if it isn't yet. Raises BuildError."""
     lines = []
-    for kinds in ("endpoints", "flow_controls", "schedulers"):
+    for kinds in ("endpoints", "flow_controls", "schedulers", "observers"):
         names = [name for part in parts for name in getattr(part, kinds)]
         lines.append(f"#define VN_MORE_{kinds.upper()}(X) {' '.join(f'X({name})' for name in names)}")
     lines += [f'#include "{path}"' for path in ("engine.c", *(part.source for part in parts))]

@@ -8,7 +8,7 @@ inside; when all has left, everything that counts what is inside is at 0; no buf
 stays closed: packets sent afterwards arrive; what doesn't leave is a deadlock, which is found, doesn't dissolve, and is
 where buffers can wait for each other in a circle; packets of a flow that has one path stay in order; RPs' rates are
 above 0, and the line's at most; the second time, with another form of the program or another queue of events, is equal
-to the bit.
+to the bit, and so is the third, by several threads, where each flow's parts sum to its completion time.
 
 Exit code 1: there are violations. A line for each has the command that plays its scenario again.
 """

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import struct
+from typing import Final
 
 from pcn.hosts.native import CSRC as HOST_CSRC
 from pcn.virtualnet import native
@@ -94,6 +95,81 @@ RDMA = native.Part(
 )
 
 
+PARTS: Final = (
+    "own", "rate", "window", "recover", "paused", "nic",
+    "contention", "pause_backlog", "pause_idle", "overtaken", "wire", "inside",
+)  # fmt: skip
+"""enum vn_part: those of a flow's sender first."""
+SENDER_PARTS: Final = PARTS[:6]
+(LOG_SENT, LOG_HOP, LOG_LINE, LOG_CAUSE) = range(4)
+"""enum vn_explain_logs."""
+(XOFF, XON, WAITS, CLOSES, OPENS) = range(5)
+"""enum vn_explain_what."""
+
+
+class Explained(ctypes.Structure):
+    """struct vn_explained."""
+
+    _fields_ = [("start_ps", _u64), ("complete_ps", _u64), ("parts_ps", _u64 * len(PARTS))]
+
+
+class ExplainSent(ctypes.Structure):
+    """struct vn_explain_sent."""
+
+    _fields_ = [
+        ("time_ps", _u64),
+        ("parts_ps", _u64 * len(SENDER_PARTS)),
+        *[(name, _u32) for name in ("flow", "serial", "bytes", "link")],
+    ]
+
+
+class ExplainHop(ctypes.Structure):
+    """struct vn_explain_hop."""
+
+    _fields_ = [
+        *[(name, _u64) for name in ("since_ps", "start_ps", "behind_ps", "without_ps", "idle_ps", "busy_ps")],
+        *[(name, _u32) for name in ("flow", "serial", "link", "queue_bytes", "bytes")],
+        *[(name, _u8) for name in ("class", "ecn_before", "ecn_after", "unused")],
+    ]
+
+
+class ExplainLine(ctypes.Structure):
+    """struct vn_explain_line."""
+
+    _fields_ = [("start_ps", _u64), *[(name, _u32) for name in ("link", "flow", "bytes", "unused")]]
+
+
+class ExplainCause(ctypes.Structure):
+    """struct vn_explain_cause."""
+
+    _fields_ = [
+        *[(name, _u64) for name in ("time_ps", "work_ps", "without_ps", "busy_ps", "bytes", "used", "threshold")],
+        *[(name, _u32) for name in ("link", "out", "class", "what")],
+    ]
+
+
+LOGS: Final = (ExplainSent, ExplainHop, ExplainLine, ExplainCause)
+"""The entries of each log."""
+EXPLAIN = native.Part(
+    HOST_CSRC / "virtual" / "explain.c",
+    observers=("explain",),
+    includes=(HOST_CSRC,),
+    signatures={
+        "vn_explain": (_int, [ctypes.c_bool]),
+        "vn_explain_log": (_int, [ctypes.c_char_p, _u32, ctypes.c_char_p, _u32, _u64, _u64, ctypes.c_bool]),
+        "vn_explained": (_int, [_u32, _u32, ctypes.c_void_p]),
+        "vn_explain_entries": (_u64, [_u32, _u32, ctypes.POINTER(ctypes.c_void_p)]),
+        "vn_explain_whole": (_int, []),
+    },
+)
+"""An observer that accounts for each flow's time."""
+
+
+def parts(explain: bool = False) -> tuple[native.Part, ...]:
+    """Returns what the engine of RDMA is built with; with `explain` the one that explains flows."""
+    return (RDMA, EXPLAIN) if explain else (RDMA,)
+
+
 def engine() -> ctypes.CDLL:
     """Returns the engine with RDMA. Raises BuildError."""
-    return native.engine([RDMA])
+    return native.engine(parts())

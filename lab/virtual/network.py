@@ -23,9 +23,10 @@ from pcn.hosts import wire
 from pcn.hosts.algorithms import Ack, Cnm, Cnp, Configured, Demand, Grant, Hop, Loss, Mark, Telemetry, Turn, Window
 from pcn.hosts.paths import Paths
 from pcn.hosts.reliability import Reliability
+from pcn.lab.virtual.explain import Explanations
 from pcn.lab.virtual.flows import FlowMaker, Made, VirtualFlow
 from pcn.lab.virtual.latency import BUCKETS, Latency
-from pcn.lab.virtual.native import NO_GROUP, RDMA, FlowStats
+from pcn.lab.virtual.native import NO_GROUP, FlowStats, parts
 from pcn.lab.virtual.nics import Nics
 from pcn.lab.virtual.paths import FlowPaths
 from pcn.lab.virtual.reroute import Reroute
@@ -52,7 +53,7 @@ _TOGETHER = 4096
 _PORT_MAC = 0x02_50_43_4E_00_00
 
 
-class VirtualNetwork(TimedNetwork, Sources):
+class VirtualNetwork(TimedNetwork, Sources, Explanations):
     """All switches run `program` (the scheme's, with native PFC) and are programmed as live ones are.
 
     `response_s`: from the arrival of a PFC frame to its effect. `pfc` False: no PFC outside the program, for those
@@ -68,7 +69,7 @@ class VirtualNetwork(TimedNetwork, Sources):
     No result depends on the rest: `queues` is how events wait for their turn, each node's by themselves or all in one
     queue; `inplace` False takes the program's general form; `prefetch` False doesn't fetch the state of coming events
     into the processor's caches; `threads` run it; `in_c` False runs RPs and NPs in Python even where their classes
-    name C files.
+    name C files; `explain` accounts for each flow's time (`explained`), at some cost.
     A context manager. Raises LabError.
     """
 
@@ -94,6 +95,7 @@ class VirtualNetwork(TimedNetwork, Sources):
         reroute_s: float | None = None,
         cnp_delay_s: float = 0.0,
         tick_s: float = 0.0,
+        explain: bool = False,
     ) -> None:
         self.topology = topology
         self.scheme = scheme
@@ -140,10 +142,12 @@ class VirtualNetwork(TimedNetwork, Sources):
                 queues=queues,
                 prefetch=prefetch,
                 threads=threads,
-                parts=(RDMA,),
+                parts=parts(explain),
             )
             for one in made.values():
                 one.join(self)
+            if explain:
+                self.call("vn_explain", reroute_s is not None or not pfc)
             self._configure(pfc)
             if not 0 <= cnp_delay_s < math.inf:
                 raise VirtualError(f"a CNP takes {cnp_delay_s:g} s: 0 or more are possible")

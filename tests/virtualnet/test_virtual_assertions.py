@@ -13,6 +13,7 @@ import pytest
 from networks import PFC_ONLY, chain
 
 from pcn.lab.virtual import VirtualNetwork, network
+from pcn.lab.virtual.native import RDMA
 from pcn.virtualnet import native
 
 BREAKS = {
@@ -32,10 +33,10 @@ BREAKS = {
     "a sample twice at one time": "door/sample.c",
 }
 """What a part forbids, in the order of broken.c, which does it: the file that notices it."""
-_BROKEN = network.RDMA._replace(
+_BROKEN = RDMA._replace(
     source=Path(__file__).with_name("broken.c"),
-    includes=(*network.RDMA.includes, network.RDMA.source.parent),
-    signatures={**network.RDMA.signatures, "vn_break": (ctypes.c_int, [ctypes.c_uint32])},
+    includes=(*RDMA.includes, RDMA.source.parent),
+    signatures={**RDMA.signatures, "vn_break": (ctypes.c_int, [ctypes.c_uint32])},
 )
 
 
@@ -48,7 +49,7 @@ def end_of_broken(what: str, assertions: str) -> tuple[int, str]:
                 faulthandler.disable()
                 os.dup2(said.fileno(), 2)
                 os.environ[native.ASSERTIONS] = assertions
-                network.RDMA = _BROKEN
+                network.parts = lambda explain: (_BROKEN,)
                 with VirtualNetwork(chain(), PFC_ONLY) as broken:
                     broken.sample(1e-3, [broken.link_bytes("h0", 0)])
                     broken.run(until_s=1e-6)

@@ -26,6 +26,14 @@ enum vn_endpoint_number {
         VN_ENDPOINT_KINDS
 };
 
+/* Observers, by number: see links/observer.h. */
+enum vn_observer_number {
+#define VN_OBSERVER(name) VN_OBSERVER_##name,
+    VN_OBSERVERS(VN_OBSERVER)
+#undef VN_OBSERVER
+        VN_OBSERVER_KINDS
+};
+
 /* Of vn_totals. */
 struct vn_counts {
     uint64_t traversals, data_traversals, dropped, bad_frames, stray_frames, unusable_cnps;
@@ -46,6 +54,7 @@ struct vn_context {
     struct vn_paths *paths; /* NULL: programs choose them, and nothing logs them */
     struct vn_share *shares; /* of shared buffers: one class of a port each; see links/shared_buffer.h */
     uint32_t n_shares;
+    void *observed[VN_OBSERVER_KINDS]; /* what each observer keeps of the whole network */
 
     /* Its own. */
     uint64_t now __attribute__((aligned(64)));

@@ -54,4 +54,10 @@
     X(round_robin)                                                                                                                 \
     VN_MORE_SCHEDULERS(X)
 
+/* Observers: NAME stands for functions vn_NAME_... (links/observer.h). An engine without one has none of their calls. */
+#ifndef VN_MORE_OBSERVERS
+#define VN_MORE_OBSERVERS(X)
+#endif
+#define VN_OBSERVERS(X) VN_MORE_OBSERVERS(X)
+
 #endif

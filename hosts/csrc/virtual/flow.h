@@ -13,6 +13,7 @@
 #include "reliable.h"
 #include "virtual/callback.h"
 #include "virtual/api.h"
+#include "virtual/observer.h"
 #include "wire.h"
 
 /* On the wire a flow is named by the destination QP in its packets' BTH. */

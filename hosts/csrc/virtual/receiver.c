@@ -99,9 +99,10 @@ static void note_latency(const struct vn_context *context, const struct vn_flow 
     vn_rdma_of(context)->latency[context->number][flow->priority][latency_bucket(latency_ps / 1000)]++;
 }
 
-static void on_data(struct vn_context *context, struct vn_node *node, const struct vn_packet *packet, const uint8_t *frame,
+static void on_data(struct vn_context *context, struct vn_node *node, uint32_t id, const uint8_t *frame,
                     struct vn_callback *callback)
 {
+    const struct vn_packet *packet = vn_packet_at(context, id);
     uint32_t number = packet->flow;
     struct vn_flow *flow = vn_flow_at(context, number);
     uint32_t psn = wire_load32(frame + WIRE_PSN) & 0xffffff, ecn = frame[WIRE_TOS] & 3u;
@@ -156,6 +157,7 @@ static void on_data(struct vn_context *context, struct vn_node *node, const stru
         flow->complete = context->now;
         context->turns.unfinished--;
         if (flow->followers != VN_NONE) vn_wait_arrived(context, number);
+        vn_observe_completes(context, number, id);
     }
     if (acks) {
         struct vn_answered of = {psn, (uint16_t)wire_load16(frame + WIRE_UDP), packet->stamp, frame};
@@ -241,7 +243,7 @@ bool vn_rdma_take(struct vn_context *context, struct vn_node *node, uint32_t por
     callback.lost_bytes = 0;
     callback.decided = false;
     if (!checksum_right(frame + WIRE_IP)) context->totals.bad_frames++;
-    else if (packet->data && packet->flow != VN_NONE) on_data(context, node, packet, frame, &callback);
+    else if (packet->data && packet->flow != VN_NONE) on_data(context, node, id, frame, &callback);
     else on_notification(context, node, packet, frame, &callback);
     vn_packet_free(context, id);
     if (callback.method == VN_NO_METHOD) return true;

@@ -76,6 +76,7 @@ bool vn_repeat_answered(struct vn_context *context, uint32_t number, const struc
                 : !reliable_acknowledged(&repeat->reliable, psn, in_order, packet->stamp, &news)) {
         return false;
     }
+    if (news.lost != 0) vn_observe_lost(context, number);
     *acked = news.acked;
     *lost = news.lost;
     if (news.acked != 0 || news.lost != 0) repeat->at = context->now + repeat->timeout;
@@ -95,6 +96,7 @@ void vn_repeat_timer(struct vn_context *context, uint32_t number)
     }
     struct reliable_news news;
     reliable_timeout(&repeat->reliable, &news);
+    vn_observe_lost(context, number);
     vn_call_back(context, &(struct vn_callback){.method = VN_ON_LOSS, .flow = number, .bytes = news.lost, .timeout = true});
 }
 

@@ -73,6 +73,7 @@ static bool send_next(struct vn_context *context, struct vn_nic *nic, struct vn_
     if (flow->sprays) wire_store16(vn_frame(context, packet) + WIRE_UDP, paths_next(flow->paths, context->now));
     packet->flow = number;
     packet->data = true;
+    vn_observe_sends(context, link, tx_flow, id);
     vn_transmit(context, link, id);
     vn_gate_sent(context, link, flow->priority, id);
     flow->sent++;
@@ -80,7 +81,10 @@ static bool send_next(struct vn_context *context, struct vn_nic *nic, struct vn_
     flow->sent_bytes += packet->bytes;
     flow->base = pacing_started(tx_flow, context->now, flow->interval);
     nic->last = number;
-    if (flow->transport != NULL && !vn_window_open(flow)) pacing_close(tx_flow);
+    if (flow->transport != NULL && !vn_window_open(flow)) {
+        vn_observe_closes(context, number);
+        pacing_close(tx_flow);
+    }
     flow_changed(nic, tx_flow);
     if (last) end_flow(context, nic, index, link->free_at + link->delay);
     return !last && flow->sent_bytes >= flow->due_bytes;
@@ -163,6 +167,7 @@ void vn_nic_add(struct vn_context *context, uint32_t number)
         vn_fail(context, "out of memory for flows");
         return;
     }
+    vn_observe_begins(context, number);
     flow->interval = interval_of(flow, link);
     struct pacing_flow added = {.next = flow->start, .end = flow->end, .number = number, .priority = flow->priority};
     if (add_entry(context, vn_nic_of(context, link), added)) vn_nic_changed(context, link);
@@ -198,6 +203,7 @@ int vn_flow_ports(struct vn_context *context, uint32_t number, uint32_t port, ui
     struct vn_nic *nic = vn_nic_of(context, old);
     const struct pacing_flow *tx_flow = tx_flow_of(nic, number);
     if (old == link || tx_flow == NULL) return 0; /* it hasn't started, or it has ended */
+    vn_observe_changes(context, old, tx_flow);
     struct pacing_flow moved = *tx_flow;
     pacing_remove(nic->tx_flows, &nic->n_tx_flows, (uint32_t)(tx_flow - nic->tx_flows));
     flows_changed(context, nic);
@@ -287,6 +293,7 @@ void vn_nic_rate(struct vn_context *context, uint32_t number, double rate_bps)
     struct vn_nic *nic = vn_nic_of(context, link);
     struct pacing_flow *tx_flow = tx_flow_of(nic, number);
     if (tx_flow == NULL) return; /* it hasn't started, and will start at this rate */
+    vn_observe_changes(context, link, tx_flow);
     pacing_new_interval(tx_flow, flow->sent != 0, flow->base, flow->interval, context->now);
     flow_changed(nic, tx_flow);
     vn_nic_changed(context, link);
@@ -304,6 +311,8 @@ void vn_nic_window(struct vn_context *context, uint32_t number, double window_by
     VN_ASSERT(flow->repeats ||
               (flow->transport->sent == flow->sent && (!closed || flow->transport->asked > flow->transport->acked)));
     if (tx_flow == NULL || pacing_closed(tx_flow) == closed) return;
+    vn_observe_changes(context, link, tx_flow);
+    if (closed) vn_observe_closes(context, number);
     if (closed) pacing_close(tx_flow);
     else pacing_open(tx_flow, flow->base, flow->interval, context->now);
     flow_changed(nic, tx_flow);

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "links/build.h"
+#include "links/observer.h"
 #include "links/pfc_log.h"
 #include "switches/paths.h"
 #include "time/crew.h"
@@ -53,6 +54,7 @@ void vn_destroy(struct vn_net *net)
     for (uint32_t i = 0; i < VN_ENDPOINT_KINDS; i++) {
         if (vn_endpoint_kinds[i]->free != NULL) vn_endpoint_kinds[i]->free(context);
     }
+    vn_observers_free(context);
     vn_pfc_log_free(context);
     vn_paths_free(context->paths);
     vn_links_free(context);

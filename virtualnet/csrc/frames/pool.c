@@ -8,7 +8,7 @@
 #include "frames/packets.h"
 
 /* LEAST of anything whose size is a multiple of 8 are whole pages, of 64 KB too. */
-enum { MOST_PACKETS = 1 << 22, LEAST = 1 << 14 };
+enum { LEAST = 1 << 14 };
 
 enum { VN_LIST = 256 };
 
@@ -40,8 +40,8 @@ bool vn_pool_init(struct vn_context *context, uint32_t between)
     struct vn_pool *pool = &context->pool;
     pool->frame_at = (uint32_t)sizeof(struct vn_packet) + between;
     pool->stored = pool->whole != 0 ? pool->whole : pool->inplace ? pool->depth : VN_STORED;
-    pool->lines = (pool->frame_at + pool->stored + 63) / 64;
-    pool->most_packets = MOST_PACKETS;
+    pool->lines = (pool->frame_at + pool->stored + 63) / 64 + VN_OBSERVED_LINES;
+    pool->most_packets = VN_MOST_PACKETS;
     pool->base = vn_reserve(context, "packets", (size_t)pool->lines * 64, &pool->most_packets);
     if (pool->base == NULL) return false;
     pool->depot = calloc(1, sizeof *pool->depot);
@@ -129,7 +129,7 @@ uint32_t vn_packet_grow(struct vn_context *context)
     own->spare = VN_NONE;
     if (id == VN_NONE) id = list_of_depot(pool, alone ? 1 : VN_LIST);
     if (id == VN_NONE) {
-        const char *why = pool->most_packets < MOST_PACKETS ? "; raise the limit of address space (ulimit -v)" : "";
+        const char *why = pool->most_packets < VN_MOST_PACKETS ? "; raise the limit of address space (ulimit -v)" : "";
         vn_fail(context, "more than %u packets are inside the network%s", pool->most_packets, why);
         return VN_NONE;
     }

@@ -4,10 +4,20 @@
 
 #include "base.h"
 #include "pipeline.h"
+#include "register.h"
 
 enum {
     VN_TEMPLATE_BYTES = 64,
+    VN_MOST_PACKETS = 1 << 22, /* in a network */
     VN_STORED = 128, /* bytes of a frame that are stored where programs don't run in place, unless frames are stored whole */
+};
+
+/* Cache lines of a packet that are observers': its last ones, one each. */
+enum {
+#define VN_OBSERVER(name) VN_LINE_OF_##name,
+    VN_OBSERVERS(VN_OBSERVER)
+#undef VN_OBSERVER
+        VN_OBSERVED_LINES
 };
 
 /* Of a packet: whether it is its flow's data, which counts there, if it is lost; and whether it was trimmed where it waits. */

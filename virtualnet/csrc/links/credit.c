@@ -56,7 +56,7 @@ static void close_starved(const struct vn_context *context, struct vn_link *link
 {
     struct lane *lane = lane_of(link, class);
     if (vn_gate_closed(link, class) || !starved(context, lane)) return;
-    vn_gate_close(link, class);
+    vn_gate_close(context, link, class);
     lane->closed_since = context->now;
 }
 
@@ -234,7 +234,7 @@ static void credit_effect(struct vn_context *context, struct vn_link *end)
     lane->limit = word & FC_MASK;
     if (!vn_gate_closed(end, class) || starved(context, lane)) return;
     VN_ASSERT(lane->closed_since <= context->now);
-    vn_gate_open(end, class);
+    vn_gate_open(context, end, class);
     lane->starved_ps += context->now - lane->closed_since;
     vn_gate_changed(context, end);
 }

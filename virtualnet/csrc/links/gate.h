@@ -13,14 +13,16 @@
 static inline uint32_t vn_gate_passes(const struct vn_link *link, uint32_t classes) { return classes & ~(uint32_t)link->closed; }
 
 static inline bool vn_gate_closed(const struct vn_link *link, uint32_t class) { return link->closed >> class & 1; }
-static inline void vn_gate_close(struct vn_link *link, uint32_t class)
+static inline void vn_gate_close(const struct vn_context *context, struct vn_link *link, uint32_t class)
 {
     VN_ASSERT(class < VN_CLASSES);
+    vn_observe_gate(context, link, class, true);
     link->closed |= (uint8_t)(1u << class);
 }
-static inline void vn_gate_open(struct vn_link *link, uint32_t class)
+static inline void vn_gate_open(const struct vn_context *context, struct vn_link *link, uint32_t class)
 {
     VN_ASSERT(class < VN_CLASSES);
+    vn_observe_gate(context, link, class, false);
     link->closed &= (uint8_t)~(1u << class);
 }
 

@@ -8,6 +8,7 @@
 #define VN_LINK_H
 
 #include "frames/packets.h"
+#include "links/observer.h"
 #include "time/schedule.h"
 #include "virtualnet.h"
 
@@ -148,6 +149,7 @@ VN_ALWAYS void vn_transmit(struct vn_context *context, struct vn_link *link, uin
     struct vn_packet *packet = vn_packet_at(context, id);
     VN_ASSERT(link->up && link->free_at <= context->now && packet->bytes != 0);
     VN_ASSERT(context->channels[link->channel].link == (uint32_t)(link - context->links));
+    vn_observe_starts(context, link, id);
     link->free_at = context->now + vn_duration(link, packet->bytes);
     link->packets++;
     link->bytes += packet->bytes;

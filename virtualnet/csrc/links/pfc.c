@@ -95,6 +95,7 @@ static void send_pause(struct vn_context *context, struct vn_link *end, uint32_t
 void vn_pfc_stop(struct vn_context *context, struct vn_link *end, uint32_t class)
 {
     VN_ASSERT(vn_pfc_class(&end->classes[class])->passed == 0);
+    vn_observe_pauses(context, end, class, true);
     vn_pfc_class(&end->classes[class])->passed = context->now + 1;
     send_pause(context, end, class);
 }
@@ -103,6 +104,7 @@ void vn_pfc_go(struct vn_context *context, struct vn_link *end, uint32_t class)
 {
     struct vn_pfc_class *in = vn_pfc_class(&end->classes[class]);
     VN_ASSERT(in->passed != 0 && in->passed - 1 <= context->now);
+    vn_observe_pauses(context, end, class, false);
     vn_pfc_of(end)->paused_ps += context->now - (in->passed - 1);
     in->passed = 0;
     vn_pfc_of(end)->again_at[class] = VN_NEVER;
@@ -155,11 +157,11 @@ static void pfc_apply(struct vn_context *context, struct vn_link *link, uint32_t
     bool ignored = vn_pfc_of(link) != NULL && vn_pfc_of(link)->ignored >> class & 1;
     if (quanta == 0) {
         struct vn_pfc_class *out = vn_pfc_class(&link->classes[class]);
-        vn_gate_open(link, class);
+        vn_gate_open(context, link, class);
         if (out->paused_until > context->now) out->paused_until = context->now;
         return;
     }
-    if (!ignored) vn_gate_close(link, class);
+    if (!ignored) vn_gate_close(context, link, class);
     unsigned __int128 bit_times = (unsigned __int128)quanta * VN_QUANTUM_BITS * 1000000000000u;
     uint64_t until = context->now + (uint64_t)(bit_times / link->rate_bps);
     vn_pfc_class(&link->classes[class])->paused_until = until;
@@ -191,7 +193,7 @@ void vn_pfc_expiry(struct vn_context *context, uint32_t id)
     struct vn_link *link = vn_link_of(context, id / VN_CLASSES);
     uint32_t class = id % VN_CLASSES;
     if (!vn_gate_closed(link, class) || vn_pfc_class(&link->classes[class])->paused_until != context->now) return;
-    vn_gate_open(link, class);
+    vn_gate_open(context, link, class);
     link->expired++;
     vn_pfc_note(context, link, class, VN_EXPIRED);
     vn_gate_changed(context, link);

@@ -79,6 +79,7 @@ VN_ALWAYS bool vn_scheduler_admit(struct vn_context *context, struct vn_link *li
         return false;
     }
     if (__builtin_expect(held->refuses, 0) && vn_scheduler_refuses(context, link, end, class, id)) return false;
+    vn_observe_queued(context, link, class, id);
     if (!vn_port_of(link)->scheduled) {
         vn_fifo_push(context, &to->queue, id);
     } else {

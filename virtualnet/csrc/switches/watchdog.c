@@ -44,7 +44,7 @@ static void begin_storm(struct vn_context *context, struct vn_link *link, uint32
     watchdog->since[class] = VN_NEVER;
     if (watchdog->config.forward) {
         vn_pfc_of(link)->ignored |= (uint8_t)(1u << class);
-        vn_gate_open(link, class);
+        vn_gate_open(context, link, class);
         vn_gate_changed(context, link);
     } else {
         vn_port_of(link)->dropping |= (uint8_t)(1u << class);

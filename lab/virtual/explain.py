@@ -1,0 +1,101 @@
+"""Where each flow's time goes, of a network that is built with `explain=True`; and logs that say why."""
+
+from __future__ import annotations
+
+import ctypes
+import errno
+import math
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pcn.lab.virtual import native as rdma
+from pcn.virtualnet.errors import VirtualError
+from pcn.virtualnet.native import MOST_THREADS, NEVER
+from pcn.virtualnet.times import picoseconds
+
+if TYPE_CHECKING:
+    from pcn.lab.virtual.flows import VirtualFlow
+    from pcn.topologies.model import Endpoint
+
+_ORDER = {
+    rdma.LOG_SENT: ("flow", "serial"),
+    rdma.LOG_HOP: ("flow", "serial", "since_ps"),
+    rdma.LOG_LINE: ("link", "start_ps"),
+    rdma.LOG_CAUSE: ("time_ps",),
+}
+"""By log: an order that doesn't depend on threads. Causes at one time keep that of their node."""
+
+
+class Explanations:
+    """Of a network that has flows."""
+
+    if TYPE_CHECKING:
+        flows: dict[int, VirtualFlow]
+        _library: ctypes.CDLL
+        _links: dict[Endpoint, int]
+        _by_index: list[VirtualFlow]
+
+        def _check(self, result: int) -> int: ...
+        def _alive(self) -> int: ...
+        def _changing(self) -> int: ...
+
+    def explain_log(
+        self,
+        flows: Iterable[int] = (),
+        ports: Iterable[Endpoint] = (),
+        from_s: float = 0.0,
+        to_s: float = math.inf,
+        causes: bool = False,
+    ) -> None:
+        """Before the run, once, behind `add_flows`: logs the packets of these flows; what starts at these ports from
+        `from_s` to `to_s` (simulated seconds); with `causes` each PAUSE and what waited for which port then. Raises
+        VirtualError."""
+        chosen = bytearray(len(self._by_index))
+        for number in flows:
+            chosen[self.flows[number].index] = 1
+        links = bytearray(len(self._links))
+        for port in ports:
+            links[self._links[port]] = 1
+        until_ps = NEVER if math.isinf(to_s) else picoseconds(to_s)
+        self._check(
+            self._library.vn_explain_log(
+                self._changing(),
+                bytes(chosen), len(chosen) if any(chosen) else 0,
+                bytes(links), len(links) if any(links) else 0,
+                picoseconds(from_s), until_ps, causes,
+            )
+        )  # fmt: skip
+
+    def explained(self) -> NDArray[Any]:
+        """Returns the parts of all flows, in the order in which they were added: a row each of `Explained`'s fields,
+        ps, of which `complete_ps` is 0 while the flow isn't complete. Parts are by `PARTS`, and sum to the time
+        from start to completion. Raises VirtualError where they don't."""
+        rows = np.zeros(len(self._by_index), np.dtype(rdma.Explained))
+        result = self._library.vn_explained(self._alive(), 0, rows.size, rows.ctypes.data)
+        if result == -errno.EPROTO:
+            sums = rows["parts_ps"].sum(axis=1, dtype=np.uint64) + rows["start_ps"]
+            wrong = np.flatnonzero((rows["complete_ps"] != 0) & (sums != rows["complete_ps"]))
+            raise VirtualError(
+                f"flow {self._by_index[wrong[0]].spec.id}: its parts don't sum to its completion time, as its packets "
+                "overtook each other: ports or paths of flows can't change in a run that explains them"
+            )
+        self._check(result)
+        self._check(self._library.vn_explain_whole(self._alive()))
+        return rows
+
+    def explain_entries(self, log: int) -> NDArray[Any]:
+        """Returns a log of `native.LOGS`, `LOG_SENT` to `LOG_CAUSE`: a row each of the entry's fields, in an order
+        that doesn't depend on threads. Flows are by their index, ports by the numbers of `link`. Raises
+        VirtualError where a log had no memory."""
+        self._check(self._library.vn_explain_whole(self._alive()))
+        kind = np.dtype(rdma.LOGS[log])
+        at, parts = ctypes.c_void_p(), []
+        for thread in range(MOST_THREADS):
+            n = self._library.vn_explain_entries(self._alive(), thread, log, ctypes.byref(at))
+            if n and at.value:
+                parts.append(np.frombuffer((ctypes.c_char * (n * kind.itemsize)).from_address(at.value), kind).copy())
+        rows = np.concatenate(parts) if parts else np.zeros(0, kind)
+        return rows[np.lexsort([rows[name] for name in reversed(_ORDER[log])])]
