@@ -183,15 +183,15 @@ def _recording(plan: Plan, records: Records, export: str, clocks: Sequence[str])
     """Returns the plan with what is recorded besides. Raises LabError."""
     if clocks != ["virtual"]:
         raise ExperimentError(
-            "events, latency, queues of all ports, paths, series of flows, captures and files of --export need --clock "
-            "virtual"
+            "events, latency, queues of all ports, paths, series of flows, parts of their times, captures and files of "
+            "--export need --clock virtual"
         )
     if export:
         from pcn.experiments.results.export import EXPORTS  # only here, and there: it loads formats of topologies
 
         lookup(export, EXPORTS, "format to export")
         records = replace(records, events=True, queues_s=records.queues_s or plan.sampling.counters_s)
-    elif records.events or records.queues_s:
+    if records.events or records.queues_s or records.explain:
         extras.require("parquet")
     records.check(plan.topology)
     return replace(plan, records=records)

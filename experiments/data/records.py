@@ -16,6 +16,7 @@ from pcn.experiments.data.series_math import Array
 from pcn.topologies.model import Endpoint, Topology, TopologyError
 
 if TYPE_CHECKING:
+    from pcn.experiments.data.parts import Parts
     from pcn.lab.virtual.latency import Latency
     from pcn.virtualnet.pfc_log import PfcEvents
 
@@ -55,7 +56,8 @@ class FlowChoice:
 @dataclass(frozen=True)
 class Records:
     """`events`: each PAUSE and RESUME. `queues_s`: how often the queues of all ports are read; None: as often as
-    counters, and only the largest values are kept. `captures`: ports whose frames go into pcap files."""
+    counters, and only the largest values are kept. `captures`: ports whose frames go into pcap files. `explain`: where
+    each flow's time goes."""
 
     events: bool = False
     latency: bool = False
@@ -63,6 +65,7 @@ class Records:
     flows: FlowChoice = field(default_factory=FlowChoice)
     captures: tuple[Endpoint, ...] = ()
     paths: bool = False
+    explain: bool = False
 
     def __bool__(self) -> bool:
         return self != Records()
@@ -107,3 +110,4 @@ class Recorded:
     paths: Mapping[int, tuple[Endpoint, ...]] | None = None
     """By flow, as `Plan.paths` has them."""
     queue_max: Mapping[str, float] = field(default_factory=dict)
+    parts: Parts | None = None

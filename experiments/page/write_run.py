@@ -108,7 +108,8 @@ def _write_tables(result: Result, directory: Path) -> None:
     from pcn.experiments.data import parquet  # an extra
 
     made = result.failures.attempt("tables", lambda: result.experiment.tables(result.plan, result.recording)) or {}
-    for name, columns in {**made, **recorded_tables(result.recording.recorded)}.items():
+    flows = () if "flows" in made else result.plan.topology.flows
+    for name, columns in {**made, **recorded_tables(result.recording.recorded, flows)}.items():
         path = directory / f"{name}.parquet"
         with result.failures.noting(path.name), whole(path) as file:
             parquet.write(file, columns)

@@ -1,8 +1,8 @@
-"""Tables of what a run recorded on request: events.parquet and queues.parquet."""
+"""Tables of what a run recorded on request: events.parquet, queues.parquet, and parts of flows in flows.parquet."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,12 +10,23 @@ import numpy as np
 from pcn.experiments.data.records import Queues, Recorded
 
 if TYPE_CHECKING:
+    from pcn.topologies.model import FlowSpec
     from pcn.virtualnet.pfc_log import PfcEvents
 
 
-def recorded_tables(recorded: Recorded) -> Mapping[str, Mapping[str, Any]]:
-    """Returns the columns, by the table's name."""
-    return dict(_tables(recorded))
+def recorded_tables(recorded: Recorded, flows: Sequence[FlowSpec] = ()) -> Mapping[str, Mapping[str, Any]]:
+    """Returns the columns, by the table's name. `flows`: the topology's; none where the experiment has a table of
+    them."""
+    tables = dict(_tables(recorded))
+    if flows and recorded.parts is not None:
+        tables["flows"] = {
+            "id": [flow.id for flow in flows],
+            "src": [flow.src for flow in flows],
+            "dst": [flow.dst for flow in flows],
+            "class": [flow.traffic_class for flow in flows],
+            **recorded.parts.columns(),
+        }
+    return tables
 
 
 def _tables(recorded: Recorded) -> Iterator[tuple[str, Mapping[str, Any]]]:

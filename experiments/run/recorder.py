@@ -10,11 +10,13 @@ import numpy as np
 
 from pcn.experiments.data.capture import Capture
 from pcn.experiments.data.errors import ExperimentError
+from pcn.experiments.data.parts import Parts
 from pcn.experiments.data.plan import Plan
 from pcn.experiments.data.records import MOST_SAMPLES, Queues, Recorded
 from pcn.experiments.data.series import Series
 from pcn.experiments.data.series_math import Array
 from pcn.lab.virtual import VirtualNetwork
+from pcn.lab.virtual.native import PARTS
 from pcn.topologies.model import Endpoint
 from pcn.virtualnet import Samples
 
@@ -74,6 +76,7 @@ class Recorder:
                 series.extend(times, str(self._ports[place]), "queue_bytes", np.array(values[:, place]))
         events = self._log.read() if self._log else None
         return Recorded(
+            parts=self._parts() if plan.records.explain else None,
             events=events and replace(events, times_s=events.times_s + plan.start_s),
             queues=Queues(times, self._ports, values) if plan.records.queues_s else None,
             latency={one: self._network.latency(one) for one in self._classes} if plan.records.latency else {},
@@ -81,6 +84,14 @@ class Recorder:
             paths=self._network.paths() if plan.records.paths else None,
             queue_max={str(port): float(most[place]) for place, port in enumerate(self._ports)},
         )
+
+    def _parts(self) -> Parts:
+        network = self._network
+        indices = [network.flows[flow.id].index for flow in self._plan.topology.flows]
+        rows = network.explained()[indices]
+        complete = rows["complete_ps"] != 0
+        fct_ps = np.where(complete, rows["complete_ps"] - rows["start_ps"], 0)
+        return Parts(PARTS, fct_ps.astype(np.int64), rows["parts_ps"].astype(np.int64))
 
     def add_queues(self, series: Series) -> None:
         """Adds the queues of all ports, as far as they were read, to `series`."""

@@ -62,6 +62,7 @@ def run_virtual(
         payload_bytes=plan.payload_bytes,
         threads=threads_for(plan.topology),
         reliability=plan.reliability,
+        explain=plan.records.explain,
     ) as network:
         run = _Run(plan, network, folder, watcher)
         length = f"{(plan.duration_s - plan.start_s) * 1e3:.4g} ms of simulated time"

@@ -80,39 +80,50 @@ def require_all(tasks: Sequence[Task], done: Sequence[Done], store: Store) -> No
         )
 
 
-def task_of(experiment: Experiment, run: Run, limit_s: float | None = None) -> Task:
+def task_of(experiment: Experiment, run: Run, limit_s: float | None = None, explain: bool = False) -> Task:
     """Returns what any process can carry out: a scheme from outside is found there by its reference. With other files
-    it is another task."""
+    it is another task. `explain`: its numbers have the parts' shares of completion times."""
     scheme = find_scheme(run.scheme)
-    arguments = {"experiment": experiment.reference, "run": asdict(run), "scheme": scheme.reference}
+    arguments: dict[str, Any] = {"experiment": experiment.reference, "run": asdict(run), "scheme": scheme.reference}
     arguments["files"] = outside(scheme)
+    if explain:
+        arguments["explain"] = True
     return Task("pcn.experiments.sweep.run_task:carry_out", arguments, run.keys, {"limit_s": limit_s})
 
 
 def carry_out(
-    experiment: str, run: Mapping[str, Any], scheme: str, files: Mapping[str, str], limit_s: float | None
+    experiment: str,
+    run: Mapping[str, Any],
+    scheme: str,
+    files: Mapping[str, str],
+    limit_s: float | None,
+    explain: bool = False,
 ) -> dict[str, Any]:
     """Returns a run from its declaration; its outcome in JSON's terms. Raises LabError."""
     from pcn.experiments.papers import find_experiment
 
     if outside(find_scheme(scheme)) != files:
         raise ExperimentError(f"the files of {scheme} aren't those of when this run was declared")
-    return asdict(outcome_of(find_experiment(experiment), Run(**run), limit_s))
+    return asdict(outcome_of(find_experiment(experiment), Run(**run), limit_s, explain))
 
 
 def outcome(done: Done) -> Outcome:
     return replace(Outcome.from_json(done.value), wall_s=done.wall_s)
 
 
-def outcome_of(experiment: Experiment, run: Run, limit_s: float | None = None) -> Outcome:
+def outcome_of(experiment: Experiment, run: Run, limit_s: float | None = None, explain: bool = False) -> Outcome:
     """Returns what a run comes to, in virtual time: its plan is made from the declaration alone. Raises LabError."""
     plan = experiment.plan(run.scheme, run.seed, run.arguments)
+    if explain:
+        plan = replace(plan, records=replace(plan.records, explain=True))
     progress = Silent() if limit_s is None else _Limit(limit_s)
     plan, recording = execute(plan, progress, variant=experiment.variant(run))
     found = experiment.measure(run, plan, recording)
     numbers = {**found.numbers, "lost": recording_numbers.lost(recording), "inside": float(len(recording.left_inside))}
     if experiment.page:
         numbers |= _steady(plan, recording)
+    if recording.recorded.parts is not None:
+        numbers |= recording.recorded.parts.shares()
     if recording.deadlock is not None:
         numbers["deadlock_s"] = recording.deadlock.since_s
     return replace(found, numbers=numbers, checks=tuple(experiment.settled(plan, recording)))

@@ -187,6 +187,7 @@ def table(plan: Plan, recording: Recording) -> dict[str, list[Any]]:
         "marked_packets": [one.marked_packets for one in recording.flows],
         "repeated_packets": [one.repeated_packets for one in recording.flows],
         "timeouts": [one.timeouts for one in recording.flows],
+        **(recording.recorded.parts.columns() if recording.recorded.parts else {}),
     }
 
 

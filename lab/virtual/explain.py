@@ -1,4 +1,4 @@
-"""Where each flow's time goes, of a network that is built with `explain=True`; and logs that say why."""
+"""Where each flow's time goes, of a network that is built with `explain=True`; and logs of what it was spent on."""
 
 from __future__ import annotations
 

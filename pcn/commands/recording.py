@@ -25,6 +25,7 @@ class Recording:
     series: str
     captures: tuple[str, ...]
     log_paths: bool
+    explain: bool
     export: str
 
     def records(self) -> Records:
@@ -38,9 +39,15 @@ class Recording:
             flows=FlowChoice.parse(self.series) if self.series else FlowChoice(),
             captures=tuple(dict.fromkeys(map(parse_port, self.captures))),
             paths=self.log_paths,
+            explain=self.explain,
         )
 
 
+EXPLAIN = click.option(
+    "--explain",
+    is_flag=True,
+    help="Parts of each flow's completion time, in columns of flows.parquet; of a sweep, shares in means.csv.",
+)
 _OPTIONS = (
     click.option("--events", is_flag=True, help="Record of each PAUSE and RESUME, in events.parquet."),
     click.option("--latency", is_flag=True, help="Latency of data packets, as percentiles."),
@@ -63,6 +70,7 @@ _OPTIONS = (
         metavar="NODE:PORT",
         help="Capture of the frames at a port, for Wireshark, in NODE-PORT.pcapng (default: none).",
     ),
+    EXPLAIN,
     click.option("--log-paths", is_flag=True, help="Record of each flow's path in paths.csv, which --paths reads."),
     click.option(
         "--export",

@@ -13,6 +13,7 @@ import click
 from pcn.commands.common import FilePath, listing, print_json, print_table
 from pcn.commands.execution import execution_options, seeds_option
 from pcn.commands.output import is_quiet, note, output_options, say
+from pcn.commands.recording import EXPLAIN
 from pcn.commands.traffic import Traffic, traffic_options
 from pcn.complete import complete_experiment, complete_parameter, complete_scheme
 
@@ -53,6 +54,7 @@ def _experiments() -> Iterator[tuple[str, str]]:
 )
 @traffic_options
 @click.option("--show", "shown", multiple=True, metavar="NAME", help="Number to print and draw; repeat for more.")
+@EXPLAIN
 @execution_options
 @click.option("--out", type=FilePath(), help="Result folder (default: results/sweeps/EXPERIMENT).")
 @output_options
@@ -63,6 +65,7 @@ def sweep(
     parameters: tuple[str, ...],
     traffic: Traffic,
     shown: tuple[str, ...],
+    explain: bool,
     execution: Execution,
     fresh: bool,
     out: Path | None,
@@ -103,7 +106,7 @@ def sweep(
     if not runs:
         raise ExperimentError(f"{name}: there are no runs of {', '.join(schemes)}")
     place, errors = out or Path("results/sweeps") / name, Console(stderr=True)
-    tasks = [task_of(found, run, execution.limit_s) for run in runs]
+    tasks = [task_of(found, run, execution.limit_s, explain) for run in runs]
     store, made_by = Store(place, fresh), provenance()
     with Notes(errors) if is_quiet() else ConsoleProgress(errors) as progress:
         if without := left_out():

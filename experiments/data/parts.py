@@ -1,0 +1,35 @@
+"""Where the completion time of each flow went, in parts that sum to it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+@dataclass(frozen=True)
+class Parts:
+    """A row a flow, in the order of the topology's flows; ps. `fct_ps`: completion times; 0: it hadn't arrived.
+    `parts_ps`: a column a part of `names`, 0 of flows that hadn't arrived."""
+
+    names: tuple[str, ...]
+    fct_ps: NDArray[np.int64]
+    parts_ps: NDArray[np.int64]
+
+    def columns(self) -> Mapping[str, list[int | None]]:
+        """Returns the columns of flows.parquet, `fct_ps` and NAME_ps of each part; None of flows that hadn't
+        arrived."""
+        complete = (self.fct_ps != 0).tolist()
+        of = {"fct_ps": self.fct_ps, **{f"{name}_ps": self.parts_ps[:, i] for i, name in enumerate(self.names)}}
+        return {
+            name: [value if there else None for value, there in zip(values.tolist(), complete, strict=True)]
+            for name, values in of.items()
+        }
+
+    def shares(self) -> Mapping[str, float | None]:
+        """Returns NAME_share: each part's share of the sum of all completion times; None where no flow arrived."""
+        total = int(self.fct_ps.sum())
+        sums = self.parts_ps.sum(axis=0).tolist()
+        return {f"{name}_share": value / total if total else None for name, value in zip(self.names, sums, strict=True)}

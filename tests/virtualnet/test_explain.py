@@ -1,0 +1,306 @@
+"""Parts of each flow's completion time sum to it, whatever the scheme and the network; a second account of them, by the
+frames on all lines and the times of PAUSE, gives the same; and nothing of a run depends on them."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from pcn.hosts.algorithms import find_scheme
+from pcn.hosts.algorithms.discovery import names
+from pcn.hosts.paths import Paths
+from pcn.hosts.reliability import Reliability, Repeats
+from pcn.lab.virtual import VirtualNetwork
+from pcn.lab.virtual.native import LOG_HOP, LOG_LINE, LOG_SENT, PARTS, SENDER_PARTS
+from pcn.topologies.buffers import OutputBuffer, Share, SharedBuffer
+from pcn.topologies.compact import compact
+from pcn.topologies.fat_tree import fat_tree
+from pcn.topologies.lossless import CREDITS, credit_parameters
+from pcn.topologies.model import Endpoint, FlowSpec, Topology
+from pcn.virtualnet.errors import VirtualError
+from pcn.virtualnet.times import picoseconds
+
+SIZES = (700, 3_000, 12_000, 60_000, 250_000)
+FABRIC = {"rate_bps": 10e9, "delay_s": 1e-6, "xoff_bytes": 30e3, "xon_bytes": 20e3}
+
+
+def with_switches(topology: Topology, **fields: Any) -> Topology:
+    return replace(topology, switches=tuple(replace(one, **fields) for one in topology.switches))
+
+
+def random_flows(topology: Topology, n: int, seed: int = 1) -> tuple[FlowSpec, ...]:
+    random = np.random.default_rng(seed)
+    hosts = [host.name for host in topology.hosts]
+    starts = random.uniform(0, 100e-6, n)
+    pairs = [random.permutation(len(hosts))[:2] for _ in range(n)]
+    return tuple(
+        FlowSpec(i, hosts[a], hosts[b], float(start_s), int(random.choice(SIZES)))
+        for i, ((a, b), start_s) in enumerate(zip(pairs, starts, strict=True))
+    )
+
+
+def incast(topology: Topology) -> tuple[FlowSpec, ...]:
+    """Four to h0 from other pods, one to its neighbour, and one from the neighbour of a sender."""
+    pairs = [("h4", "h0"), ("h6", "h0"), ("h8", "h0"), ("h10", "h0"), ("h9", "h1"), ("h5", "h12")]
+    return tuple(FlowSpec(i, a, b, 1e-6 * i, 60_000) for i, (a, b) in enumerate(pairs))
+
+
+def victim() -> tuple[Topology, tuple[FlowSpec, ...], dict[str, Any]]:
+    topology = compact(senders=6, **FABRIC)
+    bursts = [FlowSpec(10 + i, f"h{2 + i % 4}", "r1", 50e-6, 20_000) for i in range(12)]
+    long = [replace(flow, size_bytes=200_000) for flow in topology.flows]
+    return topology, (*long, *bursts), {}
+
+
+def networks() -> dict[str, tuple[Topology, tuple[FlowSpec, ...], dict[str, Any]]]:
+    tree = fat_tree(4, **FABRIC)
+    pair = compact(senders=4, **FABRIC)
+    selective = {3: Reliability(Repeats.SELECTIVE, timeout_s=200e-6, reordering_s=20e-6)}
+    lossy = replace(pair, parameters={**pair.parameters, "lossless_classes": "4", "queue_packets": 20})
+    credits = replace(
+        pair, flow_control=CREDITS, parameters={**credit_parameters(buffer_bytes=40e3), "mtu_bytes": 1058}
+    )
+    return {
+        "victim": victim(),
+        "in-cast": (tree, incast(tree), {}),
+        "websearch": (tree, random_flows(tree, 60), {}),
+        "lossy": (lossy, random_flows(lossy, 30), {"reliability": selective}),
+        "spraying": (tree, random_flows(tree, 30), {"paths": Paths(per="packet"), "reliability": selective}),
+        "pool": (
+            with_switches(pair, buffer=SharedBuffer(400e3, (Share(alpha=1 / 16),))),
+            random_flows(pair, 30),
+            {},
+        ),
+        "output buffer": (with_switches(pair, output=OutputBuffer(20e3)), random_flows(pair, 30), {}),
+        "credits": (credits, random_flows(credits, 30), {}),
+        "cut-through": (with_switches(pair, latency_s=500e-9, cut_through=True), random_flows(pair, 30), {}),
+    }
+
+
+NETWORKS = networks()
+
+
+def run(
+    scheme: str, topology: Topology, flows: Iterable[FlowSpec], options: dict[str, Any], **more: Any
+) -> tuple[Any, Any, float]:
+    """Returns the parts (None without `explain`), all counts, and how much has arrived."""
+    with VirtualNetwork(topology, find_scheme(scheme).configure(), **options, **more) as network:
+        network.add_flows((flow, None, None) for flow in flows)
+        network.run(until_s=20e-3, finish=True)
+        rows = network.explained() if more.get("explain") else None
+        complete = float((network.flow_stats()["complete_ps"] != 2**64 - 1).mean())
+        return rows, replace(network.totals(), packets_most=0), complete
+
+
+@pytest.mark.parametrize("scheme", names())
+def test_parts_sum_to_completion_times_of_all_networks(scheme: str) -> None:
+    arrived = {}
+    for name, (topology, flows, options) in NETWORKS.items():
+        try:
+            _, totals, complete = run(scheme, topology, flows, options)
+        except VirtualError:
+            continue  # which this scheme refuses
+        rows, explained, _ = run(scheme, topology, flows, options, explain=True)  # raises where a sum differs
+        by_threads, again, _ = run(scheme, topology, flows, options, explain=True, threads=2)
+        assert explained == again == totals, name
+        assert np.array_equal(rows, by_threads), name
+        there = rows["complete_ps"] != 0
+        assert np.array_equal(rows["parts_ps"][there].sum(axis=1) + rows["start_ps"][there], rows["complete_ps"][there])
+        assert there.mean() == complete, name
+        arrived[name] = complete
+    assert len(arrived) >= 6
+    assert min(arrived.values()) > 0.1, arrived
+
+
+def within(spans: list[tuple[int, int]], begin: int, end: int) -> int:
+    """How much of these spans is within another."""
+    return sum(max(0, min(b, end) - max(a, begin)) for a, b in spans)
+
+
+class Account:
+    """By what started on all lines and when ports were PAUSEd: flows of one class, each by one way, in order."""
+
+    def __init__(self, scheme: str, topology: Topology, flows: Iterable[FlowSpec]) -> None:
+        with VirtualNetwork(topology, find_scheme(scheme).configure(), explain=True) as network:
+            network.add_flows((flow, None, None) for flow in flows)
+            ends = [end for link in topology.links for end in (link.a, link.b)]
+            network.explain_log(ports=ends)
+            log = network.log_pfc()
+            network.run(until_s=20e-3, finish=True)
+            self.rows, lines, self.events = network.explained(), network.explain_entries(LOG_LINE), log.read()
+            self.ends = {network.link(end.node, end.port): end for end in ends}
+        self.topology = topology
+        self.lines: dict[int, list[tuple[int, int, int]]] = defaultdict(list)
+        """By port: start, end and flow of each frame; -1: of none."""
+        self.flows: dict[int, dict[int, list[int]]] = defaultdict(lambda: defaultdict(list))
+        """By flow and port: starts."""
+        for start, link, flow, size in zip(
+            *(lines[x].tolist() for x in ("start_ps", "link", "flow", "bytes")), strict=True
+        ):
+            of = flow if flow < 2**32 - 1 else -1
+            self.lines[link].append((start, start + self.duration(link, size), of))
+            if of >= 0:
+                self.flows[of][link].append(start)
+        self.idle = {link: self.paused_and_idle(link) for link in self.ends}
+
+    def duration(self, link: int, size: int) -> int:
+        end = self.ends[link]
+        return round(size * 8e12 / self.topology.link_at(end.node, end.port).rate_bps)
+
+    def arrivals(self, flow: int, link: int) -> list[int]:
+        """When its packets came to a port."""
+        way = self.way(flow)
+        before = way[way.index(link) - 1]
+        end = self.ends[before]
+        delay = picoseconds(self.topology.link_at(end.node, end.port).delay_s)
+        return [end + delay for _, end, of in self.lines[before] if of == flow]
+
+    def way(self, flow: int) -> list[int]:
+        return sorted(self.flows[flow], key=lambda link: self.flows[flow][link][0])
+
+    def paused_and_idle(self, link: int) -> list[tuple[int, int]]:
+        paused, since = [], None
+        events = self.events
+        here = events.ports.index(self.ends[link])
+        for time_s, port, kind in zip(events.times_s, events.which, events.kinds, strict=True):
+            if port != here:
+                continue
+            time = round(time_s * 1e12)
+            if kind == 2 and since is None:
+                since = time
+            elif kind > 2 and since is not None:
+                paused.append((since, time))
+                since = None
+        spans = []
+        for begin, end in paused:
+            at = begin
+            for start, stop, _ in self.lines[link]:
+                if stop > at and start < end:
+                    spans += [(at, start)] if start > at else []
+                    at = max(at, stop)
+            spans += [(at, end)] if at < end else []
+        return spans
+
+    def queue(self, flow: int, link: int) -> dict[str, int]:
+        """What its last packet waited for at a switch's port, by Lindley's recursion over all that came there."""
+        came = sorted(
+            (arrival, start, start + end_of, of)
+            for of in {one for _, _, one in self.lines[link] if one >= 0}
+            for arrival, (start, end_of) in zip(
+                self.arrivals(of, link),
+                [(start, stop - start) for start, stop, one in self.lines[link] if one == of],
+                strict=True,
+            )
+        )
+        control = [(start, start, stop, -1) for start, stop, of in self.lines[link] if of < 0]
+        mine = (self.arrivals(flow, link)[-1], self.flows[flow][link][-1])
+        work = at = 0
+        for arrival, start, stop, _ in sorted([*came, *control]):
+            work, at = max(0, work - (arrival - at)), arrival
+            if (arrival, start) == mine:
+                break
+            work += stop - start
+        ahead = sum(
+            stop - max(start, mine[0]) for arrival, start, stop, of in [*came, *control]
+            if stop > mine[0] and start < mine[1] and (arrival <= mine[0] if of >= 0 else start < mine[0])
+        )  # fmt: skip
+        wait = mine[1] - mine[0]
+        idle = within(self.idle[link], *mine)
+        behind = min(ahead, wait - idle)
+        without = min(work, behind)
+        return {
+            "contention": without,
+            "pause_backlog": behind - without,
+            "pause_idle": idle,
+            "overtaken": wait - idle - behind,
+        }
+
+    def parts(self, flow: int, start_ps: int) -> dict[str, int]:
+        found = dict.fromkeys(PARTS, 0)
+        nic, *switches = self.way(flow)
+        at = start_ps
+        for start, stop, of in self.lines[nic]:
+            if of != flow:
+                continue
+            paused = within(self.idle[nic], at, start)
+            found["paused"] += paused
+            found["nic"] += start - at - paused
+            found["own"] += stop - start
+            at, last = stop, stop - start
+        found["own"] -= last
+        for link in (nic, *switches):
+            end = self.ends[link]
+            frame = next(stop - start for start, stop, of in reversed(self.lines[link]) if of == flow)
+            found["wire"] += frame + picoseconds(self.topology.link_at(end.node, end.port).delay_s)
+        for link in switches:
+            for name, value in self.queue(flow, link).items():
+                found[name] += value
+        return found
+
+
+def test_a_second_account_finds_the_same_parts() -> None:
+    """With PFC alone, whose senders are held by PAUSE and other frames only."""
+    topology, flows, _ = NETWORKS["in-cast"]
+    flows = tuple(replace(flow, size_bytes=150_000) for flow in flows)
+    account = Account("pfc", topology, flows)
+    for flow in flows:
+        row = account.rows[flow.id]
+        assert account.parts(flow.id, int(row["start_ps"])) == dict(zip(PARTS, row["parts_ps"].tolist(), strict=True))
+    totals = dict(zip(PARTS, account.rows["parts_ps"].sum(axis=0).tolist(), strict=True))
+    caused = {"own", "paused", "contention", "pause_backlog", "pause_idle", "wire"}
+    assert {name for name, total in totals.items() if total} >= caused
+
+
+@pytest.mark.parametrize("scheme", ["pcn", "dcqcn", "hpcc"])
+def test_waits_of_other_schemes_are_those_of_the_lines(scheme: str) -> None:
+    topology, flows, _ = NETWORKS["in-cast"]
+    account = Account(scheme, topology, flows)
+    for flow in flows:
+        row = dict(zip(PARTS, account.rows["parts_ps"][flow.id].tolist(), strict=True))
+        nic, *switches = account.way(flow.id)
+        frames = [stop - start for start, stop, of in account.lines[nic] if of == flow.id]
+        waits = {link: (account.arrivals(flow.id, link)[-1], account.flows[flow.id][link][-1]) for link in switches}
+        assert row["own"] == sum(frames[:-1])
+        assert row["pause_idle"] == sum(within(account.idle[link], *span) for link, span in waits.items())
+        waited = sum(end - begin for begin, end in waits.values())
+        assert waited == sum(row[name] for name in ("contention", "pause_backlog", "pause_idle", "overtaken"))
+
+
+def test_logs_are_those_of_the_chosen_flows_and_ports() -> None:
+    topology, flows, _ = NETWORKS["in-cast"]
+    port = Endpoint("e0", 1)
+    found = []
+    for threads in (1, 2):
+        with VirtualNetwork(topology, find_scheme("pcn").configure(), explain=True, threads=threads) as network:
+            network.add_flows((flow, None, None) for flow in flows)
+            network.explain_log(flows=[0, 4], ports=[port], causes=True)
+            network.run(until_s=20e-3, finish=True)
+            found.append([network.explain_entries(log) for log in range(4)])
+            link, rows = network.link("e0", 1), network.explained()
+    assert all(np.array_equal(a, b) for a, b in zip(found[0], found[1], strict=True))
+    sent, hops, lines, causes = found[0]
+    assert set(sent["flow"]) == set(hops["flow"]) == {0, 4}
+    assert set(lines["link"]) == {link}
+    assert causes.size == 0 or set(causes["class"]) == {3}
+    for flow in (0, 4):
+        last = sent[sent["flow"] == flow][-1]
+        assert last["parts_ps"].tolist() == rows["parts_ps"][flow, : len(SENDER_PARTS)].tolist()
+        own = hops[(hops["flow"] == flow) & (hops["serial"] == last["serial"])]
+        waits = sum(rows["parts_ps"][flow, PARTS.index("contention") : PARTS.index("wire")].tolist())
+        assert int((own["start_ps"] - own["since_ps"]).sum()) == waits
+    assert LOG_SENT == 0
+    assert LOG_HOP == 1
+
+
+def test_explaining_begins_with_the_network() -> None:
+    topology, flows, options = NETWORKS["pool"]
+    with VirtualNetwork(topology, find_scheme("pcn").configure(), **options, explain=True) as network:
+        network.add_flows((flow, None, None) for flow in flows)
+        network.run(until_s=1e-6)
+        with pytest.raises(VirtualError, match="chosen once, before the run"):
+            network.explain_log(causes=True)
