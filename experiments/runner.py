@@ -24,7 +24,7 @@ from pcn.experiments.results.judged_run import Result, judge
 from pcn.experiments.results.run_result import ResultFolder, RunResult, numbers
 from pcn.experiments.run.execute import Live, execute
 from pcn.experiments.run.progress import Logged, RunProgress, Watcher
-from pcn.experiments.run.versions import provenance
+from pcn.experiments.run.versions import digests, outside_files, provenance
 from pcn.hosts.algorithms import Scheme, find_scheme, schemes
 from pcn.p4src.manifest import stale
 from pcn.softswitch import private
@@ -93,6 +93,7 @@ def run(
         for clock in clocks
     }
     failures, made_by = Failures(), provenance()
+    files = {plan.scheme: digests([*made.files(), *outside_files(find_scheme(plan.scheme))]) for plan in plans}
     if without := left_out(pictures):
         progress.note(without)
     pictures = pictures and extras.installed("figures")
@@ -115,7 +116,7 @@ def run(
             recording = replace(recording, notes=(*recording.notes, *notes))
             progress.stage("Figures and report")
             on = target if clock == "live" else DEFAULT_TARGET
-            result = judge(made, plan, recording, clock, on, folder, failures, made_by)
+            result = judge(made, plan, recording, clock, on, folder, failures, made_by, files[plan.scheme])
             if write_run(result, own, pictures, export):
                 results.append(result)
                 found[plan.scheme, clock] = ResultFolder(place.absolute() / folder, numbers(own))

@@ -26,6 +26,7 @@ _COMMANDS = {
     "figure": "pcn.commands.figure",
     "sweep": "pcn.commands.sweep",
     "compare": "pcn.commands.compare",
+    "explain": "pcn.commands.explain",
     "scheme": "pcn.commands.scheme",
     "topology": "pcn.commands.topology",
     "workload": "pcn.commands.workload",
@@ -55,8 +56,8 @@ _PYTHON_NAMES = {"set": "set_", "exec": "exec_", "help": "help_"}
 
 
 # All others are over soon, and must be where a network's programs take the whole machine.
-_AS_LONG_AS_IT_TAKES = ("run", "figure", "sweep", "scheme", "up", "exec", "p4", "view")
-_RUNS = ("run", "figure", "sweep")
+_AS_LONG_AS_IT_TAKES = ("run", "figure", "sweep", "explain", "scheme", "up", "exec", "p4", "view")
+_RUNS = ("run", "figure", "sweep", "explain")
 _NICE = -20
 
 

@@ -4,9 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from pcn.topologies.model import Endpoint
+
+NO_FLOW = 2**32 - 1
+"""In a log: the frame is no flow's data."""
+
+
+@dataclass(frozen=True)
+class Logs:
+    """What an explained run logged, as `pcn.lab.virtual.native.LOGS` has the entries, but flows are by their ids. Times
+    in ps from the run's start. `ports`: by the numbers that the entries have as links."""
+
+    sent: NDArray[Any]
+    hops: NDArray[Any]
+    lines: NDArray[Any]
+    causes: NDArray[Any]
+    ports: tuple[Endpoint, ...]
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -16,7 +17,7 @@ from pcn.experiments.data.series_math import Array
 from pcn.topologies.model import Endpoint, Topology, TopologyError
 
 if TYPE_CHECKING:
-    from pcn.experiments.data.parts import Parts
+    from pcn.experiments.data.parts import Logs, Parts
     from pcn.lab.virtual.latency import Latency
     from pcn.virtualnet.pfc_log import PfcEvents
 
@@ -54,10 +55,22 @@ class FlowChoice:
 
 
 @dataclass(frozen=True)
+class LogChoice:
+    """What a run that is explained logs besides: the packets of these flows; what starts at these ports from `from_s`
+    to `to_s`, nominal; each PAUSE and what waited then."""
+
+    flows: tuple[int, ...] = ()
+    ports: tuple[Endpoint, ...] = ()
+    from_s: float = -math.inf
+    to_s: float = math.inf
+    causes: bool = True
+
+
+@dataclass(frozen=True)
 class Records:
     """`events`: each PAUSE and RESUME. `queues_s`: how often the queues of all ports are read; None: as often as
     counters, and only the largest values are kept. `captures`: ports whose frames go into pcap files. `explain`: where
-    each flow's time goes."""
+    each flow's time goes; `logs`: likewise of single flows and ports."""
 
     events: bool = False
     latency: bool = False
@@ -66,6 +79,7 @@ class Records:
     captures: tuple[Endpoint, ...] = ()
     paths: bool = False
     explain: bool = False
+    logs: LogChoice | None = None
 
     def __bool__(self) -> bool:
         return self != Records()
@@ -80,11 +94,11 @@ class Records:
                 raise ExperimentError(f"--capture {port}: {error}") from None
 
 
-def parse_port(text: str) -> Endpoint:
-    """Reads a port as `s0:4`. Raises ExperimentError."""
+def parse_port(text: str, option: str = "--capture") -> Endpoint:
+    """Reads a port as `s0:4`. Raises ExperimentError, which names the option."""
     node, _, port = text.rpartition(":")
     if not node or not (port.isascii() and port.isdigit() and len(port) < 6):
-        raise ExperimentError(f"--capture {text}: write it as NODE:PORT, for instance s0:1")
+        raise ExperimentError(f"{option} {text}: write it as NODE:PORT, for instance s0:1")
     return Endpoint(node, int(port))
 
 
@@ -111,3 +125,4 @@ class Recorded:
     """By flow, as `Plan.paths` has them."""
     queue_max: Mapping[str, float] = field(default_factory=dict)
     parts: Parts | None = None
+    logs: Logs | None = None

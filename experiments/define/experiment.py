@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from pcn.experiments.data.parameters import Parameter, Value
@@ -107,6 +108,10 @@ class Experiment:
     def reference(self) -> str:
         """What `pcn.experiments.papers.find_experiment` finds it by, in any process."""
         return self.name
+
+    def files(self) -> Sequence[Path]:
+        """Returns the files from outside the project that it is made of."""
+        return ()
 
     def parameters(self, scheme: str) -> tuple[Parameter, ...]:
         """Returns what may be set in a run of this scheme."""

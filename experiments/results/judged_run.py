@@ -38,6 +38,8 @@ class Result:
     """What of it couldn't be made."""
     provenance: Mapping[str, str] = field(default_factory=dict)
     """As `pcn.experiments.run.versions.provenance` has it."""
+    files: Mapping[str, str] = field(default_factory=dict)
+    """From outside the project, that it was made of: hashes by path."""
 
     @property
     def decided(self) -> str:
@@ -59,6 +61,7 @@ def judge(
     folder: str = "",
     failures: Failures | None = None,
     provenance: Mapping[str, str] | None = None,
+    files: Mapping[str, str] | None = None,
 ) -> Result:
     """Checks and charts of a recording. What of it fails is noted in `failures`."""
     own = (Failures() if failures is None else failures).below(folder)
@@ -79,6 +82,7 @@ def judge(
         folder=folder,
         failures=own,
         provenance=provenance or {},
+        files=files or {},
     )
 
 

@@ -22,6 +22,7 @@ from pcn.experiments.define.checks import Check
 from pcn.experiments.results.columns import Column, Columns
 from pcn.experiments.results.judged_run import Result
 from pcn.experiments.results.over_time import over_time
+from pcn.hosts.algorithms import find_scheme
 from pcn.topologies import lossless
 from pcn.topologies.model import Topology
 
@@ -275,6 +276,13 @@ RUN = Columns(
         Column("flow_control", FLOW_CONTROL, "flow control of all links, as it was set", "plan.topology"),
         Column("versions", {"*": str}, "versions of what took part", "recording.versions"),
         Column("provenance", {"*": str}, "commit, command line and machine"),
+        Column(
+            "scheme_reference",
+            str,
+            "what finds the scheme in any process: its name, or FILE.py:NAME",
+            lambda result: find_scheme(result.plan.scheme).reference,
+        ),
+        Column("files", {"*": str}, "files that it was made of, by path: the first 12 digits of their SHA-256"),
         Column("notes", [str], "remarks on this run", "recording.notes"),
         Column("duration_s", float, "end of the run, s", "recording.duration_s"),
         Column("wall_s", float, "real time that it took, s", lambda result: round(result.recording.wall_s, 3)),

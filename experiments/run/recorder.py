@@ -10,13 +10,13 @@ import numpy as np
 
 from pcn.experiments.data.capture import Capture
 from pcn.experiments.data.errors import ExperimentError
-from pcn.experiments.data.parts import Parts
+from pcn.experiments.data.parts import NO_FLOW, Logs, Parts
 from pcn.experiments.data.plan import Plan
 from pcn.experiments.data.records import MOST_SAMPLES, Queues, Recorded
 from pcn.experiments.data.series import Series
 from pcn.experiments.data.series_math import Array
 from pcn.lab.virtual import VirtualNetwork
-from pcn.lab.virtual.native import PARTS
+from pcn.lab.virtual.native import LOG_CAUSE, LOG_HOP, LOG_LINE, LOG_SENT, PARTS
 from pcn.topologies.model import Endpoint
 from pcn.virtualnet import Samples
 
@@ -77,6 +77,7 @@ class Recorder:
         events = self._log.read() if self._log else None
         return Recorded(
             parts=self._parts() if plan.records.explain else None,
+            logs=self._logs() if plan.records.logs else None,
             events=events and replace(events, times_s=events.times_s + plan.start_s),
             queues=Queues(times, self._ports, values) if plan.records.queues_s else None,
             latency={one: self._network.latency(one) for one in self._classes} if plan.records.latency else {},
@@ -84,6 +85,26 @@ class Recorder:
             paths=self._network.paths() if plan.records.paths else None,
             queue_max={str(port): float(most[place]) for place, port in enumerate(self._ports)},
         )
+
+    def begin(self) -> None:
+        """Once the network has its flows: chooses what is logged of them."""
+        chosen, start_s = self._plan.records.logs, self._plan.start_s
+        if chosen is not None:
+            from_s, to_s = max(chosen.from_s - start_s, 0.0), chosen.to_s - start_s
+            self._network.explain_log(chosen.flows, chosen.ports, from_s, to_s, chosen.causes)
+
+    def _logs(self) -> Logs:
+        network = self._network
+        ids = np.zeros(len(network.flows), np.uint32)
+        for number, flow in network.flows.items():
+            ids[flow.index] = number
+        sent, hops, lines, causes = (network.explain_entries(log) for log in (LOG_SENT, LOG_HOP, LOG_LINE, LOG_CAUSE))
+        for log in (sent, hops, lines):
+            there = log["flow"] != NO_FLOW
+            log["flow"][there] = ids[log["flow"][there]]
+        ends = [end for link in network.topology.links for end in (link.a, link.b)]
+        ports = tuple(sorted(ends, key=lambda end: network.link(end.node, end.port)))
+        return Logs(sent, hops, lines, causes, ports)
 
     def _parts(self) -> Parts:
         network = self._network

@@ -10,6 +10,7 @@ import re
 import shlex
 import subprocess
 import sys
+from collections.abc import Iterable
 from importlib import metadata
 from pathlib import Path
 
@@ -46,8 +47,26 @@ def versions(scheme: Scheme) -> dict[str, str]:
 
 
 def outside(scheme: Scheme) -> dict[str, str]:
-    """Short hashes of a scheme's files from outside the project, by name: its own, its program, its marking points, its
-    RP and NP in C, and what Python files import."""
+    """Short hashes of a scheme's files from outside the project (`outside_files`), by name."""
+    found: dict[str, str] = {}
+    for file, folder in outside_files(scheme).items():
+        name = str(file.relative_to(folder) if file.is_relative_to(folder) else file)
+        found[str(file) if name in found else name] = _hash(file)
+    return found
+
+
+def digests(files: Iterable[Path]) -> dict[str, str]:
+    """Returns short hashes of files by their absolute paths; of a file that is missing an empty text."""
+    return {str(file.absolute()): _hash(file) if file.is_file() else "" for file in files}
+
+
+def _hash(file: Path) -> str:
+    return hashlib.sha256(file.read_bytes()).hexdigest()[:12]
+
+
+def outside_files(scheme: Scheme) -> dict[Path, Path]:
+    """Returns a scheme's files from outside the project, each with the folder of the one that names it: its own, its
+    program, its marking points, its RP and NP in C, and what Python files import."""
     own = inspect.getsourcefile(scheme.parameters) or ""
     ends = (scheme.reaction_point, scheme.notification_point)
     in_c = (c_file(end) for end in ends if isinstance(end, type))
@@ -57,11 +76,7 @@ def outside(scheme: Scheme) -> dict[str, str]:
         if path.is_absolute() and path.is_file() and python_file.is_outside(path):
             imported = python_file.sources(path) if path.suffix == ".py" else [path]
             files |= {file: path.parent for file in imported if file not in files}
-    found: dict[str, str] = {}
-    for file, folder in files.items():
-        name = str(file.relative_to(folder) if file.is_relative_to(folder) else file)
-        found[str(file) if name in found else name] = hashlib.sha256(file.read_bytes()).hexdigest()[:12]
-    return found
+    return files
 
 
 def provenance() -> dict[str, str]:

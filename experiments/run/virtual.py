@@ -120,6 +120,7 @@ class _Run:
         self._recorder = Recorder(plan, network, self._ports, folder)
         self._single = self._recorder.singles | {flow.id for flow in topology.flows if not flow.group}
         made_flows = network.add_flows(map(self._times, in_order(topology.flows)))
+        self._recorder.begin()
         for made in made_flows if self._single else ():  # groups have no rates
             if not made.spec.after:  # on_rate follows its start
                 self._rate(made, made.spec.start_s - plan.start_s)

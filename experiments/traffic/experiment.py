@@ -21,7 +21,7 @@ from pcn.experiments.define.outcomes import Outcome
 from pcn.experiments.traffic import by_size, collective, flow_files, flows
 from pcn.experiments.traffic import page as shown
 from pcn.experiments.traffic.flow_files import LONGEST_S, MOST_FLOWS
-from pcn.experiments.traffic.spec import NAME, TrafficSpec, draw
+from pcn.experiments.traffic.spec import NAME, TrafficSpec, draw, files
 from pcn.topologies import lossless
 from pcn.topologies.found import find_topology, kind_of_option
 from pcn.topologies.model import Endpoint, FlowSpec, Topology, TopologyError
@@ -82,6 +82,9 @@ class Traffic(Experiment):
     @property
     def reference(self) -> str:
         return self.spec.reference
+
+    def files(self) -> list[Path]:
+        return files(self.spec)
 
     def parameters(self, scheme: str) -> tuple[Parameter, ...]:
         """Returns its own, the topology's except texts, and the scheme's."""

@@ -180,8 +180,8 @@ def from_reference(text: str) -> TrafficSpec:
     _, _, query = text.partition("?")
     found = TrafficSpec(**dict(parse_qsl(query)))
     if found.digest and _digest(found) != found.digest:
-        files = " or ".join(map(str, _files(found)))
-        raise ExperimentError(f"{files} isn't what it was when these runs were declared: give the command again")
+        names = " or ".join(map(str, files(found)))
+        raise ExperimentError(f"{names} isn't what it was when these runs were declared: give the command again")
     return found
 
 
@@ -296,7 +296,7 @@ def _incasts(
     return fan_in_flows(random, starts, senders, size, hosts, INCAST, first_id)
 
 
-def _files(of: TrafficSpec) -> list[Path]:
+def files(of: TrafficSpec) -> list[Path]:
     """Returns what is read: the topology's and what they import, then those of flows or sizes, and of paths."""
     file = of.flows or (of.workload if of.workload not in WORKLOADS and not of.collective else "")
     file_of = find_topology(of.topology).file
@@ -308,5 +308,5 @@ def _files(of: TrafficSpec) -> list[Path]:
 def _digest(of: TrafficSpec) -> str:
     """Returns a digest (16 hex digits) of the files' contents; empty where there are no files. A file that has gone has
     no contents."""
-    contents = [path.read_bytes() if path.is_file() else b"" for path in _files(of)]
+    contents = [path.read_bytes() if path.is_file() else b"" for path in files(of)]
     return hashlib.sha256(b"\0".join(contents)).hexdigest()[:16] if contents else ""

@@ -1,0 +1,9 @@
+"""Why flows of a kept run were slow: the run again, with logs, and what follows from them.
+
+again.py   the plan of a kept result, and its run with logs
+lines.py   what ports sent: by flow, and what was fair
+pauses.py  PAUSEs, and the ports that they come from
+flow.py    a flow: parts, hops, the busiest port of its path, marks, roots, why
+port.py    a port, and a PAUSE
+words.py   all of it as text;  keep.py: in the result's folder
+"""

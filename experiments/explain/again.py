@@ -1,0 +1,131 @@
+"""The run of a kept result, once more and with logs. It has the same digest, or it is refused."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from pcn.experiments.data.errors import ExperimentError
+from pcn.experiments.data.parts import Logs, Parts
+from pcn.experiments.data.plan import Plan
+from pcn.experiments.data.recording import FlowRecord
+from pcn.experiments.data.records import FlowChoice, LogChoice, Records
+from pcn.experiments.data.series import Series
+from pcn.experiments.define import recording_numbers
+from pcn.experiments.papers import find_experiment
+from pcn.experiments.results.atomic_folder import SUMMARY
+from pcn.experiments.run.progress import RunProgress
+from pcn.experiments.run.versions import digests
+from pcn.experiments.run.virtual import run_virtual
+from pcn.hosts.algorithms import find_scheme
+from pcn.softswitch import inputs
+
+NAMES = ("reference", "scheme", "scheme_reference", "seed", "parameters", "digest", "files", "clock", "provenance")
+"""Of summary.json, that a run follows from."""
+
+
+@dataclass(frozen=True)
+class Again:
+    """What a run gave. Times of `logs` are in ps from `plan.start_s`."""
+
+    plan: Plan
+    flows: tuple[FlowRecord, ...]
+    parts: Parts
+    logs: Logs
+    series: Series
+
+    @property
+    def zero_ps(self) -> int:
+        """Returns the time 0 of the plan in the logs' time."""
+        return round(-self.plan.start_s * 1e12)
+
+
+class KeptResult:
+    """A result that a folder keeps. Raises ExperimentError where its run can't be repeated."""
+
+    def __init__(self, place: Path) -> None:
+        self.place = place
+        summary = _summary(place)
+        self.digest = str(summary["digest"])
+        self._commit = str(summary["provenance"].get("commit", "unknown"))[:12]
+        scheme = find_scheme(summary["scheme_reference"])
+        experiment = find_experiment(summary["reference"])
+        declared = {one.name for one in experiment.parameters(scheme.name)}
+        values = {
+            name: value for name, value in summary["parameters"].items() if name in declared and value is not None
+        }
+        self.plan = experiment.plan(scheme.name, summary["seed"], values)
+
+    def run(self, logs: LogChoice, progress: RunProgress) -> Again:
+        """Runs it again with these logs. Raises ExperimentError where it has another digest."""
+        records = Records(explain=True, logs=logs, flows=FlowChoice(ids=logs.flows))
+        plan = replace(self.plan, records=records)
+        recording = run_virtual(plan, progress)
+        if recording.digest != self.digest:
+            raise ExperimentError(
+                f"{self.place}: the run again has another digest ({recording.digest}, not {self.digest}): it was made "
+                f"by another version of PCN Lab, commit {self._commit}; run it again, then explain that"
+            )
+        parts, logged = recording.recorded.parts, recording.recorded.logs
+        assert parts is not None
+        assert logged is not None
+        return Again(replace(plan, duration_s=recording.duration_s), recording.flows, parts, logged, recording.series)
+
+    def slowest(self, n: int, progress: RunProgress) -> tuple[int, ...]:
+        """Returns the numbers of the flows with the largest slowdowns, of those that have arrived."""
+        kept = self._of_table(n)
+        if kept is not None:
+            return kept
+        recording = run_virtual(self.plan, progress)
+        arrived = {flow.id for flow in recording.flows if flow.fct_s is not None}
+        ordered = recording_numbers.slowest(self.plan, recording.flows, len(recording.flows))
+        return tuple(number for number in ordered if number in arrived)[:n]
+
+    def _of_table(self, n: int) -> tuple[int, ...] | None:
+        """Returns them by flows.parquet; None where that has no slowdown."""
+        from pcn.topologies import extras
+
+        file = self.place / "flows.parquet"
+        if not file.is_file() or not extras.installed("parquet"):
+            return None
+        from pcn.experiments.data import parquet
+
+        try:
+            table = parquet.read(file)
+            rows = zip(table["slowdown"], table["start_s"], table["id"], strict=True)
+            ordered = sorted((-slowdown, start_s, number) for slowdown, start_s, number in rows if slowdown is not None)
+        except (LookupError, ValueError, TypeError):
+            return None
+        known = {flow.id for flow in self.plan.topology.flows}
+        return tuple(number for _, _, number in ordered if number in known)[:n]
+
+
+def _summary(place: Path) -> Mapping[str, Any]:
+    """Returns the summary of a run that can be repeated."""
+    if not (place / SUMMARY).is_file():
+        raise ExperimentError(f"{place} has no {SUMMARY}: name the folder of one run, of `pcn run --clock virtual`")
+    try:
+        found = json.loads(inputs.read_text(place / SUMMARY))
+        clock, missing = found["clock"], [name for name in NAMES if name not in found]
+        files = dict(found.get("files", {}))
+    except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
+        raise ExperimentError(
+            f"{place / SUMMARY}: no result that can be read: {' '.join(str(error).split())}"
+        ) from None
+    if clock != "virtual":
+        raise ExperimentError(f"{place} is of a {clock} run: runs in virtual time alone can be repeated and explained")
+    if missing:
+        raise ExperimentError(
+            f"{place} is of an older version, which kept no {', '.join(missing)}: run it again, then explain that"
+        )
+    for path, digest in digests(map(Path, files)).items():
+        if digest != files[path]:
+            now = "isn't there any more" if not digest else "has changed"
+            raise ExperimentError(
+                f"{path}, which {place} was made of, {now}: bring it back, or run the experiment again"
+            )
+    result: Mapping[str, Any] = found
+    return result

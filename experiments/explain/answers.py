@@ -1,0 +1,116 @@
+"""From a kept result to explanations of its flows, of a port or of a PAUSE: a run for packets and causes, and one for
+the lines of the ports that these name."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from pcn.experiments.data.errors import ExperimentError
+from pcn.experiments.data.parts import Parts
+from pcn.experiments.data.records import LogChoice
+from pcn.experiments.explain.again import Again, KeptResult
+from pcn.experiments.explain.flow import Explanation, explain_flow, named_ports
+from pcn.experiments.explain.lines import Lines
+from pcn.experiments.explain.pauses import Pauses
+from pcn.experiments.explain.port import explain_pause, explain_port
+from pcn.experiments.run.progress import RunProgress
+from pcn.topologies.model import Endpoint, TopologyError
+
+Span = tuple[float, float]
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What was asked about: `kind` is flow, port or pause."""
+
+    kind: str
+    flows: tuple[Explanation, ...] = ()
+    found: dict[str, Any] | None = None
+    parts: Parts | None = None
+    ids: tuple[int, ...] = ()
+    """Of the flows of `parts`."""
+
+    def as_json(self) -> dict[str, Any]:
+        return {"flows": [one.as_json() for one in self.flows]} if self.kind == "flow" else {self.kind: self.found}
+
+
+def of_flows(kept: KeptResult, numbers: Sequence[int], span_s: Span | None, progress: RunProgress) -> Answer:
+    """Explains these flows; with `span_s` (nominal s of the run) what their senders did within it. Raises
+    ExperimentError."""
+    known = {flow.id for flow in kept.plan.topology.flows}
+    for number in numbers:
+        if number not in known:
+            raise ExperimentError(f"no flow {number}: flows are numbered {min(known)} to {max(known)}")
+    progress.stage("The run again: packets of these flows, and causes of PAUSEs")
+    first = kept.run(LogChoice(flows=tuple(numbers)), progress)
+    span_ps = _in_ps(first, span_s)
+    for number in numbers:
+        _require_explained(first, number, span_s)
+    pauses = Pauses(first.logs, _end_ps(first))
+    ports = named_ports(first, pauses, list(numbers), span_ps)
+    progress.stage(f"The run again: {len(ports)} ports that these flows met")
+    start_s = first.plan.start_s
+    times = first.logs.sent["time_ps"]
+    lives = LogChoice(
+        tuple(numbers),
+        tuple(first.logs.ports[port] for port in sorted(ports)),
+        min((one.start_s for one in first.flows if one.id in numbers), default=start_s),
+        start_s + (int(first.logs.hops["start_ps"].max()) if first.logs.hops.size else int(times.max())) / 1e12,
+    )
+    second = kept.run(lives, progress)
+    lines = Lines(second.plan.topology, second.logs)
+    found = tuple(explain_flow(second, lines, pauses, number, span_ps) for number in numbers)
+    return Answer("flow", found, parts=second.parts, ids=tuple(flow.id for flow in second.plan.topology.flows))
+
+
+def of_port(kept: KeptResult, port: Endpoint, span_s: Span | None, progress: RunProgress) -> Answer:
+    """Explains a port: whose frames it sent, and where its PAUSEs came from. Raises ExperimentError."""
+    try:
+        kept.plan.topology.link_at(port.node, port.port)
+    except TopologyError as error:
+        raise ExperimentError(f"--at {port}: {error}") from None
+    progress.stage(f"The run again: what {port} sent, and causes of PAUSEs")
+    again = kept.run(LogChoice(ports=(port,)), progress)
+    end_ps = _end_ps(again)
+    span_ps = _in_ps(again, span_s) or (0, end_ps)
+    lines, pauses = Lines(again.plan.topology, again.logs), Pauses(again.logs, end_ps)
+    return Answer("port", found=explain_port(again, lines, pauses, again.logs.ports.index(port), span_ps))
+
+
+def of_pause(kept: KeptResult, number: int, progress: RunProgress) -> Answer:
+    """Explains the PAUSE of this number, from 0 in the order of time. Raises ExperimentError."""
+    progress.stage("The run again: causes of PAUSEs")
+    first = kept.run(LogChoice(), progress)
+    pauses = Pauses(first.logs, _end_ps(first))
+    if not 0 <= number < len(pauses.all):
+        there = f"PAUSEs are numbered 0 to {len(pauses.all) - 1}" if pauses.all else "the run has none"
+        raise ExperimentError(f"no PAUSE {number}: {there}")
+    pause = pauses.all[number]
+    ports = tuple(first.logs.ports[one.port] for one in pause.waiting)
+    progress.stage(f"The run again: {len(ports)} ports for which packets waited")
+    second = kept.run(LogChoice(ports=ports), progress)
+    return Answer("pause", found=explain_pause(second, Lines(second.plan.topology, second.logs), pauses, pause))
+
+
+def _end_ps(again: Again) -> int:
+    return round((again.plan.duration_s - again.plan.start_s) * 1e12)
+
+
+def _in_ps(again: Again, span_s: Span | None) -> tuple[int, int] | None:
+    if span_s is None:
+        return None
+    begin, end = (max(time_s, again.plan.start_s) - again.plan.start_s for time_s in span_s)
+    return round(begin * 1e12), _end_ps(again) if math.isinf(end) else round(end * 1e12)
+
+
+def _require_explained(again: Again, number: int, span_s: Span | None) -> None:
+    """Raises ExperimentError for a flow of which nothing can be said."""
+    sent = again.logs.sent["time_ps"][again.logs.sent["flow"] == number]
+    span_ps = _in_ps(again, span_s) or (0, _end_ps(again))
+    if int(((sent >= span_ps[0]) & (sent <= span_ps[1])).sum()) < (1 if span_s is None else 2):
+        raise ExperimentError(
+            f"flow {number} sent nothing{' in that time' if span_s else ''}: there is nothing to explain"
+        )

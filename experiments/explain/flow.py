@@ -1,0 +1,451 @@
+"""Why a flow was slow: its parts, its last packet's hops, the port that it shared, marks, roots of PAUSEs."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pcn.experiments.data.recording import flow_entity
+from pcn.experiments.explain.again import Again
+from pcn.experiments.explain.lines import CONTROL, Line, Lines
+from pcn.experiments.explain.pauses import Pauses, Root
+from pcn.lab.virtual.native import PARTS, SENDER_PARTS
+from pcn.topologies.model import FlowSpec
+
+CE = 3
+_SLOW = 1.1
+"""Times the least time, from which on a flow was slow."""
+_ABOVE, _BELOW = 1.1, 0.9
+"""Times its fair share: more than that is above it, less is below it."""
+_IDLE = 0.5
+"""Share of its life in which the busiest port of a flow's path sent nothing, above which nothing there held it."""
+VICTIM, CONTRIBUTOR, CULPRIT = "victim", "contributor", "culprit"
+
+
+@dataclass(frozen=True)
+class Hop:
+    """Of the last packet, at a port of a switch. Times in ps; `by_flow`: frames on the line meanwhile, the flow's own
+    among them; -1: frames that are no flow's data."""
+
+    port: str
+    wait_ps: int
+    queue_bytes: int
+    pause_idle_ps: int
+    idle_ps: int
+    by_flow: dict[int, int]
+    marked: bool
+
+
+@dataclass(frozen=True)
+class Bottleneck:
+    """The port of the flow's path that idled least in the flow's life; shares of that time. `above`: other flows with
+    more than their fair share, by number: what they got, and what was fair."""
+
+    port: str
+    idle: float
+    paused: float
+    own: float
+    fair: float
+    by_flow: dict[int, float]
+    above: dict[int, tuple[float, float]]
+
+
+@dataclass(frozen=True)
+class Origin:
+    """A root of PAUSEs: `share` of the flow's time by PAUSE and by queues that PAUSE had built. `filled`: who filled
+    its queue at those PAUSEs, as shares of bytes by flow."""
+
+    port: str
+    kind: str
+    share: float
+    crossed: bool
+    own: float
+    filled: dict[int, float]
+    role: str
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """Of a flow, or of what of it left its sender within a span. `parts_ps` sum to `time_ps`. `pause_ps`: what PAUSE
+    took and queues that it had built; `blame_ps`: by root, which sums to it. `rate_set_by`: of the time in which its
+    rate held it, the shares of the ports whose marks had set that."""
+
+    id: int
+    src: str
+    dst: str
+    group: str
+    traffic_class: int
+    size_bytes: int | None
+    complete: bool
+    from_ps: int
+    time_ps: int
+    least_ps: int
+    sent_bytes: int
+    parts_ps: dict[str, int]
+    hops: list[Hop]
+    bottleneck: Bottleneck | None
+    marked: dict[str, int]
+    packets: int
+    rate_set_by: dict[str, float]
+    pause_ps: int
+    blame_ps: dict[str, float]
+    origins: list[Origin]
+    tree: list[dict[str, Any]]
+    why: str = ""
+    role: str = ""
+    names: dict[int, str] = field(default_factory=dict)
+    groups: dict[int, str] = field(default_factory=dict)
+    """Of the flows that are named: `h0 > r0`, and their groups."""
+
+    def as_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+class FlowLog:
+    """What is logged of a flow's packets."""
+
+    def __init__(self, again: Again, number: int) -> None:
+        place = next(i for i, flow in enumerate(again.plan.topology.flows) if flow.id == number)
+        self.spec: FlowSpec = again.plan.topology.flows[place]
+        self.sent: NDArray[Any] = again.logs.sent[again.logs.sent["flow"] == number]
+        self.hops: NDArray[Any] = again.logs.hops[again.logs.hops["flow"] == number]
+        self.parts_ps: NDArray[np.int64] = again.parts.parts_ps[place]
+        self.complete = bool(again.parts.fct_ps[place])
+        self.fct_ps = int(again.parts.fct_ps[place])
+        self.last = self._last()
+
+    def _last(self) -> int:
+        """Returns the place in `sent` of the packet that completed the flow; else of the last one."""
+        if not self.complete:
+            return len(self.sent) - 1
+        wanted = self.parts_ps[: len(SENDER_PARTS)].astype(np.uint64)
+        return int(np.flatnonzero((self.sent["parts_ps"] == wanted).all(axis=1))[-1])
+
+    @property
+    def nic(self) -> int:
+        return int(self.sent["link"][0])
+
+    def of_packet(self, place: int) -> NDArray[Any]:
+        """Returns the hops of the packet at this place of `sent`, in order."""
+        own: NDArray[Any] = self.hops[self.hops["serial"] == self.sent["serial"][place]]
+        return own[np.argsort(own["since_ps"], kind="stable")]
+
+    def ports(self) -> set[int]:
+        """Returns the ports that it crosses, its NIC's included."""
+        return {self.nic, *self.hops["link"].tolist()}
+
+    def span(self, span_ps: tuple[int, int] | None) -> tuple[int, int]:
+        """Returns places in `sent` of the first and the last packet within a span."""
+        if span_ps is None:
+            return 0, self.last
+        times = self.sent["time_ps"]
+        first, last = np.searchsorted(times, span_ps[0], "left"), np.searchsorted(times, span_ps[1], "right") - 1
+        return int(first), int(last)
+
+    def stopped(self, first: int, last: int) -> list[tuple[int, int]]:
+        """Returns the gaps between its frames in which its NIC's port was PAUSEd."""
+        times = self.sent["time_ps"][first : last + 1].astype(np.int64)
+        paused = self.sent["parts_ps"][first : last + 1, SENDER_PARTS.index("paused")].astype(np.int64)
+        before = np.flatnonzero(np.diff(paused) > 0)
+        spans = [(int(times[i]), int(times[i + 1])) for i in before]
+        if first == 0 and paused.size and paused[0]:
+            spans.insert(0, (int(times[0]) - int(self.sent["parts_ps"][0].sum()), int(times[0])))
+        return spans
+
+    def blamed(self, span_ps: tuple[int, int] | None) -> list[tuple[int, tuple[int, int], int]]:
+        """Returns where PAUSE took time: the port, within which span, and how much, ps."""
+        first, last = self.span(span_ps)
+        if last < first:
+            return []
+        parts = self._between(first, last, span_ps is None)
+        stopped = self.stopped(first, last)
+        total = sum(end - begin for begin, end in stopped)
+        rows = [(self.nic, one, round(parts["paused"] * (one[1] - one[0]) / total)) for one in stopped]
+        for hop in self.of_packet(last) if span_ps is None else ():
+            idle, behind, without = _waits(hop)
+            rows.append((int(hop["link"]), (int(hop["since_ps"]), int(hop["start_ps"])), idle))
+            rows.append((int(hop["link"]), (int(hop["busy_ps"]), int(hop["since_ps"])), behind - without))
+        return [row for row in rows if row[2] > 0]
+
+    def _between(self, first: int, last: int, whole: bool) -> dict[str, int]:
+        if whole and self.complete:
+            return dict(zip(PARTS, self.parts_ps.tolist(), strict=True))
+        rows = self.sent["parts_ps"].astype(np.int64)
+        return dict(zip(SENDER_PARTS, (rows[last] - (0 if whole else rows[first])).tolist(), strict=True))
+
+    def times(self, span_ps: tuple[int, int] | None) -> tuple[int, int, dict[str, int], int]:
+        """Returns from when until when it is explained, its parts in between, and the bytes that left."""
+        first, last = self.span(span_ps)
+        whole = span_ps is None
+        parts = self._between(first, last, whole)
+        start = int(self.sent["time_ps"][first]) - (int(self.sent["parts_ps"][first].sum()) if whole else 0)
+        end = start + self.fct_ps if whole and self.complete else int(self.sent["time_ps"][last])
+        return start, end, parts, int(self.sent["bytes"][first : last + (whole and self.complete)].sum())
+
+
+def _waits(hop: Any) -> tuple[int, int, int]:
+    """Returns of a hop's wait: idle by PAUSE, behind what was there, and what would have been without PAUSE."""
+    wait, idle = int(hop["start_ps"] - hop["since_ps"]), int(hop["idle_ps"])
+    behind = min(int(hop["behind_ps"]), wait - idle)
+    return idle, behind, min(int(hop["without_ps"]), behind)
+
+
+def named_ports(again: Again, pauses: Pauses, flows: list[int], span_ps: tuple[int, int] | None) -> set[int]:
+    """Returns the ports of which an explanation of these flows needs the lines: of their paths, and roots."""
+    found: set[int] = set()
+    for number in flows:
+        log = FlowLog(again, number)
+        if not log.sent.size:
+            continue
+        found |= log.ports()
+        for port, span, _ in log.blamed(span_ps):
+            roots, _ = pauses.blame((port, log.spec.traffic_class), [span])
+            found |= {root.port for root in roots}
+    return found
+
+
+def explain_flow(
+    again: Again, lines: Lines, pauses: Pauses, number: int, span_ps: tuple[int, int] | None = None
+) -> Explanation:
+    """Returns why a flow took its time; with `span_ps` where the sender's time within it went."""
+    log = FlowLog(again, number)
+    start, end, parts, sent_bytes = log.times(span_ps)
+    first, last = log.span(span_ps)
+    whole = span_ps is None and log.complete
+    names = [str(port) for port in again.logs.ports]
+    least = parts["own"] + parts.get("wire", 0) + parts.get("inside", 0)
+    blame, by_pause, pause_ps = _blame(pauses, log, span_ps)
+    origins = _origins(again, lines, pauses, log, blame, by_pause, names)
+    used = log.hops[(log.hops["start_ps"] >= start) & (log.hops["start_ps"] <= end)]
+    new = used[(used["ecn_after"] == CE) & (used["ecn_before"] != CE)]
+    marked = {names[int(link)]: int((new["link"] == link).sum()) for link in np.unique(new["link"])}
+    tree = [
+        {
+            "depth": depth,
+            "port": names[port],
+            "pauses": n,
+            "shares": {names[one]: share for one, share in shares.items()},
+        }
+        for depth, port, n, shares in pauses.tree(by_pause)
+    ]
+    found = Explanation(
+        id=number, src=log.spec.src, dst=log.spec.dst, group=log.spec.group, traffic_class=log.spec.traffic_class,
+        size_bytes=None if log.spec.size_bytes is None else round(log.spec.size_bytes), complete=whole,
+        from_ps=start - again.zero_ps, time_ps=end - start, least_ps=least, sent_bytes=sent_bytes, parts_ps=parts,
+        hops=[_hop(lines, hop, names) for hop in log.of_packet(last)] if whole else [],
+        bottleneck=_bottleneck(lines, pauses, log, first, last, names) if parts["rate"] + parts["window"] else None,
+        marked=marked, packets=len(np.unique(used["serial"])),
+        rate_set_by=_rate_set_by(again, log, first, last, names),
+        pause_ps=pause_ps, blame_ps=_by_name(blame, names), origins=origins, tree=tree,
+    )  # fmt: skip
+    why, role = _why(found)
+    named = _named(again, found)
+    names_of = {flow.id: f"{flow.src} > {flow.dst}" for flow in named}
+    return replace(found, why=why, role=role, names=names_of, groups={flow.id: flow.group for flow in named})
+
+
+def _blame(
+    pauses: Pauses, log: FlowLog, span_ps: tuple[int, int] | None
+) -> tuple[dict[Root, float], dict[int, float], int]:
+    by_root: dict[Root, float] = defaultdict(float)
+    by_pause: dict[int, float] = defaultdict(float)
+    total = 0
+    for port, span, amount in log.blamed(span_ps):
+        roots, numbers = pauses.blame((port, log.spec.traffic_class), [span])
+        found = sum(roots.values())
+        total += amount
+        if not found:
+            by_root[Root(port, "unknown")] += amount
+            continue
+        for root, weight in roots.items():
+            by_root[root] += amount * weight / found
+        for number, ps in numbers.items():
+            by_pause[number] += ps
+    return dict(sorted(by_root.items(), key=lambda one: -one[1])), dict(by_pause), total
+
+
+def _by_name(blame: dict[Root, float], names: list[str]) -> dict[str, float]:
+    return {f"{root.kind} {names[root.port]}".strip(): ps for root, ps in blame.items()}
+
+
+def _origins(
+    again: Again, lines: Lines, pauses: Pauses, log: FlowLog, blame: dict[Root, float], by_pause: dict[int, float],
+    names: list[str],
+) -> list[Origin]:  # fmt: skip
+    total, crossed = sum(blame.values()), log.ports()
+    chains = _chains(pauses, by_pause, log.spec.traffic_class)
+    found = []
+    for root, ps in blame.items():
+        filled: dict[int, float] = defaultdict(float)
+        for at, work in chains.get(root.port, {}).items():
+            for flow, size in lines.at(root.port).work_of(at, work).items():
+                filled[flow] += size
+        everything = sum(filled.values())
+        shares = {flow: size / everything for flow, size in sorted(filled.items(), key=lambda one: -one[1])}
+        own, inside = shares.get(log.spec.id, 0.0), root.port in crossed
+        fair = _ABOVE / max(len(shares), 1)
+        role = "" if root.kind else VICTIM if not inside else CULPRIT if own > fair else CONTRIBUTOR
+        found.append(Origin(names[root.port], root.kind, ps / total, inside, own, shares, role))
+    return found
+
+
+def _chains(pauses: Pauses, by_pause: dict[int, float], traffic_class: int) -> dict[int, dict[int, int]]:
+    """Returns the PAUSEs behind these at each port: what work waited there then, ps, by time."""
+    found: dict[int, dict[int, int]] = defaultdict(dict)
+    pending, seen = list(by_pause), set(by_pause)
+    while pending:
+        pause = pauses.all[pending.pop()]
+        for waiting in pause.waiting:
+            found[waiting.port][pause.from_ps] = waiting.work_ps
+            key = waiting.port, traffic_class
+            for start, _ in pauses.closed(key, waiting.busy_ps, pause.to_ps):
+                behind = pauses.behind(key, start)
+                if behind is not None and behind.number not in seen:
+                    seen.add(behind.number)
+                    pending.append(behind.number)
+    return found
+
+
+def _hop(lines: Lines, hop: Any, names: list[str]) -> Hop:
+    since, start = int(hop["since_ps"]), int(hop["start_ps"])
+    by_flow = lines.at(int(hop["link"])).by_flow(since, start)
+    marked = bool(hop["ecn_after"] == CE and hop["ecn_before"] != CE)
+    idle = start - since - sum(by_flow.values())
+    ordered = dict(sorted(by_flow.items(), key=lambda one: -one[1]))
+    return Hop(
+        names[int(hop["link"])], start - since, int(hop["queue_bytes"]), int(hop["idle_ps"]), idle, ordered, marked
+    )
+
+
+def _bottleneck(
+    lines: Lines, pauses: Pauses, log: FlowLog, first: int, last: int, names: list[str]
+) -> Bottleneck | None:
+    begin, left = int(log.sent["time_ps"][first]), int(log.sent["time_ps"][last])
+    if first == 0:
+        begin -= int(log.sent["parts_ps"][0].sum())
+    if left <= begin:
+        return None
+    shifts = {log.nic: 0, **{int(hop["link"]): int(hop["since_ps"]) - left for hop in log.of_packet(last)}}
+    found: tuple[int, int, int, dict[int, int], Line] | None = None
+    for port, shift in shifts.items():
+        line = lines.at(port)
+        by_flow = line.by_flow(begin + shift, left + shift)
+        idle = left - begin - sum(by_flow.values())
+        if line.starts.size and (found is None or idle < found[1]):
+            found = port, idle, shift, by_flow, line
+    if found is None:
+        return None
+    port, idle, shift, by_flow, line = found
+    span = left - begin
+    fair = line.fair(begin + shift, left + shift)
+    own = by_flow.pop(log.spec.id, 0)
+    above = {
+        flow: (ps / span, fair.get(flow, 0.0) / span)
+        for flow, ps in by_flow.items()
+        if flow != CONTROL and ps > _ABOVE * fair.get(flow, 0.0)
+    }
+    shares = {flow: ps / span for flow, ps in sorted(by_flow.items(), key=lambda one: -one[1])}
+    stopped = sum(ps for _, ps in pauses.closed((port, log.spec.traffic_class), begin + shift, left + shift))
+    return Bottleneck(
+        names[port], idle / span, min(stopped, idle) / span, own / span, fair.get(log.spec.id, 0.0) / span, shares,
+        dict(sorted(above.items(), key=lambda one: one[1][1] - one[1][0])),
+    )  # fmt: skip
+
+
+def _rate_set_by(again: Again, log: FlowLog, first: int, last: int, names: list[str]) -> dict[str, float]:
+    """By the latest window of the NP before it whose notification had a mark, and the ports of the marks in it."""
+    rate = log.sent["parts_ps"][first : last + 1, SENDER_PARTS.index("rate")].astype(np.int64)
+    times = log.sent["time_ps"][first : last + 1].astype(np.int64)
+    ends, marks = again.series.get(flow_entity(log.spec.id), "window_marked")
+    new = log.hops[(log.hops["ecn_after"] == CE) & (log.hops["ecn_before"] != CE)]
+    if rate.size < 2 or rate[-1] == rate[0] or not ends.size or not new.size:
+        return {}
+    ends_ps = np.rint((ends - again.plan.start_s) * 1e12).astype(np.int64)
+    back = int(log.parts_ps[PARTS.index("wire")])  # about as long as data take for the way
+    came = new["start_ps"].astype(np.int64) + back // 2
+    order = np.argsort(came)
+    came, ports = came[order], new["link"][order]
+    windows = []
+    for place, end in enumerate(ends_ps.tolist()):
+        begin = int(ends_ps[place - 1]) if place else 0
+        inside = ports[np.searchsorted(came, begin) : np.searchsorted(came, end)]
+        if marks[place] and inside.size:
+            links, counts = np.unique(inside, return_counts=True)
+            windows.append((end + back, dict(zip(links.tolist(), (counts / inside.size).tolist(), strict=True))))
+    known = np.array([time for time, _ in windows], np.int64)
+    total: dict[str, float] = defaultdict(float)
+    for time, held in zip(times[1:].tolist(), np.diff(rate).tolist(), strict=True):
+        place = int(np.searchsorted(known, time - held // 2, "right")) - 1
+        if held > 0 and place >= 0:
+            for link, share in windows[place][1].items():
+                total[names[link]] += held * share
+    everything = sum(total.values())
+    return {name: ps / everything for name, ps in sorted(total.items(), key=lambda one: -one[1])}
+
+
+def _named(again: Again, found: Explanation) -> list[FlowSpec]:
+    named = {flow for hop in found.hops for flow in hop.by_flow}
+    named |= {flow for origin in found.origins for flow in origin.filled}
+    named |= set(found.bottleneck.by_flow) if found.bottleneck else set()
+    return [flow for flow in again.plan.topology.flows if flow.id in named or flow.id == found.id]
+
+
+def _why(found: Explanation) -> tuple[str, str]:
+    """Returns the largest reason for what the flow took beyond its least time, in words, and its role in it."""
+    parts, lost = found.parts_ps, found.time_ps - found.least_ps
+    if lost < (_SLOW - 1) * found.least_ps:
+        return "it wasn't slow", ""
+    reasons = {
+        "held": parts["rate"] + parts["window"],
+        "pause": found.pause_ps,
+        "queue": parts.get("contention", 0) + parts.get("overtaken", 0),
+        "nic": parts["nic"],
+        "recover": parts["recover"],
+    }
+    top = max(reasons, key=lambda name: reasons[name])
+    share = f"{reasons[top] / lost:.0%} of what it lost"
+    if top == "pause" and found.origins:
+        origin = found.origins[0]
+        if origin.kind:
+            return f"{'credits' if origin.kind == 'unknown' else 'a circle of PAUSEs'} at {origin.port} ({share})", ""
+        words = {
+            VICTIM: "it doesn't cross that port",
+            CULPRIT: "it filled more than its share of that queue",
+            CONTRIBUTOR: "it crosses that port, with no more than its share of the queue",
+        }
+        return f"PAUSE ({share}), most of it from {origin.port}: {words[origin.role]}", origin.role
+    if top == "held":
+        return _held(found, "rate" if parts["rate"] >= parts["window"] else "window", share)
+    words = {
+        "pause": "PAUSE",
+        "queue": "queues of congested ports",
+        "nic": "other flows of its own host",
+        "recover": "losses, and how long it took to notice them",
+    }
+    return f"{words[top]} ({share})", ""
+
+
+def _held(found: Explanation, what: str, share: str) -> tuple[str, str]:
+    """By its scheme."""
+    port, begin = found.bottleneck, f"its scheme's {what} ({share})"
+    if port is None:
+        return begin, ""
+    if port.idle > _IDLE:
+        paused = f", and was PAUSEd for {port.paused:.0%}" if port.paused > 0.02 else ""
+        return (
+            f"{begin}, for no reason in the network: the busiest port of its path, {port.port}, sent nothing for "
+            f"{port.idle:.0%} of its life{paused}"
+        ), ""
+    got = f"it got {port.own:.1%} where {port.fair:.1%} were fair"
+    if port.own < _BELOW * port.fair and port.above:
+        return (
+            f"{begin}: {port.port} was busy with others, {len(port.above)} of them above their fair shares; {got}",
+            VICTIM,
+        )
+    if port.own > _ABOVE * port.fair:
+        return f"{begin}: {port.port} was busy, and {got}", CULPRIT
+    return f"{begin}: {port.port} was shared about fairly; {got}", CONTRIBUTOR

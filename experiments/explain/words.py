@@ -1,0 +1,182 @@
+"""Explanations as text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from pcn.experiments.explain.answers import Answer
+from pcn.experiments.explain.flow import Explanation
+from pcn.experiments.explain.lines import CONTROL
+
+PARTS = {
+    "own": "its own frames on its NIC's line",
+    "rate": "its rate let none go",
+    "window": "its window was full",
+    "recover": "it waited for news of lost or last packets",
+    "paused": "its NIC's port was PAUSEd",
+    "nic": "other frames on its NIC's line",
+    "contention": "queues, as long as without any PAUSE of these ports",
+    "pause_backlog": "queues that earlier PAUSEs of these ports had built",
+    "pause_idle": "these ports were PAUSEd",
+    "overtaken": "other frames went first, a fabric, a class's rate",
+    "wire": "serialisation and propagation",
+    "inside": "switches' latencies",
+}
+_MOST = 5
+"""Flows, roots and rows of a tree that are named."""
+
+
+def lines_of(answer: Answer) -> Iterator[str]:
+    """Yields the text, line by line."""
+    if answer.kind == "port":
+        yield from _port(answer.found or {})
+    elif answer.kind == "pause":
+        yield from _pause(answer.found or {})
+    for place, one in enumerate(answer.flows):
+        yield from [""] * bool(place)
+        yield from _flow(one)
+
+
+def us(ps: float) -> str:
+    return f"{ps / 1e6:,.1f} us"
+
+
+def _flow(one: Explanation) -> Iterator[str]:
+    size = "" if one.size_bytes is None else f"  {one.size_bytes:,} B"
+    yield f"flow {one.id}  {one.src} > {one.dst}{size}  class {one.traffic_class}" + (
+        f"  {one.group}" if one.group else ""
+    )
+    if one.complete:
+        times = f" = {one.time_ps / one.least_ps:.1f} x {us(one.least_ps)}, the least" if one.least_ps else ""
+        yield f"  completion {us(one.time_ps)}{times}"
+    else:
+        rate = 8e3 * one.sent_bytes / one.time_ps if one.time_ps else 0.0
+        yield f"  {us(one.time_ps)} from {us(one.from_ps)} on: {rate:.2f} Gb/s of its frames left"
+    for name, what in PARTS.items():
+        if ps := one.parts_ps.get(name, 0):
+            yield f"    {us(ps):>14} {ps / one.time_ps:6.1%}  {what}"
+    yield f"    {us(sum(one.parts_ps.values())):>14}         sum"
+    if one.hops:
+        yield "  hops of the packet that completed it:"
+    for hop in one.hops:
+        yield f"    {hop.port:8} {_hop(one, hop.by_flow, hop)}"
+    yield from _shared(one)
+    yield from _marks(one)
+    yield from _roots(one)
+    yield f"  WHY: {one.why}{f' ({one.role.upper()})' if one.role else ''}."
+
+
+def _hop(one: Explanation, by_flow: Mapping[int, int], hop: Any) -> str:
+    others = [(flow, ps) for flow, ps in by_flow.items() if flow != one.id]
+    texts = [f"{us(hop.wait_ps)}, {hop.queue_bytes / 1e3:.1f} KB ahead"]
+    texts += [f"PAUSEd {us(hop.pause_idle_ps)}"] * bool(hop.pause_idle_ps)
+    texts += [f"own packets {us(ps)}" for flow, ps in by_flow.items() if flow == one.id]
+    texts += [f"{_name(one, flow)} {us(ps)}" for flow, ps in others[:_MOST]]
+    texts += [f"{len(others) - _MOST} more {us(sum(ps for _, ps in others[_MOST:]))}"] * (len(others) > _MOST)
+    texts += ["marked here"] * hop.marked
+    return "; ".join(texts)
+
+
+def _name(one: Explanation, flow: int) -> str:
+    if flow == CONTROL:
+        return "control frames"
+    return f"flow {flow} {one.names[flow]}"
+
+
+def _shared(one: Explanation) -> Iterator[str]:
+    port = one.bottleneck
+    if port is None:
+        return
+    others = ", ".join(f"{_name(one, flow)} {share:.1%}" for flow, share in list(port.by_flow.items())[:_MOST])
+    yield (
+        f"  the busiest port of its path, {port.port}, in that time: own frames {port.own:.1%}, "
+        f"{len(port.by_flow)} other{'s' * (len(port.by_flow) != 1)} {sum(port.by_flow.values()):.1%}, "
+        f"nothing {port.idle:.1%}" + (f" (PAUSEd {port.paused:.1%})" if port.paused else "")
+    )
+    if others:
+        yield f"    {others}"
+    above = ", ".join(f"{_name(one, flow)} {got:.1%} of {due:.1%}" for flow, (got, due) in list(port.above.items())[:3])
+    tail = f"; {len(port.above)} above theirs by a tenth and more: {above}" if port.above else ""
+    yield f"    a fair share, 1/n(t), would have been {port.fair:.1%}{tail}"
+
+
+def _marks(one: Explanation) -> Iterator[str]:
+    if one.marked:
+        ports = ", ".join(f"{port} {n:,}" for port, n in sorted(one.marked.items(), key=lambda item: -item[1]))
+        yield f"  marked {sum(one.marked.values()):,} times on {one.packets:,} packets: {ports}"
+    if one.rate_set_by:
+        ports = ", ".join(f"{port} {share:.1%}" for port, share in list(one.rate_set_by.items())[:_MOST])
+        yield f"    while its rate held it, that had been set by marks of {ports}"
+
+
+def _roots(one: Explanation) -> Iterator[str]:
+    if not one.pause_ps:
+        return
+    yield f"  PAUSE, and queues that it built, {us(one.pause_ps)}, by root:"
+    for origin in one.origins[:3]:
+        if origin.kind:
+            what = (
+                "stopped by credits, or by no PAUSE of a switch"
+                if origin.kind == "unknown"
+                else "in a circle of PAUSEs"
+            )
+            yield f"    {origin.share:6.1%}  {origin.port}, {what}"
+            continue
+        own = f"the flow crosses it, {origin.own:.1%} of its queue" if origin.crossed else "the flow does NOT cross it"
+        yield f"    {origin.share:6.1%}  {origin.port}, congested and not PAUSEd; {own}"
+        groups: dict[str, list[float]] = {}
+        for flow, share in origin.filled.items():
+            groups.setdefault(one.groups[flow] or _name(one, flow), []).append(share)
+        ordered = sorted(groups.items(), key=lambda item: -sum(item[1]))[:_MOST]
+        texts = [f"{name}{f' ({len(got)} flows)' if len(got) > 1 else ''} {sum(got):.1%}" for name, got in ordered]
+        if texts:
+            yield f"            its queue at those PAUSEs: {', '.join(texts)}"
+    if len(one.origins) > 3:
+        yield f"    {sum(origin.share for origin in one.origins[3:]):6.1%}  {len(one.origins) - 3} other ports"
+    yield from _tree(one.tree)
+
+
+def _tree(rows: list[dict[str, Any]]) -> Iterator[str]:
+    if rows:
+        yield "    PAUSEs, and what bytes waited for then:"
+    for row in rows[: 2 * _MOST]:
+        shares = ", ".join(f"{port} {share:.0%}" for port, share in list(row["shares"].items())[:3])
+        times = "once" if row["pauses"] == 1 else f"{row['pauses']} times"
+        yield f"    {'  ' * row['depth']}  {row['port']} PAUSEd {times}, for {shares}"
+    if len(rows) > 2 * _MOST:
+        yield f"      and {len(rows) - 2 * _MOST} more ports"
+
+
+def _port(found: dict[str, Any]) -> Iterator[str]:
+    span = f"{us(found['time_ps'])} from {us(found['from_ps'])} on"
+    yield f"port {found['port']}, {span}: nothing sent for {found['idle']:.1%}"
+    for row in found["flows"][: 2 * _MOST]:
+        many = f" ({row['flows']} flows)" if row["flows"] > 1 else ""
+        yield f"    {row['share']:6.1%}  {row['name']}{many}; fair {row['fair']:.1%}"
+    if len(found["flows"]) > 2 * _MOST:
+        yield f"            and {len(found['flows']) - 2 * _MOST} more"
+    for traffic_class, stopped in found["paused"].items():
+        yield f"  class {traffic_class} PAUSEd for {us(stopped['paused_ps'])}, by root:"
+        yield from (f"    {share:6.1%}  {root}" for root, share in list(stopped["roots"].items())[:_MOST])
+    if found["caused_ps"]:
+        yield "  it is a root of PAUSEs of:"
+        yield from (f"    {us(ps):>14}  {port}" for port, ps in list(found["caused_ps"].items())[: 2 * _MOST])
+
+
+def _pause(found: dict[str, Any]) -> Iterator[str]:
+    yield (
+        f"PAUSE {found['number']}: {found['port']} stopped in class {found['class']} for {us(found['time_ps'])}, from "
+        f"{us(found['from_ps'])} on"
+    )
+    allowed = f"{found['used_bytes']:,} of {found['threshold_bytes']:,} allowed"
+    yield f"  {found['held_bytes']:,} B inside of what it sent; {allowed}"
+    for row in found["waiting"]:
+        filled = ", ".join(f"{name} {share:.1%}" for name, share in list(row["filled"].items())[:_MOST])
+        alone = f"{row['without_pause']:.0%} of its queue without any PAUSE of it"
+        yield f"    {row['share']:6.1%} of these waited for {row['port']}, {alone}"
+        if filled:
+            yield f"            its queue: {filled}"
+    yield "  by root:"
+    yield from (f"    {share:6.1%}  {root}" for root, share in list(found["roots"].items())[:_MOST])
+    yield from _tree(found["tree"])

@@ -1,0 +1,94 @@
+"""`pcn explain`: why flows of a kept result were slow."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import click
+
+from pcn.commands.common import FilePath, Quantity, print_json, threads_option
+from pcn.commands.output import is_quiet, note, output_options, say
+
+
+@click.command()
+@click.argument("result", type=FilePath())
+@click.option("--flow", "flows", type=int, multiple=True, metavar="N", help="Flow by its number; repeat for more.")
+@click.option(
+    "--worst", type=click.IntRange(1, 1000), metavar="N", help="Flows with the largest slowdowns (default: 1)."
+)
+@click.option(
+    "--at", "port", default="", metavar="NODE:PORT", help="Port in place of flows: whose frames, which PAUSEs."
+)
+@click.option("--pause", type=click.IntRange(0), metavar="N", help="PAUSE in place of flows, by its number from 0.")
+@click.option(
+    "--from",
+    "from_s",
+    type=Quantity("time", zero=True),
+    metavar="TIME",
+    help="Start of what is explained (default: all).",
+)
+@click.option("--to", "to_s", type=Quantity("time"), metavar="TIME", help="End of it (default: the run's).")
+@threads_option
+@output_options
+def explain(
+    result: Path,
+    flows: tuple[int, ...],
+    worst: int | None,
+    port: str,
+    pause: int | None,
+    from_s: float | None,
+    to_s: float | None,
+    as_json: bool,
+) -> None:
+    """Explain why flows of a result were slow.
+
+    RESULT is the folder of one run in virtual time. The run is carried out twice more, with logs, and has to have the
+    same digest. Of each flow: the parts of its completion time, which sum to it; what its last packet waited behind;
+    the share that it had of its busiest port, against a fair one; which marks set its rate; PAUSEs by the ports that
+    they came from; and one line WHY, with its role: culprit, contributor or victim. --from and --to limit it to what
+    left the sender then. All of it is kept in RESULT/explain, unless that can't be written.
+
+    \b
+    Examples:
+      pcn explain results/mine/pcn --worst 3
+      pcn explain results/mine/pcn --flow 7 --json
+      pcn explain results/mine/pfc --at s0:1 --from 0us --to 1ms
+    """
+    chosen = [
+        name
+        for name, given in (("--flow", flows), ("--worst", worst), ("--at", port), ("--pause", pause is not None))
+        if given
+    ]
+    if len(chosen) > 1:
+        raise click.UsageError(f"{' and '.join(chosen)}: one of them")
+    if (from_s is not None or to_s is not None) and chosen in (["--worst"], ["--pause"], []):
+        raise click.UsageError("--from and --to are for --flow and --at")
+    from rich.console import Console
+
+    from pcn.experiments.data.records import parse_port
+    from pcn.experiments.explain import answers, keep, words
+    from pcn.experiments.explain.again import KeptResult
+    from pcn.experiments.run.progress import ConsoleProgress, Notes
+
+    span_s = None if from_s is None and to_s is None else (from_s or 0.0, math.inf if to_s is None else to_s)
+    errors = Console(stderr=True)
+    end = parse_port(port, "--at") if port else None
+    kept = KeptResult(result)
+    with Notes(errors) if is_quiet() else ConsoleProgress(errors) as progress:
+        if end is not None:
+            answer = answers.of_port(kept, end, span_s, progress)
+        elif pause is not None:
+            answer = answers.of_pause(kept, pause, progress)
+        else:
+            numbers = flows or kept.slowest(worst or 1, progress)
+            answer = answers.of_flows(kept, list(dict.fromkeys(numbers)), span_s, progress)
+    text = list(words.lines_of(answer))
+    if as_json:
+        print_json(answer.as_json())
+    else:
+        for line in text:
+            say(line)
+    place = keep.keep(result, answer, text)
+    if place is None:
+        note(f"{result} can't be written: the explanation is here alone")

@@ -1,0 +1,298 @@
+"""`pcn explain`: the run again, with the same digest, and why its flows were slow."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+import pytest
+
+from pcn.cli import run as pcn
+from pcn.experiments.data.parts import Logs
+from pcn.experiments.data.records import LogChoice
+from pcn.experiments.explain import again, answers, keep, words
+from pcn.experiments.explain.again import KeptResult
+from pcn.experiments.explain.flow import CONTRIBUTOR, CULPRIT, VICTIM, Explanation
+from pcn.experiments.explain.lines import Lines
+from pcn.experiments.explain.pauses import Pauses, Root
+from pcn.experiments.papers import SCENARIOS
+from pcn.experiments.run.progress import Silent
+from pcn.topologies.model import Endpoint
+
+EXAMPLES = Path(__file__).resolve().parents[3] / "examples"
+BURSTS = (0.0, 3.25e-3)
+SHORT = {
+    "dumbbell": ["--set", "duration=1ms"],
+    "tcd": [],
+    "unbiased": [],
+    "fig5": [],
+    "traffic": ["--topology", "star", "--set", "count=20"],
+}
+
+
+def made(out: Path, *command: str) -> Path:
+    assert pcn(["run", *command, "--clock", "virtual", "-q", "--out", str(out)]) == 0
+    return out
+
+
+@pytest.fixture(scope="module")
+def victim(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return made(tmp_path_factory.mktemp("victim") / "run", "victim", "--scheme", "pfc,dcqcn,pcn")
+
+
+@pytest.fixture(scope="module")
+def mixed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    words = [
+        "traffic",
+        "--topology",
+        "fat-tree",
+        "--workload",
+        "websearch",
+        "--set",
+        "count=80",
+        "--set",
+        "xoff_bytes=60KB",
+    ]
+    return made(tmp_path_factory.mktemp("mixed") / "run", *words, "--scheme", "pfc,pcn")
+
+
+def explained(place: Path, *numbers: int, span_s: answers.Span | None = None) -> list[Explanation]:
+    return list(answers.of_flows(KeptResult(place), numbers, span_s, Silent()).flows)
+
+
+@pytest.mark.parametrize("scheme", ["pfc", "dcqcn"])
+def test_the_victim_is_one_of_the_port_to_r1(victim: Path, scheme: str) -> None:
+    """docs/victim.md's tree: F0 shares s0:3 with F1, whose receiver the bursts overwhelm."""
+    first, second = explained(victim / scheme, 0, 1, span_s=BURSTS)
+    assert sum(first.parts_ps.values()) == first.time_ps
+    assert first.parts_ps["paused"] > 0.7 * first.time_ps
+    assert (first.origins[0].port, first.origins[0].crossed, first.origins[0].role) == ("s1:2", False, VICTIM)
+    assert first.origins[0].share > 0.99
+    assert sum(share for flow, share in first.origins[0].filled.items() if flow >= 1000) > 0.85
+    assert first.role == VICTIM
+    assert (second.origins[0].port, second.origins[0].crossed) == ("s1:2", True)
+    assert second.origins[0].role == (
+        CULPRIT if second.origins[0].own > 1.1 / len(second.origins[0].filled) else CONTRIBUTOR
+    )
+    assert [row["port"] for row in first.tree] == ["h0:0", "s0:3"]
+
+
+def test_with_pcn_the_victim_was_not_slow(victim: Path) -> None:
+    (found,) = explained(victim / "pcn", 0, span_s=BURSTS)
+    assert found.pause_ps == 0
+    assert found.why == "it wasn't slow"
+    assert 8e3 * found.sent_bytes / found.time_ps > 35
+
+
+@pytest.mark.parametrize("scheme", ["pfc", "pcn"])
+def test_explanations_add_up(mixed: Path, scheme: str) -> None:
+    kept = KeptResult(mixed / scheme)
+    numbers = kept.slowest(6, Silent())
+    table = {row["id"]: row for row in pq.read_table(mixed / scheme / "flows.parquet").to_pylist()}
+    assert list(numbers) == sorted(numbers, key=lambda number: -table[number]["slowdown"])
+    for found in explained(mixed / scheme, *numbers):
+        assert sum(found.parts_ps.values()) == found.time_ps
+        assert abs(found.time_ps - table[found.id]["fct_s"] * 1e12) < 2e3
+        waits = ("contention", "pause_backlog", "pause_idle", "overtaken")
+        assert sum(hop.wait_ps for hop in found.hops) == sum(found.parts_ps[name] for name in waits)
+        for hop in found.hops:
+            assert sum(hop.by_flow.values()) + hop.idle_ps == hop.wait_ps
+            assert hop.idle_ps == hop.pause_idle_ps  # by the line, and by the account of PAUSE
+        caused = sum(found.parts_ps[name] for name in ("paused", "pause_backlog", "pause_idle"))
+        assert found.pause_ps == pytest.approx(caused, abs=len(found.hops) + 2)
+        assert sum(found.blame_ps.values()) == pytest.approx(found.pause_ps, rel=1e-9)
+        assert sum(found.rate_set_by.values()) == pytest.approx(1 if found.rate_set_by else 0)
+    if scheme == "pfc":
+        assert sum(found.pause_ps for found in explained(mixed / scheme, *numbers)) > 0
+
+
+def test_weights_of_every_pause_sum_to_one(mixed: Path) -> None:
+    run = KeptResult(mixed / "pfc").run(LogChoice(), Silent())
+    pauses = Pauses(run.logs, 10**12)
+    assert len(pauses.all) > 20
+    ports = {root.port for pause in pauses.all for root in pauses.roots(pause)}
+    assert len(ports) > 1
+    for pause in pauses.all:
+        assert sum(pauses.roots(pause).values()) == pytest.approx(1, rel=1e-9)
+        assert sum(one.bytes for one in pause.waiting) == pause.held_bytes > pause.threshold_bytes
+
+
+@pytest.mark.parametrize("scenario", sorted(SHORT))
+def test_every_scenario_is_run_again_with_its_digest(scenario: str, tmp_path: Path) -> None:
+    out = made(tmp_path / "out", scenario, "--scheme", "pfc" if scenario == "fig5" else "pcn", *SHORT[scenario])
+    assert {*SHORT, "victim"} == set(SCENARIOS)
+    KeptResult(out).run(LogChoice(causes=False), Silent())  # raises where it differs
+
+
+def test_explanation_is_kept_whole_and_printed(mixed: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    place = mixed / "pfc"
+    assert pcn(["explain", str(place), "--worst", "2", "--json"]) == 0
+    printed = json.loads(capsys.readouterr().out)
+    folder = place / keep.FOLDER
+    assert sorted(path.name for path in folder.iterdir()) == [keep.JSON, keep.TEXT, keep.TABLE]
+    assert json.loads((folder / keep.JSON).read_text()) == printed
+    rows = pq.read_table(folder / keep.TABLE).to_pylist()
+    assert len(rows) == 80
+    assert all(sum(row[f"{name}_ps"] for name in words.PARTS) == row["fct_ps"] for row in rows)
+    first = printed["flows"][0]["id"]
+    assert pcn(["explain", str(place), "--flow", str(first)]) == 0
+    text = capsys.readouterr().out
+    assert text == (folder / keep.TEXT).read_text()
+    assert text.splitlines()[0].startswith(f"flow {first} ")
+    assert text.splitlines()[-1].startswith("  WHY: ")
+
+
+def test_a_result_that_cannot_be_written_is_explained_alone(
+    mixed: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def refuse(*_: object, **__: object) -> str:
+        raise PermissionError(13, "Permission denied")
+
+    before = sorted((mixed / "pcn").rglob("*"))
+    monkeypatch.setattr(keep.tempfile, "mkdtemp", refuse)
+    assert pcn(["explain", str(mixed / "pcn"), "--flow", "3"]) == 0
+    shown = capsys.readouterr()
+    assert shown.out.startswith("flow 3 ")
+    assert "can't be written: the explanation is here alone" in shown.err
+    assert sorted((mixed / "pcn").rglob("*")) == before
+
+
+def test_an_explanation_that_fails_leaves_the_earlier_one(
+    mixed: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert pcn(["explain", str(mixed / "pcn"), "--flow", "3", "-q"]) == 0
+    before = (mixed / "pcn" / keep.FOLDER / keep.TEXT).read_bytes()
+
+    def full(*_: object) -> object:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(keep, "whole", full)
+    assert pcn(["explain", str(mixed / "pcn"), "--flow", "4", "-q"]) == 0
+    assert (mixed / "pcn" / keep.FOLDER / keep.TEXT).read_bytes() == before
+    assert not [path for path in (mixed / "pcn").iterdir() if path.name.startswith(".")]
+
+
+def test_a_port_and_a_pause_are_explained(victim: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    place = victim / "pfc"
+    assert pcn(["explain", str(place), "--at", "s0:3", "--json"]) == 0
+    port = json.loads(capsys.readouterr().out)["port"]
+    assert sum(row["share"] for row in port["flows"]) + port["idle"] == pytest.approx(1)
+    assert next(iter(port["paused"]["3"]["roots"])) == "s1:2"
+    assert pcn(["explain", str(place), "--at", "s1:2", "--json"]) == 0
+    assert "s0:3" in json.loads(capsys.readouterr().out)["port"]["caused_ps"]
+    assert pcn(["explain", str(place), "--pause", "0", "--json"]) == 0
+    pause = json.loads(capsys.readouterr().out)["pause"]
+    assert pause["used_bytes"] > pause["threshold_bytes"]
+    assert sum(pause["roots"].values()) == pytest.approx(1)
+    assert sum(row["share"] for row in pause["waiting"]) == pytest.approx(1)
+    assert pcn(["explain", str(place), "--pause", "0"]) == 0
+    assert capsys.readouterr().out.startswith("PAUSE 0: ")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "line"),
+    [
+        (["--flow", "7777"], "no flow 7777: flows are numbered"),
+        (["--at", "s9:1"], "--at s9:1: "),
+        (["--at", "s9"], "--at s9: write it as NODE:PORT"),
+        (["--pause", "99999"], "no PAUSE 99999: PAUSEs are numbered 0 to "),
+        (["--flow", "0", "--from", "8ms"], "flow 0 sent nothing in that time"),
+    ],
+)
+def test_what_is_not_there_is_one_line(
+    victim: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], line: str
+) -> None:
+    assert pcn(["explain", str(victim / "pfc"), *arguments, "-q"]) == 1
+    (said,) = capsys.readouterr().err.strip().splitlines()
+    assert line in said
+
+
+@pytest.mark.parametrize("arguments", [["--flow", "0", "--at", "s0:3"], ["--worst", "2", "--from", "1us"]])
+def test_options_that_exclude_each_other_are_refused(victim: Path, arguments: list[str]) -> None:
+    assert pcn(["explain", str(victim / "pfc"), *arguments]) == 2
+
+
+def changed(place: Path, **entries: Any) -> None:
+    file = place / "summary.json"
+    found = {name: value for name, value in {**json.loads(file.read_text()), **entries}.items() if value is not None}
+    file.write_text(json.dumps(found))
+
+
+def line_of(place: Path, capsys: pytest.CaptureFixture[str]) -> str:
+    capsys.readouterr()
+    assert pcn(["explain", str(place), "--flow", "0", "-q"]) == 1
+    (line,) = capsys.readouterr().err.strip().splitlines()
+    assert not (place / keep.FOLDER).exists()
+    return line
+
+
+def test_results_that_cannot_be_repeated_are_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    flows = tmp_path / "flows.csv"
+    flows.write_text("src,dst,start,size\nh0,r0,0us,20KB\nh1,r0,0us,20KB\n")
+    out = made(tmp_path / "out", "traffic", "--topology", "star", "--flows", str(flows))
+    summary = json.loads((out / "summary.json").read_text())
+    assert list(summary["files"]) == [str(flows)]
+    text = flows.read_text()
+    flows.write_text(text.replace("20KB", "30KB"))
+    assert "flows.csv, which" in line_of(out, capsys)
+    flows.unlink()
+    assert "isn't there any more" in line_of(out, capsys)
+    flows.write_text(text)
+    changed(out, digest="0" * 16)
+    assert "it was made by another version of PCN Lab" in line_of(out, capsys)
+    changed(out, files=None, digest=summary["digest"])
+    assert "is of an older version, which kept no files" in line_of(out, capsys)
+    changed(out, files={}, clock="live")
+    assert "runs in virtual time alone" in line_of(out, capsys)
+    (out / "summary.json").write_text("[]")
+    assert "no result that can be read" in line_of(out, capsys)
+    assert "has no summary.json" in line_of(tmp_path, capsys)
+
+
+def test_scheme_of_a_file_is_found_again(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for name in ("aimd", "aimd_window"):
+        shutil.copytree(EXAMPLES / name, tmp_path / name, ignore=shutil.ignore_patterns("__pycache__"))
+    copy = tmp_path / "aimd_window"
+    scheme = f"{copy}/aimd_window.py:AIMD_WINDOW"
+    out = made(tmp_path / "out", "traffic", "--topology", "star", "--set", "count=5", "--scheme", scheme)
+    assert pcn(["explain", str(out), "--flow", "0", "-q"]) == 0
+    (copy / "aimd_window.py").write_text((copy / "aimd_window.py").read_text() + "\n")
+    capsys.readouterr()
+    assert pcn(["explain", str(out), "--flow", "0", "-q"]) == 1
+    assert "aimd_window.py, which" in capsys.readouterr().err
+
+
+def test_fair_shares_are_those_of_flows_under_way() -> None:
+    run = _lines([(0, 100, 1), (100, 100, 2), (200, 100, 1), (300, 100, 2), (400, 200, 2)])
+    assert run.fair(0, 600) == {1: 100 + 100, 2: 100 + 300}
+    assert run.by_flow(50, 350) == {1: 150, 2: 150}
+    assert run.work_of(100, 150) == {2: 100, 1: 100}
+
+
+def _lines(frames: list[tuple[int, int, int]]) -> Any:
+    """A port at 8 Tb/s: a byte takes a ps. Frames: start, bytes, flow."""
+    import numpy as np
+
+    from pcn.lab.virtual.native import ExplainCause, ExplainHop, ExplainLine, ExplainSent
+    from pcn.topologies.star import star
+
+    topology = star(1, rate_bps=8e12)
+    rows = np.array([(start, 0, flow, size, 0) for start, size, flow in frames], np.dtype(ExplainLine))
+    empty = [np.zeros(0, np.dtype(kind)) for kind in (ExplainSent, ExplainHop, ExplainCause)]
+    return Lines(topology, Logs(empty[0], empty[1], rows, empty[2], (Endpoint("h0", 0),))).at(0)
+
+
+def test_gates_that_no_switch_closed_are_unknown_roots() -> None:
+    import numpy as np
+
+    from pcn.lab.virtual.native import CLOSES, OPENS, ExplainCause, ExplainHop, ExplainLine, ExplainSent
+
+    causes = np.zeros(2, np.dtype(ExplainCause))
+    causes["time_ps"], causes["what"], causes["class"] = [10, 30], [CLOSES, OPENS], 3
+    empty = [np.zeros(0, np.dtype(kind)) for kind in (ExplainSent, ExplainHop, ExplainLine)]
+    pauses = Pauses(Logs(empty[0], empty[1], empty[2], causes, (Endpoint("h0", 0),)), 100)
+    assert pauses.blame((0, 3), [(0, 25)]) == ({Root(0, "unknown"): 15.0}, {})
+    assert again.NAMES[0] == "reference"
