@@ -11,6 +11,11 @@ from numpy.typing import NDArray
 
 from pcn.topologies.model import Endpoint
 
+PARTS = (
+    "own", "rate", "window", "recover", "paused", "nic",
+    "contention", "pause_backlog", "pause_idle", "overtaken", "wire", "inside",
+)  # fmt: skip
+"""As `pcn.lab.virtual.native` has them, without its engine."""
 NO_FLOW = 2**32 - 1
 """In a log: the frame is no flow's data."""
 

@@ -123,7 +123,7 @@ def _summary(place: Path) -> Mapping[str, Any]:
         )
     for path, digest in digests(map(Path, files)).items():
         if digest != files[path]:
-            now = "isn't there any more" if not digest else "has changed"
+            now = "is missing" if not digest else "has changed"
             raise ExperimentError(
                 f"{path}, which {place} was made of, {now}: bring it back, or run the experiment again"
             )

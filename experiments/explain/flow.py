@@ -423,14 +423,14 @@ def _why(found: Explanation) -> tuple[str, str]:
     words = {
         "pause": "PAUSE",
         "queue": "queues of congested ports",
-        "nic": "other flows of its own host",
+        "nic": "other flows of its host",
         "recover": "losses, and how long it took to notice them",
     }
     return f"{words[top]} ({share})", ""
 
 
 def _held(found: Explanation, what: str, share: str) -> tuple[str, str]:
-    """By its scheme."""
+    """Returns likewise why its scheme held it."""
     port, begin = found.bottleneck, f"its scheme's {what} ({share})"
     if port is None:
         return begin, ""

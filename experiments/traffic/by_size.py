@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from pcn.experiments.data.parts import PARTS
 from pcn.experiments.data.plan import Plan
 from pcn.experiments.data.recording import Recording
 from pcn.experiments.data.series_math import Array
@@ -22,6 +23,7 @@ from pcn.experiments.define.tables import Measured, Table
 from pcn.experiments.define.workloads import sample
 from pcn.experiments.traffic import collective, flows
 from pcn.experiments.traffic.flows import ALL
+from pcn.experiments.traffic.sizes import SIZES
 from pcn.experiments.traffic.spec import TrafficSpec
 from pcn.experiments.traffic.spec import sizes as distribution
 
@@ -97,7 +99,7 @@ def tables(runs: Mapping[str, Measured]) -> list[Table]:
     """Returns the tables of one run, or of several side by side, by their names; a terminal of 80 columns shows them
     whole."""
     by_size = flows_by_size.tables(flows_by_size.of_measured(runs))
-    return [_counts(runs), _spans(runs), *collective.tables(runs), *by_size]
+    return [_counts(runs), _spans(runs), *_parts(runs), *collective.tables(runs), *by_size]
 
 
 def charts(runs: Mapping[str, Measured]) -> list[Chart]:
@@ -131,6 +133,23 @@ def _counts(runs: Mapping[str, Measured]) -> Table:
 def _tier(numbers: Sequence[str]) -> str:
     """Returns the first tier of switches that some of these numbers are of."""
     return next((name.partition(" ")[2] for name in numbers if name.partition(" ")[2]), "")
+
+
+def _parts(runs: Mapping[str, Measured]) -> list[Table]:
+    """Returns where the completion times went, by run and size; none where no run was explained."""
+    suffix = f"_ms {ALL}"
+    explained = {run: one.numbers for run, one in runs.items() if f"wire{suffix}" in one.numbers}
+    names = [name for name in PARTS if any(of.get(f"{name}{suffix}") for of in explained.values())]
+    rows = []
+    for run, of in explained.items():
+        for size in [ALL, *(name for name, _ in SIZES)]:
+            means = [of.get(f"{name}_ms {size}") or 0.0 for name in names]
+            if total := sum(means):
+                texts = (f"{100 * one / total:.1f}" if one else "–" for one in means)
+                rows.append([f"{label(run)}, {size}", _number(total), *texts])
+    columns = ["", "mean, ms", *(name.replace("_", " ") for name in names)]
+    note = "Shares of the completion times of all flows of a size: docs/explain.md."
+    return [Table("where the time went, %", columns, rows, [note])] if rows else []
 
 
 def _spans(runs: Mapping[str, Measured]) -> Table:

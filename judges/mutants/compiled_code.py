@@ -24,6 +24,8 @@ from pcn.softswitch.codegen.build import RUNTIME_FLAGS  # noqa: E402
 
 ENGINE = ("-DVN_MORE_ENDPOINTS(X)=X(rdma)", "-include")
 """Before the engine's file, and RDMA's."""
+OBSERVED = (ENGINE[0], "-DVN_MORE_OBSERVERS(X)=X(explain)", "-include")
+"""Likewise, and the observer's."""
 
 
 def code(place: Path, path: str) -> str | dict[Path, str] | None:
@@ -45,7 +47,11 @@ def _assembly(place: Path, path: str) -> str | None:
     folder = place / Path(path).parent
     units: list[list[str | Path]]
     if path.startswith(("virtualnet/", "hosts/csrc/virtual/")):
-        units = [[*ENGINE, place / "virtualnet/csrc/engine.c", place / "hosts/csrc/virtual/rdma.c"]]
+        engine, rdma = place / "virtualnet/csrc/engine.c", place / "hosts/csrc/virtual/rdma.c"
+        units = [
+            [*ENGINE, engine, rdma],
+            [*OBSERVED, engine, "-include", rdma, place / "hosts/csrc/virtual/explain.c"],
+        ]
     elif path.endswith(".h"):
         units = [[one] for one in sorted(folder.glob("*.c"))]
         if folder.parent.name == "softswitch":  # what programs have of it, which aren't compiled here

@@ -239,7 +239,7 @@ def test_results_that_cannot_be_repeated_are_one_line(tmp_path: Path, capsys: py
     flows.write_text(text.replace("20KB", "30KB"))
     assert "flows.csv, which" in line_of(out, capsys)
     flows.unlink()
-    assert "isn't there any more" in line_of(out, capsys)
+    assert "is missing" in line_of(out, capsys)
     flows.write_text(text)
     changed(out, digest="0" * 16)
     assert "it was made by another version of PCN Lab" in line_of(out, capsys)

@@ -11,6 +11,9 @@ import pytest
 import results_format
 
 from pcn.cli import run as pcn
+from pcn.experiments.data.parts import PARTS
+from pcn.experiments.explain import words
+from pcn.lab.virtual import native
 
 TRAFFIC = ["traffic", "--topology", "star", "--set", "count=20"]
 
@@ -61,6 +64,24 @@ def test_sweep_has_the_shares_of_parts(tmp_path: Path) -> None:
     parts = [name.replace("_ps", "_share") for name in results_format.columns("Parts of completion times")[1:]]
     assert sum(means[name] for name in parts) == pytest.approx(1, abs=1e-9)
     assert means["own_share"] > 0
+
+
+def test_parts_by_size_are_a_table_of_runs_and_comparisons(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = tmp_path / "out"
+    assert pcn(["run", *TRAFFIC, "--scheme", "pcn,pfc", "--clock", "virtual", "--explain", "--out", str(out)]) == 0
+    printed = capsys.readouterr().out
+    assert "where the time went, %" in printed
+    for scheme in ("pcn", "pfc"):
+        measures = json.loads((out / scheme / "summary.json").read_text())["measures"]
+        for size in ("all", "S"):
+            assert sum(measures[f"{name}_ms {size}"] for name in PARTS) == pytest.approx(measures[f"mean_ms {size}"])
+    assert pcn(["compare", str(out)]) == 0
+    assert "where the time went, %" in capsys.readouterr().out
+    assert "where the time went, %" in (out / "report.html").read_text()
+
+
+def test_names_of_parts_are_those_of_the_engine() -> None:
+    assert PARTS == native.PARTS == tuple(words.PARTS)
 
 
 def test_a_live_run_is_not_explained(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
