@@ -24,7 +24,7 @@ Span = tuple[float, float]
 
 @dataclass(frozen=True)
 class Answer:
-    """What was asked about: `kind` is flow, port or pause."""
+    """What was explained: `kind` is flow, port or pause."""
 
     kind: str
     flows: tuple[Explanation, ...] = ()
@@ -107,7 +107,7 @@ def _in_ps(again: Again, span_s: Span | None) -> tuple[int, int] | None:
 
 
 def _require_explained(again: Again, number: int, span_s: Span | None) -> None:
-    """Raises ExperimentError for a flow of which nothing can be said."""
+    """Raises ExperimentError for a flow of which nothing is known."""
     sent = again.logs.sent["time_ps"][again.logs.sent["flow"] == number]
     span_ps = _in_ps(again, span_s) or (0, _end_ps(again))
     if int(((sent >= span_ps[0]) & (sent <= span_ps[1])).sum()) < (1 if span_s is None else 2):

@@ -357,7 +357,7 @@ def _bottleneck(
 
 
 def _rate_set_by(again: Again, log: FlowLog, first: int, last: int, names: list[str]) -> dict[str, float]:
-    """By the latest window of the NP before it whose notification had a mark, and the ports of the marks in it."""
+    """Returns shares by the latest window of the NP before it whose notification had a mark, and the marks in it."""
     rate = log.sent["parts_ps"][first : last + 1, SENDER_PARTS.index("rate")].astype(np.int64)
     times = log.sent["time_ps"][first : last + 1].astype(np.int64)
     ends, marks = again.series.get(flow_entity(log.spec.id), "window_marked")
