@@ -422,11 +422,16 @@ def _why(found: Explanation) -> tuple[str, str]:
         return _held(found, "rate" if parts["rate"] >= parts["window"] else "window", share)
     words = {
         "pause": "PAUSE",
-        "queue": "queues of congested ports",
+        "queue": f"queues of congested ports, the longest wait at {_longest(found)}",
         "nic": "other flows of its host",
         "recover": "losses, and how long it took to notice them",
     }
     return f"{words[top]} ({share})", ""
+
+
+def _longest(found: Explanation) -> str:
+    waits = {hop.port: hop.wait_ps - hop.pause_idle_ps for hop in found.hops}
+    return max(waits, key=lambda port: waits[port], default="")
 
 
 def _held(found: Explanation, what: str, share: str) -> tuple[str, str]:
@@ -448,4 +453,6 @@ def _held(found: Explanation, what: str, share: str) -> tuple[str, str]:
         )
     if port.own > _ABOVE * port.fair:
         return f"{begin}: {port.port} was busy, and {got}", CULPRIT
+    if port.own < _BELOW * port.fair:
+        return f"{begin}: no flow at {port.port} had more than a fair share; {got}", CONTRIBUTOR
     return f"{begin}: {port.port} was shared about fairly; {got}", CONTRIBUTOR

@@ -10,24 +10,69 @@
 #include "switches/scheduler.h"
 #include "virtual/flow.h"
 
-/* Of a packet under way, in its line of the pool. Sums are modulo 2^48 ps, so that what is between two events is the difference of two
- * clocks, added to the sum at each. */
+/* Of a packet under way, in its line of the pool. Times have 48 bits: sums of a packet are below 281 s, and what is between two events is the
+ * difference of two clocks. Fields are packed by hand: what a compiler makes of bit fields waits for its own stores. */
+#define TIME_BITS 48
+#define TIME_MASK ((UINT64_C(1) << TIME_BITS) - 1)
+#define MOST_WORK ((UINT64_C(1) << 40) - 1) /* 1.1 s of work on a line; more counts as so much */
 struct note {
-    uint64_t since, idle; /* in a queue: when it came, and the idle time of its class by then */
-    uint64_t behind : 44, without : 44, class : 8; /* likewise: see vn_explain_hop; at most MOST_WORK */
-    uint64_t contention : 48, backlog : 48, paused : 48, overtaken : 48, wire : 48, inside : 48;
-} __attribute__((packed, aligned(64)));
+    uint64_t came; /* in a queue: when it came, shifted by 8; its class */
+    uint64_t found[2]; /* likewise: the idle time of its class (48 bits), behind, without (40 bits each): see vn_explain_hop */
+    uint64_t waited[3]; /* contention, backlog, idle by PAUSE, overtaken (48 bits each) */
+    uint64_t wire, inside; /* inside: where it comes into a queue its time is added; where it is due at a node, subtracted */
+} __attribute__((aligned(64)));
 _Static_assert(sizeof(struct note) == 64, "a cache line");
-#define MOST_WORK ((UINT64_C(1) << 44) - 1)
+
+/* What a packet found in its queue. */
+struct found {
+    uint64_t idle, behind, without;
+};
+
+static inline void found_store(struct note *note, struct found found)
+{
+    note->found[0] = found.idle << 16 | found.behind >> 24;
+    note->found[1] = found.behind << 40 | found.without;
+}
+
+static inline struct found found_load(const struct note *note)
+{
+    uint64_t behind = (note->found[0] & 0xffff) << 24 | note->found[1] >> 40;
+    return (struct found){note->found[0] >> 16, behind, note->found[1] & MOST_WORK};
+}
+
+/* What it has waited for. */
+struct waited {
+    uint64_t contention, backlog, paused, overtaken;
+};
+
+static inline void waited_store(struct note *note, struct waited waited)
+{
+    note->waited[0] = waited.contention << 16 | waited.backlog >> 32;
+    note->waited[1] = waited.backlog << 32 | waited.paused >> 16;
+    note->waited[2] = waited.paused << 48 | waited.overtaken;
+}
+
+static inline struct waited waited_load(const struct note *note)
+{
+    return (struct waited){
+        .contention = note->waited[0] >> 16,
+        .backlog = (note->waited[0] & 0xffff) << 32 | note->waited[1] >> 32,
+        .paused = (note->waited[1] & 0xffffffff) << 16 | note->waited[2] >> 48,
+        .overtaken = note->waited[2] & TIME_MASK,
+    };
+}
+
+static inline uint64_t came_at(const struct note *note) { return note->came >> 8; }
+static inline uint32_t class_of(const struct note *note) { return note->came & 0xff; }
 
 /* Of a packet whose flow is logged, or whose packets may overtake each other. */
 struct trace {
     uint64_t sender[VN_PARTS_SENDER], busy;
     uint32_t serial, queue_bytes;
-    uint8_t ecn, logged;
+    uint8_t ecn;
 };
 
-/* A class of a port. Work is in ps on the line. */
+/* A class of a port where a gate was ever closed: a port without has the work that it would have without PAUSE. Work is in ps on the line. */
 struct line_class {
     uint64_t idle, idle_from; /* how long the gate was closed and the line idle; since when it is, while the gate is closed */
     uint64_t without, at; /* work that would wait had the port never been PAUSEd, as of `at` */
@@ -64,6 +109,7 @@ static const size_t entry_bytes[VN_EXPLAIN_LOGS] = {
 struct explain {
     struct line_class (*lines)[VN_CLASSES]; /* by link */
     uint8_t *used; /* likewise: bit mask of the classes that had packets there */
+    bool *stopped; /* likewise: a gate was ever closed there; only from then on there is a line_class */
     struct sender *senders; /* by flow ... */
     struct vn_explained *flows; /* ... as are these */
     struct trace *traces; /* by packet */
@@ -170,22 +216,6 @@ static uint64_t idle_since(const struct vn_context *context, const struct vn_lin
     return sum;
 }
 
-static void vn_explain_gate(const struct vn_context *context, const struct vn_link *link, uint32_t class, bool closes)
-{
-    if (closes == vn_gate_closed(link, class)) return;
-    struct line_class *of = line_of(context, link, class);
-    if (closes) of->idle_from = link->free_at > context->now ? link->free_at : context->now;
-    else idle_ends(context, link, of);
-    if (!explain_of(context)->causes) return;
-    struct vn_explain_cause *cause = entry(context, VN_EXPLAIN_CAUSE);
-    if (cause == NULL) return;
-    *cause = (struct vn_explain_cause){.time_ps = context->now,
-                                       .link = (uint32_t)(link - context->links),
-                                       .out = VN_NONE,
-                                       .class = class,
-                                       .what = closes ? VN_EXPLAIN_CLOSES : VN_EXPLAIN_OPENS};
-}
-
 /* ---- a switch's queues ---- */
 
 /* Whether packets leave in the order of their classes and, in a class, of their coming. If not, what is ahead of a packet isn't what leaves
@@ -227,31 +257,66 @@ static void add_work(const struct vn_context *context, const struct vn_link *lin
     }
 }
 
+/* The first gate of a port is about to close: until now there was no PAUSE. */
+static void accounts_begin(const struct vn_context *context, const struct vn_link *link)
+{
+    bool at_switch = vn_near(context, link)->kind->holds;
+    for (uint32_t class = 0; at_switch && class < VN_CLASSES; class++) {
+        struct line_class *of = line_of(context, link, class);
+        of->without = work_of(context, link, class);
+        of->at = of->busy = context->now;
+    }
+}
+
+static void vn_explain_gate(const struct vn_context *context, const struct vn_link *link, uint32_t class, bool closes)
+{
+    if (closes == vn_gate_closed(link, class)) return;
+    struct line_class *of = line_of(context, link, class);
+    bool *stopped = &explain_of(context)->stopped[link - context->links];
+    if (closes && !*stopped) accounts_begin(context, link);
+    *stopped = true;
+    if (closes) of->idle_from = link->free_at > context->now ? link->free_at : context->now;
+    else idle_ends(context, link, of);
+    if (!explain_of(context)->causes) return;
+    struct vn_explain_cause *cause = entry(context, VN_EXPLAIN_CAUSE);
+    if (cause == NULL) return;
+    *cause = (struct vn_explain_cause){.time_ps = context->now,
+                                       .link = (uint32_t)(link - context->links),
+                                       .out = VN_NONE,
+                                       .class = class,
+                                       .what = closes ? VN_EXPLAIN_CLOSES : VN_EXPLAIN_OPENS};
+}
+
 static void vn_explain_queued(const struct vn_context *context, const struct vn_link *link, uint32_t class, uint32_t id)
 {
     const struct vn_packet *packet = vn_packet_at(context, id);
     struct note *note = note_of(context, id);
-    struct line_class *of = line_of(context, link, class);
-    uint64_t now = context->now, work = work_of(context, link, class);
-    if (work == 0) of->busy = now;
-    explain_of(context)->used[link - context->links] |= (uint8_t)(1u << class);
-    uint64_t without = work_without(of, now);
-    if (without == 0 && link->free_at > now && vn_port_of(link)->last_class < class) { /* no frame gives way to a higher class */
-        without = link->free_at - now;
-        of->without = without;
-        of->at = now;
+    uint32_t number = (uint32_t)(link - context->links);
+    uint64_t now = context->now, work = work_of(context, link, class), without = work, idle = 0;
+    explain_of(context)->used[number] |= (uint8_t)(1u << class);
+    if (explain_of(context)->stopped[number]) {
+        struct line_class *of = line_of(context, link, class);
+        if (work == 0) of->busy = now;
+        idle = idle_until(link, of, class, now) & TIME_MASK;
+        without = work_without(of, now);
+        if (without == 0 && link->free_at > now && vn_port_of(link)->last_class < class) {
+            without = link->free_at - now; /* no frame gives way to a higher class */
+            of->without = without;
+            of->at = now;
+        }
+        add_work(context, link, (2u << class) - 1, vn_duration(link, packet->bytes));
     }
-    add_work(context, link, (2u << class) - 1, vn_duration(link, packet->bytes));
-    bool ordered = is_ordered(link);
-    note->since = now;
-    note->idle = idle_until(link, of, class, now);
-    note->behind = ordered && work < MOST_WORK ? work : MOST_WORK;
-    note->without = ordered && without < MOST_WORK ? without : MOST_WORK;
-    note->class = class;
+    if (!is_ordered(link)) work = without = MOST_WORK;
+    note->came = now << 8 | class;
+    found_store(note, (struct found){
+                          .idle = idle,
+                          .behind = work < MOST_WORK ? work : MOST_WORK,
+                          .without = without < MOST_WORK ? without : MOST_WORK,
+                      });
     note->inside += now;
     if (__builtin_expect(!is_data(packet), 0) || !is_logged(explain_of(context), packet->flow)) return;
     struct trace *trace = trace_of(context, id);
-    trace->busy = of->busy;
+    trace->busy = explain_of(context)->stopped[number] ? line_of(context, link, class)->busy : now;
     trace->queue_bytes = (uint32_t)link->classes[class].queued_bytes;
     trace->ecn = vn_frame(context, (struct vn_packet *)packet)[WIRE_TOS] & 3;
 }
@@ -261,12 +326,13 @@ static void log_hop(const struct vn_context *context, const struct vn_link *link
     struct vn_packet *packet = vn_packet_at(context, id);
     const struct note *note = note_of(context, id);
     const struct trace *trace = trace_of(context, id);
+    struct found found = found_load(note);
     struct vn_explain_hop *hop = entry(context, VN_EXPLAIN_HOP);
     if (hop == NULL) return;
-    *hop = (struct vn_explain_hop){.since_ps = note->since,
+    *hop = (struct vn_explain_hop){.since_ps = came_at(note),
                                    .start_ps = context->now,
-                                   .behind_ps = note->behind,
-                                   .without_ps = note->without,
+                                   .behind_ps = found.behind,
+                                   .without_ps = found.without,
                                    .idle_ps = idle,
                                    .busy_ps = trace->busy,
                                    .flow = packet->flow,
@@ -274,7 +340,7 @@ static void log_hop(const struct vn_context *context, const struct vn_link *link
                                    .link = (uint32_t)(link - context->links),
                                    .queue_bytes = trace->queue_bytes,
                                    .bytes = packet->bytes,
-                                   .class = note->class,
+                                   .class = (uint8_t)class_of(note),
                                    .ecn_before = trace->ecn,
                                    .ecn_after = vn_frame(context, packet)[WIRE_TOS] & 3};
 }
@@ -283,17 +349,23 @@ static void log_hop(const struct vn_context *context, const struct vn_link *link
 static void add_wait(const struct vn_context *context, const struct vn_link *link, uint32_t id)
 {
     struct note *note = note_of(context, id);
-    uint64_t wait = context->now - note->since, idle = 0;
+    uint64_t wait = context->now - came_at(note), idle = 0;
     if (wait != 0) {
-        idle = idle_until(link, line_of(context, link, note->class), note->class, context->now) - note->idle;
+        uint32_t class = class_of(note);
+        struct found found = found_load(note);
+        struct waited waited = waited_load(note);
+        if (explain_of(context)->stopped[link - context->links]) {
+            idle = (idle_until(link, line_of(context, link, class), class, context->now) - found.idle) & TIME_MASK;
+        }
         uint64_t rest = wait - idle;
-        uint64_t behind = note->behind < rest ? note->behind : rest;
-        uint64_t without = note->without < behind ? note->without : behind;
+        uint64_t behind = found.behind < rest ? found.behind : rest;
+        uint64_t without = found.without < behind ? found.without : behind;
         VN_ASSERT(idle <= wait);
-        note->contention += without;
-        note->backlog += behind - without;
-        note->paused += idle;
-        note->overtaken += rest - behind;
+        waited.contention += without;
+        waited.backlog += behind - without;
+        waited.paused += idle;
+        waited.overtaken += rest - behind;
+        waited_store(note, waited);
     }
     if (is_logged(explain_of(context), vn_packet_at(context, id)->flow)) log_hop(context, link, id, idle);
 }
@@ -316,7 +388,8 @@ static void vn_explain_starts(const struct vn_context *context, const struct vn_
         uint64_t wire = link->delay + (cut ? vn_duration(link, VN_CUT_BYTES) : duration);
         note->wire += wire;
         note->inside -= now + wire;
-    } else if (at_switch && vn_flow_control_of(link)->is_frame(vn_frame(context, packet))) {
+    } else if (at_switch && explain->stopped[link - context->links] &&
+               vn_flow_control_of(link)->is_frame(vn_frame(context, packet))) {
         add_work(context, link, 0xff, duration); /* it was never queued, and goes before all others */
     }
     if (__builtin_expect(explain->logged_links == NULL, 1)) return;
@@ -368,13 +441,15 @@ static void vn_explain_pauses(const struct vn_context *context, const struct vn_
         portion.bytes = 0;
         if (vn_scheduler_waiting(out, class) != 0) vn_scheduler_each(context, out, class, count_portion, &portion);
         if (portion.bytes == 0) continue;
+        bool stopped = explain_of(context)->stopped[out - context->links];
         const struct line_class *of = line_of(context, out, class);
+        uint64_t work = work_of(context, out, class);
         struct vn_explain_cause *waits = entry(context, VN_EXPLAIN_CAUSE);
         if (waits == NULL) return;
         *waits = (struct vn_explain_cause){.time_ps = context->now,
-                                           .work_ps = work_of(context, out, class),
-                                           .without_ps = work_without(of, context->now),
-                                           .busy_ps = of->busy,
+                                           .work_ps = work,
+                                           .without_ps = stopped ? work_without(of, context->now) : work,
+                                           .busy_ps = stopped ? of->busy : context->now,
                                            .bytes = portion.bytes,
                                            .link = portion.in_link,
                                            .out = (uint32_t)(out - context->links),
@@ -478,13 +553,13 @@ static void vn_explain_completes(const struct vn_context *context, uint32_t numb
     of->start_ps = flow->start;
     of->complete_ps = context->now;
     memcpy(of->parts_ps, sender, VN_PARTS_SENDER * sizeof *sender);
-    of->parts_ps[VN_PART_CONTENTION] = note->contention;
-    of->parts_ps[VN_PART_PAUSE_BACKLOG] = note->backlog;
-    of->parts_ps[VN_PART_PAUSE_IDLE] = note->paused;
-    of->parts_ps[VN_PART_OVERTAKEN] = note->overtaken;
+    struct waited waited = waited_load(note);
+    of->parts_ps[VN_PART_CONTENTION] = waited.contention;
+    of->parts_ps[VN_PART_PAUSE_BACKLOG] = waited.backlog;
+    of->parts_ps[VN_PART_PAUSE_IDLE] = waited.paused;
+    of->parts_ps[VN_PART_OVERTAKEN] = waited.overtaken;
     of->parts_ps[VN_PART_WIRE] = note->wire;
-    /* Where a frame ends its way it comes into no queue. */
-    of->parts_ps[VN_PART_INSIDE] = (note->inside + context->now) & ((UINT64_C(1) << 48) - 1);
+    of->parts_ps[VN_PART_INSIDE] = note->inside + context->now; /* where a frame ends its way it comes into no queue */
 }
 
 /* ---- the API ---- */
@@ -505,7 +580,8 @@ int vn_explain(struct vn_context *context, bool unordered)
     explain->most_links = context->most_links;
     explain->most_packets = VN_MOST_PACKETS;
     explain->used = calloc(context->most_links, 1);
-    if (explain->used == NULL) return vn_refuse(context, -ENOMEM, "out of memory");
+    explain->stopped = calloc(context->most_links, sizeof *explain->stopped);
+    if (explain->used == NULL || explain->stopped == NULL) return vn_refuse(context, -ENOMEM, "out of memory");
     explain->lines = vn_reserve(context, "links' accounts", sizeof *explain->lines, &explain->most_links);
     explain->senders = vn_reserve(context, "senders' accounts", sizeof *explain->senders, &explain->most_flows);
     explain->flows = vn_reserve(context, "flows' parts", sizeof *explain->flows, &explain->most_flows);
@@ -595,5 +671,6 @@ static void vn_explain_free(struct vn_context *context)
     free(explain->logged_links);
     free(explain->serials);
     free(explain->used);
+    free(explain->stopped);
     free(explain);
 }

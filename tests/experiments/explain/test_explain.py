@@ -285,6 +285,26 @@ def _lines(frames: list[tuple[int, int, int]]) -> Any:
     return Lines(topology, Logs(empty[0], empty[1], rows, empty[2], (Endpoint("h0", 0),))).at(0)
 
 
+def test_pauses_that_cause_each_other_are_a_circle() -> None:
+    """Two ports, each PAUSEd while all that it brings waits for the other."""
+    import numpy as np
+
+    from pcn.lab.virtual.native import CLOSES, WAITS, XOFF, ExplainCause, ExplainHop, ExplainLine, ExplainSent
+
+    rows = []
+    for time, link, other in ((10, 0, 1), (20, 1, 0)):
+        rows += [(time, link, 0, XOFF), (time, link, other, WAITS), (time, link, 0, CLOSES)]
+    causes = np.zeros(len(rows), np.dtype(ExplainCause))
+    for place, (time, link, out, what) in enumerate(rows):
+        causes[place] = (time, 8, 0, 0, 1000, 1000, 500, link, out, 3, what)
+    empty = [np.zeros(0, np.dtype(kind)) for kind in (ExplainSent, ExplainHop, ExplainLine)]
+    ports = (Endpoint("h0", 0), Endpoint("s0", 1))
+    pauses = Pauses(Logs(empty[0], empty[1], empty[2], causes, ports), 10_000)
+    roots = pauses.roots(pauses.all[1])
+    assert sum(roots.values()) == pytest.approx(1)
+    assert max(roots, key=lambda root: roots[root]).kind == "circle"
+
+
 def test_gates_that_no_switch_closed_are_unknown_roots() -> None:
     import numpy as np
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -22,6 +23,7 @@ from pcn.topologies.compact import compact
 from pcn.topologies.fat_tree import fat_tree
 from pcn.topologies.lossless import CREDITS, credit_parameters
 from pcn.topologies.model import Endpoint, FlowSpec, Topology
+from pcn.topologies.switch import ROUND_ROBIN
 from pcn.virtualnet.errors import VirtualError
 from pcn.virtualnet.times import picoseconds
 
@@ -295,6 +297,38 @@ def test_logs_are_those_of_the_chosen_flows_and_ports() -> None:
         assert int((own["start_ps"] - own["since_ps"]).sum()) == waits
     assert LOG_SENT == 0
     assert LOG_HOP == 1
+
+
+def test_where_order_is_not_by_coming_waits_are_contention_or_pause() -> None:
+    """With round robin, what is ahead of a packet isn't what goes first: nothing is known of a port without PAUSE."""
+    topology = with_switches(compact(senders=4, **FABRIC), arbitration=ROUND_ROBIN)
+    rows, _, complete = run("pfc", topology, random_flows(topology, 40), {}, explain=True)
+    sums = dict(zip(PARTS, rows["parts_ps"].sum(axis=0).tolist(), strict=True))
+    assert complete == 1
+    assert sums["contention"] > 0
+    assert sums["pause_backlog"] == sums["overtaken"] == 0
+
+
+def test_parts_sum_where_links_fail_and_packets_take_other_ways() -> None:
+    tree = fat_tree(4, **FABRIC)
+    repeats = {3: Reliability(Repeats.SELECTIVE, timeout_s=100e-6, reordering_s=20e-6)}
+    found = []
+    for explain in (False, True):
+        with VirtualNetwork(
+            tree, find_scheme("dcqcn").configure(), reroute_s=20e-6, reliability=repeats, explain=explain
+        ) as network:
+            network.add_flows((flow, None, None) for flow in random_flows(tree, 40))
+            network.at(60e-6, partial(network.set_link, "e0", 3, up=False))
+            network.at(200e-6, partial(network.set_link, "e0", 3, up=True))
+            network.run(until_s=20e-3, finish=True)
+            found.append(network.totals().digest)
+            lost = int(network.flow_stats()["lost"].sum())
+            rows = network.explained() if explain else None
+    assert found[0] == found[1]
+    assert lost > 0
+    assert rows is not None
+    assert (rows["complete_ps"] != 0).mean() > 0.9
+    assert rows["parts_ps"][:, PARTS.index("recover")].sum() > 0
 
 
 def test_explaining_begins_with_the_network() -> None:
