@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -22,9 +22,45 @@ from pcn.experiments.run.versions import digests
 from pcn.experiments.run.virtual import run_virtual
 from pcn.hosts.algorithms import find_scheme
 from pcn.softswitch import inputs
+from pcn.topologies.model import Endpoint, Topology, TopologyError
 
 NAMES = ("reference", "scheme", "scheme_reference", "seed", "parameters", "digest", "files", "clock", "provenance")
 """Of summary.json, that a run follows from."""
+
+
+@dataclass(frozen=True)
+class Change:
+    """Of a run, to see what it would bring: links with other rates, by one of their ports; flows left out, by number or
+    group."""
+
+    rates_bps: Mapping[Endpoint, float] = field(default_factory=dict)
+    without: tuple[str, ...] = ()
+
+    def __bool__(self) -> bool:
+        return self != Change()
+
+    def __str__(self) -> str:
+        rates = ", ".join(f"{port} at {rate / 1e9:g} Gb/s" for port, rate in self.rates_bps.items())
+        names = ", ".join(f"flow {name}" if name.isdecimal() else name for name in self.without)
+        return " and ".join([f"with {rates}"] * bool(rates) + [f"without {names}"] * bool(names))
+
+    def of(self, topology: Topology) -> Topology:
+        """Returns the topology with it. Raises ExperimentError for a port, a flow or a group that is missing."""
+        links = list(topology.links)
+        for port, rate_bps in self.rates_bps.items():
+            found = [place for place, link in enumerate(links) if port in (link.a, link.b)]
+            if not found:
+                raise ExperimentError(f"--what-if {port}: there is no such port")
+            links[found[0]] = replace(links[found[0]], rate_bps=rate_bps)
+        names = {str(flow.id) for flow in topology.flows} | {flow.group for flow in topology.flows}
+        for name in self.without:
+            if name not in names:
+                raise ExperimentError(f"--without-flows {name}: there is no such flow or group")
+        flows = tuple(flow for flow in topology.flows if not {str(flow.id), flow.group} & set(self.without))
+        try:
+            return replace(topology, links=tuple(links), flows=flows)
+        except TopologyError as error:
+            raise ExperimentError(f"{self}: {error}") from None
 
 
 @dataclass(frozen=True)
@@ -73,6 +109,14 @@ class KeptResult:
         assert parts is not None
         assert logged is not None
         return Again(replace(plan, duration_s=recording.duration_s), recording.flows, parts, logged, recording.series)
+
+    def changed(self, change: Change, progress: RunProgress) -> dict[int, int | None]:
+        """Runs it with a change. Returns the completion times of its flows in ps, by number; None: it didn't arrive."""
+        plan = replace(self.plan, topology=change.of(self.plan.topology), records=Records(explain=True))
+        parts = run_virtual(plan, progress).recorded.parts
+        assert parts is not None
+        times = zip(plan.topology.flows, parts.fct_ps.tolist(), strict=True)
+        return {flow.id: fct_ps or None for flow, fct_ps in times}
 
     def slowest(self, n: int, progress: RunProgress) -> tuple[int, ...]:
         """Returns the numbers of the flows with the largest slowdowns, of those that have arrived."""

@@ -4,14 +4,14 @@ the lines of the ports that these name."""
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from pcn.experiments.data.errors import ExperimentError
 from pcn.experiments.data.parts import Parts
 from pcn.experiments.data.records import LogChoice
-from pcn.experiments.explain.again import Again, KeptResult
+from pcn.experiments.explain.again import Again, Change, KeptResult
 from pcn.experiments.explain.flow import Explanation, explain_flow, named_ports
 from pcn.experiments.explain.lines import Lines
 from pcn.experiments.explain.pauses import Pauses
@@ -32,9 +32,17 @@ class Answer:
     parts: Parts | None = None
     ids: tuple[int, ...] = ()
     """Of the flows of `parts`."""
+    change: str = ""
+    changed_ps: Mapping[int, int | None] = field(default_factory=dict)
+    """The explained flows' completion times with the change; None: they didn't arrive."""
 
     def as_json(self) -> dict[str, Any]:
-        return {"flows": [one.as_json() for one in self.flows]} if self.kind == "flow" else {self.kind: self.found}
+        if self.kind != "flow":
+            return {self.kind: self.found}
+        found: dict[str, Any] = {"flows": [one.as_json() for one in self.flows]}
+        if self.change:
+            found["instead"] = {"change": self.change, "fct_ps": dict(self.changed_ps)}
+        return found
 
 
 def of_flows(kept: KeptResult, numbers: Sequence[int], span_s: Span | None, progress: RunProgress) -> Answer:
@@ -64,6 +72,17 @@ def of_flows(kept: KeptResult, numbers: Sequence[int], span_s: Span | None, prog
     lines = Lines(second.plan.topology, second.logs)
     found = tuple(explain_flow(second, lines, pauses, number, span_ps) for number in numbers)
     return Answer("flow", found, parts=second.parts, ids=tuple(flow.id for flow in second.plan.topology.flows))
+
+
+def with_change(answer: Answer, kept: KeptResult, change: Change, progress: RunProgress) -> Answer:
+    """Returns an answer about flows with what they take with a change. Raises ExperimentError."""
+    if endless := [one.id for one in answer.flows if not one.complete]:
+        raise ExperimentError(f"flow {endless[0]}: a change is seen in completion times, and it has none here")
+    progress.stage(f"The run with a change: {change}")
+    times = kept.changed(change, progress)
+    if gone := [one.id for one in answer.flows if one.id not in times]:
+        raise ExperimentError(f"flow {gone[0]} is among those that are left out")
+    return replace(answer, change=str(change), changed_ps={one.id: times[one.id] for one in answer.flows})
 
 
 def of_port(kept: KeptResult, port: Endpoint, span_s: Span | None, progress: RunProgress) -> Answer:

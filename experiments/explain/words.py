@@ -36,6 +36,14 @@ def lines_of(answer: Answer) -> Iterator[str]:
     for place, one in enumerate(answer.flows):
         yield from [""] * bool(place)
         yield from _flow(one)
+        if answer.change:
+            fct_ps = answer.changed_ps[one.id]
+            then = "it wouldn't have arrived" if fct_ps is None else f"{us(fct_ps)}, {_saved(one.time_ps, fct_ps)}"
+            yield f"  INSTEAD, {answer.change}: {then}."
+
+
+def _saved(before_ps: int, after_ps: int) -> str:
+    return f"{abs(before_ps - after_ps) / before_ps:.0%} {'less' if after_ps <= before_ps else 'more'}"
 
 
 def us(ps: float) -> str:

@@ -9,6 +9,7 @@ import click
 
 from pcn.commands.common import FilePath, Quantity, print_json, threads_option
 from pcn.commands.output import is_quiet, note, output_options, say
+from pcn.softswitch.units import quantity
 
 
 @click.command()
@@ -29,6 +30,20 @@ from pcn.commands.output import is_quiet, note, output_options, say
     help="Start of what is explained (default: all).",
 )
 @click.option("--to", "to_s", type=Quantity("time"), metavar="TIME", help="End of it (default: the run's).")
+@click.option(
+    "--what-if",
+    "rates",
+    multiple=True,
+    metavar="NODE:PORT=RATE",
+    help="Rate of a link in one more run (default: none).",
+)
+@click.option(
+    "--without-flows",
+    "without",
+    multiple=True,
+    metavar="N|GROUP",
+    help="Flows that one more run lacks (default: none).",
+)
 @threads_option
 @output_options
 def explain(
@@ -39,6 +54,8 @@ def explain(
     pause: int | None,
     from_s: float | None,
     to_s: float | None,
+    rates: tuple[str, ...],
+    without: tuple[str, ...],
     as_json: bool,
 ) -> None:
     """Explain why flows of a result were slow.
@@ -47,13 +64,15 @@ def explain(
     same digest. Of each flow: the parts of its completion time, which sum to it; what its last packet waited behind;
     the share that it had of its busiest port, against a fair one; which marks set its rate; PAUSEs by the ports that
     they came from; and one line WHY, with its role: culprit, contributor or victim. --from and --to limit it to what
-    left the sender then. All of it is kept in RESULT/explain, unless that can't be written.
+    left the sender then. --what-if and --without-flows run it once more with a change. All of it is kept in
+    RESULT/explain, unless that can't be written.
 
     \b
     Examples:
       pcn explain results/mine/pcn --worst 3
       pcn explain results/mine/pcn --flow 7 --json
       pcn explain results/mine/pfc --at s0:1 --from 0us --to 1ms
+      pcn explain results/mine/pcn --what-if s0:1=100G
     """
     chosen = [
         name
@@ -64,17 +83,21 @@ def explain(
         raise click.UsageError(f"{' and '.join(chosen)}: one of them")
     if (from_s is not None or to_s is not None) and chosen in (["--worst"], ["--pause"], []):
         raise click.UsageError("--from and --to are for --flow and --at")
+    if (rates or without) and (port or pause is not None):
+        raise click.UsageError("--what-if and --without-flows are for flows")
     from rich.console import Console
 
     from pcn.experiments.data.records import parse_port
     from pcn.experiments.explain import answers, keep, words
-    from pcn.experiments.explain.again import KeptResult
+    from pcn.experiments.explain.again import Change, KeptResult
     from pcn.experiments.run.progress import ConsoleProgress, Notes
 
     span_s = None if from_s is None and to_s is None else (from_s or 0.0, math.inf if to_s is None else to_s)
     errors = Console(stderr=True)
     end = parse_port(port, "--at") if port else None
+    change = Change({parse_port(at, "--what-if"): rate for at, rate in map(_rate, rates)}, without)
     kept = KeptResult(result)
+    change.of(kept.plan.topology)  # before minutes are spent
     with Notes(errors) if is_quiet() else ConsoleProgress(errors) as progress:
         if end is not None:
             answer = answers.of_port(kept, end, span_s, progress)
@@ -83,6 +106,8 @@ def explain(
         else:
             numbers = flows or kept.slowest(worst or 1, progress)
             answer = answers.of_flows(kept, list(dict.fromkeys(numbers)), span_s, progress)
+            if change:
+                answer = answers.with_change(answer, kept, change, progress)
     text = list(words.lines_of(answer))
     if as_json:
         print_json(answer.as_json())
@@ -92,3 +117,15 @@ def explain(
     place = keep.keep(result, answer, text)
     if place is None:
         note(f"{result} can't be written: the explanation is here alone")
+
+
+def _rate(text: str) -> tuple[str, float]:
+    """Reads NODE:PORT=RATE."""
+    port, _, rate = text.partition("=")
+    try:
+        rate_bps = quantity("rate", rate)
+    except ValueError as error:
+        raise click.BadParameter(f"--what-if {text}: {error}") from None
+    if rate_bps <= 0:
+        raise click.BadParameter(f"--what-if {text}: a rate above 0 is needed")
+    return port, rate_bps

@@ -210,6 +210,50 @@ def test_what_is_not_there_is_one_line(
     assert line in said
 
 
+def test_without_its_root_a_flow_is_faster(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Four to h0; h9's flow to the neighbour shares links with them, and crosses another last port."""
+    flows = tmp_path / "flows.csv"
+    pairs = [*((f"h{number}", "h0") for number in (4, 6, 8, 10)), ("h9", "h1")]
+    flows.write_text("src,dst,start,size\n" + "".join(f"{src},{dst},0us,200KB\n" for src, dst in pairs))
+    words_ = ["traffic", "--topology", "fat-tree", "--flows", str(flows), "--scheme", "pfc", "--set", "xoff_bytes=40KB"]
+    place = made(tmp_path / "out", *words_)
+
+    def told(*more: str) -> dict[str, Any]:
+        capsys.readouterr()
+        assert pcn(["explain", str(place), "--flow", "4", *more, "--json"]) == 0
+        found: dict[str, Any] = json.loads(capsys.readouterr().out)
+        return found
+
+    before = told()
+    assert "instead" not in before
+    (flow,) = before["flows"]
+    assert flow["role"] == VICTIM
+    root = flow["origins"][0]["port"]
+    for more in (["--what-if", f"{root}=400G"], ["--without-flows", "0", "--without-flows", "1"]):
+        after = told(*more)
+        assert after["flows"] == before["flows"]
+        assert after["instead"]["fct_ps"]["4"] < flow["time_ps"]
+    assert pcn(["explain", str(place), "--flow", "4", "--what-if", f"{root}=400G"]) == 0
+    assert capsys.readouterr().out.splitlines()[-1].startswith(f"  INSTEAD, with {root} at 400 Gb/s: ")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "line"),
+    [
+        (["--what-if", "s9:1=1G"], 1, "--what-if s9:1: there is no such port"),
+        (["--what-if", "s0:1"], 2, "--what-if s0:1"),
+        (["--without-flows", "nothing"], 1, "--without-flows nothing: there is no such flow or group"),
+        (["--flow", "2003", "--without-flows", "bursts"], 1, "flow 2003 is among those that are left out"),
+        (["--flow", "0", "--what-if", "s1:2=400G"], 1, "flow 0: a change is seen in completion times"),
+    ],
+)
+def test_changes_that_cannot_be_are_one_line(
+    victim: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], code: int, line: str
+) -> None:
+    assert pcn(["explain", str(victim / "pfc"), *arguments, "-q"]) == code
+    assert line in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("arguments", [["--flow", "0", "--at", "s0:3"], ["--worst", "2", "--from", "1us"]])
 def test_options_that_exclude_each_other_are_refused(victim: Path, arguments: list[str]) -> None:
     assert pcn(["explain", str(victim / "pfc"), *arguments]) == 2
