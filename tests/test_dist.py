@@ -195,6 +195,8 @@ def test_wheel_for_another_processor_has_objects_of_the_same_names(release: list
         "libvirtualnet",
         "libhosts",
     }
+    engines = [name for name in native if "/libvirtualnet-" in name]
+    assert len(engines) == 3  # alone, with RDMA, and with the observer that explains flows
     assert set(native.values()) == {ELF_MACHINES[HERE]}
     assert set(foreign.values()) == {ELF_MACHINES[FOREIGN]}
 
