@@ -398,7 +398,8 @@ static void vn_explain_starts(const struct vn_context *context, const struct vn_
     if (!chosen || now > explain->to || now + duration < explain->from) return;
     struct vn_explain_line *logged = entry(context, VN_EXPLAIN_LINE);
     if (logged == NULL) return;
-    *logged = (struct vn_explain_line){now, number, data ? packet->flow : VN_NONE, packet->bytes};
+    *logged =
+        (struct vn_explain_line){.start_ps = now, .link = number, .flow = data ? packet->flow : VN_NONE, .bytes = packet->bytes};
 }
 
 /* ---- causes of PAUSE ---- */
