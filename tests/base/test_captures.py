@@ -1,4 +1,4 @@
-"""Captures: what pcapng's blocks and options say of times, and what of a capture is whole."""
+"""Captures: the times of pcapng by blocks and options, and which parts of a capture are whole."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Captures in virtual time on a disk without room: the run ends as without them, and the error is told."""
+"""Captures in virtual time on a disk without room: the run ends as without them, and its end reports the error."""
 
 from __future__ import annotations
 
