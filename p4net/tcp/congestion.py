@@ -36,7 +36,9 @@ class Reno:
 
     def acknowledged(self, ack: Acked) -> bool:
         """Takes an acknowledgement outside of recovery. Returns whether an echo has reduced the window."""
-        if ack.echo and ack.first > self._reduced_at:
+        if ack.echo:
+            if ack.first <= self._reduced_at:
+                return False
             self._reduced_at = ack.next
             self.reduce(ack.now_s)
             return True
@@ -50,18 +52,24 @@ class Reno:
         """Increases the window outside of slow start."""
         self.window += self.mss * ack.size / self.window
 
-    def reduce(self, now_s: float) -> None:
-        """A loss, or an echo of one."""
-        self.threshold = self.window = self._at_least(self.window * self.factor())
+    def reduce(self, now_s: float, under_way: float | None = None) -> None:
+        """An echo, or a loss that found these bytes under way."""
+        self.threshold = self.window = self._at_least(self._of(under_way) * self.factor())
 
     def factor(self) -> float:
         """Returns what a loss leaves of the window."""
         return 0.5
 
-    def timed_out(self) -> None:
-        """No acknowledgement came: a segment is all that is known to leave."""
-        self.threshold = self._at_least(self.window * self.factor())
+    def timed_out(self, under_way: float, again: bool) -> None:
+        """No acknowledgement came: a segment is all that is known to leave. `again`: of a segment that was sent again
+        already, whose loss has reduced the threshold."""
+        if not again:
+            self.threshold = self._at_least(under_way * self.factor())
         self.window = float(self.mss)
+
+    def _of(self, under_way: float | None) -> float:
+        """Returns what a reduction is of: the window, or what a loss found under way (RFC 5681, equation 4)."""
+        return self.window if under_way is None else under_way
 
     def _at_least(self, window: float) -> float:
         return max(window, float(LEAST_SEGMENTS * self.mss))
@@ -101,13 +109,13 @@ class Cubic(Reno):
             window += (target - window) / window * ack.size / self.mss
         self.window = window * self.mss
 
-    def reduce(self, now_s: float) -> None:
+    def reduce(self, now_s: float, under_way: float | None = None) -> None:
         self._note()
-        super().reduce(now_s)
+        super().reduce(now_s, under_way)
 
-    def timed_out(self) -> None:
+    def timed_out(self, under_way: float, again: bool) -> None:
         self._note()
-        super().timed_out()
+        super().timed_out(under_way, again)
 
     def _note(self) -> None:
         window = self.window / self.mss

@@ -12,6 +12,7 @@ from pcn.p4net.tcp.segments import ACK, CWR, ECE, ECT, FIN, SYN, Segment
 FIRST_TIMEOUT_S: Final = 1.0
 LEAST_TIMEOUT_S: Final = 0.2  # Linux's
 LONGEST_TIMEOUT_S: Final = 60.0
+AFTER_LOST_SYN_S: Final = 3.0  # RFC 6298, 5.7
 _DUPLICATES: Final = 3
 
 
@@ -76,6 +77,9 @@ class Sender:
                 return [Segment(1, 1, ACK)]
             self._ecn &= bool(segment.flags & ECE)
             self.established_s = now_s
+            if self.timeouts:  # RFC 5681, 3.1
+                self.congestion.window = float(self.mss)
+                self._timeout_s = AFTER_LOST_SYN_S
         elif self.established_s is None:
             return []
         echo = self._ecn and bool(segment.flags & ECE) and not segment.flags & SYN
@@ -98,7 +102,7 @@ class Sender:
         if self.established_s is None:
             self.retransmitted += 1
             return [Segment(0, 0, SYN | (ECE | CWR if self._ecn else 0))]
-        self.congestion.timed_out()
+        self.congestion.timed_out(self.under_way, again=self.first < self._before)
         self._recover, self._inflated, self._duplicates = None, 0.0, 0
         self._before = self._most
         self.next = self.first
@@ -107,7 +111,7 @@ class Sender:
     # ---- acknowledgements ----
 
     def _new(self, acknowledgement: int, echo: bool, now_s: float) -> list[Segment]:
-        size = acknowledgement - self.first
+        size = acknowledgement - max(self.first, 1)  # the SYN is no data
         self.first = acknowledgement
         self.next = max(self.next, acknowledgement)
         self._duplicates = 0
@@ -133,7 +137,7 @@ class Sender:
             self._inflated += self.mss
         elif self._duplicates == _DUPLICATES and self.first > self._before:
             self._recover = self._before = self._most
-            self.congestion.reduce(now_s)
+            self.congestion.reduce(now_s, self.under_way)
             self._inflated = float(_DUPLICATES * self.mss)
             self._timed = None
             self._reduced = self._ecn
@@ -186,7 +190,9 @@ class Sender:
         if self._reduced and sequence >= self._most:
             flags |= CWR
             self._reduced = False
-        return Segment(sequence, 1, flags, content(sequence - 1, size), ECT if self._ecn else 0)
+        # What is sent again isn't ECT (RFC 3168, 6.1.5), but DCTCP's is (RFC 8311, 4.3)
+        capable = self._ecn and (sequence >= self._most or self.congestion.exact_echo)
+        return Segment(sequence, 1, flags, content(sequence - 1, size), ECT if capable else 0)
 
     def _again(self) -> Segment:
         self.retransmitted += 1

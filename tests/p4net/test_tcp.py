@@ -17,7 +17,7 @@ from pcn.p4net import sending, tcp
 from pcn.p4net.packets import checksum
 from pcn.p4net.tcp.congestion import ALGORITHMS, Acked, Cubic, Dctcp, Reno
 from pcn.p4net.tcp.receiver import Receiver
-from pcn.p4net.tcp.segments import ACK, CE, CWR, ECT, FIN, SYN, Addresses, Segment, decode, encode
+from pcn.p4net.tcp.segments import ACK, CE, CWR, ECE, ECT, FIN, SYN, Addresses, Segment, decode, encode
 from pcn.p4net.tcp.sender import Sender
 from pcn.p4net.tutorials import read_exercise
 from pcn.p4net.virtual import VirtualP4
@@ -344,10 +344,78 @@ def test_connections_that_cannot_be_are_refused() -> None:
         assert made.connections == []
 
 
+def opened(algorithm: str, size: int = 200_000) -> tuple[Sender, list[Segment]]:
+    """Returns a sender after the handshake, with ECN, and the data that it sends at once."""
+    sender = Sender(ALGORITHMS[algorithm](MSS), MSS, size, ecn=True)
+    sender.start(0.0)
+    answers = sender.take(Segment(0, 1, SYN | ACK | ECE), 0.01)
+    return sender, [one for one in answers if one.payload]
+
+
+@pytest.mark.parametrize(("algorithm", "capable"), [("reno", False), ("cubic", False), ("dctcp", True)])
+def test_what_is_sent_again_is_not_ect(algorithm: str, capable: bool) -> None:
+    """RFC 3168, 6.1.5; RFC 8311, 4.3 exempts DCTCP."""
+    sender, data = opened(algorithm)
+    assert {one.ecn for one in data} == {ECT}
+    again = [one for number in range(3) for one in sender.take(Segment(1, 1, ACK), 0.02 + number * 1e-3)]
+    assert [one.ecn == ECT for one in again if one.sequence == 1] == [capable]
+    sender, data = opened(algorithm)
+    assert sender.due_s is not None
+    again = [one for one in sender.expire(sender.due_s) if one.sequence < data[-1].end]
+    assert [one.ecn == ECT for one in again] == [capable]
+
+
+@pytest.mark.parametrize("losses", [1, 2, 3])
+def test_lost_syn_leaves_a_window_of_one_segment_and_three_seconds(losses: int) -> None:
+    """RFC 5681, 3.1; RFC 6298, 5.7."""
+    sender = Sender(Reno(MSS), MSS, 200_000, ecn=False)
+    sender.start(0.0)
+    for _ in range(losses):
+        assert sender.due_s is not None
+        now_s = sender.due_s
+        assert sender.expire(now_s)
+    data = [one for one in sender.take(Segment(0, 1, SYN | ACK), now_s + 0.01) if one.payload]
+    assert len(data) == 1
+    assert sender.due_s == pytest.approx(now_s + 0.01 + 3.0)
+
+
+def test_loss_halves_what_is_under_way_not_the_window() -> None:
+    """RFC 5681, equation 4: at a flow's end less than the window is. A second timeout of a segment changes nothing."""
+    congestion = Reno(MSS)
+    congestion.window = congestion.threshold = 60.0 * MSS
+    sender = Sender(congestion, MSS, 20 * MSS - 1, ecn=False)  # and the FIN
+    sender.start(0.0)
+    sender.take(Segment(0, 1, SYN | ACK), 0.01)
+    assert sender.under_way == 20 * MSS
+    for _ in range(3):
+        assert sender.due_s is not None
+        sender.expire(sender.due_s)
+        assert (congestion.threshold, congestion.window) == (10 * MSS, MSS)
+    sender, _ = opened("reno", size=8 * MSS)
+    sender.congestion.window = 60.0 * MSS
+    for number in range(3):
+        sender.take(Segment(1, 1, ACK), 0.02 + number * 1e-3)
+    assert sender.congestion.threshold == pytest.approx(4 * MSS, abs=1)
+
+
+@pytest.mark.parametrize("algorithm", ["reno", "cubic"])
+def test_marked_acknowledgements_do_not_raise_the_window(algorithm: str) -> None:
+    """RFC 3168, 6.1.2; one reaction a window, and one CWR, on new data."""
+    sender, data = opened(algorithm)
+    windows, sent = [], []
+    for number in range(1, 10):
+        sent += sender.take(Segment(1, 1 + number * MSS, ACK | (ECE if number < 6 else 0)), 0.03 + number * 1e-3)
+        windows.append(sender.congestion.window)
+    assert windows[:5] == [windows[0]] * 5
+    assert windows[0] < 10 * MSS
+    assert windows[-1] > windows[0]
+    assert [one.sequence >= data[-1].end for one in sent if one.flags & CWR] == [True]
+
+
 def test_reno_never_falls_below_two_segments() -> None:
     congestion = Reno(MSS)
     for _ in range(20):
         congestion.reduce(0.0)
     assert congestion.window == 2 * MSS
-    congestion.timed_out()
+    congestion.timed_out(1.0, again=False)
     assert congestion.window == MSS
