@@ -24,7 +24,7 @@ from pcn.hosts.algorithms import find_scheme, schemes
 ROOT = Path(__file__).resolve().parents[3]
 SHORT = {
     "dumbbell": {"duration": 2e-3},
-    "victim": {"before": 1e-3, "duration": 2e-3},
+    "victim": {"before": 1e-3, "duration": 3.5e-3},
     "unbiased": {},
     "tcd": {},
     "fig5": {},

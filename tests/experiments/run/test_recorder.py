@@ -63,7 +63,7 @@ def test_queues_are_those_of_all_classes_that_flows_have() -> None:
 
 def test_events_are_what_counters_count_at_each_time() -> None:
     """Of a run that begins before time 0."""
-    plan = SCENARIOS["victim"].plan("pfc", 1, {"before": 1e-3, "duration": 3e-3})
+    plan = SCENARIOS["victim"].plan("pfc", 1, {"before": 1e-3, "duration": 3.5e-3})
     recording = run_virtual(replace(plan, records=Records(events=True)), Silent())
     events = recording.recorded.events
     assert events is not None
