@@ -29,7 +29,7 @@ def networks() -> dict[str, tuple[Topology, int]]:
 
 
 def documentation() -> str:
-    """Returns the table: a row for each parameter of each rule, schemes with the same ones together."""
+    """Returns the table: a row for each parameter of each rule, schemes with the same rules together."""
     columns = ["scheme", "parameter", "rule", "source", *networks()]
     lines = [f"| {' | '.join(columns)} |", f"|{' --- |' * len(columns)}"]
     alike: dict[tuple[tuple[str, ...], ...], list[str]] = {}
@@ -44,20 +44,21 @@ def documentation() -> str:
 
 def _rows(scheme: Scheme) -> list[tuple[str, ...]]:
     rules = scheme.rules
-    return [
-        (f"`{one.name}`", rules[one.field].text, rules[one.field].source, *(_value(scheme, one, *where) for where in
-         networks().values()))
-        for one in describe(scheme.parameters)
-        if one.field in rules
-    ]  # fmt: skip
+    rows = []
+    for field in describe(scheme.parameters):
+        if field.field in rules:
+            rule = rules[field.field]
+            values = (_value(scheme, field, *where) for where in networks().values())
+            rows.append((f"`{field.name}`", rule.text, rule.source, *values))
+    return rows
 
 
-def _value(scheme: Scheme, one: Description, topology: Topology, payload_bytes: int) -> str:
+def _value(scheme: Scheme, field: Description, topology: Topology, payload_bytes: int) -> str:
     """Returns the value of hosts, or of ports by their rate where these differ."""
     at_ports = recommended_at_ports(topology, scheme, payload_bytes)
-    values = [at[one.field] for at in at_ports.values() if one.field in at]
-    values = list(dict.fromkeys(values or [recommended(topology, scheme, payload_bytes)[one.field]]))
-    return ", ".join(quantity_text(one.kind, float(f"{value:.3g}")) for value in values)
+    values = [at[field.field] for at in at_ports.values() if field.field in at]
+    values = list(dict.fromkeys(values or [recommended(topology, scheme, payload_bytes)[field.field]]))
+    return ", ".join(quantity_text(field.kind, float(f"{value:.3g}")) for value in values)
 
 
 if __name__ == "__main__":

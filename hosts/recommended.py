@@ -47,24 +47,26 @@ def recommended(topology: Topology, scheme: Scheme, payload_bytes: int = PAYLOAD
 
 
 def recommended_at_ports(
-    topology: Topology, scheme: Scheme, payload_bytes: int = PAYLOAD_BYTES, given: Collection[str] = ()
+    topology: Topology, scheme: Scheme, payload_bytes: int = PAYLOAD_BYTES, fixed: Collection[str] = ()
 ) -> dict[float, dict[str, float]]:
-    """Returns those that follow from a switch's port, by its rate in bit/s and field. Fields that are `given` have
-    their value at every port."""
-    own = [name for name, rule in scheme.rules.items() if rule.of_port and name not in given]
-    if not own:
+    """Returns those that follow from a switch's port, by its rate in bit/s and field. Fields that are `fixed` have
+    one value at every port."""
+    by_port = [name for name, rule in scheme.rules.items() if rule.of_port and name not in fixed]
+    if not by_port:
         return {}
     facts = network_facts(topology, scheme, payload_bytes)
     rates = {
-        topology.link_at(one.name, port).rate_bps for one in topology.switches for port in topology.ports(one.name)
+        topology.link_at(switch.name, port).rate_bps
+        for switch in topology.switches
+        for port in topology.ports(switch.name)
     }
-    found = {rate: _within(scheme, facts._replace(rate_bps=rate)) for rate in sorted(rates)}
-    return {rate: {name: values[name] for name in own} for rate, values in found.items()}
+    at_rate = {rate: _within(scheme, facts._replace(rate_bps=rate)) for rate in sorted(rates)}
+    return {rate: {name: values[name] for name in by_port} for rate, values in at_rate.items()}
 
 
 def _within(scheme: Scheme, facts: NetworkFacts) -> dict[str, float]:
     """Returns what the rules come to, within the parameters' bounds, as decimal numbers."""
-    bounds = {one.field: one for one in describe(scheme.parameters)}
+    bounds = {field.field: field for field in describe(scheme.parameters)}
     return {
         name: min(max(float(f"{value:.{_DIGITS}g}"), bounds[name].least), bounds[name].most)
         for name, value in scheme.recommended(facts).items()

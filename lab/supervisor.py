@@ -149,7 +149,7 @@ def hold(spec: Spec, progress: Callable[[str], None]) -> None:
         target=spec.target,
         scheme=spec.scheme,
         scheme_parameters={**recommended(topology, scheme), **spec.scheme_parameters},
-        port_parameters=recommended_at_ports(topology, scheme, given=spec.scheme_parameters),
+        port_parameters=recommended_at_ports(topology, scheme, fixed=spec.scheme_parameters),
         dilation=spec.dilation,
         why_k=spec.why_k,
         enough_k=spec.enough_k,

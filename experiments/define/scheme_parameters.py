@@ -122,17 +122,17 @@ SET, USUAL = Rule("set", "the run's settings"), "the same on every network"
 def rules_of(plan: Plan) -> dict[str, dict[str, object]]:
     """Returns by the scheme's parameters their value, the rule that it follows from, who states that, and the values of
     ports of other rates."""
-    found, names = find_scheme(plan.scheme), _names(plan.scheme, plan.values)
-    rules = {**{one.field: Rule(USUAL, found.summary) for one in describe(found.parameters)}, **found.rules}
-    usual = {one.field: one.default for one in describe(found.parameters)}
-    made: dict[str, dict[str, object]] = {}
+    scheme, names = find_scheme(plan.scheme), _names(plan.scheme, plan.values)
+    rules = {**{entry.field: Rule(USUAL, scheme.summary) for entry in describe(scheme.parameters)}, **scheme.rules}
+    usual = {entry.field: entry.default for entry in describe(scheme.parameters)}
+    stated: dict[str, dict[str, object]] = {}
     for field, name in names.items():
         value = plan.scheme_parameters.get(field, usual[field])
-        follows = field in plan.derived or (field not in found.rules and value == usual[field])
+        follows = field in plan.derived or (field not in scheme.rules and value == usual[field])
         rule = rules[field] if follows else SET
-        ports = {f"{rate:.0f}": one[field] for rate, one in plan.port_parameters.items() if field in one}
-        made[name] = {"value": value, "rule": rule.text, "source": rule.source, "ports": ports}
-    return made
+        ports = {f"{rate:.0f}": at[field] for rate, at in plan.port_parameters.items() if field in at}
+        stated[name] = {"value": value, "rule": rule.text, "source": rule.source, "ports": ports}
+    return stated
 
 
 def name_of(scheme: str, field: str, values: Mapping[str, Value]) -> str:
@@ -143,19 +143,21 @@ def name_of(scheme: str, field: str, values: Mapping[str, Value]) -> str:
 def with_network(scheme: str, values: Mapping[str, Value], topology: Topology, payload_bytes: int) -> SchemePart:
     """Returns the values as a plan has them: those of the scheme's parameters for which none is given follow from the
     network, by the scheme's rules. Raises ExperimentError for values that don't go together."""
-    found, names = find_scheme(scheme), _names(scheme, values)
-    missing = [field for field in found.by_network if values.get(names[field]) is None]
-    usual = recommended(topology, found, payload_bytes) if missing else {}
+    definition, names = find_scheme(scheme), _names(scheme, values)
+    missing = [field for field in definition.by_network if values.get(names[field]) is None]
+    usual = recommended(topology, definition, payload_bytes) if missing else {}
     derived = tuple(field for field in missing if field in usual)
     filled = {**values, **{names[field]: usual[field] for field in derived}}
     part: SchemePart = {
         "values": filled,
         "scheme_parameters": fields(scheme, filled),
         "derived": derived,
-        "port_parameters": recommended_at_ports(topology, found, payload_bytes, found.rules.keys() - set(derived)),
+        "port_parameters": recommended_at_ports(
+            topology, definition, payload_bytes, definition.rules.keys() - set(derived)
+        ),
     }
     try:
-        found.configure(part["scheme_parameters"], part["port_parameters"])
+        definition.configure(part["scheme_parameters"], part["port_parameters"])
     except SchemeError as error:
         raise ExperimentError(str(error)) from None
     return part
@@ -163,23 +165,25 @@ def with_network(scheme: str, values: Mapping[str, Value], topology: Topology, p
 
 def by_rules(plan: Plan) -> Plan:
     """Returns the plan with what of its scheme's parameters follows from its network, where the plan has no value."""
-    found, own = find_scheme(plan.scheme), plan.scheme_parameters
-    usual = recommended(plan.topology, found, plan.payload_bytes)
-    derived = {field: value for field, value in usual.items() if field in found.by_network and field not in own}
+    definition, fixed = find_scheme(plan.scheme), plan.scheme_parameters
+    usual = recommended(plan.topology, definition, plan.payload_bytes)
+    derived = {field: value for field, value in usual.items() if field in definition.by_network and field not in fixed}
     return replace(
         plan,
         values={**plan.values, **derived},
-        scheme_parameters={**own, **derived},
+        scheme_parameters={**fixed, **derived},
         derived=tuple(derived),
-        port_parameters=recommended_at_ports(plan.topology, found, plan.payload_bytes, own),
+        port_parameters=recommended_at_ports(plan.topology, definition, plan.payload_bytes, fixed),
     )
 
 
 def unfit(scheme: str, topology: Topology, payload_bytes: int) -> Iterator[str]:
     """Yields a remark for each way in which the network isn't what the scheme is made for."""
-    found = find_scheme(scheme)
-    if found.unfit is not None:
-        yield from (f"{scheme}: {text}" for text in found.unfit(network_facts(topology, found, payload_bytes)))
+    definition = find_scheme(scheme)
+    if definition.unfit is not None:
+        yield from (
+            f"{scheme}: {text}" for text in definition.unfit(network_facts(topology, definition, payload_bytes))
+        )
 
 
 def settings(scenario: Offers, chosen: Sequence[str], assignments: Iterable[str]) -> dict[str, dict[str, Value]]:

@@ -125,12 +125,12 @@ _LEAST_FRAMES, _OF_BDP = 20, 1 / 7
 def recommended(network: NetworkFacts) -> dict[str, float]:
     """Returns K by equation 13, of a port of `rate_bps`, and windows of bandwidth-delay products."""
     frame_bytes, bdp_bytes = network.frame_bytes, network.bdp_bytes
-    found = {"frame_bytes": frame_bytes}
+    values = {"frame_bytes": frame_bytes}
     if bdp_bytes:
-        found["k_bytes"] = max(_OF_BDP * bdp_bytes, _LEAST_FRAMES * frame_bytes)
-        found["init_window_bytes"] = max(bdp_bytes, frame_bytes)
-        found["max_window_bytes"] = max(2 * bdp_bytes, DctcpParameters.max_window_bytes)
-    return found
+        values["k_bytes"] = max(_OF_BDP * bdp_bytes, _LEAST_FRAMES * frame_bytes)
+        values["init_window_bytes"] = max(bdp_bytes, frame_bytes)
+        values["max_window_bytes"] = max(2 * bdp_bytes, DctcpParameters.max_window_bytes)
+    return values
 
 
 def holds(network: NetworkFacts, parameters: DctcpParameters) -> dict[str, float]:

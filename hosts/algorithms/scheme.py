@@ -68,7 +68,7 @@ class Scheme:
     @property
     def rules(self) -> dict[str, Rule]:
         """The rules of `by_network`, by field."""
-        return {name: Rule(one) if isinstance(one, str) else one for name, one in self.by_network.items()}
+        return {name: Rule(rule) if isinstance(rule, str) else rule for name, rule in self.by_network.items()}
 
     def configure(
         self,
@@ -90,10 +90,10 @@ class Scheme:
             except ValueError as error:
                 raise SchemeError(f"{name}={value}: {error}") from None
         try:
-            made = Configured(self, self.parameters(**values), at_ports)
+            configured = Configured(self, self.parameters(**values), at_ports)
             for rate_bps in at_ports:
-                made.at(rate_bps)
-            return made
+                configured.at(rate_bps)
+            return configured
         except ValueError as error:
             raise SchemeError(f"{self.name}: {error}") from error
 
@@ -108,8 +108,8 @@ class Configured:
 
     def at(self, rate_bps: float) -> Any:
         """Returns the parameters that a switch's port of this rate is configured from."""
-        own = self.at_ports.get(rate_bps)
-        return replace(self.parameters, **own) if own else self.parameters
+        by_rate = self.at_ports.get(rate_bps)
+        return replace(self.parameters, **by_rate) if by_rate else self.parameters
 
     @property
     def wants_telemetry(self) -> bool:

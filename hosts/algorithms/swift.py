@@ -113,11 +113,11 @@ class SwiftReactionPoint(ReactionPoint):
 def recommended(network: NetworkFacts) -> dict[str, float]:
     """Returns a target of two empty round trips, and a first window of one. The paper has no rule; below one round trip
     windows starve."""
-    found = {"base_target_s": 2 * network.round_trip_s, "frame_bytes": network.frame_bytes}
+    values = {"base_target_s": 2 * network.round_trip_s, "frame_bytes": network.frame_bytes}
     if network.bdp_bytes:
-        found["init_cwnd"] = network.bdp_bytes / network.frame_bytes
-        found["max_cwnd"] = max(3 * found["init_cwnd"], SwiftParameters.max_cwnd)
-    return found
+        values["init_cwnd"] = network.bdp_bytes / network.frame_bytes
+        values["max_cwnd"] = max(3 * values["init_cwnd"], SwiftParameters.max_cwnd)
+    return values
 
 
 def holds(network: NetworkFacts, parameters: SwiftParameters) -> dict[str, float]:

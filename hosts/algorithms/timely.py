@@ -111,11 +111,11 @@ def thresholds(network: NetworkFacts) -> dict[str, float]:
 
 def recommended(network: NetworkFacts) -> dict[str, float]:
     """Returns the paper's values for 10 Gb/s and 20 us, in proportion to the host's rate, or above the round trip."""
-    found = {**thresholds(network), "min_rtt_s": network.round_trip_s, "segment_bytes": _SEGMENT_BYTES}
+    values = {**thresholds(network), "min_rtt_s": network.round_trip_s, "segment_bytes": _SEGMENT_BYTES}
     if network.rate_bps:
         step_bps = _STEP_SHARE * network.rate_bps
-        found |= {"delta_bps": step_bps, "min_rate_bps": step_bps}
-    return found
+        values |= {"delta_bps": step_bps, "min_rate_bps": step_bps}
+    return values
 
 
 _ABOVE = "the largest round trip, where that is more than 20 us"

@@ -90,11 +90,11 @@ class TimelyHpccReactionPoint(ReactionPoint):
 
 def recommended(network: NetworkFacts) -> dict[str, float]:
     """Returns run.py's steps by the host's rate, and thresholds as TIMELY's."""
-    found = {**thresholds(network), "min_rtt_s": max(_MIN_RTT_S, network.round_trip_s)}
+    values = {**thresholds(network), "min_rtt_s": max(_MIN_RTT_S, network.round_trip_s)}
     if network.rate_bps:
-        found["delta_bps"] = papers(network)["delta_bps"]
-        found["min_rate_bps"] = min(_LEAST_BPS, _LEAST_SHARE * network.rate_bps)
-    return found
+        values["delta_bps"] = papers(network)["delta_bps"]
+        values["min_rate_bps"] = min(_LEAST_BPS, _LEAST_SHARE * network.rate_bps)
+    return values
 
 
 TIMELY_HPCC = Scheme(

@@ -37,7 +37,7 @@ class Star:
 
     def topology(self, flows: int) -> Topology:
         """Returns the network with a number of flows to one host, which start within a round trip."""
-        made = star(
+        bare = star(
             flows,
             1,
             self.rate_bps,
@@ -46,7 +46,7 @@ class Star:
             mtu_bytes=wire.data_bytes(self.payload_bytes),
         )
         specs = (FlowSpec(n + 1, f"h{n}", "r0", start_s=n * self.rtt_s / flows) for n in range(flows))
-        return replace(made, flows=tuple(specs))
+        return replace(bare, flows=tuple(specs))
 
 
 STARS = (
@@ -63,7 +63,7 @@ STARS = (
 class Shared:
     """What came of flows on a star: the link's utilisation, its mean queue in bandwidth-delay products, Jain's index
     of the flows' goodputs; and the utilisation and the largest mean queue that the scheme's rule holds, None where it
-    states none."""
+    states nplace."""
 
     star: str
     flows: int
@@ -76,22 +76,22 @@ class Shared:
 
 def on_stars(scheme: Scheme, seed: int = 1) -> Iterator[Shared]:
     """Yields what comes of the scheme on each star, with the parameters that its rules give it there."""
-    for one in STARS:
+    for place in STARS:
         for flows in FLOWS:
-            yield shared(scheme, one, flows, seed)
+            yield shared(scheme, place, flows, seed)
 
 
-def shared(scheme: Scheme, one: Star, flows: int, seed: int = 1) -> Shared:
+def shared(scheme: Scheme, place: Star, flows: int, seed: int = 1) -> Shared:
     """Returns what comes of a number of flows on a star."""
-    topology = one.topology(flows)
-    facts = network_facts(topology, scheme, one.payload_bytes)
-    at_ports = recommended_at_ports(topology, scheme, one.payload_bytes)
-    configured = scheme.configure(recommended(topology, scheme, one.payload_bytes), at_ports)
+    topology = place.topology(flows)
+    facts = network_facts(topology, scheme, place.payload_bytes)
+    at_ports = recommended_at_ports(topology, scheme, place.payload_bytes)
+    configured = scheme.configure(recommended(topology, scheme, place.payload_bytes), at_ports)
     holds = scheme.holds(facts, configured.parameters) if scheme.holds else {}
-    utilisation, queue_bytes, jain = _run(configured, topology, one, flows, seed)
+    utilisation, queue_bytes, jain = _run(configured, topology, place, flows, seed)
     most_bytes = holds.get("queue_bytes")
     return Shared(
-        one.name,
+        place.name,
         flows,
         utilisation,
         queue_bytes / facts.bdp_bytes,
@@ -101,11 +101,11 @@ def shared(scheme: Scheme, one: Star, flows: int, seed: int = 1) -> Shared:
     )
 
 
-def _run(configured: Configured, topology: Topology, one: Star, flows: int, seed: int) -> tuple[float, float, float]:
+def _run(configured: Configured, topology: Topology, place: Star, flows: int, seed: int) -> tuple[float, float, float]:
     """Returns utilisation, mean queue in bytes and Jain's index of a run's second half."""
-    round_s = max(one.rtt_s, configured.new_np().period_s or 0.0)
+    round_s = max(place.rtt_s, configured.new_np().period_s or 0.0)
     ends_s = max(_ROUNDS * round_s, _LEAST_S)
-    with VirtualNetwork(topology, configured, seed=seed, payload_bytes=one.payload_bytes) as network:
+    with VirtualNetwork(topology, configured, seed=seed, payload_bytes=place.payload_bytes) as network:
         network.add_flows((flow, None, None) for flow in topology.flows)
         port = flows + 1
         network.run(until_s=ends_s / 2)
@@ -120,4 +120,4 @@ def _run(configured: Configured, topology: Topology, one: Star, flows: int, seed
     carried_bps = 8 * (sent[-1] - sent[0]) / (times[-1] - times[0])
     squares = float((received**2).sum())
     jain = float(received.sum()) ** 2 / (received.size * squares) if squares else 0.0
-    return float(carried_bps) / one.rate_bps, float(queue.mean()), jain
+    return float(carried_bps) / place.rate_bps, float(queue.mean()), jain

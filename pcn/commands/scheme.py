@@ -109,7 +109,7 @@ def _on_stars(scheme: Scheme, seed: int, as_json: bool) -> None:
 
     rows = list(on_stars(scheme, seed))
     if as_json:
-        print_json([asdict(one) for one in rows])
+        print_json([asdict(row) for row in rows])
         return
 
     def number(value: float | None) -> str:
@@ -118,15 +118,15 @@ def _on_stars(scheme: Scheme, seed: int, as_json: bool) -> None:
     heads = ("star", "flows", "utilisation", "rule", "queue, BDP", "rule", "Jain")
     cells = [
         (
-            one.star,
-            str(one.flows),
-            number(one.utilisation),
-            number(one.rule_utilisation),
-            number(one.queue_bdp),
-            number(one.rule_queue_bdp),
-            number(one.jain),
+            row.star,
+            str(row.flows),
+            number(row.utilisation),
+            number(row.rule_utilisation),
+            number(row.queue_bdp),
+            number(row.rule_queue_bdp),
+            number(row.jain),
         )
-        for one in rows
+        for row in rows
     ]
     print_table(f"{scheme.name}: {scheme.summary}", heads, cells)
 

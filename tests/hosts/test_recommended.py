@@ -172,8 +172,8 @@ def test_ports_have_thresholds_of_their_rate() -> None:
 
 
 def test_value_that_is_given_holds_at_every_port() -> None:
-    assert recommended_at_ports(MIXED, find_scheme("dctcp"), given=["k_bytes"]) == {}
-    assert recommended_at_ports(MIXED, find_scheme("dcqcn"), given=["k_min_bytes"])[25e9].keys() == {"k_max_bytes"}
+    assert recommended_at_ports(MIXED, find_scheme("dctcp"), fixed=["k_bytes"]) == {}
+    assert recommended_at_ports(MIXED, find_scheme("dcqcn"), fixed=["k_min_bytes"])[25e9].keys() == {"k_max_bytes"}
 
 
 def test_facts_have_the_frames_of_the_scheme() -> None:

@@ -20,7 +20,7 @@ TRAFFIC = Traffic(parse_spec("star"))
 
 
 @pytest.mark.parametrize("scenario", [Dumbbell(), Victim()], ids=lambda scenario: scenario.name)
-@pytest.mark.parametrize("scheme", ["swift", "hpcc", "nscc", "pcn-w", "dctcp", "timely-hpcc", "qcn"])
+@pytest.mark.parametrize("scheme", ["swift", "hpcc", "nscc", "pcn-w", "dctcp", "timely-hpcc"])
 def test_parameters_of_a_run_follow_from_its_network(scheme: str, scenario: Dumbbell | Victim) -> None:
     """In the RPs' parameters, and in what the run records."""
     plan = scenario.plan(scheme, 1, {})
@@ -29,6 +29,16 @@ def test_parameters_of_a_run_follow_from_its_network(scheme: str, scenario: Dumb
     assert usual.keys() >= found.by_network.keys() - {"w_min", "period_s"}
     assert usual == {field: plan.scheme_parameters[field] for field in usual}
     assert set(usual.values()) <= set(plan.values.values())
+
+
+def test_papers_scenario_keeps_its_papers_values_for_the_schemes_that_it_has() -> None:
+    """Whatever its rate, other than the network's rule."""
+    for scheme in ("pcn", "dcqcn", "qcn", "timely"):
+        plan = Victim().plan(scheme, 1, {"rate": 10e9})
+        usual = find_scheme(scheme).configure().parameters
+        assert not set(plan.derived)
+        for field in find_scheme(scheme).by_network.keys() - {"w_min"}:
+            assert plan.scheme_parameters[field] == getattr(usual, field), field
 
 
 def test_value_that_is_set_holds() -> None:
