@@ -48,10 +48,10 @@ class Change:
         """Returns the topology with it. Raises ExperimentError for a port, a flow or a group that is missing."""
         links = list(topology.links)
         for port, rate_bps in self.rates_bps.items():
-            found = [place for place, link in enumerate(links) if port in (link.a, link.b)]
-            if not found:
+            result = [place for place, link in enumerate(links) if port in (link.a, link.b)]
+            if not result:
                 raise ExperimentError(f"--what-if {port}: there is no such port")
-            links[found[0]] = replace(links[found[0]], rate_bps=rate_bps)
+            links[result[0]] = replace(links[result[0]], rate_bps=rate_bps)
         names = {str(flow.id) for flow in topology.flows} | {flow.group for flow in topology.flows}
         for name in self.without:
             if name not in names:
@@ -89,7 +89,7 @@ class KeptResult:
         self._commit = str(summary["provenance"].get("commit", "unknown"))[:12]
         scheme = find_scheme(summary["scheme_reference"])
         experiment = find_experiment(summary["reference"])
-        declared = {one.name for one in experiment.parameters(scheme.name)}
+        declared = {item.name for item in experiment.parameters(scheme.name)}
         values = {
             name: value for name, value in summary["parameters"].items() if name in declared and value is not None
         }
@@ -152,9 +152,9 @@ def _summary(place: Path) -> Mapping[str, Any]:
     if not (place / SUMMARY).is_file():
         raise ExperimentError(f"{place} has no {SUMMARY}: name the folder of one run, of `pcn run --clock virtual`")
     try:
-        found = json.loads(inputs.read_text(place / SUMMARY))
-        clock, missing = found["clock"], [name for name in NAMES if name not in found]
-        files = dict(found.get("files", {}))
+        summary: Mapping[str, Any] = json.loads(inputs.read_text(place / SUMMARY))
+        clock, missing = summary["clock"], [name for name in NAMES if name not in summary]
+        files = dict(summary.get("files", {}))
     except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
         raise ExperimentError(
             f"{place / SUMMARY}: no result that can be read: {' '.join(str(error).split())}"
@@ -171,5 +171,4 @@ def _summary(place: Path) -> Mapping[str, Any]:
             raise ExperimentError(
                 f"{path}, which {place} was made of, {now}: bring it back, or run the experiment again"
             )
-    result: Mapping[str, Any] = found
-    return result
+    return summary

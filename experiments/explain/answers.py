@@ -28,7 +28,7 @@ class Answer:
 
     kind: str
     flows: tuple[Explanation, ...] = ()
-    found: dict[str, Any] | None = None
+    result: dict[str, Any] | None = None
     parts: Parts | None = None
     ids: tuple[int, ...] = ()
     """Of the flows of `parts`."""
@@ -38,11 +38,11 @@ class Answer:
 
     def as_json(self) -> dict[str, Any]:
         if self.kind != "flow":
-            return {self.kind: self.found}
-        found: dict[str, Any] = {"flows": [one.as_json() for one in self.flows]}
+            return {self.kind: self.result}
+        result: dict[str, Any] = {"flows": [item.as_json() for item in self.flows]}
         if self.change:
-            found["instead"] = {"change": self.change, "fct_ps": dict(self.changed_ps)}
-        return found
+            result["instead"] = {"change": self.change, "fct_ps": dict(self.changed_ps)}
+        return result
 
 
 def of_flows(kept: KeptResult, numbers: Sequence[int], span_s: Span | None, progress: RunProgress) -> Answer:
@@ -65,24 +65,24 @@ def of_flows(kept: KeptResult, numbers: Sequence[int], span_s: Span | None, prog
     lives = LogChoice(
         tuple(numbers),
         tuple(first.logs.ports[port] for port in sorted(ports)),
-        min((one.start_s for one in first.flows if one.id in numbers), default=start_s),
+        min((item.start_s for item in first.flows if item.id in numbers), default=start_s),
         start_s + (int(first.logs.hops["start_ps"].max()) if first.logs.hops.size else int(times.max())) / 1e12,
     )
     second = kept.run(lives, progress)
     lines = Lines(second.plan.topology, second.logs)
-    found = tuple(explain_flow(second, lines, pauses, number, span_ps) for number in numbers)
-    return Answer("flow", found, parts=second.parts, ids=tuple(flow.id for flow in second.plan.topology.flows))
+    result = tuple(explain_flow(second, lines, pauses, number, span_ps) for number in numbers)
+    return Answer("flow", result, parts=second.parts, ids=tuple(flow.id for flow in second.plan.topology.flows))
 
 
 def with_change(answer: Answer, kept: KeptResult, change: Change, progress: RunProgress) -> Answer:
     """Returns an answer about flows with what they take with a change. Raises ExperimentError."""
-    if endless := [one.id for one in answer.flows if not one.complete]:
+    if endless := [item.id for item in answer.flows if not item.complete]:
         raise ExperimentError(f"flow {endless[0]}: a change is seen in completion times, and it has none here")
     progress.stage(f"The run with a change: {change}")
     times = kept.changed(change, progress)
-    if gone := [one.id for one in answer.flows if one.id not in times]:
+    if gone := [item.id for item in answer.flows if item.id not in times]:
         raise ExperimentError(f"flow {gone[0]} is among those that are left out")
-    return replace(answer, change=str(change), changed_ps={one.id: times[one.id] for one in answer.flows})
+    return replace(answer, change=str(change), changed_ps={item.id: times[item.id] for item in answer.flows})
 
 
 def of_port(kept: KeptResult, port: Endpoint, span_s: Span | None, progress: RunProgress) -> Answer:
@@ -96,7 +96,7 @@ def of_port(kept: KeptResult, port: Endpoint, span_s: Span | None, progress: Run
     end_ps = _end_ps(again)
     span_ps = _in_ps(again, span_s) or (0, end_ps)
     lines, pauses = Lines(again.plan.topology, again.logs), Pauses(again.logs, end_ps)
-    return Answer("port", found=explain_port(again, lines, pauses, again.logs.ports.index(port), span_ps))
+    return Answer("port", result=explain_port(again, lines, pauses, again.logs.ports.index(port), span_ps))
 
 
 def of_pause(kept: KeptResult, number: int, progress: RunProgress) -> Answer:
@@ -108,10 +108,10 @@ def of_pause(kept: KeptResult, number: int, progress: RunProgress) -> Answer:
         there = f"PAUSEs are numbered 0 to {len(pauses.all) - 1}" if pauses.all else "the run has none"
         raise ExperimentError(f"no PAUSE {number}: {there}")
     pause = pauses.all[number]
-    ports = tuple(first.logs.ports[one.port] for one in pause.waiting)
+    ports = tuple(first.logs.ports[item.port] for item in pause.waiting)
     progress.stage(f"The run again: {len(ports)} ports for which packets waited")
     second = kept.run(LogChoice(ports=ports), progress)
-    return Answer("pause", found=explain_pause(second, Lines(second.plan.topology, second.logs), pauses, pause))
+    return Answer("pause", result=explain_pause(second, Lines(second.plan.topology, second.logs), pauses, pause))
 
 
 def _end_ps(again: Again) -> int:

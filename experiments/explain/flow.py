@@ -48,7 +48,7 @@ class Bottleneck:
     port: str
     idle: float
     paused: float
-    own: float
+    got: float
     fair: float
     by_flow: dict[int, float]
     above: dict[int, tuple[float, float]]
@@ -63,7 +63,7 @@ class Origin:
     kind: str
     share: float
     crossed: bool
-    own: float
+    queue_share: float
     filled: dict[int, float]
     role: str
 
@@ -164,7 +164,7 @@ class FlowLog:
         parts = self._between(first, last, span_ps is None)
         stopped = self.stopped(first, last)
         total = sum(end - begin for begin, end in stopped)
-        rows = [(self.nic, one, round(parts["paused"] * (one[1] - one[0]) / total)) for one in stopped]
+        rows = [(self.nic, item, round(parts["paused"] * (item[1] - item[0]) / total)) for item in stopped]
         for hop in self.of_packet(last) if span_ps is None else ():
             idle, behind, without = _waits(hop)
             rows.append((int(hop["link"]), (int(hop["since_ps"]), int(hop["start_ps"])), idle))
@@ -196,16 +196,16 @@ def _waits(hop: Any) -> tuple[int, int, int]:
 
 def named_ports(again: Again, pauses: Pauses, flows: list[int], span_ps: tuple[int, int] | None) -> set[int]:
     """Returns the ports of which an explanation of these flows needs the lines: of their paths, and roots."""
-    found: set[int] = set()
+    result: set[int] = set()
     for number in flows:
         log = FlowLog(again, number)
         if not log.sent.size:
             continue
-        found |= log.ports()
+        result |= log.ports()
         for port, span, _ in log.blamed(span_ps):
             roots, _ = pauses.blame((port, log.spec.traffic_class), [span])
-            found |= {root.port for root in roots}
-    return found
+            result |= {root.port for root in roots}
+    return result
 
 
 def explain_flow(
@@ -228,11 +228,11 @@ def explain_flow(
             "depth": depth,
             "port": names[port],
             "pauses": n,
-            "shares": {names[one]: share for one, share in shares.items()},
+            "shares": {names[item]: share for item, share in shares.items()},
         }
         for depth, port, n, shares in pauses.tree(by_pause)
     ]
-    found = Explanation(
+    result = Explanation(
         id=number, src=log.spec.src, dst=log.spec.dst, group=log.spec.group, traffic_class=log.spec.traffic_class,
         size_bytes=None if log.spec.size_bytes is None else round(log.spec.size_bytes), complete=whole,
         from_ps=start - again.zero_ps, time_ps=end - start, least_ps=least, sent_bytes=sent_bytes, parts_ps=parts,
@@ -242,10 +242,10 @@ def explain_flow(
         rate_set_by=_rate_set_by(again, log, first, last, names),
         pause_ps=pause_ps, blame_ps=_by_name(blame, names), origins=origins, tree=tree,
     )  # fmt: skip
-    why, role = _why(found)
-    named = _named(again, found)
+    why, role = _why(result)
+    named = _named(again, result)
     names_of = {flow.id: f"{flow.src} > {flow.dst}" for flow in named}
-    return replace(found, why=why, role=role, names=names_of, groups={flow.id: flow.group for flow in named})
+    return replace(result, why=why, role=role, names=names_of, groups={flow.id: flow.group for flow in named})
 
 
 def _blame(
@@ -256,16 +256,16 @@ def _blame(
     total = 0
     for port, span, amount in log.blamed(span_ps):
         roots, numbers = pauses.blame((port, log.spec.traffic_class), [span])
-        found = sum(roots.values())
+        result = sum(roots.values())
         total += amount
-        if not found:
+        if not result:
             by_root[Root(port, "unknown")] += amount
             continue
         for root, weight in roots.items():
-            by_root[root] += amount * weight / found
+            by_root[root] += amount * weight / result
         for number, ps in numbers.items():
             by_pause[number] += ps
-    return dict(sorted(by_root.items(), key=lambda one: -one[1])), dict(by_pause), total
+    return dict(sorted(by_root.items(), key=lambda item: -item[1])), dict(by_pause), total
 
 
 def _by_name(blame: dict[Root, float], names: list[str]) -> dict[str, float]:
@@ -278,36 +278,36 @@ def _origins(
 ) -> list[Origin]:  # fmt: skip
     total, crossed = sum(blame.values()), log.ports()
     chains = _chains(pauses, by_pause, log.spec.traffic_class)
-    found = []
+    result = []
     for root, ps in blame.items():
         filled: dict[int, float] = defaultdict(float)
         for at, work in chains.get(root.port, {}).items():
             for flow, size in lines.at(root.port).work_of(at, work).items():
                 filled[flow] += size
         everything = sum(filled.values())
-        shares = {flow: size / everything for flow, size in sorted(filled.items(), key=lambda one: -one[1])}
+        shares = {flow: size / everything for flow, size in sorted(filled.items(), key=lambda item: -item[1])}
         own, inside = shares.get(log.spec.id, 0.0), root.port in crossed
         fair = _ABOVE / max(len(shares), 1)
         role = "" if root.kind else VICTIM if not inside else CULPRIT if own > fair else CONTRIBUTOR
-        found.append(Origin(names[root.port], root.kind, ps / total, inside, own, shares, role))
-    return found
+        result.append(Origin(names[root.port], root.kind, ps / total, inside, own, shares, role))
+    return result
 
 
 def _chains(pauses: Pauses, by_pause: dict[int, float], traffic_class: int) -> dict[int, dict[int, int]]:
     """Returns the PAUSEs behind these at each port: what work waited there then, ps, by time."""
-    found: dict[int, dict[int, int]] = defaultdict(dict)
+    result: dict[int, dict[int, int]] = defaultdict(dict)
     pending, seen = list(by_pause), set(by_pause)
     while pending:
         pause = pauses.all[pending.pop()]
         for waiting in pause.waiting:
-            found[waiting.port][pause.from_ps] = waiting.work_ps
+            result[waiting.port][pause.from_ps] = waiting.work_ps
             key = waiting.port, traffic_class
             for start, _ in pauses.closed(key, waiting.busy_ps, pause.to_ps):
                 behind = pauses.behind(key, start)
                 if behind is not None and behind.number not in seen:
                     seen.add(behind.number)
                     pending.append(behind.number)
-    return found
+    return result
 
 
 def _hop(lines: Lines, hop: Any, names: list[str]) -> Hop:
@@ -315,7 +315,7 @@ def _hop(lines: Lines, hop: Any, names: list[str]) -> Hop:
     by_flow = lines.at(int(hop["link"])).by_flow(since, start)
     marked = bool(hop["ecn_after"] == CE and hop["ecn_before"] != CE)
     idle = start - since - sum(by_flow.values())
-    ordered = dict(sorted(by_flow.items(), key=lambda one: -one[1]))
+    ordered = dict(sorted(by_flow.items(), key=lambda item: -item[1]))
     return Hop(
         names[int(hop["link"])], start - since, int(hop["queue_bytes"]), int(hop["idle_ps"]), idle, ordered, marked
     )
@@ -330,16 +330,16 @@ def _bottleneck(
     if left <= begin:
         return None
     shifts = {log.nic: 0, **{int(hop["link"]): int(hop["since_ps"]) - left for hop in log.of_packet(last)}}
-    found: tuple[int, int, int, dict[int, int], Line] | None = None
+    result: tuple[int, int, int, dict[int, int], Line] | None = None
     for port, shift in shifts.items():
         line = lines.at(port)
         by_flow = line.by_flow(begin + shift, left + shift)
         idle = left - begin - sum(by_flow.values())
-        if line.starts.size and (found is None or idle < found[1]):
-            found = port, idle, shift, by_flow, line
-    if found is None:
+        if line.starts.size and (result is None or idle < result[1]):
+            result = port, idle, shift, by_flow, line
+    if result is None:
         return None
-    port, idle, shift, by_flow, line = found
+    port, idle, shift, by_flow, line = result
     span = left - begin
     fair = line.fair(begin + shift, left + shift)
     own = by_flow.pop(log.spec.id, 0)
@@ -348,11 +348,11 @@ def _bottleneck(
         for flow, ps in by_flow.items()
         if flow != CONTROL and ps > _ABOVE * fair.get(flow, 0.0)
     }
-    shares = {flow: ps / span for flow, ps in sorted(by_flow.items(), key=lambda one: -one[1])}
+    shares = {flow: ps / span for flow, ps in sorted(by_flow.items(), key=lambda item: -item[1])}
     stopped = sum(ps for _, ps in pauses.closed((port, log.spec.traffic_class), begin + shift, left + shift))
     return Bottleneck(
         names[port], idle / span, min(stopped, idle) / span, own / span, fair.get(log.spec.id, 0.0) / span, shares,
-        dict(sorted(above.items(), key=lambda one: one[1][1] - one[1][0])),
+        dict(sorted(above.items(), key=lambda item: item[1][1] - item[1][0])),
     )  # fmt: skip
 
 
@@ -384,32 +384,32 @@ def _rate_set_by(again: Again, log: FlowLog, first: int, last: int, names: list[
             for link, share in windows[place][1].items():
                 total[names[link]] += held * share
     everything = sum(total.values())
-    return {name: ps / everything for name, ps in sorted(total.items(), key=lambda one: -one[1])}
+    return {name: ps / everything for name, ps in sorted(total.items(), key=lambda item: -item[1])}
 
 
-def _named(again: Again, found: Explanation) -> list[FlowSpec]:
-    named = {flow for hop in found.hops for flow in hop.by_flow}
-    named |= {flow for origin in found.origins for flow in origin.filled}
-    named |= set(found.bottleneck.by_flow) if found.bottleneck else set()
-    return [flow for flow in again.plan.topology.flows if flow.id in named or flow.id == found.id]
+def _named(again: Again, result: Explanation) -> list[FlowSpec]:
+    named = {flow for hop in result.hops for flow in hop.by_flow}
+    named |= {flow for origin in result.origins for flow in origin.filled}
+    named |= set(result.bottleneck.by_flow) if result.bottleneck else set()
+    return [flow for flow in again.plan.topology.flows if flow.id in named or flow.id == result.id]
 
 
-def _why(found: Explanation) -> tuple[str, str]:
+def _why(result: Explanation) -> tuple[str, str]:
     """Returns the largest reason for what the flow took beyond its least time, in words, and its role in it."""
-    parts, lost = found.parts_ps, found.time_ps - found.least_ps
-    if lost < (_SLOW - 1) * found.least_ps:
+    parts, lost = result.parts_ps, result.time_ps - result.least_ps
+    if lost < (_SLOW - 1) * result.least_ps:
         return "it wasn't slow", ""
     reasons = {
         "held": parts["rate"] + parts["window"],
-        "pause": found.pause_ps,
+        "pause": result.pause_ps,
         "queue": parts.get("contention", 0) + parts.get("overtaken", 0),
         "nic": parts["nic"],
         "recover": parts["recover"],
     }
     top = max(reasons, key=lambda name: reasons[name])
     share = f"{reasons[top] / lost:.0%} of what it lost"
-    if top == "pause" and found.origins:
-        origin = found.origins[0]
+    if top == "pause" and result.origins:
+        origin = result.origins[0]
         if origin.kind:
             return f"{'credits' if origin.kind == 'unknown' else 'a circle of PAUSEs'} at {origin.port} ({share})", ""
         words = {
@@ -419,24 +419,24 @@ def _why(found: Explanation) -> tuple[str, str]:
         }
         return f"PAUSE ({share}), most of it from {origin.port}: {words[origin.role]}", origin.role
     if top == "held":
-        return _held(found, "rate" if parts["rate"] >= parts["window"] else "window", share)
+        return _held(result, "rate" if parts["rate"] >= parts["window"] else "window", share)
     words = {
         "pause": "PAUSE",
-        "queue": f"queues of congested ports, the longest wait at {_longest(found)}",
+        "queue": f"queues of congested ports, the longest wait at {_longest(result)}",
         "nic": "other flows of its host",
         "recover": "losses, and how long it took to notice them",
     }
     return f"{words[top]} ({share})", ""
 
 
-def _longest(found: Explanation) -> str:
-    waits = {hop.port: hop.wait_ps - hop.pause_idle_ps for hop in found.hops}
+def _longest(result: Explanation) -> str:
+    waits = {hop.port: hop.wait_ps - hop.pause_idle_ps for hop in result.hops}
     return max(waits, key=lambda port: waits[port], default="")
 
 
-def _held(found: Explanation, what: str, share: str) -> tuple[str, str]:
+def _held(result: Explanation, what: str, share: str) -> tuple[str, str]:
     """Returns likewise why its scheme held it."""
-    port, begin = found.bottleneck, f"its scheme's {what} ({share})"
+    port, begin = result.bottleneck, f"its scheme's {what} ({share})"
     if port is None:
         return begin, ""
     if port.idle > _IDLE:
@@ -445,14 +445,14 @@ def _held(found: Explanation, what: str, share: str) -> tuple[str, str]:
             f"{begin}, for no reason in the network: the busiest port of its path, {port.port}, sent nothing for "
             f"{port.idle:.0%} of its life{paused}"
         ), ""
-    got = f"it got {port.own:.1%} where {port.fair:.1%} were fair"
-    if port.own < _BELOW * port.fair and port.above:
+    got = f"it got {port.got:.1%} where {port.fair:.1%} were fair"
+    if port.got < _BELOW * port.fair and port.above:
         return (
             f"{begin}: {port.port} was busy with others, {len(port.above)} of them above their fair shares; {got}",
             VICTIM,
         )
-    if port.own > _ABOVE * port.fair:
+    if port.got > _ABOVE * port.fair:
         return f"{begin}: {port.port} was busy, and {got}", CULPRIT
-    if port.own < _BELOW * port.fair:
+    if port.got < _BELOW * port.fair:
         return f"{begin}: no flow at {port.port} had more than a fair share; {got}", CONTRIBUTOR
     return f"{begin}: {port.port} was shared about fairly; {got}", CONTRIBUTOR

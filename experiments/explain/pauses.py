@@ -98,7 +98,9 @@ class Pauses:
         for key, start in since.items():
             closed[key].append((start, end_ps))
         self._closed = {key: np.array(spans, np.int64).reshape(-1, 2) for key, spans in closed.items()}
-        self._starts = {key: np.array([one.from_ps for one in found], np.int64) for key, found in self._by_key.items()}
+        self._starts = {
+            key: np.array([item.from_ps for item in result], np.int64) for key, result in self._by_key.items()
+        }
         self._roots: dict[int, dict[Root, float]] = {}
 
     def closed(self, key: Key, begin: int, end: int) -> list[tuple[int, int]]:
@@ -123,13 +125,13 @@ class Pauses:
         if pause.number in self._roots:
             return self._roots[pause.number]
         self._roots[pause.number] = {Root(pause.port, "circle"): 1.0}  # for whoever comes back here
-        found: dict[Root, float] = defaultdict(float)
+        result: dict[Root, float] = defaultdict(float)
         for waiting, share in self.outputs(pause):
             key = waiting.port, pause.traffic_class
             length = max(pause.to_ps - pause.from_ps, 1)
             stopped = min(sum(ps for _, ps in self.closed(key, pause.from_ps, pause.to_ps)) / length, 1.0)
             own = min(waiting.without_ps / waiting.work_ps, 1.0) if waiting.work_ps else 1.0
-            found[Root(waiting.port)] += share * (1 - stopped) * own
+            result[Root(waiting.port)] += share * (1 - stopped) * own
             for part, begin, end in (
                 (share * stopped, pause.from_ps, pause.to_ps),
                 (share * (1 - stopped) * (1 - own), waiting.busy_ps, pause.from_ps),
@@ -137,14 +139,14 @@ class Pauses:
                 spans = self.closed(key, begin, end) if part > 0 else []
                 total = sum(ps for _, ps in spans)
                 if part > 0 and (not total or depth > _DEEPEST):
-                    found[Root(waiting.port)] += part
+                    result[Root(waiting.port)] += part
                     continue
                 for start, ps in spans:
                     for root, weight in self._behind(key, start, depth).items():
-                        found[root] += part * ps / total * weight
-        if not found:
-            found[Root(pause.port, "unknown")] = 1.0
-        self._roots[pause.number] = dict(found)
+                        result[root] += part * ps / total * weight
+        if not result:
+            result[Root(pause.port, "unknown")] = 1.0
+        self._roots[pause.number] = dict(result)
         return self._roots[pause.number]
 
     def _behind(self, key: Key, closed_ps: int, depth: int) -> dict[Root, float]:
@@ -153,8 +155,8 @@ class Pauses:
 
     def outputs(self, pause: Pause) -> list[tuple[Waiting, float]]:
         """Returns what waited at a PAUSE with its share of the bytes, the largest first."""
-        total = sum(one.bytes for one in pause.waiting)
-        return [(one, one.bytes / total) for one in sorted(pause.waiting, key=lambda one: (-one.bytes, one.port))]
+        total = sum(item.bytes for item in pause.waiting)
+        return [(item, item.bytes / total) for item in sorted(pause.waiting, key=lambda item: (-item.bytes, item.port))]
 
     def blame(self, key: Key, spans: Iterable[tuple[int, int]]) -> tuple[dict[Root, float], dict[int, float]]:
         """Returns how much of the time in which the port was stopped within these spans comes from which root, and from
@@ -182,21 +184,21 @@ class Pauses:
             by_port: dict[int, list[Pause]] = defaultdict(list)
             for pause in pauses:
                 by_port[pause.port].append(pause)
-            for port, found in by_port.items():
+            for port, result in by_port.items():
                 if port in seen:
                     continue
                 seen.add(port)
                 shares: dict[int, float] = defaultdict(float)
                 deeper: dict[int, Pause] = {}
-                for pause in found:
+                for pause in result:
                     for waiting, share in self.outputs(pause):
-                        shares[waiting.port] += share / len(found)
+                        shares[waiting.port] += share / len(result)
                         key = waiting.port, pause.traffic_class
                         for start, _ in self.closed(key, waiting.busy_ps, pause.to_ps):
                             behind = self.behind(key, start)
                             if behind is not None:
                                 deeper[behind.number] = behind
-                rows.append((depth, port, len(found), dict(sorted(shares.items(), key=lambda one: -one[1]))))
+                rows.append((depth, port, len(result), dict(sorted(shares.items(), key=lambda item: -item[1]))))
                 if deeper:
                     pending.append((depth + 1, list(deeper.values())))
         return rows

@@ -9,13 +9,13 @@ from pcn.experiments.explain.again import Again
 from pcn.experiments.explain.lines import CONTROL, Lines
 from pcn.experiments.explain.pauses import Pause, Pauses, Root
 
-Found = dict[str, Any]
+Facts = dict[str, Any]
 
 
-def explain_port(again: Again, lines: Lines, pauses: Pauses, port: int, span_ps: tuple[int, int]) -> Found:
+def explain_port(again: Again, lines: Lines, pauses: Pauses, port: int, span_ps: tuple[int, int]) -> Facts:
     """Returns whose frames were on a port's line within a span, as shares of it; how long each class was PAUSEd, by
     root; and how much of all PAUSEs of others came from it."""
-    names = [str(one) for one in again.logs.ports]
+    names = [str(item) for item in again.logs.ports]
     begin, end = span_ps
     span = max(end - begin, 1)
     by_flow = lines.at(port).by_flow(begin, end)
@@ -27,8 +27,8 @@ def explain_port(again: Again, lines: Lines, pauses: Pauses, port: int, span_ps:
         of[0] += 1
         of[1] += ps / span
         of[2] += fair.get(flow, 0.0) / span
-    ordered = sorted(groups.items(), key=lambda one: -one[1][1])
-    stopped: dict[int, Found] = {}
+    ordered = sorted(groups.items(), key=lambda item: -item[1][1])
+    stopped: dict[int, Facts] = {}
     for traffic_class in sorted({pause.traffic_class for pause in pauses.all}):
         roots, _ = pauses.blame((port, traffic_class), [(begin, end)])
         total = sum(ps for _, ps in pauses.closed((port, traffic_class), begin, end))
@@ -47,13 +47,13 @@ def explain_port(again: Again, lines: Lines, pauses: Pauses, port: int, span_ps:
         "idle": 1 - sum(by_flow.values()) / span,
         "flows": [{"name": name, "flows": int(n), "share": share, "fair": due} for name, (n, share, due) in ordered],
         "paused": stopped,
-        "caused_ps": {names[at]: ps for at, ps in sorted(caused.items(), key=lambda one: -one[1])},
+        "caused_ps": {names[at]: ps for at, ps in sorted(caused.items(), key=lambda item: -item[1])},
     }
 
 
-def explain_pause(again: Again, lines: Lines, pauses: Pauses, pause: Pause) -> Found:
+def explain_pause(again: Again, lines: Lines, pauses: Pauses, pause: Pause) -> Facts:
     """Returns where a PAUSE came from, and who filled what its bytes waited for."""
-    names = [str(one) for one in again.logs.ports]
+    names = [str(item) for item in again.logs.ports]
     labels = {flow.id: flow.group or f"flow {flow.id} {flow.src} > {flow.dst}" for flow in again.plan.topology.flows}
     outputs = []
     for waiting, share in pauses.outputs(pause):
@@ -68,7 +68,7 @@ def explain_pause(again: Again, lines: Lines, pauses: Pauses, pause: Pause) -> F
                 "share": share,
                 "bytes": waiting.bytes,
                 "without_pause": without,
-                "filled": {name: size / total for name, size in sorted(filled.items(), key=lambda one: -one[1])},
+                "filled": {name: size / total for name, size in sorted(filled.items(), key=lambda item: -item[1])},
             }
         )
     return {
@@ -87,7 +87,7 @@ def explain_pause(again: Again, lines: Lines, pauses: Pauses, pause: Pause) -> F
                 "depth": depth,
                 "port": names[port],
                 "pauses": n,
-                "shares": {names[one]: part for one, part in shares.items()},
+                "shares": {names[item]: part for item, part in shares.items()},
             }
             for depth, port, n, shares in pauses.tree({pause.number: 1.0})
         ],
@@ -96,5 +96,5 @@ def explain_pause(again: Again, lines: Lines, pauses: Pauses, pause: Pause) -> F
 
 def _shares(roots: dict[Root, float], names: list[str]) -> dict[str, float]:
     total = sum(roots.values())
-    ordered = sorted(roots.items(), key=lambda one: -one[1])
+    ordered = sorted(roots.items(), key=lambda item: -item[1])
     return {f"{root.kind} {names[root.port]}".strip(): weight / total for root, weight in ordered}

@@ -30,15 +30,15 @@ _MOST = 5
 def lines_of(answer: Answer) -> Iterator[str]:
     """Yields the text, line by line."""
     if answer.kind == "port":
-        yield from _port(answer.found or {})
+        yield from _port(answer.result or {})
     elif answer.kind == "pause":
-        yield from _pause(answer.found or {})
-    for place, one in enumerate(answer.flows):
+        yield from _pause(answer.result or {})
+    for place, item in enumerate(answer.flows):
         yield from [""] * bool(place)
-        yield from _flow(one)
+        yield from _flow(item)
         if answer.change:
-            fct_ps = answer.changed_ps[one.id]
-            then = "it wouldn't have arrived" if fct_ps is None else f"{us(fct_ps)}, {_saved(one.time_ps, fct_ps)}"
+            fct_ps = answer.changed_ps[item.id]
+            then = "it wouldn't have arrived" if fct_ps is None else f"{us(fct_ps)}, {_saved(item.time_ps, fct_ps)}"
             yield f"  INSTEAD, {answer.change}: {then}."
 
 
@@ -50,79 +50,81 @@ def us(ps: float) -> str:
     return f"{ps / 1e6:,.1f} us"
 
 
-def _flow(one: Explanation) -> Iterator[str]:
-    size = "" if one.size_bytes is None else f"  {one.size_bytes:,} B"
-    yield f"flow {one.id}  {one.src} > {one.dst}{size}  class {one.traffic_class}" + (
-        f"  {one.group}" if one.group else ""
+def _flow(item: Explanation) -> Iterator[str]:
+    size = "" if item.size_bytes is None else f"  {item.size_bytes:,} B"
+    yield f"flow {item.id}  {item.src} > {item.dst}{size}  class {item.traffic_class}" + (
+        f"  {item.group}" if item.group else ""
     )
-    if one.complete:
-        times = f" = {one.time_ps / one.least_ps:.1f} x {us(one.least_ps)}, the least" if one.least_ps else ""
-        yield f"  completion {us(one.time_ps)}{times}"
+    if item.complete:
+        times = f" = {item.time_ps / item.least_ps:.1f} x {us(item.least_ps)}, the least" if item.least_ps else ""
+        yield f"  completion {us(item.time_ps)}{times}"
     else:
-        rate = 8e3 * one.sent_bytes / one.time_ps if one.time_ps else 0.0
-        yield f"  {us(one.time_ps)} from {us(one.from_ps)} on: {rate:.2f} Gb/s of its frames left"
+        rate = 8e3 * item.sent_bytes / item.time_ps if item.time_ps else 0.0
+        yield f"  {us(item.time_ps)} from {us(item.from_ps)} on: {rate:.2f} Gb/s of its frames left"
     for name, what in PARTS.items():
-        if ps := one.parts_ps.get(name, 0):
-            yield f"    {us(ps):>14} {ps / one.time_ps:6.1%}  {what}"
-    yield f"    {us(sum(one.parts_ps.values())):>14}         sum"
-    if one.hops:
+        if ps := item.parts_ps.get(name, 0):
+            yield f"    {us(ps):>14} {ps / item.time_ps:6.1%}  {what}"
+    yield f"    {us(sum(item.parts_ps.values())):>14}         sum"
+    if item.hops:
         yield "  hops of the packet that completed it:"
-    for hop in one.hops:
-        yield f"    {hop.port:8} {_hop(one, hop.by_flow, hop)}"
-    yield from _shared(one)
-    yield from _marks(one)
-    yield from _roots(one)
-    yield f"  WHY: {one.why}{f' ({one.role.upper()})' if one.role else ''}."
+    for hop in item.hops:
+        yield f"    {hop.port:8} {_hop(item, hop.by_flow, hop)}"
+    yield from _shared(item)
+    yield from _marks(item)
+    yield from _roots(item)
+    yield f"  WHY: {item.why}{f' ({item.role.upper()})' if item.role else ''}."
 
 
-def _hop(one: Explanation, by_flow: Mapping[int, int], hop: Any) -> str:
-    others = [(flow, ps) for flow, ps in by_flow.items() if flow != one.id]
+def _hop(item: Explanation, by_flow: Mapping[int, int], hop: Any) -> str:
+    others = [(flow, ps) for flow, ps in by_flow.items() if flow != item.id]
     texts = [f"{us(hop.wait_ps)}, {hop.queue_bytes / 1e3:.1f} KB ahead"]
     texts += [f"PAUSEd {us(hop.pause_idle_ps)}"] * bool(hop.pause_idle_ps)
-    texts += [f"own packets {us(ps)}" for flow, ps in by_flow.items() if flow == one.id]
-    texts += [f"{_name(one, flow)} {us(ps)}" for flow, ps in others[:_MOST]]
+    texts += [f"own packets {us(ps)}" for flow, ps in by_flow.items() if flow == item.id]
+    texts += [f"{_name(item, flow)} {us(ps)}" for flow, ps in others[:_MOST]]
     texts += [f"{len(others) - _MOST} more {us(sum(ps for _, ps in others[_MOST:]))}"] * (len(others) > _MOST)
     texts += ["marked here"] * hop.marked
     return "; ".join(texts)
 
 
-def _name(one: Explanation, flow: int) -> str:
+def _name(item: Explanation, flow: int) -> str:
     if flow == CONTROL:
         return "control frames"
-    return f"flow {flow} {one.names[flow]}"
+    return f"flow {flow} {item.names[flow]}"
 
 
-def _shared(one: Explanation) -> Iterator[str]:
-    port = one.bottleneck
+def _shared(item: Explanation) -> Iterator[str]:
+    port = item.bottleneck
     if port is None:
         return
-    others = ", ".join(f"{_name(one, flow)} {share:.1%}" for flow, share in list(port.by_flow.items())[:_MOST])
+    others = ", ".join(f"{_name(item, flow)} {share:.1%}" for flow, share in list(port.by_flow.items())[:_MOST])
     yield (
-        f"  the busiest port of its path, {port.port}, in that time: own frames {port.own:.1%}, "
+        f"  the busiest port of its path, {port.port}, in that time: own frames {port.got:.1%}, "
         f"{len(port.by_flow)} other{'s' * (len(port.by_flow) != 1)} {sum(port.by_flow.values()):.1%}, "
         f"nothing {port.idle:.1%}" + (f" (PAUSEd {port.paused:.1%})" if port.paused else "")
     )
     if others:
         yield f"    {others}"
-    above = ", ".join(f"{_name(one, flow)} {got:.1%} of {due:.1%}" for flow, (got, due) in list(port.above.items())[:3])
+    above = ", ".join(
+        f"{_name(item, flow)} {got:.1%} of {due:.1%}" for flow, (got, due) in list(port.above.items())[:3]
+    )
     tail = f"; {len(port.above)} above theirs by a tenth and more: {above}" if port.above else ""
     yield f"    a fair share, 1/n(t), would have been {port.fair:.1%}{tail}"
 
 
-def _marks(one: Explanation) -> Iterator[str]:
-    if one.marked:
-        ports = ", ".join(f"{port} {n:,}" for port, n in sorted(one.marked.items(), key=lambda item: -item[1]))
-        yield f"  marked {sum(one.marked.values()):,} times on {one.packets:,} packets: {ports}"
-    if one.rate_set_by:
-        ports = ", ".join(f"{port} {share:.1%}" for port, share in list(one.rate_set_by.items())[:_MOST])
+def _marks(item: Explanation) -> Iterator[str]:
+    if item.marked:
+        ports = ", ".join(f"{port} {n:,}" for port, n in sorted(item.marked.items(), key=lambda item: -item[1]))
+        yield f"  marked {sum(item.marked.values()):,} times on {item.packets:,} packets: {ports}"
+    if item.rate_set_by:
+        ports = ", ".join(f"{port} {share:.1%}" for port, share in list(item.rate_set_by.items())[:_MOST])
         yield f"    while its rate held it, that had been set by marks of {ports}"
 
 
-def _roots(one: Explanation) -> Iterator[str]:
-    if not one.pause_ps:
+def _roots(item: Explanation) -> Iterator[str]:
+    if not item.pause_ps:
         return
-    yield f"  PAUSE, and queues that it built, {us(one.pause_ps)}, by root:"
-    for origin in one.origins[:3]:
+    yield f"  PAUSE, and queues that it built, {us(item.pause_ps)}, by root:"
+    for origin in item.origins[:3]:
         if origin.kind:
             what = (
                 "stopped by credits, or by no PAUSE of a switch"
@@ -131,18 +133,22 @@ def _roots(one: Explanation) -> Iterator[str]:
             )
             yield f"    {origin.share:6.1%}  {origin.port}, {what}"
             continue
-        own = f"the flow crosses it, {origin.own:.1%} of its queue" if origin.crossed else "the flow does NOT cross it"
+        own = (
+            f"the flow crosses it, {origin.queue_share:.1%} of its queue"
+            if origin.crossed
+            else "the flow does NOT cross it"
+        )
         yield f"    {origin.share:6.1%}  {origin.port}, congested and not PAUSEd; {own}"
         groups: dict[str, list[float]] = {}
         for flow, share in origin.filled.items():
-            groups.setdefault(one.groups[flow] or _name(one, flow), []).append(share)
+            groups.setdefault(item.groups[flow] or _name(item, flow), []).append(share)
         ordered = sorted(groups.items(), key=lambda item: -sum(item[1]))[:_MOST]
         texts = [f"{name}{f' ({len(got)} flows)' if len(got) > 1 else ''} {sum(got):.1%}" for name, got in ordered]
         if texts:
             yield f"            its queue at those PAUSEs: {', '.join(texts)}"
-    if len(one.origins) > 3:
-        yield f"    {sum(origin.share for origin in one.origins[3:]):6.1%}  {len(one.origins) - 3} other ports"
-    yield from _tree(one.tree)
+    if len(item.origins) > 3:
+        yield f"    {sum(origin.share for origin in item.origins[3:]):6.1%}  {len(item.origins) - 3} other ports"
+    yield from _tree(item.tree)
 
 
 def _tree(rows: list[dict[str, Any]]) -> Iterator[str]:
@@ -156,35 +162,35 @@ def _tree(rows: list[dict[str, Any]]) -> Iterator[str]:
         yield f"      and {len(rows) - 2 * _MOST} more ports"
 
 
-def _port(found: dict[str, Any]) -> Iterator[str]:
-    span = f"{us(found['time_ps'])} from {us(found['from_ps'])} on"
-    yield f"port {found['port']}, {span}: nothing sent for {found['idle']:.1%}"
-    for row in found["flows"][: 2 * _MOST]:
+def _port(result: dict[str, Any]) -> Iterator[str]:
+    span = f"{us(result['time_ps'])} from {us(result['from_ps'])} on"
+    yield f"port {result['port']}, {span}: nothing sent for {result['idle']:.1%}"
+    for row in result["flows"][: 2 * _MOST]:
         many = f" ({row['flows']} flows)" if row["flows"] > 1 else ""
         yield f"    {row['share']:6.1%}  {row['name']}{many}; fair {row['fair']:.1%}"
-    if len(found["flows"]) > 2 * _MOST:
-        yield f"            and {len(found['flows']) - 2 * _MOST} more"
-    for traffic_class, stopped in found["paused"].items():
+    if len(result["flows"]) > 2 * _MOST:
+        yield f"            and {len(result['flows']) - 2 * _MOST} more"
+    for traffic_class, stopped in result["paused"].items():
         yield f"  class {traffic_class} PAUSEd for {us(stopped['paused_ps'])}, by root:"
         yield from (f"    {share:6.1%}  {root}" for root, share in list(stopped["roots"].items())[:_MOST])
-    if found["caused_ps"]:
+    if result["caused_ps"]:
         yield "  it is a root of PAUSEs of:"
-        yield from (f"    {us(ps):>14}  {port}" for port, ps in list(found["caused_ps"].items())[: 2 * _MOST])
+        yield from (f"    {us(ps):>14}  {port}" for port, ps in list(result["caused_ps"].items())[: 2 * _MOST])
 
 
-def _pause(found: dict[str, Any]) -> Iterator[str]:
+def _pause(result: dict[str, Any]) -> Iterator[str]:
     yield (
-        f"PAUSE {found['number']}: {found['port']} stopped in class {found['class']} for {us(found['time_ps'])}, from "
-        f"{us(found['from_ps'])} on"
+        f"PAUSE {result['number']}: {result['port']} stopped in class {result['class']} for {us(result['time_ps'])}, "
+        f"from {us(result['from_ps'])} on"
     )
-    allowed = f"{found['used_bytes']:,} of {found['threshold_bytes']:,} allowed"
-    yield f"  {found['held_bytes']:,} B inside of what it sent; {allowed}"
-    for row in found["waiting"]:
+    allowed = f"{result['used_bytes']:,} of {result['threshold_bytes']:,} allowed"
+    yield f"  {result['held_bytes']:,} B inside of what it sent; {allowed}"
+    for row in result["waiting"]:
         filled = ", ".join(f"{name} {share:.1%}" for name, share in list(row["filled"].items())[:_MOST])
         alone = f"{row['without_pause']:.0%} of its queue without any PAUSE of it"
         yield f"    {row['share']:6.1%} of these waited for {row['port']}, {alone}"
         if filled:
             yield f"            its queue: {filled}"
     yield "  by root:"
-    yield from (f"    {share:6.1%}  {root}" for root, share in list(found["roots"].items())[:_MOST])
-    yield from _tree(found["tree"])
+    yield from (f"    {share:6.1%}  {root}" for root, share in list(result["roots"].items())[:_MOST])
+    yield from _tree(result["tree"])

@@ -17,27 +17,27 @@
 #define MOST_WORK ((UINT64_C(1) << 40) - 1) /* 1.1 s of work on a line; more counts as so much */
 struct note {
     uint64_t came; /* in a queue: when it came, shifted by 8; its class */
-    uint64_t found[2]; /* likewise: the idle time of its class (48 bits), behind, without (40 bits each): see vn_explain_hop */
+    uint64_t queue[2]; /* likewise: the idle time of its class (48 bits), behind, without (40 bits each): see vn_explain_hop */
     uint64_t waited[3]; /* contention, backlog, idle by PAUSE, overtaken (48 bits each) */
     uint64_t wire, inside; /* inside: where it comes into a queue its time is added; where it is due at a node, subtracted */
 } __attribute__((aligned(64)));
 _Static_assert(sizeof(struct note) == 64, "a cache line");
 
 /* What a packet found in its queue. */
-struct found {
+struct queue_state {
     uint64_t idle, behind, without;
 };
 
-static inline void found_store(struct note *note, struct found found)
+static inline void store_queue(struct note *note, struct queue_state queue)
 {
-    note->found[0] = found.idle << 16 | found.behind >> 24;
-    note->found[1] = found.behind << 40 | found.without;
+    note->queue[0] = queue.idle << 16 | queue.behind >> 24;
+    note->queue[1] = queue.behind << 40 | queue.without;
 }
 
-static inline struct found found_load(const struct note *note)
+static inline struct queue_state load_queue(const struct note *note)
 {
-    uint64_t behind = (note->found[0] & 0xffff) << 24 | note->found[1] >> 40;
-    return (struct found){note->found[0] >> 16, behind, note->found[1] & MOST_WORK};
+    uint64_t behind = (note->queue[0] & 0xffff) << 24 | note->queue[1] >> 40;
+    return (struct queue_state){note->queue[0] >> 16, behind, note->queue[1] & MOST_WORK};
 }
 
 /* What it has waited for. */
@@ -308,7 +308,7 @@ static void vn_explain_queued(const struct vn_context *context, const struct vn_
     }
     if (!is_ordered(link)) work = without = MOST_WORK;
     note->came = now << 8 | class;
-    found_store(note, (struct found){
+    store_queue(note, (struct queue_state){
                           .idle = idle,
                           .behind = work < MOST_WORK ? work : MOST_WORK,
                           .without = without < MOST_WORK ? without : MOST_WORK,
@@ -326,13 +326,13 @@ static void log_hop(const struct vn_context *context, const struct vn_link *link
     struct vn_packet *packet = vn_packet_at(context, id);
     const struct note *note = note_of(context, id);
     const struct trace *trace = trace_of(context, id);
-    struct found found = found_load(note);
+    struct queue_state queue = load_queue(note);
     struct vn_explain_hop *hop = entry(context, VN_EXPLAIN_HOP);
     if (hop == NULL) return;
     *hop = (struct vn_explain_hop){.since_ps = came_at(note),
                                    .start_ps = context->now,
-                                   .behind_ps = found.behind,
-                                   .without_ps = found.without,
+                                   .behind_ps = queue.behind,
+                                   .without_ps = queue.without,
                                    .idle_ps = idle,
                                    .busy_ps = trace->busy,
                                    .flow = packet->flow,
@@ -352,14 +352,14 @@ static void add_wait(const struct vn_context *context, const struct vn_link *lin
     uint64_t wait = context->now - came_at(note), idle = 0;
     if (wait != 0) {
         uint32_t class = class_of(note);
-        struct found found = found_load(note);
+        struct queue_state queue = load_queue(note);
         struct waited waited = waited_load(note);
         if (explain_of(context)->stopped[link - context->links]) {
-            idle = (idle_until(link, line_of(context, link, class), class, context->now) - found.idle) & TIME_MASK;
+            idle = (idle_until(link, line_of(context, link, class), class, context->now) - queue.idle) & TIME_MASK;
         }
         uint64_t rest = wait - idle;
-        uint64_t behind = found.behind < rest ? found.behind : rest;
-        uint64_t without = found.without < behind ? found.without : behind;
+        uint64_t behind = queue.behind < rest ? queue.behind : rest;
+        uint64_t without = queue.without < behind ? queue.without : behind;
         VN_ASSERT(idle <= wait);
         waited.contention += without;
         waited.backlog += behind - without;

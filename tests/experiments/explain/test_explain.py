@@ -33,14 +33,14 @@ SHORT = {
 }
 
 
-def made(out: Path, *command: str) -> Path:
+def kept_run(out: Path, *command: str) -> Path:
     assert pcn(["run", *command, "--clock", "virtual", "-q", "--out", str(out)]) == 0
     return out
 
 
 @pytest.fixture(scope="module")
 def victim(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return made(tmp_path_factory.mktemp("victim") / "run", "victim", "--scheme", "pfc,dcqcn,pcn")
+    return kept_run(tmp_path_factory.mktemp("victim") / "run", "victim", "--scheme", "pfc,dcqcn,pcn")
 
 
 @pytest.fixture(scope="module")
@@ -56,7 +56,7 @@ def mixed(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "--set",
         "xoff_bytes=60KB",
     ]
-    return made(tmp_path_factory.mktemp("mixed") / "run", *words, "--scheme", "pfc,pcn")
+    return kept_run(tmp_path_factory.mktemp("mixed") / "run", *words, "--scheme", "pfc,pcn")
 
 
 def explained(place: Path, *numbers: int, span_s: answers.Span | None = None) -> list[Explanation]:
@@ -75,16 +75,16 @@ def test_the_victim_is_one_of_the_port_to_r1(victim: Path, scheme: str) -> None:
     assert first.role == VICTIM
     assert (second.origins[0].port, second.origins[0].crossed) == ("s1:2", True)
     assert second.origins[0].role == (
-        CULPRIT if second.origins[0].own > 1.1 / len(second.origins[0].filled) else CONTRIBUTOR
+        CULPRIT if second.origins[0].queue_share > 1.1 / len(second.origins[0].filled) else CONTRIBUTOR
     )
     assert [row["port"] for row in first.tree] == ["h0:0", "s0:3"]
 
 
 def test_with_pcn_the_victim_was_not_slow(victim: Path) -> None:
-    (found,) = explained(victim / "pcn", 0, span_s=BURSTS)
-    assert found.pause_ps == 0
-    assert found.why == "it wasn't slow"
-    assert 8e3 * found.sent_bytes / found.time_ps > 35
+    (result,) = explained(victim / "pcn", 0, span_s=BURSTS)
+    assert result.pause_ps == 0
+    assert result.why == "it wasn't slow"
+    assert 8e3 * result.sent_bytes / result.time_ps > 35
 
 
 @pytest.mark.parametrize("scheme", ["pfc", "pcn"])
@@ -93,20 +93,20 @@ def test_explanations_add_up(mixed: Path, scheme: str) -> None:
     numbers = kept.slowest(6, Silent())
     table = {row["id"]: row for row in pq.read_table(mixed / scheme / "flows.parquet").to_pylist()}
     assert list(numbers) == sorted(numbers, key=lambda number: -table[number]["slowdown"])
-    for found in explained(mixed / scheme, *numbers):
-        assert sum(found.parts_ps.values()) == found.time_ps
-        assert abs(found.time_ps - table[found.id]["fct_s"] * 1e12) < 2e3
+    for result in explained(mixed / scheme, *numbers):
+        assert sum(result.parts_ps.values()) == result.time_ps
+        assert abs(result.time_ps - table[result.id]["fct_s"] * 1e12) < 2e3
         waits = ("contention", "pause_backlog", "pause_idle", "overtaken")
-        assert sum(hop.wait_ps for hop in found.hops) == sum(found.parts_ps[name] for name in waits)
-        for hop in found.hops:
+        assert sum(hop.wait_ps for hop in result.hops) == sum(result.parts_ps[name] for name in waits)
+        for hop in result.hops:
             assert sum(hop.by_flow.values()) + hop.idle_ps == hop.wait_ps
             assert hop.idle_ps == hop.pause_idle_ps  # by the line, and by the account of PAUSE
-        caused = sum(found.parts_ps[name] for name in ("paused", "pause_backlog", "pause_idle"))
-        assert found.pause_ps == pytest.approx(caused, abs=len(found.hops) + 2)
-        assert sum(found.blame_ps.values()) == pytest.approx(found.pause_ps, rel=1e-9)
-        assert sum(found.rate_set_by.values()) == pytest.approx(1 if found.rate_set_by else 0)
+        caused = sum(result.parts_ps[name] for name in ("paused", "pause_backlog", "pause_idle"))
+        assert result.pause_ps == pytest.approx(caused, abs=len(result.hops) + 2)
+        assert sum(result.blame_ps.values()) == pytest.approx(result.pause_ps, rel=1e-9)
+        assert sum(result.rate_set_by.values()) == pytest.approx(1 if result.rate_set_by else 0)
     if scheme == "pfc":
-        assert sum(found.pause_ps for found in explained(mixed / scheme, *numbers)) > 0
+        assert sum(result.pause_ps for result in explained(mixed / scheme, *numbers)) > 0
 
 
 def test_weights_of_every_pause_sum_to_one(mixed: Path) -> None:
@@ -117,12 +117,12 @@ def test_weights_of_every_pause_sum_to_one(mixed: Path) -> None:
     assert len(ports) > 1
     for pause in pauses.all:
         assert sum(pauses.roots(pause).values()) == pytest.approx(1, rel=1e-9)
-        assert sum(one.bytes for one in pause.waiting) == pause.held_bytes > pause.threshold_bytes
+        assert sum(item.bytes for item in pause.waiting) == pause.held_bytes > pause.threshold_bytes
 
 
 @pytest.mark.parametrize("scenario", sorted(SHORT))
 def test_every_scenario_is_run_again_with_its_digest(scenario: str, tmp_path: Path) -> None:
-    out = made(tmp_path / "out", scenario, "--scheme", "pfc" if scenario == "fig5" else "pcn", *SHORT[scenario])
+    out = kept_run(tmp_path / "out", scenario, "--scheme", "pfc" if scenario == "fig5" else "pcn", *SHORT[scenario])
     assert {*SHORT, "victim"} == set(SCENARIOS)
     KeptResult(out).run(LogChoice(causes=False), Silent())  # raises where it differs
 
@@ -216,13 +216,13 @@ def test_without_its_root_a_flow_is_faster(tmp_path: Path, capsys: pytest.Captur
     pairs = [*((f"h{number}", "h0") for number in (4, 6, 8, 10)), ("h9", "h1")]
     flows.write_text("src,dst,start,size\n" + "".join(f"{src},{dst},0us,200KB\n" for src, dst in pairs))
     words_ = ["traffic", "--topology", "fat-tree", "--flows", str(flows), "--scheme", "pfc", "--set", "xoff_bytes=40KB"]
-    place = made(tmp_path / "out", *words_)
+    place = kept_run(tmp_path / "out", *words_)
 
     def told(*more: str) -> dict[str, Any]:
         capsys.readouterr()
         assert pcn(["explain", str(place), "--flow", "4", *more, "--json"]) == 0
-        found: dict[str, Any] = json.loads(capsys.readouterr().out)
-        return found
+        result: dict[str, Any] = json.loads(capsys.readouterr().out)
+        return result
 
     before = told()
     assert "instead" not in before
@@ -261,8 +261,8 @@ def test_options_that_exclude_each_other_are_refused(victim: Path, arguments: li
 
 def changed(place: Path, **entries: Any) -> None:
     file = place / "summary.json"
-    found = {name: value for name, value in {**json.loads(file.read_text()), **entries}.items() if value is not None}
-    file.write_text(json.dumps(found))
+    result = {name: value for name, value in {**json.loads(file.read_text()), **entries}.items() if value is not None}
+    file.write_text(json.dumps(result))
 
 
 def line_of(place: Path, capsys: pytest.CaptureFixture[str]) -> str:
@@ -276,7 +276,7 @@ def line_of(place: Path, capsys: pytest.CaptureFixture[str]) -> str:
 def test_results_that_cannot_be_repeated_are_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     flows = tmp_path / "flows.csv"
     flows.write_text("src,dst,start,size\nh0,r0,0us,20KB\nh1,r0,0us,20KB\n")
-    out = made(tmp_path / "out", "traffic", "--topology", "star", "--flows", str(flows))
+    out = kept_run(tmp_path / "out", "traffic", "--topology", "star", "--flows", str(flows))
     summary = json.loads((out / "summary.json").read_text())
     assert list(summary["files"]) == [str(flows)]
     text = flows.read_text()
@@ -301,7 +301,7 @@ def test_scheme_of_a_file_is_found_again(tmp_path: Path, capsys: pytest.CaptureF
         shutil.copytree(EXAMPLES / name, tmp_path / name, ignore=shutil.ignore_patterns("__pycache__"))
     copy = tmp_path / "aimd_window"
     scheme = f"{copy}/aimd_window.py:AIMD_WINDOW"
-    out = made(tmp_path / "out", "traffic", "--topology", "star", "--set", "count=5", "--scheme", scheme)
+    out = kept_run(tmp_path / "out", "traffic", "--topology", "star", "--set", "count=5", "--scheme", scheme)
     assert pcn(["explain", str(out), "--flow", "0", "-q"]) == 0
     (copy / "aimd_window.py").write_text((copy / "aimd_window.py").read_text() + "\n")
     capsys.readouterr()
