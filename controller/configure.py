@@ -2,7 +2,8 @@
 and the clone sessions that these need.
 
 The data plane's clock is real time. So everything that is a time here is dilated: at k times slower links, a pause
-quantum, 512 bit times, lasts k times longer.
+quantum, 512 bit times, lasts k times longer. Tables have times in its ticks. Their fields are named for BMv2's, of 1
+us; where a switch's clock ticks n times a us, they have n times as many.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from pcn.controller.marking_contract import GeneratorTable, PacketGenerator, Por
 from pcn.controller.pfc import PFC_CLONE_SESSION, PfcPort
 from pcn.controller.programs import Program, ProgramError
 from pcn.controller.routes import MultipathRoute, PortGroup, Route, group_entry, host_ways, join, route_entry
+from pcn.softswitch.tick import TICK_NS
 from pcn.topologies.lossless import PFC
 from pcn.topologies.model import Topology, TopologyError
 
@@ -58,9 +60,11 @@ class SwitchPlan:
     clone_sessions: tuple[int, ...] = (PFC_CLONE_SESSION,)
 
 
-def plan(topology: Topology, switch: str, dilation: float, scheme: Configured | None = None) -> SwitchPlan:
-    """Returns a switch's program from the topology and the scheme. Raises LabError: TopologyError for what can't
-    work."""
+def plan(
+    topology: Topology, switch: str, dilation: float, scheme: Configured | None = None, tick_ns: int = TICK_NS
+) -> SwitchPlan:
+    """Returns a switch's program from the topology and the scheme. `tick_ns`: of its clock, real time. Raises LabError:
+    TopologyError for what can't work."""
     topology.switch(switch)
     ports = topology.ports(switch)
     ways, groups = host_ways(topology, switch)
@@ -69,7 +73,7 @@ def plan(topology: Topology, switch: str, dilation: float, scheme: Configured | 
     def configured(table: PortTable, port: int) -> Any:
         parameters = scheme.at(topology.link_at(switch, port).rate_bps) if scheme and table is not pfc else None
         try:
-            return table.configure(topology, switch, port, dilation, parameters)
+            return table.configure(topology, switch, port, dilation * TICK_NS / tick_ns, parameters)
         except ValueError as error:
             raise TopologyError(f"{switch}:{port}: {error}") from None
         except AttributeError as error:

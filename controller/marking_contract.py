@@ -3,7 +3,8 @@
 One module fills one table, and stands beside its P4 file: `pcn.controller.pfc`, and each of `pcn.controller.marking`.
 Such a module is a `PortTable`: what the table holds comes from a topology and a scheme's parameters. If `pcn set` is to
 read and change it, the module is a `SettableTable`. If experiments are to sample registers of its P4, by port and
-class, it names them: `SAMPLED`. If its P4 needs frames at a period, the module is a `GeneratorTable`.
+class, it names them: `SAMPLED`. If its P4 needs a clock that ticks more often than v1model's, once a us, it names the
+tick: `TICK_S`, in nominal time, 1 ns or more. If its P4 needs frames at a period, the module is a `GeneratorTable`.
 """
 
 from __future__ import annotations

@@ -39,6 +39,7 @@ from pathlib import Path
 from pcn.softswitch.cache.objects import BuildError
 from pcn.softswitch.errors import StartError
 from pcn.softswitch.pace import Place
+from pcn.softswitch.tick import TICK_NS
 
 from .algorithms import SchemeError, find_scheme
 from .control import CommandError, ControlError
@@ -61,6 +62,13 @@ def parser() -> argparse.ArgumentParser:
     result.add_argument("--dilation", default=1.0, type=_positive, metavar="K", help="time passes K times slower")
     result.add_argument(
         "--delay", default=[], action="append", type=_not_negative, metavar="S", help="delay of the link, nominal (0)"
+    )
+    result.add_argument(
+        "--switch-tick",
+        default=TICK_NS / 1e9,
+        type=_positive,
+        metavar="S",
+        help="tick of the clock by which switches stamp telemetry, real time (1e-6)",
     )
     result.add_argument("--seed", default=1, type=int, metavar="N", help="decides the phases of NP windows")
     result.add_argument("--scheme", default="pcn", help="a name of `pcn scheme list`, or FILE.py:NAME")
@@ -122,6 +130,7 @@ def settings(arguments: argparse.Namespace) -> AgentSettings:
         log=arguments.log,
         seed=arguments.seed,
         trace_s=arguments.trace,
+        switch_tick_s=arguments.switch_tick,
         pace=arguments.pace,
     )
 

@@ -21,6 +21,7 @@ from types import FrameType
 from typing import Any
 
 from pcn.softswitch.pace import WINDOW_NS, Place, Window
+from pcn.softswitch.tick import TICK_NS
 
 from . import stats, wire
 from .algorithms import Cnm, Cnp, Configured, Mark
@@ -71,6 +72,8 @@ class AgentSettings:
     log: Path | None = None
     seed: int = 1
     trace_s: float | None = None
+    switch_tick_s: float = TICK_NS / 1e9
+    """Of the clock by which switches stamp telemetry, real time."""
     pace: tuple[float, Place] | None = None
     """How late a frame may leave, and the place on the network's board where to report that; None: nowhere."""
 
@@ -86,7 +89,7 @@ class Agent:
         self._log = EventLog(settings.log, self._clock)
         events = Events()
         self._nics = Nics(ip, [self._nic(port, one, events) for port, one in enumerate(settings.nics)])
-        self._sender = Sender(mac, ip, settings.scheme, self._nics, self._clock, self._log)
+        self._sender = Sender(mac, ip, settings.scheme, self._nics, self._clock, self._log, settings.switch_tick_s)
         self._receiver = Receiver(
             mac, ip, settings.scheme, self._clock, self._log, events, self._nics.send_control, settings.seed
         )

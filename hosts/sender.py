@@ -6,6 +6,7 @@ import ctypes
 from collections.abc import Callable
 from typing import Any
 
+from pcn.softswitch.tick import TICK_NS
 from pcn.topologies.errors import error_text
 
 from . import stats, telemetry, wire
@@ -23,20 +24,25 @@ _MOST_ASKED = 4096
 """Acknowledgements that a flow waits for: a receiver that sends none costs no more memory."""
 _MOST_TIMEOUTS = 7
 """In a row, InfiniBand's largest Retry Count: with one more a flow that repeats has failed."""
-_SWITCH_TICK_S = 1e-6
-"""Of a switch's clock, in real time."""
 _MOST_NUMBERS = 16 * stats.MOST_FLOWS
 """Flow numbers whose next PSN is kept."""
 
 
 class Sender:
-    """Flows by number. `timer_s` is when `on_timer` must be called.
+    """Flows by number. `timer_s` is when `on_timer` must be called. `switch_tick_s`: of the switches' clock, real time.
 
     What an RP raises ends its flow, which has `failed`; the others go on.
     """
 
     def __init__(
-        self, mac: bytes, ip: bytes, configured: Configured, nic: Nic | Nics, clock: DilatedClock, log: EventLog
+        self,
+        mac: bytes,
+        ip: bytes,
+        configured: Configured,
+        nic: Nic | Nics,
+        clock: DilatedClock,
+        log: EventLog,
+        switch_tick_s: float = TICK_NS / 1e9,
     ) -> None:
         self.timer_s = INFINITY
         self.unknown_cnps = self.unusable_cnps = self.forgotten = 0
@@ -45,6 +51,7 @@ class Sender:
         self._configured = configured
         self._nic = nic
         self._clock = clock
+        self._tick_s = switch_tick_s / clock.dilation
         self._log = log
         self._running: dict[int, SentFlow] = {}
         self._ended: dict[int, SentFlow] = {}  # in the order in which they did
@@ -159,8 +166,7 @@ class Sender:
         if lost_bytes:
             self._react(flow, now_s, lambda rp: rp.on_loss(Loss(lost_bytes, False), now_s))
         elif left_s <= now_s or acked_bytes:
-            tick_s = _SWITCH_TICK_S / self._clock.dilation
-            hops = None if brought is None else telemetry.decode(brought, tick_s)
+            hops = None if brought is None else telemetry.decode(brought, self._tick_s)
             ack = Ack(flow.rtt_s, mark, acked_bytes, psn, wire.source_port(number), hops)
             self._react(flow, now_s, lambda rp: rp.on_ack(ack, now_s))
 

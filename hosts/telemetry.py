@@ -4,7 +4,7 @@ HPCC's header (SIGCOMM'19, Fig. 7), aligned to four bytes: the number of hops, 8
 16 bits, the exclusive or of its ports' ids; five records of 8 bytes. A record, from its highest bit on:
 
     4   the type of the link's rate (controller/constants.py)
-    24  when the packet left, in the switch's us
+    24  when the packet left, in ticks of the switch's clock
     20  the bytes that the port had sent until then, in units of 128
     16  the bytes that wait behind it in its class, in units of 64, at most 65,535 units
 
@@ -45,7 +45,7 @@ def encode(telemetry: Telemetry) -> bytes:
 
 
 def decode(header: bytes, tick_s: float) -> Telemetry:
-    """`tick_s`: how long a us of the switches lasts in the modelled network. Hops beyond five have no record."""
+    """`tick_s`: of the switches' clock, in the modelled network. Hops beyond five have no record."""
     hops, _, path_id, *records = _HEADER.unpack(header)
     return Telemetry(path_id, tick_s, tuple(map(_hop, records[:hops])))
 

@@ -40,7 +40,9 @@ class Lab:
         require_tables(self.program, self.network.configured.scheme)
         # Before anything is started: a topology that can't be programmed fails here.
         for switch in topology.switches:
-            self.plans[switch.name] = plan(topology, switch.name, self.network.dilation, self.network.configured)
+            self.plans[switch.name] = plan(
+                topology, switch.name, self.network.dilation, self.network.configured, self.network.tick_ns
+            )
         self._stack = contextlib.ExitStack()
 
     def __enter__(self) -> Lab:

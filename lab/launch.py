@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from pcn.lab import pace
 from pcn.lab.target import LaunchSpec, PortSpec, SoftswitchTarget
+from pcn.softswitch.tick import TICK_NS
 from pcn.topologies import lossy
 from pcn.topologies.errors import LabError, nearest
 from pcn.topologies.lossless import PFC
@@ -132,10 +133,11 @@ def launch_spec(
     generator: PacketGenerator | None = None,
     place: str | None = None,
     frame_bytes: int | None = None,
+    tick_ns: int = TICK_NS,
 ) -> LaunchSpec:
     """Returns how the switch `name` is started: ports with real rates and delays, P4Runtime on the Unix socket
-    `address`. `frame_bytes`: of a data packet, where that isn't the topology's `mtu_bytes`. Raises NetworkError for
-    what exists in virtual time alone."""
+    `address`. `frame_bytes`: of a data packet, where that isn't the topology's `mtu_bytes`; `tick_ns`: of its clock.
+    Raises NetworkError for what exists in virtual time alone."""
     require_live(topology)
     ports = []
     for port in topology.ports(name):
@@ -154,6 +156,7 @@ def launch_spec(
         ports=tuple(ports),
         address=f"unix:{address}",
         seed=seed,
+        tick_ns=tick_ns,
         slack_s=switch_slack_s(dilation) * dilation,
         late_s=pace.tolerance_s(dilation) * dilation,
         place=place,

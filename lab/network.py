@@ -20,7 +20,9 @@ from pathlib import Path
 from types import MappingProxyType, TracebackType
 from typing import TYPE_CHECKING
 
+from pcn.controller import marking
 from pcn.hosts import wire
+from pcn.hosts.switch_clock import unfit
 from pcn.lab import journal as records
 from pcn.lab import pace
 from pcn.lab.host_routes import route_hosts
@@ -29,7 +31,7 @@ from pcn.lab.log_folder import LogFolder
 from pcn.lab.memory_links import MemoryLinks
 from pcn.lab.process import StartError, wait_ready
 from pcn.lab.startable import require_startable
-from pcn.lab.target import QUEUE_DEPTH_PACKETS, LaunchSpec, SoftswitchTarget, Target, Together
+from pcn.lab.target import QUEUE_DEPTH_PACKETS, LaunchSpec, SoftswitchTarget, Target, Together, tick_ns
 from pcn.lab.target import target as find_target
 from pcn.softswitch import priority, signals
 from pcn.softswitch.python_process import python_command
@@ -111,6 +113,7 @@ class Network:
         self.target: Target = find_target(target)
         self.configured = configured(scheme, scheme_parameters or {}, port_parameters)
         self.dilation = dilation
+        self.tick_ns = tick_ns(self.target, marking.tick_s(self.configured.scheme.marking), dilation)
         self.scheme = self.configured.scheme.reference
         self.scheme_parameters = dict(scheme_parameters or {})
         self.name = name or topology.name
@@ -201,6 +204,8 @@ class Network:
         self.features["link_delay"] = self._who_delays(nodes[self.topology.switches[0].name])
         if priority.refused():
             self.features["priority"] = priority.REFUSED
+        if remark := unfit(self.topology, self.configured, self.tick_ns / 1e9 / self.dilation):
+            self.features["telemetry"] = remark
         self.features["slack"] = slack(self.target.name, self.dilation, self.agents)
         self._links = MemoryLinks(self.topology, self._groups, self.agents)
         self._stack.callback(self._links.close)
@@ -236,8 +241,9 @@ class Network:
         generator = packet_generator(self.topology, name, self.dilation, self.configured)
         address = self.record.directory / f"{name}.grpc"
         return launch_spec(
-            self.topology, name, self.dilation, address, self.seed, generator, self._place(name), self._frame_bytes()
-        )
+            self.topology, name, self.dilation, address, self.seed, generator, self._place(name), self._frame_bytes(),
+            self.tick_ns,
+        )  # fmt: skip
 
     def _place(self, name: str) -> str:
         return f"{self.record.board}:{pace.slot_of(self.record.topology, name)}"
@@ -348,7 +354,17 @@ class Network:
         events = self._logs.open(log.name, append=True)
         command = [
             *python_command("pcn.hosts.agent", "--name", host.name, "--mac", host.mac, "--ip", host.ip),
-            *("--dilation", repr(self.dilation), "--scheme", self.scheme, *parameters, "--seed", str(self.seed)),
+            *(
+                "--dilation",
+                repr(self.dilation),
+                "--switch-tick",
+                repr(self.tick_ns / 1e9),
+                "--scheme",
+                self.scheme,
+                *parameters,
+                "--seed",
+                str(self.seed),
+            ),
             *(part for port in self.topology.ports(host.name) for part in self._nic(host.name, port)),
             *("--pace", f"{pace.tolerance_s(self.dilation)!r}@{self._place(node.name)}"),
             *("--control", str(control), "--log", f"/proc/self/fd/{events.fileno()}"),

@@ -18,6 +18,7 @@ from pcn.controller.constants import RECIRCULATION_PORT
 from pcn.hosts.wire import CNP_BYTES
 from pcn.softswitch import private
 from pcn.softswitch.python_process import python_command
+from pcn.softswitch.tick import TICK_NS
 from pcn.softswitch.trimming import Trimming
 from pcn.topologies import extras
 from pcn.topologies.errors import LabError
@@ -67,6 +68,7 @@ class LaunchSpec:
         False  # the embedded switch's time stands (pcn.softswitch.clock), and its ports have no interfaces
     )
     reentry_s: float = 0.0  # with that clock: how long what is resubmitted or recirculated is on its way
+    tick_ns: int = TICK_NS  # of the clock that the program reads, real time; finer: the embedded switch's alone
     slack_s: float = 0.0  # real: how late frames may leave, for fewer wake-ups
     late_s: float = 0.0  # real: how late a frame may be, for a report ...
     place: str | None = None  # ... there, on the network's board (pcn.softswitch.pace); None: nowhere
@@ -95,6 +97,7 @@ class Target(Protocol):
 
     name: str
     shapes_delay: bool  # whether the switch itself delays its ports
+    least_tick_ns: int  # the finest clock that programs can read there
 
     def require(self) -> None:
         """Raises TargetError where it isn't installed."""
@@ -130,6 +133,7 @@ class Target(Protocol):
 class SoftswitchTarget:
     name = "softswitch"
     shapes_delay = True
+    least_tick_ns = 1
 
     def require(self) -> None:
         """It is a part of this project."""
@@ -166,6 +170,7 @@ class SoftswitchTarget:
             *_trimming(spec),
             *(("--pcap", str(spec.pcap)) if spec.pcap is not None else ()),
             *(("--thrift-port", str(spec.thrift_port)) if spec.thrift_port is not None else ()),
+            *(("--tick", f"{spec.tick_ns}ns") if spec.tick_ns != TICK_NS else ()),
             *(("--slack", f"{spec.slack_s:.9f}s") if spec.slack_s else ()),
             *(("--pace", f"{spec.late_s:.9f}s@{spec.place}") if spec.place else ()),
             *(("--clock", "manual", "--reentry", f"{spec.reentry_s:.9f}s") if spec.manual_clock else ()),
@@ -196,6 +201,7 @@ class SoftswitchTarget:
 class Bmv2Target:
     name = "bmv2"
     shapes_delay = False
+    least_tick_ns = TICK_NS
 
     def require(self) -> None:
         extras.require("bmv2")
@@ -301,6 +307,12 @@ def _target_options(spec: LaunchSpec) -> list[str]:
         *("--priority-queues", str(spec.priorities), "--grpc-server-addr", spec.address),
         *(("--cpu-port", str(spec.cpu_port)) if spec.cpu_port else ()),
     ]
+
+
+def tick_ns(where: Target, tick_s: float, dilation: float) -> int:
+    """Returns the tick of a switch's clock in real time, whole ns: of `tick_s` in nominal time, or what the target
+    has."""
+    return min(max(int(tick_s * dilation * 1e9 * (1 + 1e-9)), where.least_tick_ns), TICK_NS)
 
 
 TARGETS: dict[str, Callable[[], Target]] = {"softswitch": SoftswitchTarget, "bmv2": Bmv2Target}

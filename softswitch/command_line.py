@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, Final, NoReturn
 
 from pcn.softswitch.errors import OptionError
+from pcn.softswitch.tick import TICK_NS
 from pcn.softswitch.values import (
     LOG_LEVELS,
     MAX_PORT,
@@ -112,6 +113,14 @@ def new_parser() -> argparse.ArgumentParser:
         type=parse_delay,
         metavar="TIME",
         help="with --clock manual: how long resubmitted and recirculated packets are on their way, as 1us (default: 0)",
+    )
+    made.add_argument(
+        "--tick",
+        type=parse_delay,
+        default=TICK_NS,
+        metavar="TIME",
+        help="of the clock that programs read, 1ns to 1us: what timestamps of standard metadata count (default: 1us, "
+        "as BMv2)",
     )
     made.add_argument(
         "--device-id", type=number(0, 2**64 - 1), default=0, metavar="N", help="P4Runtime's device id (default: 0)"

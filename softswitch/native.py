@@ -27,6 +27,7 @@ from pcn.softswitch.native_types import (
     TrimmingRecord,
     declare,
 )
+from pcn.softswitch.tick import TICK_NS
 from pcn.softswitch.trimming import DEFAULT, Trimming
 
 if TYPE_CHECKING:
@@ -111,7 +112,7 @@ class NativeSwitch(NativeState):
     """One switch of the C runtime. A context manager: leaving it stops the switch and closes its ports.
 
     `priorities`: queues a port, 1 to 8. `queue_depth`: packets a queue. `cpu_port` 0: none. `manual`: its clock stands
-    at 0 until `advance` moves it. Raises NativeError.
+    at 0 until `advance` moves it. `tick_ns`: of the clock that programs read, 1 to 1,000. Raises NativeError.
     """
 
     def __init__(
@@ -124,6 +125,7 @@ class NativeSwitch(NativeState):
         drop_port: int = 511,
         seed: int = 1,
         manual: bool = False,
+        tick_ns: int = TICK_NS,
     ) -> None:
         self._lib = library
         self.manual = manual
@@ -138,6 +140,11 @@ class NativeSwitch(NativeState):
         self._handle = library.sw_create(priorities, queue_depth, cpu_port, drop_port, seed & (2**64 - 1), clock, error)
         if not self._handle:
             raise NativeError(errno_names.EINVAL, _line(error) or "the switch could not be made")
+        try:
+            self._call("sw_set_tick", tick_ns)
+        except NativeError:
+            self.close()
+            raise NativeError(errno_names.EINVAL, f"a tick of {tick_ns} ns: 1 to {TICK_NS} ns are possible") from None
 
     def close(self) -> None:
         """Stops the switch, closes its ports and frees it. Later calls raise; closing again does nothing."""

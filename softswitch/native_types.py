@@ -132,6 +132,7 @@ _SIGNATURES: dict[str, tuple[Any, list[Any]]] = {
     "sw_set_time": (ctypes.c_int, [_u64]),
     "sw_advance": (ctypes.c_int, [_u64, _u16, _u64]),
     "sw_reentry": (ctypes.c_int, [_u64]),
+    "sw_set_tick": (ctypes.c_int, [_u32]),
     "sw_tx_count": (_u64, [_u16]),
     "sw_inject": (ctypes.c_int, [_u16, _data, _u32, _text]),
     "sw_front_favour": (None, [_text, ctypes.c_bool]),

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple, TypeVar
 from pcn.softswitch import address, tls_files
 from pcn.softswitch.command_line import new_parser
 from pcn.softswitch.errors import OptionError as OptionError
+from pcn.softswitch.tick import TICK_NS
 from pcn.softswitch.trimming import Trimming
 from pcn.softswitch.values import MAX_PORT, parse_delay
 
@@ -60,6 +61,7 @@ class Options(NamedTuple):
     interfaces: tuple[tuple[int, str | None], ...]  # None: with the manual clock, a port without
     manual_clock: bool
     reentry_ns: int  # with the manual clock
+    tick_ns: int  # of the clock that programs read
     device_id: int
     grpc_address: str
     cpu_port: int
@@ -144,6 +146,7 @@ def parse(arguments: Sequence[str]) -> Options:
         interfaces=interfaces,
         manual_clock=given.clock == "manual",
         reentry_ns=_reentry(given),
+        tick_ns=_tick(given.tick),
         device_id=given.device_id,
         grpc_address=given.grpc_server_addr,
         cpu_port=given.cpu_port,
@@ -254,6 +257,12 @@ def _trimming(text: str | None, priorities: int) -> tuple[tuple[int, ...], Trimm
             f"{option}: queues are 0 to {priorities - 1}, and queue_index is another than those that trim"
         )
     return queues, trimming
+
+
+def _tick(ns: int) -> int:
+    if not 1 <= ns <= TICK_NS:
+        raise OptionError(f"--tick {ns}ns: 1ns to {TICK_NS // 1000}us are possible")
+    return ns
 
 
 def _reentry(given: argparse.Namespace) -> int:

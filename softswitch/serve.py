@@ -164,6 +164,7 @@ def _make(library: ctypes.CDLL, options: Options, stack: ExitStack) -> NativeSwi
             drop_port=options.drop_port,
             seed=options.seed,
             manual=options.manual_clock,
+            tick_ns=options.tick_ns,
         )
     )
     if options.reentry_ns:

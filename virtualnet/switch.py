@@ -15,6 +15,7 @@ from pcn.softswitch.embed.switch import (
     NativeSwitch,
     RpcError,
 )
+from pcn.softswitch.tick import TICK_NS
 from pcn.virtualnet.errors import VirtualError
 from pcn.virtualnet.native import switch_library
 
@@ -47,8 +48,8 @@ def _tracer(native: NativeSwitch, write: Callable[[Step], None]) -> Tracer:
 
 
 class VirtualSwitch(EmbeddedSwitch):
-    """One switch; `close` frees it. `write` gets the steps of a traced program. Raises VirtualError where it can't be
-    made."""
+    """One switch; `close` frees it. `write` gets the steps of a traced program; `tick_ns`: of the clock that
+    programs read, 1 to 1,000. Raises VirtualError where it can't be made."""
 
     def __init__(
         self,
@@ -57,11 +58,12 @@ class VirtualSwitch(EmbeddedSwitch):
         seed: int,
         cpu_port: int = 0,
         write: Callable[[Step], None] | None = None,
+        tick_ns: int = TICK_NS,
     ) -> None:
         self.name = name
         self._network: TimedNetwork | None = None
         try:
-            native = NativeSwitch(switch_library(), cpu_port=cpu_port, seed=seed, manual=True)
+            native = NativeSwitch(switch_library(), cpu_port=cpu_port, seed=seed, manual=True, tick_ns=tick_ns)
             super().__init__(native, cpu_port, _tracer(native, write) if write is not None else None)
             try:
                 self.load(program)

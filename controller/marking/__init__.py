@@ -7,11 +7,13 @@ NP-ECN by the counter of paused packets (np_ecn.p4) has no table, and so no modu
 from __future__ import annotations
 
 import importlib
+from collections.abc import Sequence
 from pathlib import Path
 from typing import cast
 
 from pcn.controller.errors import UnknownNameError
 from pcn.controller.marking_contract import PortTable
+from pcn.softswitch.tick import TICK_NS
 from pcn.topologies import python_file
 from pcn.topologies.errors import LabError
 from pcn.topologies.python_file import PythonFileError
@@ -44,6 +46,13 @@ def find(name: str) -> PortTable:
     if name not in names():
         raise UnknownNameError("marking point", name, names())
     return cast(PortTable, importlib.import_module(f"{__name__}.{name}"))
+
+
+def tick_s(names: Sequence[str]) -> float:
+    """Returns the tick of the clock that these marking points need, in nominal time: the shortest `TICK_S`, v1model's
+    where none has one. Raises as `find`."""
+    usual = TICK_NS / 1e9
+    return min((getattr(find(name), "TICK_S", usual) for name in names), default=usual)
 
 
 def _loaded(path: Path) -> PortTable:

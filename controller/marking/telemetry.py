@@ -12,6 +12,8 @@ from pcn.topologies.model import Topology
 
 TABLE = "telemetry_config"
 CLONE_SESSIONS = ()
+TICK_S = 1e-9
+"""Of the clock by which packets are stamped, as the paper's switches and Tofino have it."""
 
 
 @dataclass(frozen=True)

@@ -339,6 +339,7 @@ def _notes(features: Mapping[str, str]) -> list[str]:
             else []
         ),
         *([f"Priority: {features['priority']}."] if "priority" in features else []),
+        *([f"Telemetry: {features['telemetry']}."] if "telemetry" in features else []),
     ]
 
 

@@ -25,6 +25,7 @@ from pcn.experiments.run.recorder import Recorder
 from pcn.experiments.run.sampler import COUNTED, INSIDE, MARKS, queue_registers
 from pcn.experiments.run.versions import versions
 from pcn.hosts.algorithms import Cnp, SchemeError, Window, find_scheme
+from pcn.hosts.switch_clock import unfit
 from pcn.lab.virtual import VirtualFlow, VirtualNetwork
 from pcn.topologies.flow_order import in_order
 from pcn.topologies.model import Endpoint, FlowSpec
@@ -394,3 +395,5 @@ def _notes(network: VirtualNetwork) -> Iterator[str]:
     )
     if len(threads.busy_s) > 1:
         yield str(threads)
+    if remark := unfit(network.topology, network.scheme, network.switch_tick_s):
+        yield f"Telemetry: {remark}."

@@ -3,9 +3,10 @@ same RP in C, which virtual time runs.
 
 Where the paper leaves a choice:
 
-- A switch's clock may tick seldom (v1model's: 1 us). A link's load is measured between packets that have different
-  times, and holds until then; an acknowledgement changes something if the busiest link's was measured by it. Where each
-  packet has a separate time, that is the algorithm as it stands.
+- A switch's clock ticks once a ns, as the paper's; one that ticks seldom (v1model's: 1 us) makes rates unequal where
+  a round trip has few ticks. A link's load is measured between packets that have different
+  times, and holds until then; an acknowledgement changes something if the busiest link's was measured by it. Where
+  each packet has a separate time, that is the algorithm as it stands.
 - The first acknowledgement measures nothing, nor does one of another path than the one before (4.1: pathID). The first
   RTT begins with the first that measures; in the authors' simulator with the one before, as with `first_rtt` here. Its
   window counts payload, and its rate has a least value: `frame_per_payload` and `min_rate_bps`.

@@ -9,7 +9,7 @@
 static const double telemetry_rates_bps[16] = {0,    100e6, 1e9,  2.5e9, 5e9,   10e9,  20e9,  25e9,
                                                40e9, 50e9,  56e9, 100e9, 200e9, 400e9, 800e9, 1600e9};
 
-/* `tick_s`: how long a us of the switches lasts in the modelled network. */
+/* `tick_s`: of the switches' clock, in the modelled network. */
 static inline void telemetry_read(const uint8_t *from, double tick_s, struct rp_telemetry *to)
 {
     to->tick_s = tick_s;

@@ -86,6 +86,7 @@ RDMA = native.Part(
         "vn_flow_after": (_int, [_u32, _u32, _u64, _u64]),
         "vn_stop_flow": (_int, [_u32]),
         "vn_set_cnp_delay": (_int, [_u64]),
+        "vn_set_telemetry_tick": (_int, [ctypes.c_double]),
         "vn_flow_ports": (_int, [_u32, _u32, _u32]),
         "vn_move_notifications": (_int, [_u32]),
         "vn_flow_stats": (_int, [_u32, _u32, ctypes.c_void_p]),

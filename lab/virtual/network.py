@@ -16,6 +16,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from pcn.controller import marking
 from pcn.controller.configure import packet_generator, plan, program_switch, require_tables
 from pcn.controller.in_process import InProcessSwitch
 from pcn.controller.programs import Program
@@ -64,6 +65,8 @@ class VirtualNetwork(TimedNetwork, Sources, Explanations):
     `cnp_delay_s`: how long a NIC takes to make a CNP, from its NP's decision on.
     `tick_s`: frames on links and the gaps of paced flows take whole multiples of it, cut off, and at least one, as in
     simulators whose clocks tick; 0: no such clock, times are exact to the picosecond.
+    `switch_tick_s`: of the clock that programs of switches read, 1 ns to 1 us, in whole ns; None: as the scheme's
+    marking points have it.
     `reroute_s`: how long after a link went down or up routes change everywhere; None: they don't.
     `paths`: which of equal paths packets take; None: as the scheme's RP does, or by flow.
     No result depends on the rest: `queues` is how events wait for their turn, each node's by themselves or all in one
@@ -96,6 +99,7 @@ class VirtualNetwork(TimedNetwork, Sources, Explanations):
         cnp_delay_s: float = 0.0,
         tick_s: float = 0.0,
         explain: bool = False,
+        switch_tick_s: float | None = None,
     ) -> None:
         self.topology = topology
         self.scheme = scheme
@@ -106,6 +110,8 @@ class VirtualNetwork(TimedNetwork, Sources, Explanations):
         behind, so the network can't be changed from here, or from `on_window`: `at` calls what may."""
         self.on_window: Callable[[VirtualFlow, float, Window, Cnp | None], None] | None = None
         """Called after an NP's window: the flow, simulated seconds, the window, and what the NP made of it."""
+        self._tick_ns = round((marking.tick_s(scheme.scheme.marking) if switch_tick_s is None else switch_tick_s) * 1e9)
+        self.switch_tick_s = self._tick_ns / 1e9
         self._maker = FlowMaker(scheme, seed, payload_bytes, in_c, paths, notification_class)
         self._reliability = reliability
         self._by_index: list[VirtualFlow] = []
@@ -132,7 +138,9 @@ class VirtualNetwork(TimedNetwork, Sources, Explanations):
             for switch in topology.switches:
                 if cpu_port and cpu_port in topology.ports(switch.name):
                     raise VirtualError(f"{switch.name}: port {cpu_port} is its CPU port, and has a link")
-                made[switch.name] = VirtualSwitch(switch.name, program, seed + switch.device_id, cpu_port)
+                made[switch.name] = VirtualSwitch(
+                    switch.name, program, seed + switch.device_id, cpu_port, tick_ns=self._tick_ns
+                )
                 self.switches[switch.name] = InProcessSwitch(switch.name, made[switch.name])
             super().__init__(
                 topology,
@@ -152,6 +160,7 @@ class VirtualNetwork(TimedNetwork, Sources, Explanations):
             if not 0 <= cnp_delay_s < math.inf:
                 raise VirtualError(f"a CNP takes {cnp_delay_s:g} s: 0 or more are possible")
             self.call("vn_set_cnp_delay", picoseconds(cnp_delay_s))
+            self.call("vn_set_telemetry_tick", self._tick_ns / 1e9)
             if tick_s:
                 if not 0 < tick_s < 1e-3:
                     raise VirtualError(f"a tick of {tick_s:g} s: more than 0 and less than 1 ms is possible")
@@ -393,7 +402,7 @@ class VirtualNetwork(TimedNetwork, Sources, Explanations):
         """Programs the switches by the scheme's plan."""
         self._nics = Nics(self.topology, self._links)
         for name, made in self.switches.items():
-            planned = plan(self.topology, name, 1.0, self.scheme)
+            planned = plan(self.topology, name, 1.0, self.scheme, self._tick_ns)
             program_switch(made, planned)
             generator = packet_generator(self.topology, name, 1.0, self.scheme)
             if generator is not None:
@@ -401,7 +410,7 @@ class VirtualNetwork(TimedNetwork, Sources, Explanations):
             for port in planned.pfc if pfc else ():
                 self.protect(
                     name, port.port, xoff_bytes=port.xoff_bytes, xon_bytes=port.xon_bytes, quanta=port.quanta,
-                    refresh_s=port.refresh_us / 1e6, classes=port.lossless,
+                    refresh_s=port.refresh_us * self._tick_ns / 1e9, classes=port.lossless,
                     mac=(_PORT_MAC | port.port).to_bytes(6, "big"),
                 )  # fmt: skip
             shared = self.topology.switch(name).buffer

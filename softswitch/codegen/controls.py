@@ -167,13 +167,13 @@ class ControlGenerator:
                 "counted->bytes += p->ingress_length;",
             ]
         if table.idle_timeout:
-            on_hit.append("((struct sw_entry *)entry)->last_hit_us = s->now_us;")
+            on_hit.append("((struct sw_entry *)entry)->last_hit_us = sw_us(s);")
         if table.direct_meter is not None:
             target = self.program.meters[table.direct_meter].result
             assert target is not None
             colour = Value("colour", "u64", (0, 2**32 - 1))
             on_hit += [
-                "uint64_t colour = sw_meter_execute_direct(entry, p->ingress_length, s->now_us);",
+                "uint64_t colour = sw_meter_execute_direct(entry, p->ingress_length, sw_us(s));",
                 self.statements.store(target, colour),
             ]
         if not on_hit:

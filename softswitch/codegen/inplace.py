@@ -199,7 +199,7 @@ class InPlace:
                 "    p->data = in_place->frame;",
                 "    p->length = p->ingress_length = p->length_register = p->std.packet_length = in_place->length;",
                 "    p->std.ingress_port = in_place->port;",
-                "    p->std.ingress_global_timestamp = s->now_us;",
+                "    p->std.ingress_global_timestamp = s->now;",
                 "    if (!fast) run_parser(s, p, h, l);",
                 "    else if (!parse_fast_path(s, p, h, l)) return false;",
                 "    verify_checksums(p, h, l);",

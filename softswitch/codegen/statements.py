@@ -348,7 +348,7 @@ class Statements:
                 ]
             case MeterExecute(meter, index, target):
                 size = self.program.meters[meter].size
-                call = f"sw_meter_execute(s->meters[{meter}], i, p->ingress_length, s->now_us)"
+                call = f"sw_meter_execute(s->meters[{meter}], i, p->ingress_length, sw_us(s))"
                 body = [f"uint64_t colour = {call};", self.store(target, Value("colour", "u64", (0, 2**32 - 1)))]
         opening = f"{{ uint64_t i = {self.e.index(index)};"
         return [opening, f"  if (i < {size}) {{", *(f"      {line}" for line in body), "  } }"]

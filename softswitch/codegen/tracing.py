@@ -15,8 +15,10 @@ static void trace_decision(struct sw_instance *s, const struct sw_packet *p, uin
     sw_trace(s, packet, SW_TRACE_DECIDED, pipeline, p->std.egress_spec, &made, sizeof made);
 }
 static void trace_queue(struct sw_instance *s, const struct sw_packet *p, uint64_t packet) {
-    const struct sw_trace_queue queue = {p->std.enq_qdepth, p->std.deq_qdepth, p->std.deq_timedelta,
-        p->std.enq_timestamp, p->std.egress_rid, p->std.instance_type, p->std.packet_length};
+    uint64_t waited = p->std.deq_timedelta;
+    const struct sw_trace_queue queue = {p->std.enq_qdepth, p->std.deq_qdepth, (uint32_t)sw_us_of(s, waited),
+        (uint32_t)sw_us_of(s, p->std.egress_global_timestamp - waited), p->std.egress_rid,
+        p->std.instance_type, p->std.packet_length};
     sw_trace(s, packet, SW_TRACE_DEQUEUED, p->std.egress_port, p->std.qid, &queue, sizeof queue);
 }
 """

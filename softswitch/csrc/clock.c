@@ -65,6 +65,16 @@ static uint64_t next_due(const struct sw_switch *sw)
     return next;
 }
 
+int sw_set_tick(struct sw_switch *sw, uint32_t ns)
+{
+    if (ns < 1 || ns > 1000) return -EINVAL;
+    sw_lock(sw);
+    sw->tick_ns = ns;
+    if (sw->instance != NULL) sw->instance->tick_ns = ns;
+    sw_unlock(sw);
+    return 0;
+}
+
 int sw_reentry(struct sw_switch *sw, uint64_t ns)
 {
     if (!sw->manual) return -EPERM;

@@ -410,7 +410,7 @@ int sw_packet_out(struct sw_switch *sw, uint16_t port, const uint8_t *frame, uin
         status = 0;
         pkt->p.std.ingress_port = port;
         pkt->p.std.packet_length = length;
-        pkt->p.std.ingress_global_timestamp = sw_call_us(sw);
+        pkt->p.std.ingress_global_timestamp = sw_call_ns(sw) / sw->tick_ns;
         pkt->due_ns = 0;
         sw_fifo_push(&sw->input, pkt);
     }

@@ -40,6 +40,6 @@ void sw_run_generator(struct sw_switch *sw)
         uint8_t frame[SW_GENERATED_BYTES];
         sw_generated_frame(frame, generator->packet_ids[i]);
         struct sw_pkt *pkt = sw_pkt_copy_bytes(&sw->pool, frame, sizeof frame);
-        if (pkt != NULL) sw_receive_at(sw, pkt, generator->port, (at_ns - sw->origin_ns) / 1000);
+        if (pkt != NULL) sw_receive_at(sw, pkt, generator->port, at_ns - sw->origin_ns);
     }
 }

@@ -71,6 +71,7 @@ struct sw_switch {
     uint64_t seed;
     uint64_t links_checked_ns;        /* when the interfaces were last checked, by sw_clock_ns */
     bool manual;               /* manual clock: sw_advance alone moves it */
+    uint32_t tick_ns;          /* of the clock that programs read */
     uint64_t reentry_ns;       /* manual clock: the delay of resubmitted and recirculated packets */
     uint64_t input_at_ns;      /* manual clock: `input` waits until then, after too many rounds at one time */
     uint16_t cpu_port, drop_port;
@@ -91,13 +92,11 @@ void sw_lock(struct sw_switch *);
 void sw_unlock(struct sw_switch *);
 uint64_t sw_clock_ns(void);
 uint64_t sw_real_ns(void); /* the clock of the kernel's stamps */
-/* The time of the current iteration since the origin; sw_call_us: the time of a call from Python, with the lock held. */
+/* The time of the current iteration since the origin; sw_now: in ticks of the program's clock; sw_call_ns: the time of a call from Python, with the lock held. */
 static inline uint64_t sw_now_ns(const struct sw_switch *sw) { return sw->clock_ns - sw->origin_ns; }
-static inline uint64_t sw_now_us(const struct sw_switch *sw) { return sw_now_ns(sw) / 1000; }
-static inline uint64_t sw_call_us(const struct sw_switch *sw)
-{
-    return sw->manual ? sw_now_us(sw) : (sw_clock_ns() - sw->origin_ns) / 1000;
-}
+static inline uint64_t sw_now(const struct sw_switch *sw) { return sw_now_ns(sw) / sw->tick_ns; }
+static inline uint64_t sw_call_ns(const struct sw_switch *sw) { return sw->manual ? sw_now_ns(sw) : sw_clock_ns() - sw->origin_ns; }
+static inline uint64_t sw_call_us(const struct sw_switch *sw) { return sw_call_ns(sw) / 1000; }
 /* When to try a port again that is blocked or without room: one whose interface is slow less often. */
 static inline uint64_t sw_port_retry_ns(const struct sw_switch *sw, const struct sw_port *port)
 {
@@ -114,9 +113,9 @@ uint64_t sw_iteration(struct sw_switch *, const struct epoll_event *, int n);
 void sw_report(struct sw_switch *, uint64_t now_ns, uint64_t next_ns); /* after it: the pace */
 
 /* in_time.c */
-bool sw_in_time(const struct sw_switch *);   /* it goes from one event to the next in order of time */
+bool sw_in_time(const struct sw_switch *); /* it goes from one event to the next in order of time */
 uint64_t sw_in_time_ns(const struct sw_switch *); /* how long after its arrival a frame comes in time, at the latest */
-void sw_run_in_time(struct sw_switch *);     /* all that was due until now, but what leaves by the kernel */
+void sw_run_in_time(struct sw_switch *); /* all that was due until now, but what leaves by the kernel */
 uint64_t sw_arrivals_next(const struct sw_switch *); /* when the next frame arrives, or has arrived; UINT64_MAX: none does */
 /* Of what is due next (sw_iteration), when the first is that can't be done later, as if it were done in time: what leaves by the
  * kernel. For all else there is half of ahead_ns. */
@@ -125,22 +124,22 @@ bool sw_port_can_run(const struct sw_switch *, const struct sw_tm_port *); /* it
 
 /* memory.c */
 uint64_t sw_channels_next(const struct sw_switch *); /* when the next frame arrives by memory; needs no lock */
-void sw_disconnect(struct sw_port *);                     /* frees a link in memory */
+void sw_disconnect(struct sw_port *); /* frees a link in memory */
 void sw_bell_rang(struct sw_switch *, struct sw_port *); /* its bell has something to read */
 void sw_channel_receive(struct sw_switch *, struct sw_port *, uint64_t now_ns); /* what has arrived by its time */
-bool sw_port_full(const struct sw_port *);           /* its link in memory has no room */
+bool sw_port_full(const struct sw_port *); /* its link in memory has no room */
 /* The packet's way is memory now, not the kernel. */
 bool sw_port_in_memory(const struct sw_port *, const struct sw_tm_port *);
-void sw_port_deliver(struct sw_switch *, struct sw_port *, struct sw_pkt *);     /* by memory, at due_ns; takes the packet */
+void sw_port_deliver(struct sw_switch *, struct sw_port *, struct sw_pkt *); /* by memory, at due_ns; takes the packet */
 void sw_watchers_ask(const struct sw_switch *); /* asks the kernel who listens at interfaces ... */
 void sw_watchers_note(struct sw_switch *, const void *messages, size_t length); /* ... which is in its messages */
 
 /* run.c */
 void sw_receive(struct sw_switch *, struct sw_pkt *, uint16_t port); /* ingress for a received packet */
-void sw_receive_at(struct sw_switch *, struct sw_pkt *, uint16_t port, uint64_t at_us); /* for one with an earlier timestamp */
+void sw_receive_at(struct sw_switch *, struct sw_pkt *, uint16_t port, uint64_t at_ns); /* for one with an earlier timestamp */
 void sw_run_input(struct sw_switch *); /* ingress for packets in `input` that are due */
 void sw_serve_port(struct sw_switch *, struct sw_tm_port *); /* a port's queues */
-void sw_run_port(struct sw_switch *, struct sw_tm_port *);   /* and its delay line */
+void sw_run_port(struct sw_switch *, struct sw_tm_port *); /* and its delay line */
 void sw_flush(struct sw_switch *); /* drops every packet inside */
 
 /* capture.c, with the lock held */

@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { SW_ABI = 11 };
+enum { SW_ABI = 12 };
 
 enum { SW_DROP_PORT = 511, SW_MAX_PORTS = 512, SW_PRIORITIES = 8 };
 
@@ -31,8 +31,8 @@ struct sw_std {
     uint16_t mcast_grp, egress_rid;
     uint8_t checksum_error, priority, qid;
     uint32_t instance_type, packet_length, parser_error;
-    uint32_t enq_timestamp, enq_qdepth, deq_timedelta, deq_qdepth; /* us, packets */
-    uint64_t ingress_global_timestamp, egress_global_timestamp;    /* us since the switch started */
+    uint32_t enq_timestamp, enq_qdepth, deq_timedelta, deq_qdepth; /* ticks, packets */
+    uint64_t ingress_global_timestamp, egress_global_timestamp;    /* ticks since the switch started */
 };
 
 enum { SW_NONE = -1 };
@@ -204,7 +204,8 @@ struct sw_instance {
     struct sw_register *registers;
     struct sw_meter_array **meters;
     uint16_t drop_port; /* what mark_to_drop writes into egress_spec */
-    uint64_t now_us; /* set by the runtime before ingress and before egress */
+    uint32_t tick_ns; /* of the clock that the program reads, 1 to 1,000: 1 us is BMv2's, and the default */
+    uint64_t now;     /* in ticks: set by the runtime before ingress and before egress */
     uint64_t rng[2]; /* random(): xoroshiro128+ state, seeded by the runtime */
     struct sw_assert *asserts;
     void (*log)(void *context, const char *message);  /* log_msg; may be NULL */
@@ -213,14 +214,18 @@ struct sw_instance {
     struct sw_trace *trace; /* of a traced program: where its steps go; NULL: nowhere */
 };
 
+/* What meters, idle timeouts and the log go by, whatever the tick is. */
+static inline uint64_t sw_us_of(const struct sw_instance *s, uint64_t ticks) { return ticks * s->tick_ns / 1000; }
+static inline uint64_t sw_us(const struct sw_instance *s) { return sw_us_of(s, s->now); }
+
 /* The standard metadata that egress finds beside what ingress left: for both forms of a program. `deq_qdepth`: packets left in the
  * queue. std has enq_timestamp and enq_qdepth. */
 static inline void sw_before_egress(const struct sw_instance *s, struct sw_packet *p, uint16_t port, uint32_t queue,
                                     uint32_t deq_qdepth)
 {
     struct sw_std *std = &p->std;
-    std->egress_global_timestamp = s->now_us;
-    std->deq_timedelta = (uint32_t)s->now_us - std->enq_timestamp;
+    std->egress_global_timestamp = s->now;
+    std->deq_timedelta = (uint32_t)s->now - std->enq_timestamp;
     std->deq_qdepth = deq_qdepth & 0x7ffffu; /* bit<19> */
     std->qid = queue & 31;
     std->egress_port = port;
@@ -311,7 +316,7 @@ struct sw_trace_decision {
 };
 
 struct sw_trace_queue {
-    uint32_t enq_qdepth, deq_qdepth, deq_timedelta, enq_timestamp;
+    uint32_t enq_qdepth, deq_qdepth, deq_timedelta, enq_timestamp; /* us */
     uint32_t egress_rid, instance_type, length;
 };
 

@@ -14,7 +14,7 @@
 
 static struct sw_instance *rules_instance(rules_switch *);
 static const struct sw_pre *rules_groups(rules_switch *), *rules_clone_sessions(rules_switch *);
-static uint64_t rules_now_us(rules_switch *);
+static uint64_t rules_now(rules_switch *); /* in ticks */
 static struct sw_packet *rules_view(rules_switch *, rules_packet);
 static uint32_t *rules_truncate_to(rules_switch *, rules_packet);
 
@@ -97,7 +97,7 @@ static void rules_ingress(rules_switch *sw, rules_packet packet)
     uint32_t entered_length = p->length;
     p->req = SW_NO_REQUESTS;
     p->length_register = p->length;
-    instance->now_us = rules_now_us(sw);
+    instance->now = rules_now(sw);
     instance->program->ingress(instance, p);
     rules_note_truncation(sw, packet);
     if (p->req.clone_session != SW_NONE) rules_clone_ingress(sw, packet, entered, entered_length);
@@ -131,7 +131,7 @@ static enum rules_verdict rules_egress(rules_switch *sw, rules_packet packet, ui
     struct sw_packet *p = rules_view(sw, packet);
     struct sw_instance *instance = rules_instance(sw);
     p->req = SW_NO_REQUESTS;
-    instance->now_us = rules_now_us(sw);
+    instance->now = rules_now(sw);
     sw_before_egress(instance, p, port, queue, deq_qdepth);
     instance->program->egress(instance, p);
     rules_note_truncation(sw, packet);

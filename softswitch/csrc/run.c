@@ -15,7 +15,7 @@ typedef struct sw_pkt *rules_packet;
 static struct sw_instance *rules_instance(struct sw_switch *sw) { return sw->instance; }
 static const struct sw_pre *rules_groups(struct sw_switch *sw) { return &sw->groups; }
 static const struct sw_pre *rules_clone_sessions(struct sw_switch *sw) { return &sw->clones; }
-static uint64_t rules_now_us(struct sw_switch *sw) { return sw_now_us(sw); }
+static uint64_t rules_now(struct sw_switch *sw) { return sw_now(sw); }
 static struct sw_packet *rules_view(struct sw_switch *sw, struct sw_pkt *pkt) { return (void)sw, &pkt->p; }
 static uint32_t *rules_truncate_to(struct sw_switch *sw, struct sw_pkt *pkt) { return (void)sw, &pkt->truncate_to; }
 static void rules_drop(struct sw_switch *sw, struct sw_pkt *pkt) { sw_pkt_free(&sw->pool, pkt); }
@@ -31,7 +31,7 @@ static void rules_enqueue(struct sw_switch *sw, struct sw_pkt *pkt, uint32_t num
         return;
     }
     pkt->port = (uint16_t)number;
-    pkt->p.std.enq_timestamp = (uint32_t)sw_now_us(sw);
+    pkt->p.std.enq_timestamp = (uint32_t)sw_now(sw);
     pkt->p.std.enq_qdepth = port->queues[queue].packets.count & 0x7ffffu; /* bit<19> */
     if (!sw_tm_enqueue(port, queue, pkt, sw->clock_ns)) sw_pkt_free(&sw->pool, pkt);
 }
@@ -85,15 +85,15 @@ static void rules_reenter(struct sw_switch *sw, struct sw_pkt *pkt, int32_t list
     }
 }
 
-void sw_receive_at(struct sw_switch *sw, struct sw_pkt *pkt, uint16_t port, uint64_t at_us)
+void sw_receive_at(struct sw_switch *sw, struct sw_pkt *pkt, uint16_t port, uint64_t at_ns)
 {
     pkt->p.std.ingress_port = port;
     pkt->p.std.packet_length = pkt->p.length;
-    pkt->p.std.ingress_global_timestamp = at_us;
+    pkt->p.std.ingress_global_timestamp = at_ns / sw->tick_ns;
     rules_ingress(sw, pkt);
 }
 
-void sw_receive(struct sw_switch *sw, struct sw_pkt *pkt, uint16_t port) { sw_receive_at(sw, pkt, port, sw_now_us(sw)); }
+void sw_receive(struct sw_switch *sw, struct sw_pkt *pkt, uint16_t port) { sw_receive_at(sw, pkt, port, sw_now_ns(sw)); }
 
 void sw_run_input(struct sw_switch *sw)
 {

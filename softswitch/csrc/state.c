@@ -97,14 +97,14 @@ void sw_assert_failed(struct sw_instance *instance, uint32_t number)
     enum { PERIOD_US = 1000000 };
     struct sw_assert *site = &instance->asserts[number];
     site->failed++;
-    if (instance->warn == NULL || instance->now_us < site->next_us) return;
+    if (instance->warn == NULL || sw_us(instance) < site->next_us) return;
     char line[512];
     int n = snprintf(line, sizeof line, "%s", instance->program->asserts[number]);
     if (site->failed > 1 && n > 0 && n < (int)sizeof line) {
         snprintf(line + n, sizeof line - (size_t)n, ", %" PRIu64 " times since the last line about it", site->failed);
     }
     instance->warn(instance->log_context, line);
-    *site = (struct sw_assert){0, instance->now_us + PERIOD_US};
+    *site = (struct sw_assert){0, sw_us(instance) + PERIOD_US};
 }
 
 /* ---- the instance ---- */
@@ -185,6 +185,7 @@ struct sw_instance *sw_instance_new(const struct sw_program *program, uint64_t s
     snprintf(error, 256, "out of memory");
     if (instance == NULL) return NULL;
     instance->program = program;
+    instance->tick_ns = 1000;
     instance->drop_port = drop_port;
     instance->rng[0] = splitmix(&seed);
     instance->rng[1] = splitmix(&seed);

@@ -242,6 +242,7 @@ struct sw_switch *sw_create(uint32_t priorities, uint32_t queue_depth, uint16_t 
     sw->cpu_port = cpu_port;
     sw->drop_port = drop_port;
     sw->seed = seed;
+    sw->tick_ns = 1000;
     sw->netns = -1;
     sw->generator.due_ns = UINT64_MAX;
     if (!sw->manual) sw->origin_ns = sw->clock_ns = sw_clock_ns();
@@ -356,6 +357,7 @@ int sw_load(struct sw_switch *sw, const char *path, char error[SW_ERROR_BYTES])
         dlclose(library);
         return -EINVAL;
     }
+    instance->tick_ns = sw->tick_ns;
     instance->log = log_program_message;
     instance->warn = log_failed_assert;
     instance->log_context = sw;

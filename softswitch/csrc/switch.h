@@ -146,6 +146,8 @@ int sw_set_time(struct sw_switch *, uint64_t ns);
 int sw_advance(struct sw_switch *, uint64_t until_ns, uint16_t port, uint64_t frames);
 /* Manual clock: the delay of resubmitted and recirculated packets on the way back to the parser; 0 by default. */
 int sw_reentry(struct sw_switch *, uint64_t ns);
+/* Before the first packet: the tick of the clock that programs read, 1 to 1,000 ns. 1,000, BMv2's, is the default. */
+int sw_set_tick(struct sw_switch *, uint32_t ns);
 /* The number of frames that have left by a port. */
 uint64_t sw_tx_count(struct sw_switch *, uint16_t port);
 /* Manual clock: injects a frame of 0 to 9,216 bytes at a port without interface. All that it causes at the current time is

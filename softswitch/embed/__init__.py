@@ -6,6 +6,7 @@ MODULES = (
     *("p4c", "clock", "pace"),  # compiling P4, a test's clock, the network's board of pace
     "thrift.idl",  # BMv2's runtime interface
     "cache.objects",  # C sources to shared objects
+    "tick",  # of the clock that programs read
     "trimming",  # of a queue, as the live switch has it
     *(
         "address",

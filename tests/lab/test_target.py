@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from pcn.controller.configure import packet_generator
+from pcn.controller.configure import packet_generator, plan
 from pcn.controller.constants import GENERATOR_PORT, index
 from pcn.hosts import wire
 from pcn.hosts.algorithms import find_scheme
@@ -66,6 +66,27 @@ def test_packets_of_bmv2s_rates_have_room_for_telemetry_where_the_scheme_wants_i
         network = Network(star(2), log_dir=Path("logs"), name="rates", dilation=500, scheme=scheme)
         assert network._frame_bytes() == longest
         assert launch_spec(star(2), "s0", 500, Path("grpc"), frame_bytes=longest).nominal_packet_bytes == longest
+
+
+@pytest.mark.parametrize(
+    ("scheme", "name", "k", "tick_ns"),
+    [
+        ("hpcc", "softswitch", 400, 400),
+        ("hpcc", "softswitch", 0.5, 1),
+        ("hpcc", "softswitch", 5000, 1000),
+        ("hpcc", "bmv2", 5, 1000),
+        ("pcn", "softswitch", 5, 1000),
+    ],
+)
+def test_clock_ticks_as_the_scheme_has_it_where_the_target_can(scheme: str, name: str, k: float, tick_ns: int) -> None:
+    """In real time, so that a quantum is as many ticks as longer a us is."""
+    topology = star(2)
+    network = Network(topology, log_dir=Path("logs"), name="ticks", dilation=k, scheme=scheme, target=name)
+    assert network.tick_ns == tick_ns
+    launch = launch_spec(topology, "s0", k, Path("grpc"), tick_ns=network.tick_ns)
+    assert parse(target("softswitch").command(launch)[3:]).tick_ns == tick_ns
+    quanta = [plan(topology, "s0", k, network.configured, one).pfc[0].quantum_q16_us for one in (1000, tick_ns)]
+    assert quanta[1] == pytest.approx(quanta[0] * 1000 / tick_ns, rel=1e-2)
 
 
 def test_bmv2_has_none() -> None:

@@ -76,7 +76,7 @@ void driver_ingress(struct driver *d, const uint8_t *frame, uint32_t length, uin
     p->std.ingress_global_timestamp = now;
     p->std.packet_length = length;
     p->req = SW_NO_REQUESTS;
-    d->instance->now_us = now;
+    d->instance->now = now;
     d->log[0] = 0;
     program->ingress(d->instance, p);
 }

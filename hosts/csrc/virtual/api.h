@@ -67,6 +67,8 @@ int vn_flow_after(struct vn_context *, uint32_t flow, uint32_t other, uint64_t d
 int vn_stop_flow(struct vn_context *, uint32_t flow);
 /* Before the first flow: how long a receiver takes to make a CNP, from its NP's decision until it waits for its line. */
 int vn_set_cnp_delay(struct vn_context *, uint64_t delay_ps);
+/* Before the first flow: the tick of the clock by which switches stamp telemetry. */
+int vn_set_telemetry_tick(struct vn_context *, double tick_s);
 /* The flow's data leaves by another port of its sender from now on, CNPs and ACKs by one of its receiver; what waits at the old ones stays
  * there. */
 int vn_flow_ports(struct vn_context *, uint32_t flow, uint32_t port, uint32_t back_port);

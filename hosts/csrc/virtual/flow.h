@@ -132,6 +132,7 @@ struct vn_rdma {
     uint64_t *missing;
     uint32_t n_missing;
     uint32_t shortest_bytes; /* the shortest frame of data of all flows */
+    double tick_s; /* of the switches' clock, in telemetry */
     uint64_t cnp_delay; /* from the NP's decision until a CNP waits for its line */
     struct vn_python python;
     uint32_t *flow_of[VN_QPS / VN_QP_PAGE]; /* by queue pair, in pages; VN_NONE: no flow */

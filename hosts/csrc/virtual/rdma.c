@@ -229,6 +229,13 @@ int vn_set_cnp_delay(struct vn_context *context, uint64_t delay_ps)
     return 0;
 }
 
+int vn_set_telemetry_tick(struct vn_context *context, double tick_s)
+{
+    if (vn_rdma_of(context)->n_flows != 0) return vn_refuse(context, -EBUSY, "there are flows already");
+    vn_rdma_of(context)->tick_s = tick_s;
+    return 0;
+}
+
 int vn_stop_flow(struct vn_context *context, uint32_t flow)
 {
     if (flow >= vn_rdma_of(context)->n_flows) return vn_refuse(context, -ENOENT, "no such flow");

@@ -13,8 +13,6 @@ static PyObject *cnp_of(const struct vn_context *context, const struct vn_callba
     return cnp;
 }
 
-static const double SWITCH_TICK_S = 1e-6; /* v1model's clock */
-
 static PyObject *hop_of(const struct vn_python *python, const struct rp_hop *hop)
 {
     PyObject *fields[] = {
@@ -26,14 +24,15 @@ static PyObject *hop_of(const struct vn_python *python, const struct rp_hop *hop
     return vn_new_tuple(python->hop, 4, fields);
 }
 
-static PyObject *telemetry_of(const struct vn_python *python, const struct vn_callback *callback)
+static PyObject *telemetry_of(const struct vn_context *context, const struct vn_callback *callback)
 {
+    const struct vn_python *python = &vn_rdma_of(context)->python;
     if (!callback->has_telemetry) {
         Py_IncRef(&_Py_NoneStruct);
         return &_Py_NoneStruct;
     }
     struct rp_telemetry telemetry;
-    telemetry_read(callback->telemetry, SWITCH_TICK_S, &telemetry);
+    telemetry_read(callback->telemetry, vn_rdma_of(context)->tick_s, &telemetry);
     PyObject *hops[RP_MOST_HOPS];
     for (uint32_t i = 0; i < telemetry.n_hops; i++) hops[i] = hop_of(python, &telemetry.hops[i]);
     PyObject *fields[] = {
@@ -67,7 +66,7 @@ static bool call_rp(const struct vn_context *context, const struct vn_callback *
         PyObject *fields[] = {
             PyFloat_FromDouble(callback->feedback),       python->marks[callback->mark],
             PyLong_FromUnsignedLongLong(callback->bytes), PyLong_FromUnsignedLongLong(callback->psn),
-            PyLong_FromUnsignedLongLong(callback->path),  telemetry_of(python, callback),
+            PyLong_FromUnsignedLongLong(callback->path),  telemetry_of(context, callback),
         };
         Py_IncRef(fields[1]);
         return call_with(rp, method, vn_new_tuple(python->ack, 6, fields), now);
@@ -182,7 +181,8 @@ static bool decide(const struct vn_context *context, const struct vn_callback *c
 }
 
 /* Brings the event to an RP in C. */
-static void decide_in_c(const struct vn_flow *flow, const struct vn_callback *callback, double now_s)
+static void decide_in_c(const struct vn_context *context, const struct vn_flow *flow, const struct vn_callback *callback,
+                        double now_s)
 {
     struct reaction_point *rp = flow->compiled;
     const struct reaction_point_events *events = rp->events;
@@ -199,7 +199,7 @@ static void decide_in_c(const struct vn_flow *flow, const struct vn_callback *ca
         };
         struct rp_telemetry telemetry;
         if (callback->has_telemetry) {
-            telemetry_read(callback->telemetry, SWITCH_TICK_S, &telemetry);
+            telemetry_read(callback->telemetry, vn_rdma_of(context)->tick_s, &telemetry);
             ack.telemetry = &telemetry;
         }
         events->on_ack(rp, &ack, now_s);
@@ -251,7 +251,7 @@ bool vn_rp_call(struct vn_context *context, const struct vn_callback *callback, 
     if (flow->compiled == NULL) {
         ok = decide(context, callback, now, &decision);
     } else {
-        if (!callback->decided) decide_in_c(flow, callback, vn_seconds(context->now));
+        if (!callback->decided) decide_in_c(context, flow, callback, vn_seconds(context->now));
         uint64_t ps;
         if (!decided_in_c(flow, &decision)) ok = possible(&decision, flow->windowed) && vn_to_ps(flow->compiled->timer_s, &ps);
     }
@@ -267,7 +267,7 @@ bool vn_rp_decides_in_c(struct vn_context *context, const struct vn_callback *ca
 {
     const struct vn_flow *flow = vn_flow_at(context, callback->flow);
     struct decision decision;
-    decide_in_c(flow, callback, vn_seconds(context->now));
+    decide_in_c(context, flow, callback, vn_seconds(context->now));
     if (!decided_in_c(flow, &decision)) return false;
     apply(context, callback->flow, &decision);
     return true;

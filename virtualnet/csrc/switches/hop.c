@@ -14,7 +14,7 @@ void vn_hop_ingress(struct vn_context *context, struct vn_node *node, uint16_t p
         return;
     }
     struct sw_instance *instance = vn_switch_of(node)->instance;
-    instance->now_us = context->now / 1000000;
+    instance->now = vn_ticks_of(instance, context->now);
     struct sw_inplace_packet in_place = {
         .frame = vn_frame(context, packet), .bridged = packet->bridged, .length = packet->bytes, .port = port};
     instance->program->inplace->ingress(instance, &in_place);
@@ -24,7 +24,7 @@ void vn_hop_ingress(struct vn_context *context, struct vn_node *node, uint16_t p
         vn_packet_lose(context, id);
         return;
     }
-    packet->enq_timestamp = (uint32_t)instance->now_us;
+    packet->enq_timestamp = (uint32_t)instance->now;
     vn_port_admit(context, link, id, in_place.priority);
 }
 
@@ -34,7 +34,7 @@ VN_ALWAYS enum vn_verdict egress_in_place(struct vn_context *context, struct vn_
 {
     struct vn_packet *packet = vn_packet_at(context, id);
     struct sw_instance *instance = vn_switch_of(node)->instance;
-    instance->now_us = context->now / 1000000;
+    instance->now = vn_ticks_of(instance, context->now);
     struct sw_inplace_packet in_place = {
         .frame = vn_frame(context, packet),
         .bridged = packet->bridged,

@@ -21,8 +21,6 @@ typedef uint32_t rules_packet;
 
 enum { MAX_PASSES = 64 };
 
-static uint64_t now_us(const struct vn_context *context) { return context->now / 1000000; }
-
 /* What follows a vn_packet; then the PHV, headroom and the frame do. */
 struct vn_phv_packet {
     struct sw_packet p;
@@ -68,7 +66,7 @@ static void restore_headroom(struct vn_context *context, uint32_t id)
 static struct sw_instance *rules_instance(struct visit *visit) { return vn_switch_of(visit->node)->instance; }
 static const struct sw_pre *rules_groups(struct visit *visit) { return &vn_switch_of(visit->node)->sw->groups; }
 static const struct sw_pre *rules_clone_sessions(struct visit *visit) { return &vn_switch_of(visit->node)->sw->clones; }
-static uint64_t rules_now_us(struct visit *visit) { return now_us(visit->context); }
+static uint64_t rules_now(struct visit *visit) { return vn_ticks_of(rules_instance(visit), visit->context->now); }
 static struct sw_packet *rules_view(struct visit *visit, uint32_t id) { return &phv_packet_of(visit->context, id)->p; }
 static uint32_t *rules_truncate_to(struct visit *visit, uint32_t id) { return &phv_packet_of(visit->context, id)->truncate_to; }
 
@@ -140,7 +138,7 @@ static void rules_enqueue(struct visit *visit, uint32_t id, uint32_t number)
     struct vn_packet *packet = vn_packet_at(context, id);
     uint32_t link = number < SW_MAX_PORTS ? vn_switch_of(visit->node)->out[number] : VN_NONE,
              queue = phv_packet_of(context, id)->p.std.priority;
-    packet->enq_timestamp = (uint32_t)now_us(context);
+    packet->enq_timestamp = (uint32_t)rules_now(visit);
     packet->enq_qdepth = 0;
     if (!is_stored(context, id)) {
         rules_drop(visit, id);
@@ -188,7 +186,7 @@ void vn_phv_ingress(struct vn_context *context, struct vn_node *node, uint16_t p
     p->data = vn_frame(context, vn_packet_at(context, id));
     p->length = p->std.packet_length = vn_packet_at(context, id)->bytes;
     p->std.ingress_port = port;
-    p->std.ingress_global_timestamp = now_us(context);
+    p->std.ingress_global_timestamp = vn_ticks_of(vn_switch_of(node)->instance, context->now);
     phv_packet->truncate_to = UINT32_MAX;
     rules_ingress(&(struct visit){context, node, 0}, id);
 }

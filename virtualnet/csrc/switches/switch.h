@@ -30,6 +30,9 @@ _Static_assert(sizeof(struct vn_switch) <= VN_NODE_OWN, "a node has room for it"
 
 static inline struct vn_switch *vn_switch_of(struct vn_node *node) { return (struct vn_switch *)(void *)node->own; }
 
+/* Picoseconds in ticks of the clock that the program reads. */
+static inline uint64_t vn_ticks_of(const struct sw_instance *instance, uint64_t ps) { return ps / (instance->tick_ns * 1000u); }
+
 struct vn_scheduler;
 struct vn_output;
 struct vn_weights;
