@@ -1,4 +1,4 @@
-"""Time has no scale of its own: at twice the rates, with half of all times, all takes half as long."""
+"""Time has no scale: at twice the rates, with half of all times, all takes half as long."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ TICK_S, FLOWS, HOSTS = 1e-6, 24, 8
 
 
 def faster(name: str, factor: float) -> Configured:
-    """Returns a scheme with its defaults in a network that is so many times faster."""
+    """Returns a scheme with its defaults in a network that is faster by this factor."""
     scheme = find_scheme(name)
     usual, by_kind = scheme.configure().parameters, {"time": 1 / factor, "rate": factor}
     fields = ((one.field, by_kind.get(one.kind, 1)) for one in describe(scheme.parameters))

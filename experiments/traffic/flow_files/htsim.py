@@ -1,4 +1,7 @@
-"""htsim's connection matrices: connections, each with a start or behind others, by triggers."""
+"""htsim's connection matrices: connections, each with a start or behind others, by triggers.
+
+Starts are microseconds, as uet-htsim's htsim_uec takes them and its files have them; other programs of htsim take ps.
+"""
 
 from __future__ import annotations
 
@@ -8,17 +11,21 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
 from pcn.experiments.traffic.flow_files.base import FlowFile, FlowFormat
+from pcn.hosts.wire import ACK_BYTES
 from pcn.softswitch.units import Kind, quantity
 from pcn.topologies.errors import nearest
 from pcn.topologies.formats.source import Line, Source
 from pcn.topologies.model import FlowSpec
 
-_DONE = ("send_done_trigger", "recv_done_trigger")
+_SENT = "send_done_trigger"
+_DONE = (_SENT, "recv_done_trigger")
 _WORDS = ("start", "size", "id", "prio", "trigger", *_DONE)
 _KINDS = ("oneshot", "multishot", "barrier")
 _COUNTS = ("Nodes", "Connections", "Triggers")
 _NO_ID, _MOST_IDS = -1, 2**24
 """Of a connection that has none; packets carry 24 bits."""
+_LATE_S = 1.0
+"""A later start is one in ps, probably."""
 
 
 @dataclass
@@ -28,8 +35,8 @@ class _Trigger:
     line: int
     kind: str = ""
     count: int = 0
-    by: list[int] = field(default_factory=list)
-    """Places of the flows whose end activates it."""
+    by: dict[int, bool] = field(default_factory=dict)
+    """Places of the flows whose end activates it, and whether that is the sender's last acknowledgement."""
     starts: int = 0
     """How many flows it starts."""
 
@@ -71,7 +78,7 @@ class _Matrix:
         ends = re.match(r"([0-9]{1,9})->([0-9]{1,9})\Z", line.words[0])
         words = dict(zip(line.words[1::2], line.words[2::2], strict=False))
         if ends is None or len(line.words) % 2 == 0:
-            what = "a connection is SRC->DST start PS size BYTES, as 0->13 start 0 size 2000000"
+            what = "a connection is SRC->DST start US size BYTES, as 0->13 start 0 size 2000000"
             raise self.source.error(line.number, what)
         for word in words:
             if word not in _WORDS:
@@ -80,26 +87,27 @@ class _Matrix:
             raise self.source.error(line.number, "a connection has a start or a trigger: one of them")
         if "size" not in words:
             raise self.source.error(line.number, "size is missing")
-        start_s = self._bare(line, "start", words.get("start", "0"), "time") / 1e12
+        start_s = self._bare(line, "start", words.get("start", "0"), "time") / 1e6
         size = int(self._bare(line, "size", words["size"], "size"))
         own = self._id(line, words["id"]) if "id" in words else _NO_ID
         flow = FlowSpec(own, f"h{ends[1]}", f"h{ends[2]}", start_s, size)
         for word in _DONE:
             if word in words:
-                self.trigger(line, words[word]).by.append(len(self.flows))
+                by = self.trigger(line, words[word]).by
+                by[len(self.flows)] = word == _SENT or by.get(len(self.flows), False)
         started_by = words.get("trigger", "")
         if started_by:
             self.trigger(line, started_by).starts += 1
         self.flows.append((flow, line.number, started_by))
 
     def _bare(self, line: Line, word: str, text: str, kind: Kind) -> float:
-        """Returns a number of ps or of bytes. Raises FormatError with the number that a text with a unit means."""
-        unit, scale = ("ps", 10**12) if kind == "time" else ("bytes", 1)
+        """Returns a number of us or of bytes. Raises FormatError with the number that a text with a unit means."""
+        unit, scale = ("us", 10**6) if kind == "time" else ("bytes", 1)
         try:
             return quantity("number" if kind == "time" else "count", text)
         except ValueError:
             try:
-                example = f"{quantity(kind, text) * scale:.0f}"
+                example = f"{quantity(kind, text) * scale:.15g}"
             except ValueError:
                 example = "1000"
             raise self.source.error(
@@ -144,8 +152,18 @@ class _Matrix:
             if why := _fault(trigger):
                 raise self.source.error(trigger.line, f"trigger {name}: {why}")
         for flow, (_, _, started_by) in zip(flows, self.flows, strict=True):
-            by = (flows[place].id for place in self.triggers[started_by].by) if started_by else ()
-            yield replace(flow, after=tuple(dict.fromkeys(by))) if started_by else flow
+            if not started_by:
+                yield flow
+                continue
+            by = self.triggers[started_by].by
+            late = tuple(self._acknowledged_s(flows[place]) if sent else 0.0 for place, sent in by.items())
+            after = tuple(flows[place].id for place in by)
+            yield replace(flow, after=after, after_s=late if any(late) else ())
+
+    def _acknowledged_s(self, flow: FlowSpec) -> float:
+        """Returns how long after its last byte a flow's last acknowledgement arrives, which finds no queues; 0: the
+        topology isn't known."""
+        return 0.0 if self.file.ends is None else self.file.ends.way_s(flow.dst, flow.src, ACK_BYTES)
 
 
 def _fault(trigger: _Trigger) -> str:
@@ -185,6 +203,12 @@ def _read(file: FlowFile) -> Iterator[FlowSpec]:
         else:
             made.add_flow(line)
     made.check_counts()
+    latest_s = max((flow.start_s for flow, _, _ in made.flows), default=0.0)
+    if latest_s > _LATE_S:
+        file.notes.append(
+            f"{file.path}: the latest flow starts after {latest_s:g} s: starts are in us, as htsim_uec takes them; "
+            "divide by 1,000,000 those of a file that has ps"
+        )
     yield from made.connected()
 
 
@@ -201,13 +225,14 @@ CM = FlowFormat(
         "`Nodes`": "as many as the topology's hosts; a file without this line fits larger topologies, too",
         "`Connections`, `Triggers`": "as many as the file has; another count is refused, as there: the file may be cut",
         "`SRC->DST`": "the hosts `h0`, `h13`, as the reader of .topo names them",
-        "`start`": "in ps",
+        "`start`": "in us, as in htsim_uec; other programs of htsim take ps, so a start behind 1 s is noted",
         "`size`": "payload in bytes",
         "`id`": "the flow's number, from 1; without it the next free one, from 0",
         "`prio`": "left out",
-        "`trigger`": "the flow starts when the one that activates the trigger, or all of a barrier, have arrived whole",
-        "`send_done_trigger`, `recv_done_trigger`": "both are activated by the arrival of the last byte; there the "
-        "former by the last acknowledgement",
+        "`trigger`": "the flow starts when the one that activates the trigger, or all of a barrier, are done",
+        "`recv_done_trigger`": "activated by the arrival of the last byte",
+        "`send_done_trigger`": "activated by the sender's last acknowledgement, at the time that it takes "
+        "without queues",
         "`oneshot`, `barrier count N`": "as there; a oneshot that several connections activate is refused, and a "
         "barrier of another count than activate it",
         "`multishot`, `Failures`": "refused; a multishot of one connection is a oneshot",

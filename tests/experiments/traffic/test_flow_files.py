@@ -122,6 +122,26 @@ def test_triggers_of_htsim_become_flows_after_others(tmp_path: Path, text: str, 
     assert [flow.after for flow in read_flows(written(tmp_path, CM + text))] == after
 
 
+def test_matrix_in_picoseconds_is_noted(tmp_path: Path) -> None:
+    for start, noted in (("15", False), ("15000000", True)):
+        path = written(tmp_path, f"Nodes 2\n0->1 start 0 size 9\n1->0 start {start} size 9\n")
+        assert [flow.start_s for flow in read_flows(path)] == [0, float(start) / 1e6]
+        assert ["divide by 1,000,000" in note for note in notes(path)] == [True] * noted
+
+
+def test_flow_behind_a_sent_one_waits_for_its_last_acknowledgement(tmp_path: Path) -> None:
+    """After the arrival of the last byte an ACK of 62 bytes takes the way back, by two links."""
+    back_s = 2 * (1e-6 + 62 * 8 / 10e9)
+    text = (
+        "0->1 id 1 start 0 size 9 send_done_trigger 1\n1->0 id 2 start 0 size 9 recv_done_trigger 1\n"
+        "0->1 id 3 trigger 1 size 9 recv_done_trigger 2\n2->1 id 4 trigger 2 size 9\n"
+        "trigger id 1 barrier count 2\ntrigger id 2 oneshot\n"
+    )
+    flows = {flow.id: flow for flow in read_flows(written(tmp_path, text), fat_tree(4, 10e9, 1e-6))}
+    assert (flows[3].after, flows[3].after_s) == ((1, 2), (pytest.approx(back_s), 0))
+    assert (flows[4].after, flows[4].after_s) == ((3,), ())
+
+
 def test_matrix_keeps_its_ids_and_fills_free_ones(tmp_path: Path) -> None:
     text = f"{CM}0->1 id 3 start 0 size 9\n1->2 start 0 size 9\n2->3 id 1 start 0 size 9\n3->0 start 1 size 9\n"
     assert [flow.id for flow in read_flows(written(tmp_path, text))] == [3, 0, 1, 2]

@@ -127,9 +127,9 @@ def test_words_that_mean_nothing(given: tuple[str, ...], message: str) -> None:
         ("1\n0 1 3 100 1000\n", ":2: 5 words: a flow is SRC DST PG DPORT SIZE START, as 2 1 3 100 200000000 2"),
         ("1\n0 1 3 100 200KB 2\n", ":2: SIZE '200KB' is no whole number: a flow is SRC DST PG"),
         ("1\n0 1 3 2.5 100 1000\n", ":2: DPORT '2.5' is no whole number: a flow is SRC DST PG"),
-        ("Nodes 2\n0->1 start 10us size 5\n", ":2: start '10us': a number of ps, without a unit, as start 10000000"),
+        ("Nodes 2\n0->1 start 10us size 5\n", ":2: start '10us': a number of us, without a unit, as start 10"),
         ("Nodes 2\n0->1 start 0 size 1KB\n", ":2: size '1KB': a number of bytes, without a unit, as size 1000"),
-        ("Nodes 2\n0->1 start x size 1KB\n", ":2: start 'x': a number of ps, without a unit, as start 1000"),
+        ("Nodes 2\n0->1 start x size 1KB\n", ":2: start 'x': a number of us, without a unit, as start 1000"),
         ("1\n0 1 7 100 1000 2\n", ":2: class 7: flows have 0 to 6"),
         ("Nodes 2\nConnections 1\n0->1 start 0\n", ":3: size is missing"),
         ("Nodes 2\n0->1 id 1 trigger 1 size 5\n", ":2: trigger 1: a connection names it"),
@@ -183,9 +183,9 @@ def test_flows_of_hpcc_start_with_the_first(tmp_path: Path) -> None:
     assert (first.src, first.size_bytes, first.start_s) == ("h2", 200_000_000, pytest.approx(1e-6))
 
 
-def test_flows_of_htsim_start_in_picoseconds(tmp_path: Path) -> None:
+def test_flows_of_htsim_start_in_microseconds(tmp_path: Path) -> None:
     path = tmp_path / "incast.cm"
-    path.write_text("Nodes 16\nConnections 2\nTriggers 0\n0->15 start 0 size 2000000\n3->15 id 9 start 5e6 size 100\n")
+    path.write_text("Nodes 16\nConnections 2\nTriggers 0\n0->15 start 0 size 2000000\n3->15 id 9 start 5 size 100\n")
     assert read_flows(path) == [FlowSpec(0, "h0", "h15", 0.0, 2_000_000), FlowSpec(9, "h3", "h15", 5e-6, 100)]
 
 
