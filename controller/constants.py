@@ -6,6 +6,7 @@ CLASSES = 8
 PORTS = 512  # of a register or counter with a cell a port; CELLS: with one a port and class
 CELLS = PORTS * CLASSES
 ROCE_CLASS = 3
+WAITING = ("waiting_packets", "waiting_bytes")  # registers of what each port and class has admitted, and hasn't sent
 RECIRCULATION_PORT = 510  # internal, where clones become PFC frames
 GENERATOR_PORT = 508  # internal, where what a switch's packet generator makes comes in (p4src/v1model/generated.p4)
 PFC_BYTES = 60  # of a PFC frame, without FCS

@@ -7,12 +7,14 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from pcn.controller.errors import UnknownNameError
+from pcn.hosts.lossy_classes import without_signal
 from pcn.hosts.wire import data_dscp
 from pcn.topologies.errors import LabError
 from pcn.topologies.lossless import DATA_CLASS
 from pcn.topologies.model import Topology
 
 if TYPE_CHECKING:
+    from pcn.hosts.algorithms import Scheme
     from pcn.hosts.client import AgentClient
     from pcn.hosts.stats import AgentStats, ReceivedFlow, SentFlow
 
@@ -86,8 +88,10 @@ def start(
     duration_s: float | None = None,
     at: float | None = None,
     traffic_class: int = DATA_CLASS,
+    scheme: Scheme | None = None,
 ) -> list[int]:
-    """Starts `count` flows with the next free numbers; these. Raises UnknownNameError, FlowError or AgentError."""
+    """Starts `count` flows with the next free numbers; these. `scheme`: the network's. Raises
+    UnknownNameError, FlowError or AgentError."""
     names = [host.name for host in topology.hosts]
     for name in (src, dst):
         if name not in names:
@@ -101,6 +105,8 @@ def start(
     line_bps = max(topology.link_at(src, port).rate_bps for port in topology.ports(src))
     if rate_bps is not None and rate_bps > line_bps:
         raise FlowError(f"a rate of {rate_bps / 1e9:g} Gb/s: the link of {src} has {line_bps / 1e9:g} Gb/s")
+    if scheme is not None and (why := without_signal(topology, scheme, traffic_class)):
+        raise FlowError(why)
     used = [flow.flow for sent in _sent(agents).values() for flow in sent]
     first = max(used, default=0) + 1
     if first + count - 1 > MAX_FLOW:

@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING
 
 from pcn.controller import marking
 from pcn.hosts import wire
+from pcn.hosts.lossy_classes import without_signal
 from pcn.hosts.switch_clock import unfit
 from pcn.lab import journal as records
 from pcn.lab import pace
@@ -112,6 +113,9 @@ class Network:
         self.topology = topology
         self.target: Target = find_target(target)
         self.configured = configured(scheme, scheme_parameters or {}, port_parameters)
+        for flow in topology.flows:
+            if why := without_signal(topology, self.configured.scheme, flow.traffic_class):
+                raise NetworkError(f"flow {flow.id}: {why}")
         self.dilation = dilation
         self.tick_ns = tick_ns(self.target, marking.tick_s(self.configured.scheme.marking), dilation)
         self.scheme = self.configured.scheme.reference

@@ -206,6 +206,7 @@ _SIGNATURES: dict[str, tuple[Any, list[Any]]] = {
     "vn_call_for_cpu": (_int, [_u32, _u32]),
     "vn_store_whole": (_int, [_u32]),
     "vn_set_queue": (_int, [_u32, _u32, _u32, _u64]),
+    "vn_count_waiting": (_int, [_u32, _u32, _u32]),
     "vn_set_trimming": (_int, [_u32, ctypes.POINTER(Trimming)]),
     "vn_set_weights": (_int, [_u32, ctypes.c_uint16 * CLASSES]),
     "vn_set_watchdog": (_int, [_u32, ctypes.POINTER(WatchdogConfig)]),

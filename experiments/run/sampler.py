@@ -6,7 +6,7 @@ import time
 from collections.abc import Iterable, Mapping, Sequence
 
 from pcn.controller import marking
-from pcn.controller.constants import CLASSES, ROCE_CLASS, index
+from pcn.controller.constants import CLASSES, ROCE_CLASS, WAITING, index
 from pcn.controller.control_plane import ControlPlane
 from pcn.experiments.data.recording import PortRecord
 from pcn.experiments.data.series import Series
@@ -14,8 +14,7 @@ from pcn.topologies.model import Endpoint, Topology
 
 _QUEUE = ("waiting_bytes", "waiting_packets", "pn", "tx_paused")
 """By port and class, the queue first; what a marking point names (`SAMPLED`) comes after them."""
-COUNTED = "waiting_bytes"
-INSIDE = ("waiting_packets", COUNTED, "held_bytes", "pn")
+INSIDE = (*WAITING, "held_bytes", "pn")
 """Registers that count what is inside a switch, and must be back at 0 when nothing is."""
 MARKS = PortRecord.marks()
 """Counters of which a program has some."""

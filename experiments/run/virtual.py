@@ -22,7 +22,7 @@ from pcn.experiments.data.series import Series
 from pcn.experiments.define.experiment import Variant
 from pcn.experiments.run.progress import RunProgress, Watcher
 from pcn.experiments.run.recorder import Recorder
-from pcn.experiments.run.sampler import COUNTED, INSIDE, MARKS, queue_registers
+from pcn.experiments.run.sampler import INSIDE, MARKS, queue_registers
 from pcn.experiments.run.versions import versions
 from pcn.hosts.algorithms import Cnp, SchemeError, Window, find_scheme
 from pcn.hosts.switch_clock import unfit
@@ -261,9 +261,8 @@ class _Run:
 
     def inside(self) -> dict[str, int]:
         """Returns the cells of INSIDE that aren't 0, of all switches, ports and classes, by name; and what the engine
-        counts at inputs and in output buffers. A program counts on what a queue refuses, which it doesn't see."""
+        counts at inputs and in output buffers."""
         counted: dict[str, int] = {}
-        refusing = self.refusing()
         for port in self._ports:
             peer = self._plan.topology.peer(port.node, port.port)
             counted[f"{port} output buffer"] = self._link_stats[port].output_bytes
@@ -274,7 +273,6 @@ class _Run:
             for register in INSIDE
             if register in switch.registers()
             for cell, value in switch.nonzero_cells(register).items()
-            if (Endpoint(name, cell // 8), cell % 8) not in refusing
         }
 
     def refusing(self) -> dict[tuple[Endpoint, int], int]:
@@ -292,11 +290,6 @@ class _Run:
         if refusing := self.refusing():
             names = ", ".join(f"{port} class {number}" for port, number in refusing)
             yield f"Queues refused {sum(refusing.values()):,} packets: {names}."
-            if any(COUNTED in switch.registers() for switch in self._network.switches.values()):
-                yield (
-                    f"The switches' program counts what it admits ({COUNTED}), and doesn't see what a queue refuses: "
-                    "where it marks by that count, it marks too much from then on."
-                )
         if self.deadlock is not None:
             yield str(self.deadlock)
 

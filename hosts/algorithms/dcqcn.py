@@ -173,4 +173,5 @@ DCQCN = Scheme(
     recommended=recommended,
     by_network=RULES,
     holds=red.holds,
+    lossless_alone=True,
 )

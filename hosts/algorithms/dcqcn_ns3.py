@@ -180,4 +180,5 @@ DCQCN_NS3 = Scheme(
     },
     unfit=unfit,
     holds=red.holds,
+    lossless_alone=True,
 )

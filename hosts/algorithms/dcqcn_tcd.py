@@ -48,4 +48,5 @@ DCQCN_TCD = Scheme(
     recommended=dcqcn.recommended,
     by_network=dcqcn.RULES,
     holds=red.holds,
+    lossless_alone=True,
 )

@@ -174,6 +174,7 @@ PCN = Scheme(
     recommended=recommended,
     by_network=RULES,
     holds=holds,
+    lossless_alone=True,
 )
 PCN_TIME = Scheme(
     "pcn-time",
@@ -186,4 +187,5 @@ PCN_TIME = Scheme(
     recommended=lambda network: {**recommended(network), **rest.recommended(network)},
     by_network={**RULES, **rest.RULES},
     holds=holds,
+    lossless_alone=True,
 )

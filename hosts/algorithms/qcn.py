@@ -175,4 +175,5 @@ QCN = Scheme(
     recommended=recommended,
     by_network=RULES,
     holds=holds,
+    lossless_alone=True,
 )

@@ -66,6 +66,7 @@ def _scheme(name: str, summary: str, parameters: type[QcnParameters]) -> Scheme:
         marking=_MARKING,
         recommended=qcn.recommended,
         by_network=qcn.RULES,
+        lossless_alone=True,
     )
 
 
@@ -82,6 +83,7 @@ QCN_OUT = Scheme(
     marking=("qcn_out_cp",),
     recommended=qcn.recommended,
     by_network=qcn.RULES,
+    lossless_alone=True,
 )
 QCN_BOTH = Scheme(
     "qcn-both",
@@ -92,4 +94,5 @@ QCN_BOTH = Scheme(
     marking=("qcn_in_cp", "qcn_out_cp"),
     recommended=qcn.recommended,
     by_network=qcn.RULES,
+    lossless_alone=True,
 )

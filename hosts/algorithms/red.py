@@ -58,4 +58,5 @@ RED = Scheme(
     marking=("red_ecn",),
     recommended=recommended,
     by_network=RULES,
+    lossless_alone=True,
 )

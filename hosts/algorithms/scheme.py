@@ -45,7 +45,8 @@ class Scheme:
     with its rule: a `Rule`, or a text. `unfit` yields a remark, a line without the scheme's name, for each way in which
     a network isn't what the scheme is made for. `holds` returns what its rule comes to where `flows` last on a link, by
     these parameters: `utilisation`, the least, and `queue_bytes`, the most in the mean; what the rule doesn't state is
-    left out. `reference` is what another process finds the scheme by.
+    left out. `lossless_alone`: its program marks packets of lossless classes alone, so flows of others are
+    refused, as they would have no signal. `reference` is what another process finds the scheme by.
     """
 
     name: str
@@ -59,6 +60,7 @@ class Scheme:
     by_network: Mapping[str, Rule | str] = field(default_factory=dict, hash=False)
     unfit: Callable[[NetworkFacts], Iterable[str]] | None = None
     holds: Callable[[NetworkFacts, Any], Mapping[str, float]] | None = None
+    lossless_alone: bool = False
     reference: str = ""
 
     def __post_init__(self) -> None:

@@ -175,7 +175,7 @@ def ours(name: str, folder: Path | None, seed: int = 1, scheme: str = "nscc", qu
 
     scenario = SCENARIOS[name]
     with tempfile.TemporaryDirectory() as scratch:
-        flows = read_flows(_matrix_file(scenario, folder, Path(scratch)))
+        flows = read_flows(_matrix_file(scenario, folder, Path(scratch)), scenario.make())
     begun = time.process_time()
     with network(scenario, flows, seed, scheme, queues) as made:
         made.run(until_s=0.2, finish=True)

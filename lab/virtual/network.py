@@ -18,10 +18,12 @@ from numpy.typing import NDArray
 
 from pcn.controller import marking
 from pcn.controller.configure import packet_generator, plan, program_switch, require_tables
+from pcn.controller.constants import WAITING
 from pcn.controller.in_process import InProcessSwitch
 from pcn.controller.programs import Program
 from pcn.hosts import wire
 from pcn.hosts.algorithms import Ack, Cnm, Cnp, Configured, Demand, Grant, Hop, Loss, Mark, Telemetry, Turn, Window
+from pcn.hosts.lossy_classes import without_signal
 from pcn.hosts.paths import Paths
 from pcn.hosts.reliability import Reliability
 from pcn.lab.virtual.explain import Explanations
@@ -344,6 +346,8 @@ class VirtualNetwork(TimedNetwork, Sources, Explanations):
             raise VirtualError(f"flow {spec.id} starts at {start_s:g} s, which is over")
         elif end_s is None and spec.duration_s is not None:
             end_s = start_s + spec.duration_s
+        if why := without_signal(self.topology, self.scheme.scheme, spec.traffic_class):
+            raise VirtualError(f"flow {spec.id}: {why}")
         if not 0 <= spec.traffic_class < native.CLASSES:
             raise VirtualError(f"flow {spec.id}: class {spec.traffic_class}: there are 0 to {native.CLASSES - 1}")
         if spec.colour != GREEN and not (spec.colour in COLOURS and 0 < spec.traffic_class < 5):
@@ -404,6 +408,8 @@ class VirtualNetwork(TimedNetwork, Sources, Explanations):
         for name, made in self.switches.items():
             planned = plan(self.topology, name, 1.0, self.scheme, self._tick_ns)
             program_switch(made, planned)
+            if set(WAITING) <= set(made.registers()):
+                self.call("vn_count_waiting", self._nodes[name], *(made.register(one).index for one in WAITING))
             generator = packet_generator(self.topology, name, 1.0, self.scheme)
             if generator is not None:
                 made.native.generate(generator.port, generator.period_us * 1000, generator.packet_ids)

@@ -58,6 +58,7 @@ def start(
       pcn flow start h1 r1 --rate 5G --duration 10ms
     """
     from pcn.controller.texts import dilated_text
+    from pcn.hosts.algorithms import find_scheme
     from pcn.lab import flows
     from pcn.lab.attach import attach
 
@@ -72,6 +73,7 @@ def start(
             rate_bps=rate,
             duration_s=duration,
             traffic_class=traffic_class,
+            scheme=find_scheme(lab.record.scheme),
         )
         lasts = "" if duration is None else f" for {dilated_text(duration, lab.record.dilation)}"
     if as_json:

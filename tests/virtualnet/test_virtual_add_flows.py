@@ -48,7 +48,8 @@ def test_engine_writes_headers_as_wire_encodes_them(
         Host(host.name, ".".join(map(str, ip)), wire.format_mac(b"\x02" + mac))
         for host, ip, mac in zip(topology.hosts, ips, ends, strict=True)
     ]
-    topology = replace(topology, hosts=tuple(hosts))
+    parameters = {**topology.parameters, "lossless_classes": "0,1,2,3,4,5,6"}
+    topology = replace(topology, hosts=tuple(hosts), parameters=parameters)
     spec = FlowSpec(number, "h0", "r0", size_bytes=size_bytes, traffic_class=traffic_class)
     with TemporaryDirectory() as folder:
         with VirtualNetwork(topology, find_scheme(scheme).configure(), payload_bytes=payload_bytes) as network:
@@ -93,8 +94,10 @@ def flows(draw: st.DrawFn) -> list[FlowSpec]:
 @given(flows(), st.sampled_from(["pcn", "dctcp", "dcqcn"]))
 def test_flows_added_together_run_as_ones_added_in_turn(specs: list[FlowSpec], scheme: str) -> None:
     found = []
+    topology = star(4)
+    topology = replace(topology, parameters={**topology.parameters, "lossless_classes": "2,3"})
     for together in (False, True):
-        with VirtualNetwork(star(4), find_scheme(scheme).configure()) as network:
+        with VirtualNetwork(topology, find_scheme(scheme).configure()) as network:
             if together:
                 added = network.add_flows((spec, None, None) for spec in specs)
             else:

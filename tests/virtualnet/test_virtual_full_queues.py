@@ -2,17 +2,26 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from typing import Any
 
 import pytest
 from networks import star, with_flows
 
+from pcn.controller.constants import WAITING, index
 from pcn.hosts.algorithms import Configured, ReactionPoint, find_scheme
+from pcn.hosts.algorithms.discovery import schemes
+from pcn.hosts.lossy_classes import without_signal
 from pcn.hosts.paths import Paths
+from pcn.hosts.recommended import recommended
 from pcn.hosts.reliability import Reliability, Repeats
 from pcn.lab.virtual import VirtualNetwork
-from pcn.topologies.model import FlowSpec
+from pcn.softswitch.trimming import Trimming
+from pcn.topologies.lossless import DATA_CLASS
+from pcn.topologies.model import FlowSpec, Topology
+from pcn.topologies.star import star as shared_star
+from pcn.virtualnet.errors import VirtualError
 
 LINE, CLASS, SENDERS, DEPTH, SIZE = 100e9, 1, 6, 12, 150_000
 END = ("s0", SENDERS + 1)
@@ -89,3 +98,78 @@ def test_run_is_the_same_with_paths_of_one_port() -> None:
             assert made.run(until_s=0.5, finish=True)
             times.append([flow.stats() for flow in made.flows.values()])
     assert times[0] == times[1]
+
+
+@pytest.mark.parametrize("inplace", [True, False])
+def test_refused_packets_leave_what_the_program_counts(inplace: bool) -> None:
+    """So its marks go by the queue, as those of a queue that refuses none."""
+    with network(Repeats.SELECTIVE, inplace=inplace) as made:
+        cell = index(END[1], CLASS)
+        counted = [made.register(END[0], name, cell) for name in WAITING]
+        waiting = [made.queue_packets(*END, CLASS), made.queue_bytes(*END, CLASS)]
+        seen = made.sample(1e-6, [*counted, *waiting])
+        assert made.run(until_s=0.5, finish=True)
+        made.run(until_s=made.now_s + 5e-3)
+        assert made.link_stats(*END).refused_by_class[CLASS] > 20
+        assert seen.values[:, 0].max() == DEPTH
+        assert (seen.values[:, :2] == seen.values[:, 2:]).all()
+
+
+@pytest.mark.parametrize("inplace", [True, False])
+def test_refused_trimmed_packets_leave_what_the_program_counts(inplace: bool) -> None:
+    with network(Repeats.SELECTIVE, inplace=inplace) as made:
+        made.set_trimming(*END, [CLASS], depth=2)
+        assert made.run(until_s=0.5, finish=True)
+        made.run(until_s=made.now_s + 5e-3)
+        assert made.link_stats(*END).refused_by_class[Trimming().queue_index] > 20
+        for name in WAITING:
+            assert made.switches[END[0]].nonzero_cells(name) == {}
+
+
+@pytest.mark.parametrize("name", ["dctcp", "hpcc"])
+def test_schemes_fill_a_line_whose_queue_has_refused_packets(name: str) -> None:
+    """With refused packets among those that wait, DCTCP's and HPCC's windows fell to a frame, and stayed there."""
+    topology = shared_star(4, 1, 40e9, 5e-6, lossless_classes="0")
+    topology = replace(topology, parameters={**topology.parameters, "queue_packets": 100})
+    scheme = find_scheme(name)
+    lossy = {DATA_CLASS: Reliability(Repeats.SELECTIVE, 1e-3)}
+    made = VirtualNetwork(topology, scheme.configure(recommended(topology, scheme)), reliability=lossy)
+    with with_flows(made, [FlowSpec(i + 1, f"h{i}", "r0") for i in range(4)]):
+        made.run(until_s=2e-3)
+        assert made.link_stats("s0", 5).refused_by_class[DATA_CLASS] > 20
+        before = made.link_stats("s0", 5).bytes
+        made.run(until_s=4e-3)
+        assert (made.link_stats("s0", 5).bytes - before) * 8 / 40e9 / 2e-3 > 0.93
+
+
+def has_signal_or_is_refused(name: str, topology: Topology) -> bool:
+    """Returns whether a scheme runs in the lossy class of data. Raises AssertionError where it has no signal."""
+    scheme = find_scheme(name).configure()
+    if without_signal(topology, scheme.scheme, DATA_CLASS):
+        return False
+    with VirtualNetwork(topology, scheme, reliability={DATA_CLASS: Reliability(Repeats.SELECTIVE, 1e-3)}) as made:
+        for i in range(8):
+            made.add_flow(FlowSpec(i + 1, f"h{i}", "r0"))
+        made.run(until_s=1e-3)
+        for flow in made.flows.values():
+            stats = flow.stats()
+            assert stats.marked_ce or stats.rate_bps < 10e9 or stats.window_bytes < math.inf, name
+    return True
+
+
+def test_each_scheme_signals_on_a_lossy_class_or_is_refused() -> None:
+    """Those of RTTs alone, of which the queue is a long one here, and those without congestion control aside."""
+    topology = shared_star(8, 1, 10e9, 1e-6, lossless_classes="0")
+    others = {"pfc", "ibcc", "ibcc-tcd"}
+    runs = {name for name in schemes if name not in others and has_signal_or_is_refused(name, topology)}
+    assert runs == {"dctcp", "hpcc", "nscc", "rccc", "swift", "timely", "timely-tcd"}
+
+
+@pytest.mark.parametrize("name", ["pcn", "pcn-x", "pcn-w", "pcn-time", "dcqcn", "dcqcn-ns3", "qcn", "qcn-os", "tcd"])
+def test_scheme_without_a_signal_in_a_lossy_class_is_refused(name: str) -> None:
+    with VirtualNetwork(shared_star(1), find_scheme(name).configure()) as made:
+        made.add_flow(FlowSpec(1, "h0", "r0"))
+        why = f"flow 2: class 1 has no PFC, and .* for {name}, which would have no signal there: lossless_classes=1,3 "
+        with pytest.raises(VirtualError, match=why):
+            made.add_flow(FlowSpec(2, "h0", "r0", traffic_class=1))
+        assert list(made.flows) == [1]

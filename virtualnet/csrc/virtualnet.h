@@ -102,6 +102,9 @@ int vn_discard(struct vn_context *, uint32_t link, bool discards);
  * lossless classes the depth doesn't limit the queue. Depth 65535: there is no such queue, and each packet is refused. */
 int vn_set_queue(struct vn_context *, uint32_t link, uint32_t class, uint32_t depth, uint64_t rate);
 
+/* Registers of the switch's program, by port and class, with the packets and bytes that wait there: it counts them up where it takes a packet
+ * and down where one leaves. One that a queue refuses is taken off by the engine. */
+int vn_count_waiting(struct vn_context *, uint32_t node, uint32_t packets_register, uint32_t bytes_register);
 /* Packets that a class's queue at the start of a link refuses are trimmed: see softswitch/csrc/trim.h. */
 int vn_set_trimming(struct vn_context *, uint32_t link, const struct sw_trimming *);
 /* Deficit round robin at the start of a link, among the classes that have a weight, behind all others. After all else is built. */

@@ -45,10 +45,29 @@ void vn_port_discard(struct vn_context *context, struct vn_link *link, bool disc
     }
 }
 
-VN_ALWAYS void admit(struct vn_context *context, struct vn_link *link, uint32_t number, uint32_t id, uint32_t class)
+static void take_from(const struct sw_register *reg, uint32_t cell, uint32_t n)
+{
+    if (cell < reg->size) *(uint32_t *)(void *)((uint8_t *)reg->cells + (size_t)cell * reg->stride) -= n;
+}
+
+/* A packet is lost that the queue refuses. v1model has no hook where a program would learn that: what it counts as waiting at `port`, by which
+ * it marks, is without the packet again. */
+static __attribute__((noinline)) void refuse(struct vn_context *context, struct vn_link *link, uint32_t class, uint32_t id,
+                                             uint16_t port)
+{
+    const struct vn_switch *self = vn_switch_of(vn_near(context, link));
+    struct vn_packet *packet = vn_packet_at(context, id);
+    uint32_t cell = port * VN_CLASSES + class;
+    take_from(&self->waiting_packets, cell, 1);
+    take_from(&self->waiting_bytes, cell, packet->data == VN_TRIMMED ? vn_trim_whole(vn_frame(context, packet)) : packet->bytes);
+    vn_packet_lose(context, id);
+}
+
+/* `port`: for which the program has taken it. */
+VN_ALWAYS void admit(struct vn_context *context, struct vn_link *link, uint32_t number, uint32_t id, uint32_t class, uint16_t port)
 {
     if (!vn_scheduler_admit(context, link, class, id) && !(vn_port_of(link)->trims && trimmed(context, link, class, id))) {
-        vn_packet_lose(context, id);
+        refuse(context, link, class, id, port);
         return;
     }
     if (vn_port_of(link)->fabric) vn_fabric_grant(context, link, number);
@@ -57,19 +76,20 @@ VN_ALWAYS void admit(struct vn_context *context, struct vn_link *link, uint32_t 
 
 void vn_port_admit(struct vn_context *context, uint32_t number, uint32_t id, uint32_t class)
 {
+    uint16_t port = vn_link_of(context, number)->port;
     if (__builtin_expect(context->paths != NULL, 0)) number = vn_path_taken(context, number, vn_packet_at(context, id));
     struct vn_link *link = vn_link_of(context, number);
     VN_ASSERT(class < VN_CLASSES && vn_is_switch(vn_near(context, link)));
     vn_packet_at(context, id)->enq_qdepth = vn_scheduler_waiting(link, class) & 0x7ffffu; /* bit<19> */
     if (__builtin_expect(vn_port_of(link)->dropping >> class & 1, 0) && drops(context, link, class, id)) return;
-    admit(context, link, number, id, class);
+    admit(context, link, number, id, class, port);
 }
 
 void vn_port_admit_held(struct vn_context *context, uint32_t number, uint32_t id, uint32_t class)
 {
     struct vn_link *link = vn_link_of(context, number);
     if (vn_port_of(link)->discards) discard(context, link, class, id);
-    else admit(context, link, number, id, class);
+    else admit(context, link, number, id, class, link->port);
 }
 
 /* Removes the classes that are blocked after a recirculation. Lowers `next` to the end of the first one's blocking. */

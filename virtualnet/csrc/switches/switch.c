@@ -202,6 +202,21 @@ static struct vn_switch *changed(struct vn_context *context, uint32_t node)
     return NULL;
 }
 
+static bool counts(const struct sw_instance *instance, uint32_t number, struct sw_register *reg)
+{
+    if (number >= instance->program->n_registers || instance->registers[number].cell_bytes != sizeof(uint32_t)) return false;
+    *reg = instance->registers[number];
+    return true;
+}
+
+int vn_count_waiting(struct vn_context *context, uint32_t node, uint32_t packets, uint32_t bytes)
+{
+    struct vn_switch *self = changed(context, node);
+    if (self == NULL) return -EINVAL;
+    if (counts(self->instance, packets, &self->waiting_packets) && counts(self->instance, bytes, &self->waiting_bytes)) return 0;
+    return vn_refuse(context, -EINVAL, "what waits is counted in registers of 32 bits");
+}
+
 int vn_set_latency(struct vn_context *context, uint32_t node, uint64_t latency_ps, bool cuts_through)
 {
     struct vn_switch *self = changed(context, node);

@@ -16,6 +16,7 @@ struct vn_switch {
     uint32_t *out; /* ... and the link that starts at each port, or VN_NONE */
     struct sw_switch *sw;
     struct sw_register reg; /* the program's first register, for prefetching; zero: it has none */
+    struct sw_register waiting_packets, waiting_bytes; /* by port and class, which it counts up in ingress; no cells: it has none */
     struct sw_cache_lines lines; /* of its tables, as of table_generation */
     uint64_t table_generation;
     const struct vn_scheduler *scheduler; /* of its links; NULL: FIFO */
