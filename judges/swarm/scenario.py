@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -13,6 +13,7 @@ from pcn.hosts import wire
 from pcn.hosts.algorithms import Configured, SchemeError
 from pcn.hosts.algorithms.discovery import schemes
 from pcn.hosts.algorithms.parameters import describe
+from pcn.hosts.lossy_classes import without_signal
 from pcn.lab.virtual.flows import MAX_PAYLOAD
 from pcn.topologies import lossless
 from pcn.topologies.lossless import CREDITS, PFC
@@ -83,7 +84,7 @@ def draw(seed: int) -> Scenario:
     topology = _topology(rng, rate_bps, length_s, frame_bytes, flow_control, ring)
     if scheme.wants_telemetry:
         topology = _with_known_rates(topology)
-    flows = tuple(_flows(rng, topology, length_s, rate_bps))
+    flows = tuple(_with_signals(scheme, topology, _flows(rng, topology, length_s, rate_bps)))
     if ring and rng.random() < 0.5:
         flows = tuple(_around(topology))
     program = rng.choice((None, *PROGRAMS.get(scheme.scheme.name, ())))
@@ -217,6 +218,12 @@ def _flows(rng: random.Random, topology: Topology, length_s: float, rate_bps: fl
             rate_bps=rate_bps * rng.random() if rng.random() < 0.2 else None,
             traffic_class=rng.choice((3, 3, 3, 3, 4, 0)),
         )
+
+
+def _with_signals(scheme: Configured, topology: Topology, flows: Iterable[FlowSpec]) -> Iterator[FlowSpec]:
+    """Has flows of classes where the scheme would have no signal, which are refused, in class 3."""
+    for flow in flows:
+        yield replace(flow, traffic_class=3) if without_signal(topology, scheme.scheme, flow.traffic_class) else flow
 
 
 def _faults(rng: random.Random, topology: Topology, length_s: float) -> Iterator[Fault]:

@@ -346,14 +346,14 @@ class VirtualNetwork(TimedNetwork, Sources, Explanations):
             raise VirtualError(f"flow {spec.id} starts at {start_s:g} s, which is over")
         elif end_s is None and spec.duration_s is not None:
             end_s = start_s + spec.duration_s
-        if why := without_signal(self.topology, self.scheme.scheme, spec.traffic_class):
-            raise VirtualError(f"flow {spec.id}: {why}")
         if not 0 <= spec.traffic_class < native.CLASSES:
             raise VirtualError(f"flow {spec.id}: class {spec.traffic_class}: there are 0 to {native.CLASSES - 1}")
         if spec.colour != GREEN and not (spec.colour in COLOURS and 0 < spec.traffic_class < 5):
             raise VirtualError(
                 f"flow {spec.id}: {spec.colour} in class {spec.traffic_class}: classes 1 to 4 have colours"
             )
+        if why := without_signal(self.topology, self.scheme.scheme, spec.traffic_class):
+            raise VirtualError(f"flow {spec.id}: {why}")
         return self._maker.make(
             *self._nics.between(spec.src, spec.dst, spec.id),
             spec,

@@ -68,7 +68,7 @@ def test_queue_marks_packets_by_their_colour() -> None:
 
 
 def test_flow_has_a_colour_in_classes_1_to_4_alone() -> None:
-    with VirtualNetwork(star(3, 1), find_scheme("red").configure()) as network:
+    with VirtualNetwork(star(3, 1, lossless_classes="3,4"), find_scheme("red").configure()) as network:
         network.add_flow(FlowSpec(0, "h0", "r0", size_bytes=1, traffic_class=4, colour="red"))
         for number, colour in ((0, "red"), (5, "yellow"), (3, "blue")):
             with pytest.raises(VirtualError, match=f"{colour} in class {number}: classes 1 to 4 have colours"):
