@@ -89,7 +89,8 @@ def test_scheme_outside_the_paper_runs_without_claims(name: str) -> None:
 @pytest.mark.parametrize("name", [name for name in FIGURES if name != "fig10"])
 def test_a_short_run_gives_the_numbers_that_checks_and_picture_need(name: str) -> None:
     figure = FIGURES[name]
-    run = next(figure.runs(("pcn",)))
+    # On its lossy class PCN has no signal, and is refused.
+    run = next(figure.runs(("dctcp" if name == "dctcp-fig18" else "pcn",)))
     duration_s = FROM_S + 10e-3 if name in ("marking", "fairness", "pcn-x") else 4e-3
     plan = shortened(figure.plan(run.scheme, run.seed, {**run.arguments, **SMALL.get(name, {})}), duration_s)
     outcome = figure.measure(run, plan, run_virtual(plan, Silent(), figure.variant(run)))
