@@ -73,7 +73,7 @@ def start(
             rate_bps=rate,
             duration_s=duration,
             traffic_class=traffic_class,
-            scheme=find_scheme(lab.record.scheme),
+            scheme=find_scheme(lab.record.scheme) if lab.record.has_scheme else None,
         )
         lasts = "" if duration is None else f" for {dilated_text(duration, lab.record.dilation)}"
     if as_json:

@@ -162,7 +162,7 @@ def test_each_scheme_signals_on_a_lossy_class_or_is_refused() -> None:
     topology = shared_star(8, 1, 10e9, 1e-6, lossless_classes="0")
     others = {"pfc", "ibcc", "ibcc-tcd"}
     runs = {name for name in schemes if name not in others and has_signal_or_is_refused(name, topology)}
-    assert runs == {"dctcp", "hpcc", "nscc", "rccc", "swift", "timely", "timely-tcd"}
+    assert runs == {"dctcp", "hpcc", "nscc", "rccc", "swift", "timely", "timely-hpcc", "timely-tcd"}
 
 
 @pytest.mark.parametrize("name", ["pcn", "pcn-x", "pcn-w", "pcn-time", "dcqcn", "dcqcn-ns3", "qcn", "qcn-os", "tcd"])

@@ -74,7 +74,7 @@ def test_few_long_flows_share_a_bottleneck_equally(line_bps: float, delay_s: flo
 
 def test_clock_of_few_ticks_a_round_trip_makes_shares_unequal() -> None:
     """v1model's, of 1 us, has 12 here: what it is that 1 ns mends."""
-    assert fairness(4, LINE, DELAY, 2000, switch_tick_s=1e-6) < 0.7
+    assert fairness(4, LINE, DELAY, 2000, switch_tick_s=1e-6) < 0.8
 
 
 @pytest.mark.parametrize(

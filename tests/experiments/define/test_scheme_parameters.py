@@ -34,7 +34,7 @@ def test_parameters_of_a_run_follow_from_its_network(scheme: str, scenario: Dumb
 def test_papers_scenario_keeps_its_papers_values_for_the_schemes_that_it_has() -> None:
     """Whatever its rate, other than the network's rule."""
     for scheme in ("pcn", "dcqcn", "qcn", "timely"):
-        plan = Victim().plan(scheme, 1, {"rate": 10e9})
+        plan = Victim().plan(scheme, 1, {"rate": 10e9, "duration": 20e-3})
         usual = find_scheme(scheme).configure().parameters
         assert not set(plan.derived)
         for field in find_scheme(scheme).by_network.keys() - {"w_min"}:
