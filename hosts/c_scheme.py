@@ -12,6 +12,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from pcn.topologies import python_file
+
 from .algorithms.base import ReactionPoint
 from .algorithms.parameters import Parameters, describe, parameter
 from .algorithms.scheme import Scheme, SchemeError
@@ -40,7 +42,8 @@ class _Scheme(ctypes.Structure):
 
 
 def scheme_in(file: Path) -> Scheme:
-    """Returns the scheme of a C file. Raises SchemeError."""
+    """Returns the scheme of a C file. Raises SchemeError, PythonFileError."""
+    python_file.require_allowed(file)
     if not file.is_file():
         raise SchemeError(f"there is no file {file}")
     library = load(file.stem, file, "", RP)

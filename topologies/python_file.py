@@ -11,6 +11,7 @@ import traceback
 import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import cache
 from importlib.machinery import ModuleSpec, PathFinder
 from pathlib import Path
@@ -29,9 +30,29 @@ class PythonFileError(LabError):
 _ROOT = Path(__file__).resolve().parents[1]
 
 
+_REFUSAL: ContextVar[str] = ContextVar("_REFUSAL", default="")
+
+
+@contextmanager
+def refused(reason: str) -> Iterator[None]:
+    """Refuses files of code, for what a file of others names. Raises PythonFileError with the reason for each."""
+    token = _REFUSAL.set(reason)
+    try:
+        yield
+    finally:
+        _REFUSAL.reset(token)
+
+
+def require_allowed(path: Path) -> None:
+    """Raises PythonFileError while files of code are refused."""
+    if reason := _REFUSAL.get():
+        raise PythonFileError(f"{path}: {reason}")
+
+
 def load(path: Path) -> ModuleType:
     """Executes a file and returns its module. While it loads, its folder is the first to be searched for modules, as it
     is for a script. Raises PythonFileError."""
+    require_allowed(path)
     if not path.is_file():
         raise PythonFileError(f"there is no file {path}")
     spec = importlib.util.spec_from_file_location(f"{path.stem}_{zlib.crc32(str(path).encode()):08x}", path)

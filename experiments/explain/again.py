@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -20,12 +21,14 @@ from pcn.experiments.results.atomic_folder import SUMMARY
 from pcn.experiments.run.progress import RunProgress
 from pcn.experiments.run.versions import digests
 from pcn.experiments.run.virtual import run_virtual
-from pcn.hosts.algorithms import find_scheme
+from pcn.hosts.algorithms import SchemeError, find_scheme
 from pcn.softswitch import inputs
+from pcn.topologies import python_file
 from pcn.topologies.model import Endpoint, Topology, TopologyError
 
 NAMES = ("reference", "scheme", "scheme_reference", "seed", "parameters", "digest", "files", "clock", "provenance")
 """Of summary.json, that a run follows from."""
+_CODE = "the result names this file of code: --allow-code runs it, if you trust the result's author"
 
 
 @dataclass(frozen=True)
@@ -80,20 +83,22 @@ class Again:
 
 
 class KeptResult:
-    """A result that a folder keeps. Raises ExperimentError where its run can't be repeated."""
+    """A result that a folder keeps. Raises ExperimentError where its run can't be repeated.
 
-    def __init__(self, place: Path) -> None:
+    A result may be another user's: the files of code that it names, schemes and topologies, run with `allow_code`
+    alone.
+    """
+
+    def __init__(self, place: Path, allow_code: bool = False) -> None:
         self.place = place
         summary = _summary(place)
-        self.digest = str(summary["digest"])
-        self._commit = str(summary["provenance"].get("commit", "unknown"))[:12]
-        scheme = find_scheme(summary["scheme_reference"])
-        experiment = find_experiment(summary["reference"])
-        declared = {item.name for item in experiment.parameters(scheme.name)}
-        values = {
-            name: value for name, value in summary["parameters"].items() if name in declared and value is not None
-        }
-        self.plan = experiment.plan(scheme.name, summary["seed"], values)
+        try:
+            self.digest = str(summary["digest"])
+            self._commit = str(summary["provenance"].get("commit", "unknown"))[:12]
+            with contextlib.nullcontext() if allow_code else python_file.refused(_CODE):
+                self.plan = _plan(summary)
+        except (SchemeError, ValueError, LookupError, TypeError, AttributeError) as error:
+            raise ExperimentError(f"{place / SUMMARY}: {' '.join(str(error).split())}") from error
 
     def run(self, logs: LogChoice, progress: RunProgress) -> Again:
         """Runs it again with these logs. Raises ExperimentError where it has another digest."""
@@ -145,6 +150,15 @@ class KeptResult:
             return None
         known = {flow.id for flow in self.plan.topology.flows}
         return tuple(number for _, _, number in ordered if number in known)[:n]
+
+
+def _plan(summary: Mapping[str, Any]) -> Plan:
+    """Returns the plan of the run that a summary is of."""
+    scheme = find_scheme(summary["scheme_reference"])
+    experiment = find_experiment(summary["reference"])
+    declared = {item.name for item in experiment.parameters(scheme.name)}
+    values = {name: value for name, value in summary["parameters"].items() if name in declared and value is not None}
+    return experiment.plan(scheme.name, summary["seed"], values)
 
 
 def _summary(place: Path) -> Mapping[str, Any]:

@@ -44,6 +44,11 @@ from pcn.softswitch.units import quantity
     metavar="N|GROUP",
     help="Flows that one more run lacks (default: none).",
 )
+@click.option(
+    "--allow-code",
+    is_flag=True,
+    help="Schemes and topologies from files of code that the result names (default: refused).",
+)
 @threads_option
 @output_options
 def explain(
@@ -56,6 +61,7 @@ def explain(
     to_s: float | None,
     rates: tuple[str, ...],
     without: tuple[str, ...],
+    allow_code: bool,
     as_json: bool,
 ) -> None:
     """Explain why flows of a result were slow.
@@ -96,7 +102,7 @@ def explain(
     errors = Console(stderr=True)
     end = parse_port(port, "--at") if port else None
     change = Change({parse_port(at, "--what-if"): rate for at, rate in map(_rate, rates)}, without)
-    kept = KeptResult(result)
+    kept = KeptResult(result, allow_code)
     change.of(kept.plan.topology)  # before minutes are spent
     with Notes(errors) if is_quiet() else ConsoleProgress(errors) as progress:
         if end is not None:

@@ -309,6 +309,32 @@ def test_scheme_of_a_file_is_found_again(tmp_path: Path, capsys: pytest.CaptureF
     assert "aimd_window.py, which" in capsys.readouterr().err
 
 
+def test_result_runs_no_code_that_it_names(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A result may be another user's."""
+    out = kept_run(tmp_path / "out", "traffic", "--topology", "star", "--set", "count=5", "--scheme", "pcn")
+    planted = tmp_path / "planted.py"
+    planted.write_text(f"open({str(tmp_path / 'ran')!r}, 'w')\n")
+    (tmp_path / "planted.c").write_text("#error it was compiled\n")
+    reference = json.loads((out / "summary.json").read_text())["reference"]
+    assert "star" in reference
+    of_topology = reference.replace("star", f"{tmp_path}/planted%2Epy:star", 1)
+    for names in (
+        {"scheme_reference": f"{planted}:SCHEME"},
+        {"scheme_reference": f"{tmp_path}/planted.c"},
+        {"scheme_reference": "pcn", "reference": of_topology},
+        {"scheme_reference": "pcn", "reference": of_topology.replace("%2E", ".")},
+    ):
+        changed(out, **names)
+        assert pcn(["explain", str(out), "-q"]) == 1
+        line = capsys.readouterr().err
+        assert len(line.splitlines()) == 1
+        assert not (tmp_path / "ran").exists()
+        assert "--allow-code runs it" in line or "%2Epy" in line
+    changed(out, scheme_reference=f"{planted}:SCHEME", reference=reference)
+    assert pcn(["explain", str(out), "-q", "--allow-code"]) == 1
+    assert (tmp_path / "ran").exists()
+
+
 def test_fair_shares_are_those_of_flows_under_way() -> None:
     run = _lines([(0, 100, 1), (100, 100, 2), (200, 100, 1), (300, 100, 2), (400, 200, 2)])
     assert run.fair(0, 600) == {1: 100 + 100, 2: 100 + 300}
