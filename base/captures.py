@@ -60,7 +60,7 @@ def frames(file: BinaryIO, *, whole: bool = False) -> Iterator[Frame]:
             if whole:
                 raise CaptureError(f"frame {number} is cut off")
             return
-        if whole and len(frame.data) < frame.length:
+        if whole and len(frame.data) != frame.length:
             raise CaptureError(
                 f"of frame {number}, {len(frame.data)} of {frame.length} bytes were captured: capture it whole"
             )

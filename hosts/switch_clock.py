@@ -9,7 +9,7 @@ from .algorithms import Configured
 LEAST_TICKS = 40
 """A round trip of fewer makes long flows' rates unequal: HPCC with 3 to 8 flows of 100 and 400 Gb/s has a Jain index of
 0.93 and more with 30 ticks and more, and of 0.2 to 0.8 with 12 and fewer."""
-_HALF_RANGE = 2**23  # ticks: a longer time between two records isn't told from a shorter one before
+_HALF_RANGE = 2**23  # ticks: a longer time between two records can't be distinguished from a shorter one before
 
 
 def unfit(topology: Topology, scheme: Configured, tick_s: float) -> str:

@@ -84,7 +84,7 @@ def capture(path: Path) -> Capture:
     except OSError as error:
         raise P4NetError(f"{path}: {error.strerror}") from None
     # Differences of whole nanoseconds: a float of seconds since 1970 has 0.2 us.
-    times = np.array([time_ns - times_ns[0] for time_ns in times_ns]) / 1e9
+    times = np.array([time_ns - times_ns[0] for time_ns in times_ns], np.float64) / 1e9
     if (np.diff(times) < 0).any():
         raise P4NetError(f"{path}: the frames aren't in the order of their times: `reordercap` sorts them")
     return Capture(times, data)

@@ -124,7 +124,7 @@ class Pauses:
         """Returns the ports that a PAUSE comes from, with weights that sum to 1."""
         if pause.number in self._roots:
             return self._roots[pause.number]
-        self._roots[pause.number] = {Root(pause.port, "circle"): 1.0}  # for whoever comes back here
+        self._roots[pause.number] = {Root(pause.port, "circle"): 1.0}  # of a walk that returns to this PAUSE
         result: dict[Root, float] = defaultdict(float)
         for waiting, share in self.outputs(pause):
             key = waiting.port, pause.traffic_class

@@ -102,3 +102,5 @@ def test_frame_of_which_a_part_was_captured_is_no_whole_one() -> None:
     assert read(data) == [Frame(0, b"data", 99)]
     with pytest.raises(CaptureError, match="of frame 1, 4 of 99 bytes were captured"):
         read(data, whole=True)
+    with pytest.raises(CaptureError, match="of frame 1, 4 of 2 bytes"):
+        read(section("<") + packet("<", 0, b"data", length=2), whole=True)

@@ -1,5 +1,5 @@
 /* Captures of what leaves by a link: whole frames in pcap files. Bytes that aren't stored are payload: zeros, and the ICRC, computed
- * here (InfiniBand Architecture 1.2.1, A17.3.3). A disk that is full ends a capture; vn_captures_end tells. */
+ * here (InfiniBand Architecture 1.2.1, A17.3.3). A disk that is full ends a capture; vn_captures_end returns why. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -59,7 +59,8 @@ static uint32_t icrc(const uint8_t *frame, uint32_t length)
 
 static void vn_capture_end(struct vn_link *link, int error)
 {
-    if (link->capture != NULL) link->capture_error = sw_pcap_end(link->capture, error);
+    int reason = link->capture != NULL ? sw_pcap_end(link->capture, error) : 0;
+    if (reason != 0) link->capture_error = reason; /* a later capture of the link may be whole */
     link->capture = NULL;
     link->captured = false;
 }
