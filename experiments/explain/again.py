@@ -143,6 +143,7 @@ class KeptResult:
         from pcn.experiments.data import parquet
 
         try:
+            parquet.probe(file)  # it may be another user's
             table = parquet.read(file)
             rows = zip(table["slowdown"], table["start_s"], table["id"], strict=True)
             ordered = sorted((-slowdown, start_s, number) for slowdown, start_s, number in rows if slowdown is not None)

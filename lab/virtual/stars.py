@@ -63,7 +63,7 @@ STARS = (
 class Shared:
     """What came of flows on a star: the link's utilisation, its mean queue in bandwidth-delay products, Jain's index
     of the flows' goodputs; and the utilisation and the largest mean queue that the scheme's rule holds, None where it
-    states nplace."""
+    states none."""
 
     star: str
     flows: int
