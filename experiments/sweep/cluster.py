@@ -11,7 +11,7 @@ import logging
 import os
 import time
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -26,6 +26,7 @@ _ANSWER_S = 30.0  # of a scheduler
 _WORKERS_S = 30.0  # until one of them has come
 _GONE_S = 60.0  # without any worker, until the sweep ends
 _GONE_LOOK_S = 5.0  # how often that is asked
+_QUESTIONS = 3  # times that a question is put to a scheduler which loses connections
 _SILENT = logging.CRITICAL + 1
 _LOST_S = 600.0  # a machine may stand still so long before it counts as gone
 _CONFIGURATION = {"distributed.comm.timeouts.connect": _LOST_S, "distributed.comm.timeouts.tcp": _LOST_S}
@@ -178,6 +179,7 @@ def _connected(scheduler: str, tls: Tls | None) -> Iterator[Any]:
     with signals.deferred():
         from dask.distributed import Client
         from dask.distributed import TimeoutError as NoWorkers  # not Python 3.10's own
+        from distributed.comm.core import CommClosedError
 
     with contextlib.ExitStack() as stack:
         stack.enter_context(_configured())
@@ -187,16 +189,35 @@ def _connected(scheduler: str, tls: Tls | None) -> Iterator[Any]:
         except (OSError, ValueError) as error:
             raise ExperimentError(f"--scheduler {scheduler}: no Dask scheduler answers there ({error})") from None
         try:
-            client.wait_for_workers(1, timeout=_WORKERS_S)
+            _asked(lambda: client.wait_for_workers(1, timeout=_WORKERS_S))
+            _asked(lambda: _require_dask(client, scheduler))
+            versions = _asked(lambda: client.run(_version))
         except NoWorkers:
             raise ExperimentError(
                 f"--scheduler {scheduler}: it has no workers. Start some: dask worker {scheduler} --nthreads 1"
             ) from None
-        _require_dask(client, scheduler)
-        try:
-            others = {address for address, theirs in client.run(_version).items() if theirs != store.version()}
         except ImportError as error:
             raise ExperimentError(f"--scheduler {scheduler}: its workers lack our packages ({error})") from None
-        if others:
-            raise ExperimentError(f"--scheduler {scheduler}: {', '.join(sorted(others))} has other sources than these")
+        except CommClosedError as error:
+            raise ExperimentError(
+                f"--scheduler {scheduler}: its connection was lost, before any run ({error}): give the command again"
+            ) from None
+        strangers = sorted(address for address, version in versions.items() if version != store.version())
+        if strangers:
+            raise ExperimentError(f"--scheduler {scheduler}: {', '.join(strangers)} has other sources than these")
         yield client
+
+
+def _asked(question: Callable[[], Any]) -> Any:
+    """Returns the answer to a question that changes nothing, asked again over a new connection where one is lost.
+
+    In a scheduler on Python 3.14 the end of one TLS connection can end another, with its error (EPIPE of a read).
+    """
+    from distributed.comm.core import CommClosedError
+
+    for _ in range(_QUESTIONS - 1):
+        try:
+            return question()
+        except CommClosedError:
+            time.sleep(_LOOK_S)
+    return question()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import os
 import re
 import socket
@@ -253,6 +254,28 @@ def test_workers_with_another_dask_are_refused(dask: Dask, tmp_path: Path, monke
     line = rf"--scheduler {dask.address}: worker tcp://.* has Dask 2025.1.0, this machine {distributed.__version__}: "
     with pytest.raises(ExperimentError, match=line):
         sweep([task_for("square", number=1)], Store(tmp_path), Means(scheduler=dask.address), Silent())
+
+
+def test_connection_lost_before_any_run_ends_in_one_line(
+    dask: Dask, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where a new one is lost, too."""
+    versions, resets = distributed.Client.get_versions, itertools.count(1)
+    ends = cluster._QUESTIONS
+
+    def reset(self: distributed.Client, check: bool) -> Any:
+        if next(resets) <= ends:
+            raise distributed.comm.core.CommClosedError("ConnectionResetError: [Errno 104] Connection reset by peer")
+        return versions(self, check=check)
+
+    dask.need_worker()
+    monkeypatch.setattr(distributed.Client, "get_versions", reset)
+    task, means = task_for("square", number=3), Means(scheduler=dask.address)
+    with pytest.raises(ExperimentError, match=rf"--scheduler {dask.address}: its connection was lost.*reset by peer"):
+        sweep([task], Store(tmp_path / "lost"), means, Silent())
+    resets, ends = itertools.count(1), cluster._QUESTIONS - 1
+    (done,) = sweep([task], Store(tmp_path / "sweep"), means, Silent())
+    assert done.value == 9
 
 
 def test_sweep_whose_workers_are_all_gone_ends_in_one_line(
