@@ -389,12 +389,12 @@ class PcnTest(unittest.TestCase):
         self.send(source, *(data(source, SLOW_PORT, psn=psn, dscp=CNP_CLASS << 3) for psn in range(packets)))
         self.wait_for(lambda: self.register("waiting_packets", index(SLOW_PORT, CNP_CLASS)) > 0, "class 7 waiting")
 
-    def receive_data(self, n: int) -> list[Arrival]:
-        """The next n packets of the RoCE class out of the slow port."""
+    def receive_data(self, n: int, traffic_class: int = ROCE_CLASS) -> list[Arrival]:
+        """The next n packets of a class out of the slow port."""
         arrivals: list[Arrival] = []
         while len(arrivals) < n:
             some = self.receive(SLOW_PORT, n - len(arrivals))
-            arrivals += [arrival for arrival in some if arrival.data.dscp == wire.DSCP_DATA]
+            arrivals += [arrival for arrival in some if arrival.data.dscp >> 3 == traffic_class]
         return arrivals
 
     def check_marks(self, marks: Sequence[bool]) -> None:
@@ -404,8 +404,8 @@ class PcnTest(unittest.TestCase):
         sure = 2 if self.live else 1
         self.assertEqual(list(marks[sure:]), [True] * (len(marks) - sure))
 
-    def congest(self, *frames: bytes) -> list[Arrival]:
-        """What becomes of data packets from port 1 of which each finds the one before it waiting at the slow port."""
+    def congest(self, *frames: bytes, traffic_class: int = ROCE_CLASS) -> list[Arrival]:
+        """What becomes of a class's packets from port 1, each of which finds the one before it at the slow port."""
         self.occupy_slow_port(2, 40)
         self.send(1, *frames)
-        return self.receive_data(len(frames))
+        return self.receive_data(len(frames), traffic_class)

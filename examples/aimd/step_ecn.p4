@@ -22,7 +22,7 @@ control StepEgress(inout headers_t hdr, inout metadata_t meta, inout standard_me
 
     apply {
         departure.apply(hdr, meta, std_meta);
-        if (meta.departs == 1 && meta.is_lossless == 1 && hdr.ipv4.ecn != ECN_NOT_ECT) {
+        if (meta.departs == 1 && meta.class != HIGHEST_CLASS && hdr.ipv4.ecn != ECN_NOT_ECT) {
             step_config.apply();
             if (meta.left_bytes > k) {
                 hdr.ipv4.ecn = ECN_CE;

@@ -173,5 +173,4 @@ DCQCN = Scheme(
     recommended=recommended,
     by_network=RULES,
     holds=red.holds,
-    lossless_alone=True,
 )

@@ -180,5 +180,4 @@ DCQCN_NS3 = Scheme(
     },
     unfit=unfit,
     holds=red.holds,
-    lossless_alone=True,
 )

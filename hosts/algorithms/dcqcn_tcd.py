@@ -48,5 +48,4 @@ DCQCN_TCD = Scheme(
     recommended=dcqcn.recommended,
     by_network=dcqcn.RULES,
     holds=red.holds,
-    lossless_alone=True,
 )

@@ -174,7 +174,6 @@ PCN = Scheme(
     recommended=recommended,
     by_network=RULES,
     holds=holds,
-    lossless_alone=True,
 )
 PCN_TIME = Scheme(
     "pcn-time",

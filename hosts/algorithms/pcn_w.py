@@ -75,5 +75,4 @@ PCN_W = Scheme(
         "frame_bytes": Rule("a data packet's frame", "ours"),
     },
     holds=pcn.holds,
-    lossless_alone=True,
 )

@@ -134,5 +134,4 @@ PCN_X = Scheme(
     recommended=period_rule(PERIOD_FRAMES),
     by_network=period_text(PERIOD_FRAMES),
     holds=holds,
-    lossless_alone=True,
 )

@@ -175,5 +175,4 @@ QCN = Scheme(
     recommended=recommended,
     by_network=RULES,
     holds=holds,
-    lossless_alone=True,
 )

@@ -83,7 +83,6 @@ QCN_OUT = Scheme(
     marking=("qcn_out_cp",),
     recommended=qcn.recommended,
     by_network=qcn.RULES,
-    lossless_alone=True,
 )
 QCN_BOTH = Scheme(
     "qcn-both",

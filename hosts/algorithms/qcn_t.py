@@ -83,5 +83,4 @@ QCN_T = Scheme(
         "timer_s": Rule("what 150 KB take at a tenth of the host's rate, at most 1.2 ms", "ours (docs/choices.md)"),
     },
     holds=holds,
-    lossless_alone=True,
 )

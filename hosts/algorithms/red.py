@@ -58,5 +58,4 @@ RED = Scheme(
     marking=("red_ecn",),
     recommended=recommended,
     by_network=RULES,
-    lossless_alone=True,
 )

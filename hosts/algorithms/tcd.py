@@ -58,7 +58,6 @@ TCD = Scheme(
     marking=("red_ecn", "tcd_port", "credit"),
     recommended=red.recommended,
     by_network=red.RULES,
-    lossless_alone=True,
 )
 
 
@@ -76,5 +75,4 @@ TCD_TIME = Scheme(
     marking=("red_ecn", "tcd_port", "rest"),
     recommended=lambda network: {**red.recommended(network), **rest.recommended(network)},
     by_network={**red.RULES, **rest.RULES},
-    lossless_alone=True,
 )

@@ -1,5 +1,6 @@
 // NP-ECN, PCN's congestion point (NSDI'20, 5.1, Fig. 7): packets that a pause held up leave unmarked, and
-// pn counts them off; others are marked CE if they found their queue not empty.
+// pn counts them off; others are marked CE if they found their queue not empty. No pause holds up packets of a class that
+// isn't lossless. The highest class, of CNPs and ACKs, isn't marked.
 //
 // The counter itself is kept in pfc.p4, which says why.
 //
@@ -21,7 +22,7 @@ control NpEcn(inout headers_t hdr, in metadata_t meta) {
 
     apply {
         // A packet that was held is never marked, even if one that came later took its count of pn: its found_waiting is 0.
-        if (meta.is_lossless == 1 && meta.pn == 0 && meta.found_waiting == 1 && hdr.ipv4.ecn != ECN_NOT_ECT) {
+        if (meta.class != HIGHEST_CLASS && meta.pn == 0 && meta.found_waiting == 1 && hdr.ipv4.ecn != ECN_NOT_ECT) {
             hdr.ipv4.ecn = ECN_CE;
             marked.count(index);
         }

@@ -3,7 +3,9 @@
 // has the formula. Samples are sample_bytes apart, 15% more or less by chance. If the interval is adaptive they are 1 + F_b / 8
 // times closer after a sample of feedback F_b; for that each byte counts so many times.
 //
-// TNA twin: decides in egress, by enq_qdepth; not adaptive.
+// Packets of all classes are sampled but those of the highest one, of CNPs and ACKs.
+//
+// TNA twin: lossless classes alone; decides in egress, by enq_qdepth; not adaptive.
 
 #ifndef PCN_V1MODEL_QCN_CP_P4
 #define PCN_V1MODEL_QCN_CP_P4
@@ -69,7 +71,7 @@ control QcnCongestionPoint(in headers_t hdr, inout metadata_t meta, in bit<32> l
     }
 
     apply {
-        if (meta.is_lossless == 1 && hdr.bth.isValid() && qcn_config.apply().hit) {
+        if (meta.class != HIGHEST_CLASS && hdr.bth.isValid() && qcn_config.apply().hit) {
             bit<32> after;
             bit<6> before;
             sample_after_bytes.read(after, index);

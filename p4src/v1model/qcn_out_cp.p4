@@ -85,7 +85,7 @@ control QcnOutCongestionPoint(in headers_t hdr, inout metadata_t meta, in bit<32
     }
 
     apply {
-        if (meta.departs == 1 && meta.is_lossless == 1 && hdr.bth.isValid() && qcn_out_config.apply().hit) {
+        if (meta.departs == 1 && meta.class != HIGHEST_CLASS && hdr.bth.isValid() && qcn_out_config.apply().hit) {
             sample();
             if (sampled == 1 && meta.feedback != 0) {
                 marked.count(index);

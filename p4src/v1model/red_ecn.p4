@@ -2,12 +2,14 @@
 // the queue gives. It is 0 up to K_min, rises linearly to P_max at K_max, and is 1 above.
 //
 // The queue is what a departing packet leaves behind in its port and class. Like a switch's RED, it doesn't know why
-// packets wait: what a pause held up is marked as well.
+// packets wait: what a pause held up is marked as well. Packets of each class are marked, be it lossless or not, but those
+// of the highest one: CNPs and ACKs.
 //
 // A packet has a colour, the drop precedence of its DSCP (RFC 2597): AFx1 is green, AFx2 yellow, AFx3 red, all others are
 // green. A port may have other thresholds for yellow and for red ones.
 //
-// TNA twin: no colours; no multiplication there; a range table over the queue depth gives the probability in steps.
+// TNA twin: no colours; lossless classes alone; no multiplication there: a range table over the queue depth gives the
+// probability in steps.
 
 #ifndef PCN_V1MODEL_RED_ECN_P4
 #define PCN_V1MODEL_RED_ECN_P4
@@ -73,7 +75,7 @@ control RedEcn(inout headers_t hdr, in metadata_t meta) {
     }
 
     apply {
-        if (meta.is_lossless == 1 && hdr.ipv4.ecn != ECN_NOT_ECT) {
+        if (meta.class != HIGHEST_CLASS && hdr.ipv4.ecn != ECN_NOT_ECT) {
             red_config.apply();
             if (hdr.ipv4.dscp[2:2] == 1 && hdr.ipv4.dscp < FIRST_DSCP_BEHIND_AF) {
                 red_coloured.apply();

@@ -4,7 +4,7 @@
 is recirculated may be overtaken, so the tests there check how many leave unmarked, not which.
 """
 
-from frames import CNP_CLASS, PAYLOAD, ROCE_CLASS, cnp, data, forwarded
+from frames import CNP_CLASS, ROCE_CLASS, cnp, data, forwarded
 from testbed import SLOW_PORT, Arrival, PcnTest, index
 
 from pcn.hosts import wire
@@ -216,14 +216,26 @@ class PortWithoutPfcMarks(PcnTest):
         self.check_marks([code == CE for code in ecn(arrivals)])
 
 
-class LossyClassesAreNotMarked(PcnTest):
-    """CNPs, whose ECN field has another meaning, and every other class that isn't lossless."""
+class LossyClassesAreMarked(PcnTest):
+    """As lossless ones, but by NP-ECN by time, which watches lossless classes alone."""
+
+    differences = ("marked_by_counter",)
 
     def runTest(self) -> None:
         for number in set(range(8)) - {ROCE_CLASS, CNP_CLASS}:
-            frames = [data(1, SLOW_PORT, psn=psn, dscp=number << 3, payload=PAYLOAD // 4) for psn in range(4)]
-            self.send(1, *frames)
-            self.expect(SLOW_PORT, *(forwarded(frame, SLOW_PORT) for frame in frames))
+            frames = [data(1, SLOW_PORT, psn=psn, dscp=number << 3) for psn in range(4)]
+            arrivals = self.congest(*frames, traffic_class=number)
+            marks = [code == CE for code in ecn(arrivals)]
+            if self.by_time:
+                self.assertFalse(any(marks), number)
+            else:
+                self.check_marks(marks)
+
+
+class HighestClassIsNotMarked(PcnTest):
+    """CNPs, whose ECN field has another meaning."""
+
+    def runTest(self) -> None:
         notices = [cnp(1, SLOW_PORT, wire.ECN_ECT0, rate_mbps=rate) for rate in range(1, 20)]
         self.send(1, *notices)
         self.expect(SLOW_PORT, *(forwarded(notice, SLOW_PORT) for notice in notices))

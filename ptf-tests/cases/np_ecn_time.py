@@ -1,7 +1,7 @@
 """NP-ECN by time: which pauses a port shows, and which it doesn't (docs/tofino.md). All else it shares with NP-ECN, and
 its tests, which run with this program as well: `run.py --program pcn_time`."""
 
-from frames import CNP_CLASS, FRAME, LARGEST_FRAME, OTHER_CLASS, ROCE_CLASS, cnp, data
+from frames import CNP_CLASS, FRAME, LARGEST_FRAME, OTHER_CLASS, PAYLOAD, ROCE_CLASS, cnp, data, forwarded
 from testbed import SLOW_PORT, Arrival, PcnTest, RestPort, index
 
 from pcn.hosts import wire
@@ -189,3 +189,19 @@ class CnpsAreNotMarked(NpEcnTimeTest):
         self.assertEqual(self.counters("marked"), {})
         cell = index(SLOW_PORT, CNP_CLASS)
         self.assertEqual(self.counters("transmitted", [cell]), {cell: len(notices)})
+
+
+class LossyClassesAreNotMarked(NpEcnTimeTest):
+    """CNPs, whose ECN field has another meaning, and every other class that PFC doesn't stop."""
+
+    differences = ("marked_by_counter",)
+
+    def runTest(self) -> None:
+        for number in set(range(8)) - {ROCE_CLASS, CNP_CLASS}:
+            frames = [data(1, SLOW_PORT, psn=psn, dscp=number << 3, payload=PAYLOAD // 4) for psn in range(4)]
+            self.send(1, *frames)
+            self.expect(SLOW_PORT, *(forwarded(frame, SLOW_PORT) for frame in frames))
+        notices = [cnp(1, SLOW_PORT, wire.ECN_ECT0, rate_mbps=rate) for rate in range(1, 20)]
+        self.send(1, *notices)
+        self.expect(SLOW_PORT, *(forwarded(notice, SLOW_PORT) for notice in notices))
+        self.assertEqual(self.counters("marked"), {})

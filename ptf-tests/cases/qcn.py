@@ -225,9 +225,12 @@ class PortsHaveCongestionPointsOfTheirOwn(QcnTest):
         self.assertEqual(set(self.counters("marked")), {index(SLOW_PORT)})
 
 
-class OnlyLosslessRoceIsSampled(QcnTest):
+class OnlyRoceDataIsSampled(QcnTest):
+    """Neither CNPs nor what isn't RoCE; nor, by Tofino's program, what PFC doesn't stop."""
+
     def runTest(self) -> None:
-        for number in set(range(8)) - {ROCE_CLASS, CNP_CLASS}:
+        lossy = set(range(8)) - {ROCE_CLASS, CNP_CLASS}
+        for number in lossy:
             self.send(1, *(data(1, SLOW_PORT, psn=psn, dscp=number << 3, payload=250) for psn in range(12)))
         self.send(1, *(cnp(1, SLOW_PORT) for _ in range(12)))
         other = patched(data(1, SLOW_PORT), 36, (80).to_bytes(2, "big"), fix_checksum=False)
@@ -237,7 +240,23 @@ class OnlyLosslessRoceIsSampled(QcnTest):
         self.sampled()
         self.expect_nothing(1)
         self.assertEqual(self.counters("marked"), {})
-        self.assertEqual(self.registers("sampled_bytes"), {})
+        sampled = set() if self.twin else {index(SLOW_PORT, number) for number in lossy}
+        self.assertEqual(set(self.registers("sampled_bytes")), sampled)
+
+
+class LossyClassesAreSampled(QcnTest):
+    """As lossless ones."""
+
+    def runTest(self) -> None:
+        if self.twin:
+            self.skipTest("Tofino's program samples lossless classes alone")
+        n, number = 12, 1
+        self.occupy_slow_port(2, 40)
+        self.send(1, *(data(1, SLOW_PORT, psn=psn, dscp=number << 3) for psn in range(n)))
+        messages = self.messages(n)
+        self.expect(1, *messages.values())
+        self.receive_data(n, number)
+        self.assertEqual(self.counters("marked"), {index(SLOW_PORT, number): len(messages)})
 
 
 class AMessagePassesPausedPorts(QcnTest):

@@ -190,14 +190,21 @@ class BothEctCodepointsAndCe(RedTest):
             self.assertEqual(self.counters("marked"), {index(SLOW_PORT): before + 5})
 
 
-class LossyClassesAreNotMarked(RedTest):
-    """CNPs, whose ECN field has another meaning, and every other class that isn't lossless."""
+class LossyClassesAreMarked(RedTest):
+    """As lossless ones: each packet that leaves others of its class behind."""
 
     def runTest(self) -> None:
         for number in set(range(8)) - {ROCE_CLASS, CNP_CLASS}:
-            frames = [data(1, SLOW_PORT, psn=psn, dscp=number << 3, payload=250) for psn in range(4)]
-            self.send(1, *frames)
-            self.expect(SLOW_PORT, *(forwarded(frame, SLOW_PORT) for frame in frames))
+            self.occupy_slow_port(2, 40)
+            self.send(1, *(data(1, SLOW_PORT, psn=psn, dscp=number << 3) for psn in range(4)))
+            self.assertEqual(marks(self.receive_data(4, number)), [True, True, True, False])
+            self.assertEqual(self.counter("marked", index(SLOW_PORT, number)).packets, 3)
+
+
+class HighestClassIsNotMarked(RedTest):
+    """CNPs, whose ECN field has another meaning."""
+
+    def runTest(self) -> None:
         notices = [cnp(1, SLOW_PORT, wire.ECN_ECT0, rate_mbps=rate) for rate in range(1, 20)]
         self.send(1, *notices)
         self.expect(SLOW_PORT, *(forwarded(notice, SLOW_PORT) for notice in notices))

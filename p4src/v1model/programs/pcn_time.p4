@@ -23,7 +23,7 @@ control PcnTimeEgress(inout headers_t hdr, inout metadata_t meta, inout standard
         if (meta.departs == 1) {
             index_t index = meta.egress_port ++ meta.class;
             // np_ecn.p4's condition.
-            bool counted = meta.is_lossless == 1 && meta.pn == 0 && meta.found_waiting == 1
+            bool counted = meta.class != HIGHEST_CLASS && meta.pn == 0 && meta.found_waiting == 1
                            && hdr.ipv4.ecn != ECN_NOT_ECT;
             rest.apply(meta, std_meta, told);
             np_ecn.apply(hdr, meta, told);
