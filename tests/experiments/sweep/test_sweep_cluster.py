@@ -166,7 +166,11 @@ def test_cluster_with_tls_as_printed_answers_its_own_alone(
     secure: Dask, other: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(secure.folder)
-    assert pcn([*secure.sweep.split()[1:], "--out", "out"]) == 0, capsys.readouterr().err
+    command = [*secure.sweep.split()[1:], "--out", "out"]
+    code, lines = pcn(command), capsys.readouterr().err
+    if "connection to Dask's scheduler was lost" in lines:  # 1 of 30 times with Python 3.14 and OpenSSL 3.6
+        code, lines = pcn(command), capsys.readouterr().err
+    assert code == 0, lines
     rows = pq.read_table("out/runs.parquet").to_pylist()
     assert [(row["seed"], row["error"]) for row in rows] == [(1, ""), (2, "")]
     mine, theirs = (
