@@ -18,17 +18,20 @@ import zlib
 from collections.abc import Iterable, Mapping
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from finsy import P4Schema
 from finsy.proto import p4i
 from google.protobuf import text_format
 
 from pcn.controller.errors import UnknownNameError
 from pcn.controller.programs import COMPILED
+from pcn.controller.schema import schema_of
 from pcn.controller.tofino.chips import TOFINO, Chip
 from pcn.softswitch import inputs
 from pcn.topologies.errors import LabError
+
+if TYPE_CHECKING:
+    from finsy import P4Schema
 
 DRIVER = "driver.zip"
 """What the driver loads of a program, packed: its binary is 1.4 MB, nearly all of it zeros."""
@@ -68,7 +71,7 @@ class Package:
 
     @cached_property
     def schema(self) -> P4Schema:
-        return P4Schema(self._p4info, self.data)
+        return schema_of(self._p4info, self.data)
 
 
 def file_names(chip: Chip) -> tuple[str, str, str]:

@@ -57,7 +57,7 @@ def bind(info: p4i.P4Info, program: model.Program) -> schema.Schema:
     meters = _by_name(program.meters)
     tables = _by_name(program.tables)
     lists = _by_name(program.learn_lists)
-    headers = {header.preamble.name: _header(types, header) for header in info.controller_packet_metadata}
+    headers = {header.preamble.name: _header(types, header, program) for header in info.controller_packet_metadata}
     described = (
         (info.tables, tables),
         (info.action_profiles, profiles),
@@ -376,15 +376,45 @@ def _digest(types: Types, described: p4i.Digest, learn: model.LearnList) -> sche
     return schema.Digest(described.preamble.id, name, learn.id, tuple(field.width for field in learn.fields), kind)
 
 
-def _header(types: Translations, described: p4i.ControllerPacketMetadata) -> tuple[schema.HeaderField, ...]:
-    """Raises RpcError UNIMPLEMENTED for a field that is a string: the p4info doesn't have its width."""
+def _header(
+    types: Translations, described: p4i.ControllerPacketMetadata, program: model.Program
+) -> tuple[schema.HeaderField, ...]:
+    """Returns the fields of a controller header. The p4info doesn't have the width of one that is a string: that is of
+    the program's header type with the same fields."""
+    widths = [field.bitwidth for field in described.metadata]
     for field in described.metadata:
         if not 0 <= field.bitwidth <= MAX_WIDTH:
             raise RpcError(INVALID_ARGUMENT, f"metadata field {field.name} has {field.bitwidth} bits in the p4info")
-        if types.is_string(field.type_name.name):
-            name = described.preamble.name
-            raise RpcError(UNIMPLEMENTED, f"{name}: metadata field {field.name} is translated to a string")
+    if any(types.is_string(field.type_name.name) for field in described.metadata):
+        widths = _program_widths(types, described, program)
     return tuple(
-        schema.HeaderField(field.id, field.name, field.bitwidth, "@padding" in field.annotations)
-        for field in described.metadata
+        schema.HeaderField(
+            field.id,
+            field.name,
+            width,
+            "@padding" in field.annotations,
+            types.strings(field.type_name.name, width, f"metadata field {field.name}"),
+        )
+        for field, width in zip(described.metadata, widths, strict=True)
     )
+
+
+def _program_widths(types: Translations, described: p4i.ControllerPacketMetadata, program: model.Program) -> list[int]:
+    """Returns the widths of a controller header's fields in the program. Raises RpcError UNIMPLEMENTED where no header
+    type has its fields, or several that differ."""
+    names = [field.name for field in described.metadata]
+    fitting = {
+        tuple(field.width for field in kind.fields)
+        for kind in program.header_types
+        if [field.name for field in kind.fields] == names
+        and all(
+            types.is_string(a.type_name.name) or a.bitwidth == b.width
+            for a, b in zip(described.metadata, kind.fields, strict=True)
+        )
+    }
+    if len(fitting) != 1:
+        reason = "header types of different widths have its fields" if fitting else "no header type has its fields"
+        raise RpcError(
+            UNIMPLEMENTED, f"{described.preamble.name}: a field is translated to a string; {reason} in the program"
+        )
+    return list(fitting.pop())

@@ -18,23 +18,24 @@ from pcn.softswitch.p4runtime.errors import INVALID_ARGUMENT, OUT_OF_RANGE, UNIM
 MAX_SIZE: Final = 4096  # a type, its members, and theirs
 MAX_DEPTH: Final = 64  # types that contain each other
 MAX_WIDTH: Final = 1 << 16  # bits
+_NAMED: Final = ("enum", "error")  # forms whose values are names
 
 
 @dataclass(frozen=True)
 class Scalar:
     """A type that fits one number. `form` is the P4Data field that carries it."""
 
-    form: str  # bitstring, bool, enum_value, enum
+    form: str  # bitstring, bool, enum_value, enum, error
     width: int
     signed: bool = False
-    members: tuple[str, ...] = ()  # of an enum without values, by number
+    members: tuple[str, ...] = ()  # of an enum without values, or of `error`, by number
     size: ClassVar[int] = 1
     leaves: ClassVar[int] = 1
 
     @property
     def bits(self) -> int:
         """Bits of the largest value."""
-        return (len(self.members) - 1).bit_length() if self.form == "enum" else self.width
+        return (len(self.members) - 1).bit_length() if self.form in _NAMED else self.width
 
     def fill(self, data: p4d.P4Data, value: int) -> None:
         """Writes the cell's unsigned content into a message."""
@@ -42,8 +43,8 @@ class Scalar:
             data.bitstring = self._octets(value)
         elif self.form == "bool":
             data.bool = bool(value)
-        elif self.form == "enum":
-            data.enum = self.members[value] if value < len(self.members) else str(value)
+        elif self.form in _NAMED:
+            setattr(data, self.form, self.members[value] if value < len(self.members) else str(value))
         else:
             data.enum_value = self._octets(value)
 
@@ -60,10 +61,11 @@ class Scalar:
             raise RpcError(INVALID_ARGUMENT, f"{what}: the value must be a {self.form}, not {form or 'empty'}")
         if form == "bool":
             return int(data.bool)
-        if form == "enum":
-            if data.enum not in self.members:
-                raise RpcError(INVALID_ARGUMENT, f"{what}: the enum has no member {data.enum}")
-            return self.members.index(data.enum)
+        if form in _NAMED:
+            name = getattr(data, form)
+            if name not in self.members:
+                raise RpcError(INVALID_ARGUMENT, f"{what}: the {form} has no member {name}")
+            return self.members.index(name)
         value = data.bitstring if form == "bitstring" else data.enum_value
         if self.signed:
             return bytestring.decode_signed(value, self.width, what) & ((1 << self.width) - 1)
@@ -127,7 +129,7 @@ class Types:
         if kind == "bool":
             return Scalar("bool", 1)
         if kind == "error":
-            return Scalar("bitstring", 32)
+            return Scalar("error", 32, members=tuple(self._info.error.members))
         if kind == "tuple":
             return _composite("tuple", (self.resolve(member, what) for member in spec.tuple.members), what)
         if kind in ("enum", "serializable_enum", "new_type", "struct", "header"):

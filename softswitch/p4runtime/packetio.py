@@ -40,7 +40,8 @@ def pack_out(fields: Sequence[HeaderField], message: p4r.PacketOut) -> bytes:
     for field in fields:
         data = given.pop(field.id, None)
         if data is not None:
-            value = decode(data, field.width, f"packet-out: metadata field {field.name}")
+            where = f"packet-out: metadata field {field.name}"
+            value = decode(data, field.width, where) if field.strings is None else field.strings.number(data, where)
         elif field.padding:
             value = 0
         else:
@@ -66,5 +67,7 @@ def unpack_in(fields: Sequence[HeaderField], frame: bytes) -> p4r.PacketIn | Non
     left = 8 * size
     for field in fields:
         left -= field.width
-        message.metadata.add(metadata_id=field.id, value=encode(header >> left & ((1 << field.width) - 1)))
+        value = header >> left & ((1 << field.width) - 1)
+        data = encode(value) if field.strings is None else field.strings.text(value)
+        message.metadata.add(metadata_id=field.id, value=data)
     return message

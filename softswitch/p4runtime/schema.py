@@ -195,12 +195,13 @@ class Digest:
 
 @dataclass(frozen=True)
 class HeaderField:
-    """One metadata field of a controller header."""
+    """One metadata field of a controller header. `strings`: as of KeyField."""
 
     id: int
     name: str
     width: int
     padding: bool
+    strings: Strings | None = None
 
 
 @dataclass(frozen=True)

@@ -120,6 +120,22 @@ def test_entries_by_name(named: Client, names: Names, empty_switch: Switch) -> N
         assert named.read(table_entry=p4r.TableEntry(table_id=entry.table_id)) == []
 
 
+def test_packets_have_strings_in_their_headers(empty_switch: Switch, translated: Program, names: Names) -> None:
+    for header in translated.info.controller_packet_metadata:
+        for field in header.metadata:
+            if field.name in ("ingress_port", "egress_port"):
+                field.bitwidth, field.type_name.name = 0, "port_t"
+    to_cpu = names.entry("l2", {"dst_addr": 7}, names.action("send_to_cpu", reason=b"3"))
+    frame = bytes.fromhex("000000000007 000000000002 0800") + bytes(46)
+    with Client(empty_switch.port) as client:
+        client.arbitrate()
+        client.set_pipeline(translated.info, translated.json)
+        client.insert(table_entry=to_cpu)
+        for port, text in ((4, b"uplink"), (7, b"7")):
+            empty_switch.native.packet_out(port, frame)
+            assert client.receive().packet.metadata[0].value == text
+
+
 def test_an_unknown_string_finds_nothing(named: Client, names: Names) -> None:
     entry = names.entry("prefixes", None, names.action("NoAction"))
     entry.match.append(exact(names, "prefixes", "port", b"nowhere"))
@@ -144,14 +160,15 @@ def test_the_state_goes_along_by_name(named: Client, names: Names, translated: P
 
 @pytest.mark.parametrize("place", ["match", "packet_in", "register", "digest"])
 def test_what_cannot_be_a_string_is_refused_at_load(named: Client, translated: Program, place: str) -> None:
-    """A mask of strings has no meaning; the p4info doesn't have the width of the others."""
+    """A mask of strings has no meaning; the p4info doesn't have the width of the others, and the program has no header
+    type with the fields of `packet_in`."""
     info = translated.info
     if place == "match":
         field = next(t for t in info.tables if t.preamble.alias == "fixed").match_fields[0]
         field.bitwidth, field.type_name.name = 0, "port_t"
     elif place == "packet_in":
         field = next(h for h in info.controller_packet_metadata if h.preamble.name == "packet_in").metadata[0]
-        field.bitwidth, field.type_name.name = 0, "port_t"
+        field.name, field.bitwidth, field.type_name.name = "renamed", 0, "port_t"
     elif place == "register":
         info.registers[0].type_spec.Clear()
         info.registers[0].type_spec.new_type.name = "port_t"
