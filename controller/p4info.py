@@ -5,10 +5,11 @@ finsy's classes describe the leaves. Its maps of names, and its types of data, a
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, Generic, Protocol, TypeVar
 
 from finsy import P4Schema
 from finsy.p4schema import (
@@ -35,7 +36,69 @@ from finsy.p4schema import (
 )
 from finsy.proto import p4d, p4i, p4t
 
-from pcn.controller.schema import Names, aliases
+from pcn.softswitch.aliases import aliases, ends
+from pcn.topologies.errors import nearest
+
+
+class Named(Protocol):
+    """What a p4info calls by a name and an id."""
+
+    @property
+    def id(self) -> int: ...
+
+    @property
+    def name(self) -> str: ...
+
+
+T = TypeVar("T", bound=Named)
+
+
+class Names(Generic[T]):
+    """Entities of one kind, by id, by whole name, by alias, and by the last parts of a name that no other ends in."""
+
+    def __init__(self, kind: str, entities: Iterable[T]) -> None:
+        self._kind = kind
+        self._by_id: dict[int, T] = {}
+        for entity in entities:
+            if entity.id in self._by_id:
+                raise ValueError(f"two {kind}s have the id {entity.id}")
+            self._by_id[entity.id] = entity
+        self._by_name: dict[str, T] = {}
+        for entity in self:
+            if self._by_name.setdefault(entity.name, entity) is not entity:
+                raise ValueError(f"two {kind}s are called {entity.name!r}")
+        for entity in self:
+            self._by_name.setdefault(getattr(entity, "alias", entity.name), entity)
+        counts = Counter(end for entity in self for end in ends(entity.name))
+        for entity in self:
+            for end in ends(entity.name):
+                if counts[end] == 1:
+                    self._by_name.setdefault(end, entity)
+
+    def get(self, key: str | int) -> T | None:
+        """Returns the entity with a name or an id; None: there is none, or a last part is that of several."""
+        return self._by_id.get(key) if isinstance(key, int) else self._by_name.get(key)
+
+    def __getitem__(self, key: str | int) -> T:
+        """Returns the entity with a name or an id. Raises ValueError."""
+        entity = self.get(key)
+        if entity is None:
+            raise ValueError(self._missing(key))
+        return entity
+
+    def __iter__(self) -> Iterator[T]:
+        return iter(self._by_id.values())
+
+    def __len__(self) -> int:
+        return len(self._by_id)
+
+    def _missing(self, key: str | int) -> str:
+        if isinstance(key, int):
+            return f"no {self._kind} has the id {key}"
+        several = sorted(entity.name for entity in self if key in ends(entity.name))
+        if several:
+            return f"{self._kind} {key!r} is one of {', '.join(several)}: write which"
+        return f"no {self._kind} {key!r}; {nearest(key, [entity.name for entity in self])}"
 
 
 class Schema(P4Schema):

@@ -38,19 +38,23 @@ def _p4info(text: str) -> P4Info:
     return text_format.Parse(text, p4i.P4Info())
 
 
+P4INFO_ENDS = (".p4info.txtpb", ".p4.p4info.txtpb", ".p4info.txt", ".p4.p4info.txt")
+"""How p4c's users call the p4info beside x.json."""
+
+
 @dataclass(frozen=True)
 class Program:
-    """What p4c wrote for one program."""
+    """What p4c wrote for one program. `p4info` None: it is made of the JSON."""
 
     name: str
     json: Path
-    p4info: Path
+    p4info: Path | None
 
     @staticmethod
     def compiled(name: str) -> Program:
         """Returns one of p4src/compiled. Raises UnknownNameError with the names there are."""
         program = Program(name, COMPILED / f"{name}.json", COMPILED / f"{name}.p4info.txtpb")
-        if not (program.json.is_file() and program.p4info.is_file()):
+        if not (program.json.is_file() and program.p4info is not None and program.p4info.is_file()):
             known = sorted(path.name.removesuffix(".p4info.txtpb") for path in COMPILED.glob("*.p4info.txtpb"))
             raise UnknownNameError("program", name, known)
         return program
@@ -58,7 +62,7 @@ class Program:
     @staticmethod
     def find(program: str, *, native: bool = False) -> Program:
         """Returns one of p4src/compiled by name, a .p4 file (p4c compiles it), or the .json that p4c made of one, with
-        its .p4info.txtpb beside it. `native`: for a target that pauses queues by itself; of x.json that is
+        its p4info, if it lies beside it. `native`: for a target that pauses queues by itself; of x.json that is
         x_native.json.
 
         Raises LabError: UnknownNameError, ProgramError.
@@ -73,16 +77,13 @@ class Program:
                 return Program(path.stem + suffix, *p4c.compiled(path, NATIVE_FLAGS if native else (), _PARTS))
             except p4c.P4Error as error:
                 raise ProgramError(str(error)) from None
-        found = Program(
-            path.stem + suffix,
-            path.with_name(f"{path.stem}{suffix}.json"),
-            path.with_name(f"{path.stem}{suffix}.p4info.txtpb"),
-        )
-        missing = [one.name for one in (found.json, found.p4info) if not one.is_file()]
-        if missing:
+        stem = path.name.removesuffix(".json") + suffix
+        json = path.with_name(f"{stem}.json")
+        if not json.is_file():
             how = f" (p4c's flag for it: {' '.join(NATIVE_FLAGS)})" if native else ""
-            raise ProgramError(f"beside {path} there must be {' and '.join(missing)}{how}; or name its .p4")
-        return found
+            raise ProgramError(f"beside {path} there must be {json.name}{how}; or name its .p4")
+        beside = (path.with_name(f"{stem}{end}") for end in P4INFO_ENDS)
+        return Program(stem, json, next((one for one in beside if one.is_file()), None))
 
     @cached_property
     def draws(self) -> bool:
@@ -92,15 +93,28 @@ class Program:
     @cached_property
     def schema(self) -> P4Schema:
         """What its p4info describes. Raises ProgramError where that is none, or describes what can't be."""
-        from google.protobuf import text_format
+        try:
+            return schema_of(self._p4info() if self.p4info is None else _read_p4info(self.p4info), self.json)
+        except ValueError as error:
+            raise ProgramError(f"{self.p4info or self.json}: {error}") from None
+
+    def _p4info(self) -> P4Info:
+        """Returns one that is made of the JSON. Raises ProgramError, ValueError."""
+        from pcn.softswitch.embed.p4info import of_json
 
         try:
-            info = _p4info(inputs.read_text(self.p4info))
-        except (text_format.ParseError, ValueError, RecursionError) as error:  # a number too large, no UTF-8
-            raise ProgramError(f"{self.p4info}: no p4info: {error}") from None
+            return of_json(inputs.read_text(self.json))
         except OSError as error:
-            raise ProgramError(f"{self.p4info}: {error.strerror}") from None
-        try:
-            return schema_of(info, self.json)
-        except ValueError as error:
-            raise ProgramError(f"{self.p4info}: {error}") from None
+            raise ProgramError(f"{self.json}: {error.strerror}") from None
+
+
+def _read_p4info(path: Path) -> P4Info:
+    """Reads a p4info. Raises ProgramError."""
+    from google.protobuf import text_format
+
+    try:
+        return _p4info(inputs.read_text(path))
+    except (text_format.ParseError, ValueError, RecursionError) as error:  # a number too large, no UTF-8
+        raise ProgramError(f"{path}: no p4info: {error}") from None
+    except OSError as error:
+        raise ProgramError(f"{path}: {error.strerror}") from None

@@ -56,7 +56,7 @@ class Programs:
         if is_file(source):
             raise P4NetError(
                 f"{source} isn't compiled: install p4c (package p4lang-p4c, github.com/p4lang/p4c), or compile it "
-                f"elsewhere into {compiled} and {compiled.with_name(f'{stem}.p4.p4info.txtpb')}"
+                f"elsewhere into {compiled}"
             )
         raise P4NetError(f"neither {compiled} nor {source} exists: name the program with --program FILE.p4")
 
@@ -78,15 +78,8 @@ def _has_compiler() -> bool:
 
 
 def _read(path: Path) -> Program:
-    """Returns a program of a file. Beside x.json its p4info stands under one of the names that p4c's users give it."""
-    if path.suffix == ".json":
-        stem = path.name.removesuffix(".json")
-        for name in (f"{stem}.p4info.txtpb", f"{stem}.p4.p4info.txtpb", f"{stem}.p4info.txt", f"{stem}.p4.p4info.txt"):
-            if is_file(path) and is_file(path.with_name(name)):
-                return Program(stem, path, path.with_name(name))
-        if is_file(path):
-            raise P4NetError(f"{path}: its p4info is missing: p4c --p4runtime-files {path.parent}/{stem}.p4info.txtpb")
-    if is_file(path) and not _has_compiler():
+    """Returns a program of a file, x.p4 or x.json."""
+    if path.suffix != ".json" and is_file(path) and not _has_compiler():
         raise P4NetError(f"{path} isn't compiled: put {p4c.COMPILER} on the PATH, or name the .json that p4c made")
     try:
         return Program.find(str(path))

@@ -1,7 +1,11 @@
 """What other packages may use of the switch: these modules, and these headers of csrc/. All else may change."""
 
 MODULES = (
-    *("embed.switch", "embed.library"),  # a switch in one's own process; its C, for an engine that runs switches
+    *(
+        "embed.switch",
+        "embed.library",
+        "embed.p4info",
+    ),  # a switch in one's own process; its C, for an engine that runs switches
     *("trace.decoder", "trace.json_lines", "trace.lines", "trace.tracer"),  # what traced programs report
     *("p4c", "clock", "pace"),  # compiling P4, a test's clock, the network's board of pace
     "thrift.idl",  # BMv2's runtime interface
@@ -10,6 +14,7 @@ MODULES = (
     "trimming",  # of a queue, as the live switch has it
     *(
         "address",
+        "aliases",
         "errors",
         "inputs",
         "namespace",

@@ -51,7 +51,7 @@ def verify(config: p4r.ForwardingPipelineConfig, *, inplace: bool = False, trace
         raise RpcError(INVALID_ARGUMENT, "the pipeline configuration has no p4_device_config (p4c's BMv2 JSON)")
     try:
         text = device_data(config.p4_device_config).decode("utf-8")
-        program, keep = _loaded(text)
+        program, keep = loaded(text)
         schema = binding.bind(config.p4info, program)
         built = build_program(text, inplace=inplace, traced=traced)
         keep()
@@ -64,9 +64,9 @@ def verify(config: p4r.ForwardingPipelineConfig, *, inplace: bool = False, trace
 
 def of_json(text: str, *, traced: bool = False) -> Verified:
     """Returns the configuration of a program without a p4info: one is made of its JSON. Raises as `build_program`."""
-    from pcn.softswitch.thrift import p4info
+    from pcn.softswitch.p4runtime.described import describe
 
-    info = p4info.describe(_loaded(text)[0])
+    info = describe(loaded(text)[0])
     config = p4r.ForwardingPipelineConfig(p4info=info, p4_device_config=text.encode())
     return verify(config, traced=traced)
 
@@ -86,7 +86,7 @@ def device_data(config: bytes) -> bytes:
 
 
 @lru_cache(maxsize=1)
-def _loaded(text: str) -> tuple[Program, Callable[[], None]]:
+def loaded(text: str) -> tuple[Program, Callable[[], None]]:
     """Returns what `read_program` returns. The cache keeps the latest one, as a controller that starts anew pushes it
     again."""
     return read_program(text)

@@ -12,11 +12,12 @@ from hypothesis import strategies as st
 
 from pcn.controller.control_plane import DigestEntry, TableAction, TableEntry, TableMatch
 from pcn.controller.errors import SwitchError
-from pcn.controller.p4info import Types
+from pcn.controller.p4info import Names, Types
 from pcn.controller.programs import Program
-from pcn.controller.schema import Names, aliases, schema_of
+from pcn.controller.schema import schema_of
 from pcn.p4net.network import P4Network, P4Switch
 from pcn.p4net.virtual import VirtualP4
+from pcn.softswitch.aliases import aliases
 from pcn.topologies.model import Endpoint, Link, Switch, Topology, make_hosts
 
 PROGRAMS = Path(__file__).parent / "programs"

@@ -19,9 +19,9 @@ from p4rt_thrift import DROP, FORWARD, L2, TYPES, Bmv2, add, code, exact, port
 from pcn.lab.thrift import Bmv2Thrift
 from pcn.softswitch.clock import ManualClock
 from pcn.softswitch.p4runtime import binding
+from pcn.softswitch.p4runtime.described import describe
 from pcn.softswitch.p4runtime.table_state import Numbers
 from pcn.softswitch.program.load import load_program
-from pcn.softswitch.thrift.p4info import describe
 
 ROOT = Path(__file__).resolve().parents[2]
 COMPILED = sorted(

@@ -1,12 +1,14 @@
 """A p4info of a program that came without one: what the BMv2 JSON has of it, with ids of our own.
 
-What it lacks is what P4 sources have beside: annotations, scopes of actions, types.
+What it lacks is what P4 sources have beside: annotations, scopes of actions, types, headers of packet-ins and
+packet-outs.
 """
 
 from __future__ import annotations
 
 from finsy.proto import p4i
 
+from pcn.softswitch.aliases import aliases
 from pcn.softswitch.program.model import ActionCall, Match, Program, Table
 
 _MATCHES = {
@@ -26,7 +28,7 @@ def _id(prefix: int, number: int) -> int:
 
 
 def describe(program: Program) -> p4i.P4Info:
-    """Returns the p4info. Names are those of the JSON."""
+    """Returns the p4info. Names are those of the JSON, an alias is a name's shortest end that no other name has."""
     info = p4i.P4Info(pkg_info=p4i.PkgInfo(name=program.name, arch="v1model"))
     actions = _actions(info, program)
     for number, table in enumerate(program.tables):
@@ -55,7 +57,30 @@ def describe(program: Program) -> p4i.P4Info:
         spec = info.digests.add(preamble=_preamble(_DIGEST, number, digest.name)).type_spec
         for field in digest.fields:
             spec.tuple.members.add().bitstring.bit.bitwidth = field.width
+    preambles = [
+        entity.preamble for field, things in info.ListFields() if field.name != "pkg_info" for entity in things
+    ]
+    for preamble, alias in zip(preambles, aliases([preamble.name for preamble in preambles]), strict=True):
+        preamble.alias = alias
     return info
+
+
+def describe_own(program: Program) -> p4i.P4Info:
+    """Returns the p4info without the tables that p4c adds for single actions, as p4c's own."""
+    info = describe(program)
+    hidden = {number for number, table in enumerate(info.tables) if _is_added(table)}
+    for number in sorted(hidden, reverse=True):
+        del info.tables[number]
+    used = {ref.id for table in info.tables for ref in table.action_refs}
+    for number in range(len(info.actions) - 1, -1, -1):
+        if info.actions[number].preamble.id not in used:
+            del info.actions[number]
+    return info
+
+
+def _is_added(table: p4i.Table) -> bool:
+    """Names of a source's tables begin with their control's, or are the user's @name."""
+    return table.preamble.name.startswith("tbl_") and not table.match_fields and bool(table.const_default_action_id)
 
 
 def _actions(info: p4i.P4Info, program: Program) -> dict[str, int]:
