@@ -21,8 +21,9 @@ from pcn.lab.launch import NetworkError, require_kernel_hosts
 from pcn.lab.log_folder import new
 from pcn.lab.network import Network
 from pcn.lab.target import LaunchSpec, PortSpec
+from pcn.p4net.entries import Written, failed, queues, write
 from pcn.p4net.network import P4Network, P4Switch
-from pcn.p4net.steps import Queue, Step, carry_out
+from pcn.p4net.steps import Queue
 from pcn.softswitch import private, signals
 from pcn.topologies.model import Endpoint
 
@@ -36,10 +37,10 @@ HOST_MTU = 1500
 
 
 class P4Live(Network):
-    """The network `value`, up and programmed. `lines`: what entry files read, by switch. `notes`: hosts' commands that
-    failed, a line each. `trace`: each step of each packet goes to SWITCH.steps.jsonl beside its log. `pcap`: the folder
-    of captures of all ports. `thrift`: BMv2's runtime interface of device n at 127.0.0.1, port 9090 + n. A context
-    manager; raises as `Network`, and LabError for entries that can't be written."""
+    """The network `value`, up and programmed. `written`: what came of entries, by switch; `strict`: as of VirtualP4.
+    `notes`: hosts' commands that failed, a line each. `trace`: each step of each packet goes to SWITCH.steps.jsonl
+    beside its log. `pcap`: the folder of captures of all ports. `thrift`: BMv2's runtime interface of device n at
+    127.0.0.1, port 9090 + n. A context manager; raises as `Network`, and LabError for entries that can't be written."""
 
     def __init__(
         self,
@@ -51,6 +52,7 @@ class P4Live(Network):
         trace: bool = False,
         pcap: Path | None = None,
         thrift: bool = False,
+        strict: bool = True,
         progress: Callable[[str], None] = lambda _text: None,
     ) -> None:
         require_kernel_hosts(value.topology)
@@ -61,9 +63,13 @@ class P4Live(Network):
         self.value = value
         self._traced, self._pcap, self._thrift = trace, pcap, thrift
         self.scheme = NO_SCHEME
-        self.lines: dict[str, list[str]] = {}
+        self._strict = strict
+        self.written: dict[str, Written] = {}
         self.notes: list[str] = []
-        self._steps = {name: _steps(switch) for name, switch in value.switches.items()}
+        self._queues = {
+            name: queues(switch.entries, switch.program.schema, strict=strict)
+            for name, switch in value.switches.items()
+        }
 
     def __enter__(self) -> P4Live:
         super().__enter__()
@@ -106,7 +112,7 @@ class P4Live(Network):
             ports=tuple(ports),
             address=f"{ADDRESS}:{address}",
             queue_depth=settings.queue_depth,
-            queue_options=_queue_options(self._steps[name], settings),
+            queue_options=_queue_options(self._queues[name], settings),
             priorities=settings.priority_queues,
             cpu_port=settings.cpu_port,
             trace=self._traced,
@@ -127,18 +133,13 @@ class P4Live(Network):
         for name, running in self.switches.items():
             with closing(SwitchClient.connect(name, running.address, running.device_id)) as client:
                 client.become_primary()
-                program = self.value.switches[name].program
-                programs.append(program.name)
-                client.set_pipeline(program)
-                self.lines[name] = carry_out(client, self._steps[name], lambda _queue: None)
+                settings = self.value.switches[name]
+                programs.append(settings.program.name)
+                client.set_pipeline(settings.program)
+                self.written[name] = write(client, settings.entries, lambda _queue: None, strict=self._strict)
         self.record.program = ", ".join(dict.fromkeys(programs))
         self.record.state = "up"
         self.record.save()
-
-
-def _steps(switch: P4Switch) -> list[Step]:
-    """Returns what a switch is given. Raises LabError."""
-    return [step for entries in switch.entries for step in entries.steps(switch.program.schema)]
 
 
 def _require_free(port: int | None) -> None:
@@ -156,11 +157,11 @@ def _require_free(port: int | None) -> None:
             ) from None
 
 
-def _queue_options(steps: list[Step], switch: P4Switch) -> tuple[str, ...]:
+def _queue_options(settings: list[Queue], switch: P4Switch) -> tuple[str, ...]:
     """Returns what the embedded switch's command line has of single queues, without those that ports lack."""
     words = ["--queue-rate", str(switch.queue_rate)]
-    for step in steps:
-        if isinstance(step, Queue) and (step.queue is None or step.queue < switch.priority_queues):
+    for step in settings:
+        if step.queue is None or step.queue < switch.priority_queues:
             place = "" if step.port is None else f"{step.port}=" if step.queue is None else f"{step.port}/{step.queue}="
             words += [f"--queue-{step.what}", f"{place}{step.value}"]
     return tuple(words)
@@ -176,10 +177,11 @@ def hold(
     trace: bool = False,
     pcap: Path | None = None,
     thrift: bool = False,
+    strict: bool = True,
     stay: Callable[[str], None] = lambda _name: signals.wait(),
 ) -> None:
     """Holds a network while `stay`, which gets its name, runs; by default until a signal: KeyboardInterrupt or
-    `signals.Terminated`. `say` gets what is up, a line each, `note` the remarks. Raises as `P4Live`."""
+    `signals.Terminated`. `say` gets what is up, a line each, `note` the remarks and complaints. Raises as `P4Live`."""
     name = name or value.topology.name
     logs = logs or new(Path("results") / "p4" / f"{name}-{time.strftime('%Y%m%d-%H%M%S')}")
     if pcap is not None:
@@ -188,10 +190,12 @@ def hold(
             private.make_folder(pcap)
         except OSError as error:
             raise NetworkError(f"{error.filename}: {error.strerror}") from None
-    with P4Live(value, log_dir=logs, name=name, trace=trace, pcap=pcap, thrift=thrift) as network:
-        for switch, lines in network.lines.items():
-            for line in lines:
+    with P4Live(value, log_dir=logs, name=name, trace=trace, pcap=pcap, thrift=thrift, strict=strict) as network:
+        for switch, written in network.written.items():
+            for line in written.lines:
                 say(f"{switch}: {line}")
+            for complaint in written.complaints:
+                note(complaint)
         for remark in (*network.notes, *filter(None, [network.features.get("priority")])):
             note(remark)
         for switch, running in network.switches.items():
@@ -199,4 +203,6 @@ def hold(
             say(f"{switch}: {program}, P4Runtime {running.address}, device {running.device_id}")
         src, dst = value.topology.hosts[0], value.topology.hosts[-1]
         say(f"{name} is up; logs in {logs}; Ctrl-C ends it. In another terminal: pcn p4 exec {src.name} ping {dst.ip}")
+        if text := failed(network.written.values()):
+            say(text)
         stay(name)

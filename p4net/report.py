@@ -96,5 +96,8 @@ def whole(network: VirtualP4, queues: Queues | None = None) -> Mapping[str, Any]
         "tcp": [connection.summary() for connection in network.connections],
         "pings": [one.summary() for one in network.pings],
         "arp_unanswered": [{"host": host, "address": address} for host, address in network.arp.unanswered()],
-        "entries_read": {name: lines for name, lines in network.lines.items() if lines},
+        "entries_read": {name: one.lines for name, one in network.written.items() if one.lines},
+        "commands": sum(one.commands for one in network.written.values()),
+        "commands_failed": sum(len(one.complaints) for one in network.written.values()),
+        "complaints": {name: one.complaints for name, one in network.written.items() if one.complaints},
     }

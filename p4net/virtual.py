@@ -18,8 +18,9 @@ from finsy.proto import p4r
 from pcn.controller.control_plane import ControlPlane
 from pcn.controller.in_process import InProcessSwitch
 from pcn.p4net.arp import Arp
+from pcn.p4net.entries import Written, write
 from pcn.p4net.network import P4Network, P4Switch
-from pcn.p4net.steps import Queue, carry_out
+from pcn.p4net.steps import Queue
 from pcn.softswitch.embed.switch import EmbeddedSwitch
 from pcn.softswitch.trace.decoder import Step
 from pcn.topologies.model import Switch
@@ -40,8 +41,9 @@ Controller = Callable[[ControlPlane], None]
 
 
 class VirtualP4(TimedNetwork):
-    """The network `value`, whose switches have their entries. `switches`: their control planes by name. `lines`: what
-    entry files read, by switch.
+    """The network `value`, whose switches have their entries. `switches`: their control planes by name. `written`: what
+    came of entries, by switch. `strict`: a command of a command file that fails raises P4NetError; without it, it is
+    among the complaints of `written`.
 
     `frame_bytes`: of the longest frame, 128 to 9216. None: of a frame, which has up to 65,535 bytes, the first 128 are
     kept, and the rest are zeros. `queues` "one" takes events in one order, which functions for
@@ -58,8 +60,10 @@ class VirtualP4(TimedNetwork):
         frame_bytes: int | None = FRAME_BYTES,
         queues: Literal["nodes", "one"] = "one",
         trace: Callable[[str, Step], None] | None = None,
+        strict: bool = True,
     ) -> None:
         self.value = value
+        self._strict = strict
         self._trace = trace
         self.connections: list[Connection] = []
         """Of TCP (pcn.p4net.tcp.connect)."""
@@ -69,7 +73,7 @@ class VirtualP4(TimedNetwork):
         self._applications: dict[str, list[Callable[[Arrived], None]]] = {}
         self.topology = value.topology
         self.switches: dict[str, ControlPlane] = {}
-        self.lines: dict[str, list[str]] = {}
+        self.written: dict[str, Written] = {}
         self._made: dict[str, VirtualSwitch] = {}
         self._stack = ExitStack()
         try:
@@ -163,8 +167,7 @@ class VirtualP4(TimedNetwork):
             for queue in range(CLASSES)
         }
         plane = self.switches[name]
-        steps = [step for entries in settings.entries for step in entries.steps(plane.schema)]
-        self.lines[name] = carry_out(plane, steps, self._note_queue)
+        self.written[name] = write(plane, settings.entries, self._note_queue, strict=self._strict)
         for (port, queue), (depth, rate) in self._queues.items():
             there = queue < settings.priority_queues
             if depth >= NO_QUEUE:

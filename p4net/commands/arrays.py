@@ -16,7 +16,11 @@ from finsy import (
     P4MeterConfig,
     P4MeterEntry,
     P4RegisterEntry,
+    P4ValueSetEntry,
 )
+from finsy.p4entity import P4ValueSetMember
+from finsy.p4schema import P4MatchType
+from finsy.proto import p4r
 
 from pcn.controller.control_plane import TableEntry
 from pcn.p4net import values
@@ -85,7 +89,15 @@ def _register_read(session: Session, words: Sequence[str]) -> Sequence[Step]:
 def _register_write(session: Session, words: Sequence[str]) -> Sequence[Step]:
     found = _found(session, "register", words[0])
     index = None if words[1] == "all" else _index(found, words[1])
-    return [_register(session, found, index, values.number(words[2], _width(found)))]
+    return [_register(session, found, index, _cell(words[2], _width(found)))]
+
+
+def _cell(word: str, width: int) -> int | str:
+    """Returns a cell's value: of a negative number, which the CLI takes, its lowest bits."""
+    if word.startswith("-") and width:
+        positive = values.number(word[1:], width)
+        return -int(positive) & (1 << width) - 1
+    return values.number(word, width)
 
 
 def _register_reset(session: Session, words: Sequence[str]) -> Sequence[Step]:
@@ -181,6 +193,72 @@ def _queue_rate(session: Session, words: Sequence[str]) -> Sequence[Step]:
     return _queue(session, words, "rate", 0)
 
 
+def _value_set(session: Session, name: str) -> Any:
+    return values.find("value set", session.schema.value_sets, name)
+
+
+def _set_members(session: Session, found: Any, members: tuple[int, ...]) -> Sequence[Step]:
+    """Members have the fields of the set one behind the other, as BMv2 has them."""
+    made = []
+    for member in members:
+        fields, left = {}, sum(field.bitwidth for field in found.match)
+        for field in found.match:
+            left -= field.bitwidth
+            fields[field.name] = _alone(field, member >> left & (1 << field.bitwidth) - 1)
+        made.append(P4ValueSetMember(fields))
+    step = session.write(MODIFY, P4ValueSetEntry(found.name, members=made))
+    session.assign(session.value_sets, found.name, members)
+    return [step]
+
+
+def _alone(field: Any, value: int) -> Any:
+    """Returns a match of this value alone, in the form of the field's kind."""
+    seconds = {P4MatchType.TERNARY: (1 << field.bitwidth) - 1, P4MatchType.LPM: field.bitwidth}
+    return (value, seconds[field.match_type]) if field.match_type in seconds else value
+
+
+def _member(found: Any, word: str) -> int:
+    return int(values.number(word, sum(field.bitwidth for field in found.match)))
+
+
+def _pvs_add(session: Session, words: Sequence[str]) -> Sequence[Step]:
+    found = _value_set(session, words[0])
+    members, member = session.value_sets.get(found.name, ()), _member(found, words[1])
+    return _set_members(session, found, members if member in members else (*members, member))
+
+
+def _pvs_remove(session: Session, words: Sequence[str]) -> Sequence[Step]:
+    found = _value_set(session, words[0])
+    member = _member(found, words[1])
+    return _set_members(session, found, tuple(x for x in session.value_sets.get(found.name, ()) if x != member))
+
+
+def _pvs_clear(session: Session, words: Sequence[str]) -> Sequence[Step]:
+    return _set_members(session, _value_set(session, words[0]), ())
+
+
+def _pvs_get(session: Session, words: Sequence[str]) -> Sequence[Step]:
+    found = _value_set(session, words[0])
+    entity = p4r.Entity(value_set_entry=p4r.ValueSetEntry(value_set_id=found.id))
+    return [Read(session.place, words[0], entity, lambda entities: [f" = {_members(found, entities)}"])]
+
+
+def _members(found: Any, entities: Sequence[p4r.Entity]) -> str:
+    shown = []
+    for member in (member for entity in entities for member in entity.value_set_entry.members):
+        fields, number = {field.field_id: field for field in member.match}, 0
+        for field in found.match:
+            form = getattr(fields[field.id], fields[field.id].WhichOneof("field_match_type") or "exact")
+            number = number << field.bitwidth | int.from_bytes(form.value, "big")
+        shown.append(f"{number:#x}")
+    return ", ".join(shown) or "no members"
+
+
+def _no_step(session: Session, words: Sequence[str]) -> Sequence[Step]:
+    """Ports are those of the network's links."""
+    return []
+
+
 _PORT = "[PORT [QUEUE]]"
 COMMANDS = {
     "register_read": Command("REGISTER [INDEX]", _register_read, 1, 2),
@@ -192,6 +270,12 @@ COMMANDS = {
     "meter_set_rates": Command("METER INDEX RATE:BURST RATE:BURST", _meter_set, 4, 4),
     "meter_array_set_rates": Command("METER RATE:BURST RATE:BURST", _meter_array_set, 3, 3),
     "meter_get_rates": Command("METER INDEX", _meter_get, 2, 2),
+    "pvs_add": Command("VALUE_SET VALUE", _pvs_add, 2, 2),
+    "pvs_remove": Command("VALUE_SET VALUE", _pvs_remove, 2, 2),
+    "pvs_clear": Command("VALUE_SET", _pvs_clear, 1, 1),
+    "pvs_get": Command("VALUE_SET", _pvs_get, 1, 1),
+    "port_add": Command("INTERFACE PORT [PCAP]", _no_step, 2, 3),
+    "port_remove": Command("PORT", _no_step, 1, 1),
     "set_queue_depth": Command(f"PACKETS {_PORT}", _queue_depth, 1, 3),
     "set_queue_rate": Command(f"PACKETS/S {_PORT}", _queue_rate, 1, 3),
 }

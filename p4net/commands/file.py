@@ -1,7 +1,9 @@
-"""A file of commands: a command a line; `#` begins a comment."""
+"""A file of commands: a command a line; `#` or `//` begins a comment."""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -15,6 +17,7 @@ from pcn.p4net.steps import Place, Step
 from pcn.topologies.errors import nearest
 from pcn.topologies.tree import FileError, read_text
 
+_COMMENT = re.compile("#|//")
 COMMANDS: Final[dict[str, Command]] = {
     **tables.COMMANDS,
     **profiles.COMMANDS,
@@ -24,35 +27,57 @@ COMMANDS: Final[dict[str, Command]] = {
 
 
 @dataclass(frozen=True)
+class Line:
+    """A command: its steps, or the `fault` for which it has none. `undo` takes back what it means for handles of later
+    lines, where the switch refuses it; it is for the time before the next line is read."""
+
+    place: Place
+    steps: Sequence[Step]
+    fault: str
+    undo: Callable[[], None]
+
+
+@dataclass(frozen=True)
 class Commands:
     """A file."""
 
     path: Path
 
-    def steps(self, schema: P4Schema) -> list[Step]:
-        """Returns the steps of all lines. Raises P4NetError with the first line that can't be carried out."""
+    def lines(self, schema: P4Schema) -> Iterator[Line]:
+        """Yields the commands in order. Raises P4NetError for a file that can't be read."""
         try:
             text = read_text(self.path)
         except FileError as error:
             raise P4NetError(str(error)) from None
-        session, steps = Session(schema), list[Step]()
+        session = Session(schema)
         for number, line in enumerate(text.splitlines(), start=1):
-            words = line.partition("#")[0].split()
+            words = _COMMENT.split(line, maxsplit=1)[0].split()
             if not words:
                 continue
-            place = Place(self.path, number)
+            place, steps, fault = Place(self.path, number), list[Step](), ""
             session.at(place)
             try:
-                steps += _run(session, words[0], words[1:])
+                steps = _run(session, words[0], words[1:])
             except ValueError as error:
-                raise place.fail(f"{words[0]}: {error}") from None
+                session.undo()
+                fault = f"{words[0]}: {error}"
+            yield Line(place, steps, fault, session.undo)
+
+    def steps(self, schema: P4Schema) -> list[Step]:
+        """Returns the steps of all lines. Raises P4NetError with the first line that can't be carried out."""
+        steps = list[Step]()
+        for line in self.lines(schema):
+            if line.fault:
+                raise line.place.fail(line.fault)
+            steps += line.steps
         return steps
 
 
 def _run(session: Session, name: str, words: list[str]) -> list[Step]:
     command = COMMANDS.get(name)
     if command is None:
-        raise ValueError(f"no such command is supported; {nearest(name, COMMANDS)}")
+        likeness = f"; {nearest(name, COMMANDS)}" if name[0].isalpha() else ""  # else the author's comment, of a kind
+        raise ValueError(f"no such command is supported{likeness}")
     if len(words) < command.least or (command.most is not None and len(words) > command.most):
         raise ValueError(f"write it as {name} {command.usage}")
     return list(command.run(session, words))

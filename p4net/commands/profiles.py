@@ -12,7 +12,7 @@ from finsy.proto import p4r
 from pcn.controller.control_plane import TableEntry
 from pcn.p4net import values
 from pcn.p4net.commands import tables
-from pcn.p4net.commands.session import DELETE, INSERT, MODIFY, Command, Group, Handles, Session
+from pcn.p4net.commands.session import DELETE, INSERT, MODIFY, Command, Handles, Session
 from pcn.p4net.steps import Read, Step
 
 
@@ -22,11 +22,11 @@ def _profile(session: Session, name: str) -> str:
 
 
 def _members(session: Session, profile: str) -> Handles[None]:
-    return session.members.setdefault(profile, Handles("member"))
+    return session.members.setdefault(profile, Handles("member", session.changes))
 
 
-def _groups(session: Session, profile: str) -> Handles[Group]:
-    return session.groups.setdefault(profile, Handles("group"))
+def _groups(session: Session, profile: str) -> Handles[tuple[int, ...]]:
+    return session.groups.setdefault(profile, Handles("group", session.changes))
 
 
 def _create_member(session: Session, words: Sequence[str]) -> Sequence[Step]:
@@ -51,7 +51,7 @@ def _delete_member(session: Session, words: Sequence[str]) -> Sequence[Step]:
 
 def _create_group(session: Session, words: Sequence[str]) -> Sequence[Step]:
     profile = _profile(session, words[0])
-    return [session.write(INSERT, P4ActionProfileGroup(profile, group_id=_groups(session, profile).add(Group()) + 1))]
+    return [session.write(INSERT, P4ActionProfileGroup(profile, group_id=_groups(session, profile).add(()) + 1))]
 
 
 def _delete_group(session: Session, words: Sequence[str]) -> Sequence[Step]:
@@ -61,29 +61,29 @@ def _delete_group(session: Session, words: Sequence[str]) -> Sequence[Step]:
 
 
 def _add_to_group(session: Session, words: Sequence[str]) -> Sequence[Step]:
-    return _change_group(session, words, lambda members, one: [*members, one])
+    return _change_group(session, words, lambda members, one: (*members, one))
 
 
 def _remove_from_group(session: Session, words: Sequence[str]) -> Sequence[Step]:
-    def removed(members: list[int], one: int) -> list[int]:
+    def removed(members: tuple[int, ...], one: int) -> tuple[int, ...]:
         if one not in members:
             raise ValueError(f"member {one} isn't in group {words[2]}")
-        return [member for member in members if member != one]
+        return tuple(member for member in members if member != one)
 
     return _change_group(session, words, removed)
 
 
 def _change_group(
-    session: Session, words: Sequence[str], change: Callable[[list[int], int], list[int]]
+    session: Session, words: Sequence[str], change: Callable[[tuple[int, ...], int], tuple[int, ...]]
 ) -> Sequence[Step]:
     profile = _profile(session, words[0])
     member, handle = values.whole(words[1]), values.whole(words[2])
     _ = _members(session, profile)[member]
-    group = _groups(session, profile)[handle]
-    members = change(group.members, member)
+    groups = _groups(session, profile)
+    members = change(groups[handle], member)
     made = [Member(one + 1, weight=1) for one in members]
     step = session.write(MODIFY, P4ActionProfileGroup(profile, group_id=handle + 1, members=made))
-    group.members = members
+    groups[handle] = members
     return [step]
 
 

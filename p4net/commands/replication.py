@@ -53,15 +53,16 @@ def _create_group(session: Session, words: Sequence[str]) -> Sequence[Step]:
     number = values.whole(words[0], 1, _MOST_GROUP)
     if number in session.multicast:
         raise ValueError(f"multicast group {number} was created before")
-    session.multicast[number] = []
+    session.assign(session.multicast, number, ())
     return []
 
 
 def _destroy_group(session: Session, words: Sequence[str]) -> Sequence[Step]:
     number = _group(session, words[0])
-    before, session.multicast[number] = _replicas(session, number), []
+    before = _replicas(session, number)
+    session.assign(session.multicast, number, ())
     steps = _changed(session, number, before)
-    del session.multicast[number]
+    session.assign(session.multicast, number, None)
     return steps
 
 
@@ -93,7 +94,7 @@ def _associate(session: Session, words: Sequence[str]) -> Sequence[Step]:
     if any(handle in nodes for nodes in session.multicast.values()):
         raise ValueError(f"node {handle} is in a group already")
     before = _replicas(session, number)
-    session.multicast[number].append(handle)
+    session.assign(session.multicast, number, (*session.multicast[number], handle))
     return _changed(session, number, before)
 
 
@@ -102,14 +103,16 @@ def _dissociate(session: Session, words: Sequence[str]) -> Sequence[Step]:
     if handle not in session.multicast[number]:
         raise ValueError(f"node {handle} isn't in group {number}")
     before = _replicas(session, number)
-    session.multicast[number].remove(handle)
+    session.assign(session.multicast, number, tuple(one for one in session.multicast[number] if one != handle))
     return _changed(session, number, before)
 
 
 def _mirror(session: Session, number: int, replicas: Sequence[Replica]) -> list[Step]:
     kind = MODIFY if number in session.mirrors else INSERT
     step = session.write(kind, P4CloneSessionEntry(number, replicas=list(replicas)))
-    session.mirrors.add(number)
+    if number not in session.mirrors:
+        session.mirrors.add(number)
+        session.changes.append(lambda: session.mirrors.discard(number))
     return [step]
 
 
@@ -130,6 +133,7 @@ def _delete_mirror(session: Session, words: Sequence[str]) -> Sequence[Step]:
     if number not in session.mirrors:
         raise ValueError(f"no mirroring session {number} was added here")
     session.mirrors.remove(number)
+    session.changes.append(lambda: session.mirrors.add(number))
     return [session.write(DELETE, P4CloneSessionEntry(number))]
 
 

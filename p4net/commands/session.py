@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Generic, TypeVar
+from dataclasses import dataclass
+from typing import Generic, TypeAlias, TypeVar
 
 from finsy import P4Schema
 from finsy.proto import p4r
@@ -13,15 +13,21 @@ from pcn.controller.control_plane import TableEntry
 from pcn.p4net.steps import Place, Step, Write
 
 T = TypeVar("T")
+K = TypeVar("K")
+V = TypeVar("V")
 _VERSION_BITS = 24
+
+
+Undo: TypeAlias = Callable[[], object]
 
 
 class Handles(Generic[T]):
     """Values by handle: the lowest free index, and above 24 bits how often this index was freed, where BMv2 counts that
-    (`versions`)."""
+    (`versions`). `changes` gets what takes a change back."""
 
-    def __init__(self, what: str, versions: bool = False) -> None:
+    def __init__(self, what: str, changes: list[Undo], versions: bool = False) -> None:
         self._what = what
+        self._changes = changes
         self._versions: list[int] = []
         self._values: dict[int, T] = {}  # by index
         self._counts = versions
@@ -32,19 +38,28 @@ class Handles(Generic[T]):
         if index == len(self._versions):
             self._versions.append(0)
         self._values[index] = value
+        self._changes.append(lambda: self._values.pop(index))
         return self._versions[index] << _VERSION_BITS | index
 
     def __getitem__(self, handle: int) -> T:
         return self._values[self._index(handle)]
 
     def __setitem__(self, handle: int, value: T) -> None:
-        self._values[self._index(handle)] = value
+        index = self._index(handle)
+        before, self._values[index] = self._values[index], value
+        self._changes.append(lambda: self._values.update({index: before}))
 
     def remove(self, handle: int) -> T:
         """Frees a handle. Returns its value. Raises ValueError."""
         index = self._index(handle)
+        version, value = self._versions[index], self._values.pop(index)
         self._versions[index] += self._counts
-        return self._values.pop(index)
+
+        def undo() -> None:
+            self._versions[index], self._values[index] = version, value
+
+        self._changes.append(undo)
+        return value
 
     def items(self) -> Mapping[int, T]:
         """Returns values by handle."""
@@ -55,13 +70,6 @@ class Handles(Generic[T]):
         if index not in self._values or self._versions[index] != handle >> _VERSION_BITS:
             raise ValueError(f"no {self._what} has the handle {handle} here")
         return index
-
-
-@dataclass
-class Group:
-    """A group of an action profile, with its members' handles in order."""
-
-    members: list[int] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
@@ -77,17 +85,31 @@ class Session:
 
     def __init__(self, schema: P4Schema) -> None:
         self.schema = schema
+        self.changes: list[Undo] = []  # of the present command
         self.entries: dict[str, Handles[TableEntry]] = {}
         self.members: dict[str, Handles[None]] = {}
-        self.groups: dict[str, Handles[Group]] = {}
-        self.nodes: Handles[Node] = Handles("replication node")
-        self.multicast: dict[int, list[int]] = {}  # by group: handles of nodes
+        self.groups: dict[str, Handles[tuple[int, ...]]] = {}  # members' handles in order
+        self.nodes: Handles[Node] = Handles("replication node", self.changes)
+        self.multicast: dict[int, tuple[int, ...]] = {}  # by group: handles of nodes
         self.mirrors: set[int] = set()
+        self.value_sets: dict[str, tuple[int, ...]] = {}  # by name: members
         self._place = Place.__new__(Place)
 
     def at(self, place: Place) -> None:
         """The next command stands there."""
         self._place = place
+        self.changes.clear()
+
+    def undo(self) -> None:
+        """Takes back what the present command has changed here: the switch has refused it."""
+        while self.changes:
+            self.changes.pop()()
+
+    def assign(self, values: dict[K, V], key: K, value: V | None) -> None:
+        """Sets a value, or with None removes it."""
+        before = values.get(key)
+        self.changes.append(lambda: _set(values, key, before))
+        _set(values, key, value)
 
     @property
     def place(self) -> Place:
@@ -101,7 +123,14 @@ class Session:
 
     def handles(self, table: str) -> Handles[TableEntry]:
         """Returns those of a table's entries."""
-        return self.entries.setdefault(table, Handles("entry", versions=True))
+        return self.entries.setdefault(table, Handles("entry", self.changes, versions=True))
+
+
+def _set(values: dict[K, V], key: K, value: V | None) -> None:
+    if value is None:
+        values.pop(key, None)
+    else:
+        values[key] = value
 
 
 @dataclass(frozen=True)

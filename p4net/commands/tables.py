@@ -113,8 +113,26 @@ def _add(session: Session, words: Sequence[str]) -> Sequence[Step]:
     key, rest = split(words[2:])
     count = len(list(values.find_action(session.schema, table, words[1]).params))
     made = action(session, table, words[1], rest[:count])
+    if not len(table.match_fields):
+        return _add_default(session, table, [*key, *rest[count:]], made)
     entry = TableEntry(table.name, match=match(table, key), action=made, priority=priority(table, rest[count:]))
     return added(session, table, entry)
+
+
+def _add_default(session: Session, table: P4Table, more: Sequence[str], made: TableAction) -> Sequence[Step]:
+    """BMv2 has one entry in a table without a key, which all packets hit: in P4Runtime its default entry."""
+    if more:
+        raise ValueError(f"{table.name} has no key and no priorities: {' '.join(more)!r} is too much")
+    if session.handles(table.name).items():
+        raise ValueError(f"{table.name} has no key, and its entry is there")
+    entry = TableEntry(table.name, action=made, is_default_action=True)
+    step = session.write(MODIFY, entry)
+    session.handles(table.name).add(entry)
+    return [step]
+
+
+def _removed(session: Session, entry: TableEntry) -> Step:
+    return session.write(MODIFY if entry.is_default_action else DELETE, replace(entry, action=None))
 
 
 def _set_default(session: Session, words: Sequence[str]) -> Sequence[Step]:
@@ -145,13 +163,13 @@ def _modify(session: Session, words: Sequence[str]) -> Sequence[Step]:
 def _delete(session: Session, words: Sequence[str]) -> Sequence[Step]:
     table = find(session, words[0])
     entry = session.handles(table.name).remove(values.whole(words[1]))
-    return [session.write(DELETE, replace(entry, action=None))]
+    return [_removed(session, entry)]
 
 
 def _clear(session: Session, words: Sequence[str]) -> Sequence[Step]:
     table = find(session, words[0])
     handles = session.handles(table.name)
-    return [session.write(DELETE, replace(handles.remove(handle), action=None)) for handle in list(handles.items())]
+    return [_removed(session, handles.remove(handle)) for handle in list(handles.items())]
 
 
 def _set_timeout(session: Session, words: Sequence[str]) -> Sequence[Step]:

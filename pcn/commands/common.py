@@ -138,6 +138,13 @@ def control_option(function: _F) -> _F:
     )(function)  # fmt: skip
 
 
+def strict_option(function: _F) -> _F:
+    return click.option(
+        "--strict", is_flag=True,
+        help="End at the first command of a command file that fails (default: go on, as simple_switch_CLI).",
+    )(function)  # fmt: skip
+
+
 def refuse(why: str, *names: str) -> None:
     """Raises UsageError where the command line has options of these names, which would do nothing."""
     context = click.get_current_context()

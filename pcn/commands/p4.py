@@ -18,6 +18,7 @@ from pcn.commands.common import (
     print_json,
     print_table,
     refuse,
+    strict_option,
 )
 from pcn.commands.exec import exec_
 from pcn.commands.output import note, output_options, say
@@ -47,6 +48,10 @@ def p4() -> None:
 
 p4.add_command(exec_, "exec")
 p4.add_command(trace_ways, "trace")
+
+
+_FAILED = 3
+"""The exit code where commands of command files failed."""
 
 
 @p4.command()
@@ -93,6 +98,7 @@ p4.add_command(trace_ways, "trace")
 )
 @port_option
 @control_option
+@strict_option
 @click.option("--top", is_flag=True, help="The run in virtual time on this terminal, as `pcn watch`; q ends the view.")
 @output_options
 def run(
@@ -113,6 +119,7 @@ def run(
     web: bool,
     port: int,
     control: bool,
+    strict: bool,
     top: bool,
     as_json: bool,
 ) -> None:
@@ -144,7 +151,7 @@ def run(
         from pcn.lab.p4 import hold
 
         stay = {"stay": partial(_stay, port, control)} if web else {}
-        hold(network, name, logs, say, note, trace=trace, pcap=pcap, thrift=thrift, **stay)
+        hold(network, name, logs, say, note, trace=trace, pcap=pcap, thrift=thrift, strict=strict, **stay)
         return
     from pcn.p4net.report import Queues, whole
     from pcn.p4net.virtual import VirtualP4
@@ -158,7 +165,8 @@ def run(
         refuse("not beside --top", "web")
         require_terminal()
     with contextlib.ExitStack() as stack:
-        made = stack.enter_context(VirtualP4(network, seed=seed))
+        made = stack.enter_context(VirtualP4(network, seed=seed, strict=strict))
+        complain(made)
         page = stack.enter_context(p4_on_page(made, until, sample, port)) if web else None
         queues = Queues(made, sample, until) if sample else None
         prepare(made, until, sends, script, pcap, seed)
@@ -171,6 +179,7 @@ def run(
             made.run(until_s=until)
         empty(made)
         _print(whole(made, queues), as_json)
+        end(made, as_json)
 
 
 def _stay(port: int, control: bool, name: str) -> None:
@@ -208,6 +217,23 @@ def prepare(
         start(made)
     if not sends and script is None:
         sending.each_to_each(made)
+
+
+def complain(made: VirtualP4) -> None:
+    """Notes the commands of command files that failed."""
+    for written in made.written.values():
+        for complaint in written.complaints:
+            note(complaint)
+
+
+def end(made: VirtualP4, as_json: bool) -> None:
+    """Ends the command with exit code 3, and prints a line below tables, where commands of command files failed."""
+    from pcn.p4net.entries import failed
+
+    if text := failed(made.written.values()):
+        if not as_json:
+            say(text)
+        click.get_current_context().exit(_FAILED)
 
 
 def empty(made: VirtualP4) -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, TextIO
 
 import click
 
-from pcn.commands.common import FilePath, Quantity, print_json, text_output
+from pcn.commands.common import FilePath, Quantity, print_json, strict_option, text_output
 from pcn.commands.output import note, quiet_option, say
 
 if TYPE_CHECKING:
@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     "--rate", type=Quantity("rate"), default="10G", show_default=True, help="Rate of links without a bandwidth."
 )
 @click.option("--seed", type=int, default=1, show_default=True, help="Seed of random times and of programs.")
+@strict_option
 @click.option("--packet", "packets", type=int, multiple=True, metavar="N", help="Packets, as numbered (default: all).")
 @click.option("--at", multiple=True, metavar="SWITCH[:PORT]", help="Packets that pass there (default: all).")
 @click.option(
@@ -72,6 +73,7 @@ def trace(
     script: Path | None,
     rate: float,
     seed: int,
+    strict: bool,
     packets: tuple[int, ...],
     at: tuple[str, ...],
     match: tuple[str, ...],
@@ -105,7 +107,7 @@ def trace(
     wanted = Wanted(packets, at, match)
     wanted.require(network)
     with text_output(Path(steps)) if steps else nullcontext() as target:
-        ways = _live(network, logs) if logs is not None else _virtual(network, until, sends, script, seed)
+        ways = _live(network, logs) if logs is not None else _virtual(network, until, sends, script, seed, strict)
         found = [(n, way) for n, way in enumerate(ways.all(network.topology), start=1) if wanted.has(n, way)]
         if target is not None:
             _write_steps(target, (way for _, way in found))
@@ -127,13 +129,16 @@ def _write_steps(target: TextIO, ways: Iterable[Hop]) -> None:
                 target.write(json_lines.line(hop.switch, step) + "\n")
 
 
-def _virtual(network: P4Network, until: float, sends: tuple[str, ...], script: Path | None, seed: int) -> Ways:
-    from pcn.commands.p4 import empty, prepare
+def _virtual(
+    network: P4Network, until: float, sends: tuple[str, ...], script: Path | None, seed: int, strict: bool
+) -> Ways:
+    from pcn.commands.p4 import complain, empty, prepare
     from pcn.p4net.virtual import VirtualP4
     from pcn.p4net.ways import Ways
 
     ways = Ways()
-    with VirtualP4(network, seed=seed, trace=ways.take) as made:
+    with VirtualP4(network, seed=seed, trace=ways.take, strict=strict) as made:
+        complain(made)
         prepare(made, until, sends, script, None, seed)
         made.run(until_s=until)
         empty(made)

@@ -17,6 +17,7 @@ PROGRAMS = Path(__file__).resolve().parents[1] / "p4runtime/programs"
 BENCH = Program("bench", PROGRAMS / "bench.json", PROGRAMS / "bench.p4info.txtpb")
 IDLE = Program("idle", PROGRAMS / "idle.json", PROGRAMS / "idle.p4info.txtpb")
 INDIRECT = Program("indirect", PROGRAMS / "indirect.json", PROGRAMS / "indirect.p4info.txtpb")
+VALUE_SETS = Program("valuesets", PROGRAMS / "valuesets.json", PROGRAMS / "valuesets.p4info.txtpb")
 
 
 @contextmanager

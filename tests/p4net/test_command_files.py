@@ -2,26 +2,30 @@
 
 from __future__ import annotations
 
+import re
 import tempfile
 from pathlib import Path
 
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
-from p4net_switches import BENCH, IDLE, INDIRECT, error_of, switch, written
+from p4net_switches import BENCH, IDLE, INDIRECT, VALUE_SETS, error_of, refuse, switch, written
 from planes import KINDS
 
 from pcn.controller.control_plane import Counter, MeterConfig, TableActions, TableMatch
 from pcn.p4net.commands import COMMANDS, Commands
+from pcn.p4net.entries import failed, write
 from pcn.p4net.errors import P4NetError
 from pcn.p4net.steps import Queue, Read, Step, carry_out
 
 EVERYTHING = """\
 # a comment, and an empty line
+// another, with a command: table_add l2 forward 77 => 1
+//table_add l2 forward 78 => 1
 
 table_add l2 forward 00:00:00:00:00:01 => 3
 table_add BenchIngress.l2 send_to_cpu 0x2 => 7   # handle 1
-table_add l2 forward 3 => 4
+table_add l2 forward 3 => 4 // behind a command
 table_modify l2 forward 1 => 5
 table_modify l2 forward 2 6
 table_delete l2 0
@@ -38,9 +42,16 @@ table_clear learning
 table_num_entries learning
 table_set_default keyless set_wide 12 13
 table_reset_default keyless
+table_add keyless set_wide => 14 15
+table_modify keyless set_wide 0 16 17
+table_delete keyless 0
+table_add keyless set_wide => 18 19
 register_write cells 5 0xffffffff
 register_write flags all 1
 register_write cells 6 7
+register_write cells 8 -1
+register_write wide_cells 1 -2
+port_add veth0 1
 register_write wide_cells 0 0x100000000000000000000
 register_reset wide_cells
 register_read cells 5
@@ -112,6 +123,7 @@ def test_command_file_writes_each_kind_of_state(tmp_path: Path, kind: str) -> No
             "group 1: port 1 instance 5, port 2 instance 5, port 4 instance 6",
             "session 7: port 3 instance 0",
         ]
+        assert control.read_table("keyless")[-1].action.args == {"value": 18, "small": 19}
         *l2, default = control.read_table("l2")
         ports = {entry.match["dst_addr"]: entry.action.args["port"] for entry in l2}
         assert ports == {2: 5, 3: 6, 4: 8}
@@ -121,7 +133,7 @@ def test_command_file_writes_each_kind_of_state(tmp_path: Path, kind: str) -> No
         assert acl[2**31 - 1 - 20] == TableMatch(src_addr=(0xFF, 0xFF), port=3)
         assert {entry.match.get("dst_addr") for entry in control.read_table("prefixes")[:-1]} == {(0, 8), None}
         assert control.read_table("learning")[:-1] == []
-        assert control.read_registers("cells", [5, 6, 7]) == {5: 2**32 - 1, 6: 7, 7: 0}
+        assert control.read_registers("cells", [5, 6, 7, 8]) == {5: 2**32 - 1, 6: 7, 7: 0, 8: 2**32 - 1}
         assert set(control.read_registers("flags").values()) == {1}
         assert set(control.read_registers("wide_cells").values()) == {0}
         assert control.read_counter("received", 3) == Counter(1, 1)
@@ -138,6 +150,12 @@ REFUSED = [
     ("table_add l2 forward 1 => 3 4", "l2 has no priorities: '4' is too much"),
     ("table_add l2 forward 1 2 => 3", "has 1 match fields (dst_addr), not 2"),
     ("table_add l2 forward 1 => 512", "'512' has more than 9 bits"),
+    ("!table_add l2 forward 1 => 3", "commands.txt:1: !table_add: no such command is supported"),
+    ("table_add keyless set_wide 5 => 14 15", "has no key and no priorities: '5' is too much"),
+    ("table_add keyless set_wide => 1 2\ntable_add keyless set_wide => 1 2", "its entry is there"),
+    ("register_write cells 0 -4294967296", "'4294967296' has more than 32 bits"),
+    ("register_write cells 0 --1", "'-1' is no value"),
+    ("pvs_add p 1", "no value set 'p'; there are none"),
     ("table_add l2 forward 1 => -1", "'-1' is no value of 9 bits"),
     ("table_add l2 forward 10.0.0.1 => 1", "'10.0.0.1' is no value of 48 bits"),
     (f"table_add l2 forward 1{'0' * 5000} => 1", "a value of 5001 letters is too much"),
@@ -189,6 +207,71 @@ def test_refusal_of_the_switch_names_file_and_line(tmp_path: Path) -> None:
     text = "".join(f"table_add l2 forward {number} => 1\n" for number in range(9))
     with switch() as control, pytest.raises(P4NetError, match=r"commands.txt:9: s0: .*table entry: RESOURCE_EXHAUSTED"):
         written(control, file(tmp_path, text))
+
+
+WITH_FAULTS = """\
+table_add l2 forward 17 => 1
+table_add l2 forward 0x11 => 2
+//mirroring_add 7 2
+mirroring_ad 7 2
+table_add l2 forward 18 => 3
+table_modify l2 forward 1 4
+mirroring_add 7 2
+table_num_entries l2
+"""
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_commands_behind_a_failing_one_are_carried_out(tmp_path: Path, kind: str) -> None:
+    """As simple_switch_CLI does it: a refused entry has no handle."""
+    with switch(kind=kind) as control:
+        found = write(control, [file(tmp_path, WITH_FAULTS)], refuse, strict=False)
+        assert {entry.match["dst_addr"]: entry.action.args["port"] for entry in control.read_table("l2")[:-1]} == {
+            17: 1, 18: 4,
+        }  # fmt: skip
+    assert found.lines == ["l2: 2 entries"]
+    assert found.commands == 7
+    duplicate, unknown = found.complaints
+    assert re.match(rf"{tmp_path}/commands.txt:2: s0: .*ALREADY_EXISTS", duplicate)
+    assert unknown.startswith(f"{tmp_path}/commands.txt:4: mirroring_ad: no such command is supported; did you mean")
+    assert failed([found, found]) == "4 of 14 commands failed"
+    with switch(kind=kind) as control, pytest.raises(P4NetError, match=r"commands.txt:2: .*ALREADY_EXISTS"):
+        write(control, [file(tmp_path, WITH_FAULTS)], refuse, strict=True)
+
+
+@given(st.lists(st.tuples(st.integers(0, 3), st.booleans()), max_size=20))
+def test_handles_behind_refusals_are_those_of_what_is_there(adds: list[tuple[int, bool]]) -> None:
+    """Of each key the first entry stays; those that the switch refuses leave no handle."""
+    lines, there = [], dict[int, int]()
+    for key, wrong in adds:
+        lines.append(f"table_add l2 forward {key} => {'512' if wrong else key}")
+        if not wrong and key not in there:
+            there[key] = len(there)
+    lines += [f"table_modify l2 forward {handle} {100 + key}" for key, handle in there.items()]
+    with tempfile.TemporaryDirectory() as folder, switch() as control:
+        found = write(control, [file(Path(folder), "\n".join(lines))], refuse, strict=False)
+        ports = {entry.match["dst_addr"]: entry.action.args["port"] for entry in control.read_table("l2")[:-1]}
+    assert ports == {key: 100 + key for key in there}
+    assert len(found.complaints) == len(adds) - len(there)
+
+
+def test_value_sets_have_members_of_commands(tmp_path: Path) -> None:
+    text = """
+        pvs_add singles 0x1234
+        pvs_add singles 7
+        pvs_add singles 0x1234
+        pvs_get singles
+        pvs_remove singles 0x1234
+        pvs_get singles
+        pvs_clear singles
+        pvs_get singles
+    """
+    with switch(VALUE_SETS) as control:
+        assert written(control, file(tmp_path, text)) == [
+            "singles = 0x1234, 0x7",
+            "singles = 0x7",
+            "singles = no members",
+        ]
 
 
 def test_commands_of_queues_come_to_the_target(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from exercise import EXAMPLE
+from exercise import EXAMPLE, write_exercise
 from hypothesis import given
 from hypothesis import strategies as st
 from p4net_switches import error_of
@@ -72,6 +72,27 @@ def test_run_prints_tables(capsys: pytest.CaptureFixture[str]) -> None:
     text = capsys.readouterr().out
     assert "Ports of switches" in text
     assert "1 passes of switches, 0 dropped by programs; digest" in text
+
+
+def test_run_goes_on_behind_commands_that_fail(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = write_exercise(tmp_path / "exercise", cli_input="s1-commands.txt")
+    (folder / "s1-commands.txt").write_text("register_read threshold 0\nregister_read treshold 0\n")
+    words = ["p4", "run", str(folder), "--clock", "virtual", "--send", "h1,h3"]
+    complaint = f"{folder}/s1-commands.txt:2: register_read: no register 'treshold'; did you mean 'threshold'?"
+    assert run(words) == 3
+    output = capsys.readouterr()
+    assert output.err == f"note: {complaint}\n"
+    assert output.out.splitlines()[-1] == "1 of 2 commands failed"
+    assert run([*words, "--json"]) == 3
+    found = json.loads(capsys.readouterr().out)
+    assert (found["commands"], found["commands_failed"]) == (2, 1)
+    assert found["complaints"] == {"s1": [complaint]}
+    assert found["entries_read"] == {"s1": ["threshold[0] = 0"]}
+    assert [one["received_frames"] for one in found["hosts"]] == [0, 0, 1]
+    assert run([*words, "--strict"]) == 1
+    assert complaint in capsys.readouterr().err
+    assert run(["p4", "trace", str(folder), "--send", "h1,h3"]) == 0
+    assert capsys.readouterr().err == f"note: {complaint}\n"
 
 
 def test_script_prepares_sources_controllers_and_applications(

@@ -264,7 +264,7 @@ def test_entries_that_a_switch_refuses_name_their_file(tmp_path: Path) -> None:
         pass
     (folder / "commands").write_text("register_write threshold 0 7\nregister_read threshold 0")
     with VirtualP4(read_exercise(folder)) as made:
-        assert made.lines == {"s1": ["threshold[0] = 7"], "s2": []}
+        assert {name: one.lines for name, one in made.written.items()} == {"s1": ["threshold[0] = 7"], "s2": []}
     (folder / "commands").write_text("set_queue_depth 65535")
     with pytest.raises(VirtualError, match="s1: a depth of 65535 packets"), VirtualP4(read_exercise(folder)):
         pass
