@@ -24,12 +24,19 @@ class Programs:
     """The stem of the program of switches that name none; empty: the folder's only one."""
     _found: dict[str, Program] = field(default_factory=dict)
 
-    def named(self, compiled: str) -> Program:
-        """Finds the program that a file calls build/x.json. Raises P4NetError."""
-        stem = Path(compiled).name.removesuffix(".json")
-        if stem not in self._found:
-            self._found[stem] = self._find(stem, self.folder / compiled)
-        return self._found[stem]
+    def named(self, program: str) -> Program:
+        """Finds the program that a file calls build/x.json, or x.p4. Raises P4NetError."""
+        if program not in self._found:
+            path = self.folder / program
+            if path.suffix == ".p4":
+                places = [path.with_suffix(".json"), self.folder / f"{path.stem}.json"]
+                places.append(self.folder / BUILD / f"{path.stem}.json")
+                compiled = next((place for place in places if is_file(place)), places[-1])
+                self._found[program] = self._find(path.stem, compiled, path)
+            else:
+                stem = path.name.removesuffix(".json")
+                self._found[program] = self._find(stem, path, self.folder / f"{stem}.p4")
+        return self._found[program]
 
     def of_default(self) -> Program:
         """Finds the program of switches that name none. Raises P4NetError."""
@@ -45,10 +52,9 @@ class Programs:
             stem = stems[0]
         return self.named(f"{BUILD}/{stem}.json")
 
-    def _find(self, stem: str, compiled: Path) -> Program:
+    def _find(self, stem: str, compiled: Path, source: Path) -> Program:
         if self.given is not None and self.given.stem == stem:
             return _read(self.given)
-        source = self.folder / f"{stem}.p4"
         if is_file(source) and _has_compiler():
             return _read(source)
         if is_file(compiled):

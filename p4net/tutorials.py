@@ -1,4 +1,4 @@
-"""Networks of p4lang/tutorials: topology.json and what it names, unchanged.
+"""Networks of p4lang/tutorials: topology.json and what it names, unchanged; those of p4-utils and p4app in its form.
 
     {"hosts": {"h1": {"ip": "10.0.1.1/24", "mac": "08:00:00:00:01:11", "commands": ["route add ...", "arp ..."]}},
      "switches": {"s1": {"runtime_json": "s1-runtime.json", "cli_input": "s1-commands.txt",
@@ -26,12 +26,14 @@ from pcn.p4net.steps import Entries
 from pcn.p4net.text_proto import TextProto
 from pcn.softswitch import inputs
 from pcn.topologies import naming
-from pcn.topologies.formats import FORMATS, Source
-from pcn.topologies.tree import Node, optional, read_file
+from pcn.topologies.formats import EXERCISES, FORMATS, FormatError, Source, p4_utils
+from pcn.topologies.tree import Node, optional
 
 RATE_BPS = 10e9
 """Of links without a bandwidth, in virtual time."""
-_EMPTY = "the file has hosts, switches and links"
+_MOST_FILES, _MOST_BYTES = 64, 4 * 2**20
+"""Of a folder, among which its network is searched."""
+_FORMS = "p4lang/tutorials' topology.json, p4app.json"
 _ASSIGNED = re.compile(r"^\s*(TOPO|DEFAULT_PROG)\s*:?=\s*(\S+)\s*$", re.MULTILINE)
 
 
@@ -41,11 +43,38 @@ def read_exercise(place: Path, program: Path | None = None, rate_bps: float = RA
     if not place.is_dir():
         return read(place, place.parent, program, "", rate_bps)
     settings = _makefile(place)
-    named = settings.get("TOPO", "topology.json")
-    topology = place / named
+    topology = place / settings["TOPO"] if "TOPO" in settings else _network_file(place)
     if not is_file(topology):
-        raise P4NetError(f"{place}: no {named:.200}: name the network's file instead of its folder")
+        raise P4NetError(f"{place}: no {settings['TOPO']:.200}: name the network's file instead of its folder")
     return read(topology, place, program, Path(settings.get("DEFAULT_PROG", "")).stem, rate_bps)
+
+
+def _network_file(folder: Path) -> Path:
+    """Finds the file of the network in a folder, by its content: topology.json or p4app.json, else the only one. A
+    topology.json that p4-utils has written stands behind the p4app.json that it was written from."""
+    own, written = list[Path](), list[Path]()
+    for path in sorted(folder.glob("*.json"))[:_MOST_FILES]:
+        try:
+            source = Source.of(path, _MOST_BYTES)
+        except FormatError:
+            continue
+        if _form(source):
+            (written if p4_utils.is_generated(source) else own).append(path)
+    for known in (own, written):
+        usual = [path for path in known if path.name in ("topology.json", "p4app.json")]
+        if usual or len(known) == 1:
+            return (usual or known)[-1]
+        if known:
+            names = ", ".join(path.name for path in known)
+            raise P4NetError(f"{folder}: {names} are networks: name the file of one instead of its folder")
+    if is_file(folder / "topology.json"):
+        return folder / "topology.json"  # whose fault is the reason
+    raise P4NetError(f"{folder}: no topology.json: name the network's file instead of its folder ({_FORMS})")
+
+
+def _form(source: Source) -> str:
+    """Returns the format of a P4 network's file; empty: it is none."""
+    return next((name for name in EXERCISES if FORMATS[name].recognises(source)), "")
 
 
 def _makefile(folder: Path) -> dict[str, str]:
@@ -58,6 +87,7 @@ class _Switch(NamedTuple):
     program: str | None
     runtime: str | None
     commands: str | None
+    inline: tuple[tuple[int, str], ...]
     p4runtime: str | None
     cpu_port: int
     settings: dict[str, Any]
@@ -69,8 +99,9 @@ def read(
     """Returns the network of a topology.json, with the name of `folder`, to which its paths are relative. Raises
     LabError."""
     source = Source.of(path)
+    source = EXERCISES[_form(source) or "p4lang"](source)
     topology = FORMATS["p4lang"].read(source)
-    switches, hosts, given = read_file(path, _read_parts, _EMPTY)
+    switches, hosts, given = source.read(_read_parts)
     links = [
         replace(link, delay_s=link.delay_s if has_delay else 0.0, rate_bps=link.rate_bps if has_rate else rate_bps)
         for link, (has_delay, has_rate) in zip(topology.links, given, strict=True)
@@ -84,7 +115,7 @@ def read(
     programs = Programs(folder, program, default)
     return P4Network(
         topology,
-        {name: _switch(one, folder, programs) for name, one in switches.items()},
+        {name: _switch(one, path, folder, programs) for name, one in switches.items()},
         hosts,
         frozenset(link for link, (_, has_rate) in zip(links, given, strict=True) if not has_rate),
     )
@@ -114,6 +145,7 @@ _SWITCH = {
     "program": optional(Node.text),
     "runtime_json": optional(Node.text),
     "cli_input": optional(Node.text),
+    "commands": optional(lambda node: node.elements(lambda one: (one.line, one.text())), ()),
     "p4runtime_entries": optional(Node.text),
     "cpu_port": optional(_whole(0, 510), 0),
     "priority_queues": optional(_whole(1, 8)),
@@ -125,7 +157,7 @@ _SWITCH = {
 def _read_switch(node: Node) -> _Switch:
     fields = node.fields(_SWITCH)
     settings = {name: fields[name] for name in ("priority_queues", "queue_depth", "queue_rate") if fields[name]}
-    entries = fields["runtime_json"], fields["cli_input"], fields["p4runtime_entries"]
+    entries = fields["runtime_json"], fields["cli_input"], fields["commands"], fields["p4runtime_entries"]
     return _Switch(fields["program"], *entries, fields["cpu_port"], settings)
 
 
@@ -145,10 +177,12 @@ def _read_host(node: Node) -> P4Host:
     return P4Host(length, fields["commands"])
 
 
-def _switch(one: _Switch, folder: Path, programs: Programs) -> P4Switch:
+def _switch(one: _Switch, path: Path, folder: Path, programs: Programs) -> P4Switch:
     entries: list[Entries] = []
     if one.commands:
         entries.append(Commands(folder / one.commands))
+    if one.inline:
+        entries.append(Commands(path, one.inline))
     runtime = RuntimeJson(folder / one.runtime) if one.runtime else None
     if runtime is not None:
         entries.append(runtime)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -39,18 +39,23 @@ class Line:
 
 @dataclass(frozen=True)
 class Commands:
-    """A file."""
+    """A file, or with `inline` commands that stand in another file, each with its line."""
 
     path: Path
+    inline: tuple[tuple[int, str], ...] | None = None
+
+    def _numbered(self) -> Iterable[tuple[int, str]]:
+        if self.inline is not None:
+            return self.inline
+        try:
+            return enumerate(read_text(self.path).splitlines(), start=1)
+        except FileError as error:
+            raise P4NetError(str(error)) from None
 
     def lines(self, schema: P4Schema) -> Iterator[Line]:
         """Yields the commands in order. Raises P4NetError for a file that can't be read."""
-        try:
-            text = read_text(self.path)
-        except FileError as error:
-            raise P4NetError(str(error)) from None
         session = Session(schema)
-        for number, line in enumerate(text.splitlines(), start=1):
+        for number, line in self._numbered():
             words = _COMMENT.split(line, maxsplit=1)[0].split()
             if not words:
                 continue

@@ -10,7 +10,7 @@ import pytest
 
 from pcn import cli
 from pcn.topologies.errors import TopologyError
-from pcn.topologies.formats import FORMATS, Source, format_of
+from pcn.topologies.formats import EXERCISES, FORMATS, Source, format_of
 from pcn.topologies.found import find_topology
 from pcn.topologies.model import Topology
 
@@ -20,6 +20,8 @@ GIVEN = {
     "htsim": (FILES / "small.topo").read_text().replace("Tier 2\n", "Tier 2\nDownlink_Latency_ns 300\n"),
     "p4lang": '{"hosts": {"h1": {}, "h2": {}}, "switches": {"s1": {}}, '
     '"links": [["h1", "s1-p1", "5us", 10], ["h2", "s1-p2", "5us", 10]]}',
+    "p4-utils": '{"topology": {"hosts": {"h1": {}, "h2": {}}, "switches": {"s1": {}}, "default": {"delay": "5us"}, '
+    '"links": [["h1", "s1", {"bw": 10}], ["h2", "s1", {"bw": 10}]]}}',
     "node-link": '{"nodes": [{"id": "a"}, {"id": "s"}, {"id": "b"}], "edges": ['
     '{"source": "a", "target": "s", "rate": "1G", "delay": "1us"}, '
     '{"source": "b", "target": "s", "rate": "1G", "delay": "1us"}]}',
@@ -41,7 +43,7 @@ def made(name: str, text: str, **options: float | str) -> Topology:
 
 
 def test_files_are_of_each_format_that_has_rates() -> None:
-    assert set(GIVEN) == set(FORMATS) - {"pcn", "containerlab"}, "containerlab's files have no rates"
+    assert set(GIVEN) == set(FORMATS) - {"pcn", "containerlab", "p4app"}, "files of the latter two have no rates"
     for name, text in GIVEN.items():
         assert format_of(Source(Path({"pcn-json": "net.json"}.get(name, "net")), text)).name == name
         assert made(name, text).hosts
@@ -50,7 +52,7 @@ def test_files_are_of_each_format_that_has_rates() -> None:
 @pytest.mark.parametrize("name", GIVEN)
 @pytest.mark.parametrize("option", ["rate_bps=7G", "delay_s=7us", "split_hosts=1", "nvlink=0"])
 def test_option_without_effect_is_refused(name: str, option: str, tmp_path: Path) -> None:
-    path = tmp_path / ("net.json" if name.endswith("json") or name == "p4lang" else "net")
+    path = tmp_path / ("net.json" if name.endswith("json") or name in EXERCISES else "net")
     path.write_text(GIVEN[name])
     found = find_topology(f"{name}:{path}")
     key, _, value = option.partition("=")
@@ -75,7 +77,7 @@ def test_option_without_effect_is_refused(name: str, option: str, tmp_path: Path
     ],
 )  # fmt: skip
 def test_option_fills_what_a_file_leaves_out(name: str, options: dict[str, str], text: str, tmp_path: Path) -> None:
-    path = tmp_path / ("net.json" if name == "p4lang" else "net.yaml" if name == "containerlab" else "net")
+    path = tmp_path / ("net.json" if name in EXERCISES else "net.yaml" if name == "containerlab" else "net")
     path.write_text(text)
     links = find_topology(f"{name}:{path}").build(options).links
     for option, value in (("rate_bps", 7e9), ("delay_s", 7e-6)):

@@ -2,9 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
-from pcn.topologies.formats import astra, containerlab, graphml, hpcc, htsim, node_link, p4lang, pcn, simai
+from pcn.topologies.formats import (
+    astra,
+    containerlab,
+    graphml,
+    hpcc,
+    htsim,
+    node_link,
+    p4_utils,
+    p4app,
+    p4lang,
+    pcn,
+    simai,
+)
 from pcn.topologies.formats.source import Format as Format
 from pcn.topologies.formats.source import FormatError as FormatError
 from pcn.topologies.formats.source import Source as Source
@@ -19,11 +32,21 @@ FORMATS: dict[str, Format] = {
         astra.FORMAT,
         htsim.FORMAT,
         p4lang.FORMAT,
+        p4_utils.FORMAT,
+        p4app.FORMAT,
         containerlab.FORMAT,
         graphml.FORMAT,
         node_link.FORMAT,
     )
 }
+
+
+EXERCISES: dict[str, Callable[[Source], Source]] = {
+    "p4lang": p4lang.exercise,
+    "p4-utils": p4_utils.exercise,
+    "p4app": p4app.exercise,
+}
+"""Formats of P4 networks, with what puts a file into the form of p4lang/tutorials."""
 
 
 def split(reference: str) -> tuple[str, Path] | None:

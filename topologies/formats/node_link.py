@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from pcn.topologies.formats import graph
+from pcn.topologies.formats import graph, p4_utils
 from pcn.topologies.formats.graph import GraphEdge, GraphNode
 from pcn.topologies.formats.source import Format, Source
 from pcn.topologies.model import Topology
@@ -64,6 +64,7 @@ FORMAT = Format(
     recognises=lambda source: (
         isinstance(source.keys.get("nodes"), ListOf)
         and any(isinstance(source.keys.get(name), ListOf) for name in ("edges", "links"))
+        and not p4_utils.is_generated(source)
     ),
     fields=graph.FIELDS,
 )

@@ -3,7 +3,8 @@
     {"hosts": {"h1": {"ip": "10.0.1.1/24", "mac": "08:00:00:00:01:11"}}, "switches": {"s1": {}},
      "links": [["h1", "s1-p1"], ["s1-p2", "s2-p2", LATENCY, BANDWIDTH]]}
 
-A latency is a text with its unit, or a number in ms; a bandwidth is in Mb/s.
+A latency is a text with its unit, or a number in ms; a bandwidth is in Mb/s. Before November 2019 hosts were a list of
+names, and links had no ports: run_exercise.py derived addresses and ports, as `exercise` does here.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from typing import Any
 
 from pcn.softswitch.units import quantity
 from pcn.topologies.formats.draft import Draft, End
+from pcn.topologies.formats.exercise import Exercise, Ports, number, route
 from pcn.topologies.formats.source import Format, FormatError, Source
 from pcn.topologies.model import Topology
 from pcn.topologies.tree import ListOf, MappingOf, Node
@@ -23,6 +25,7 @@ _PORT = re.compile(r"(.+)-p([0-9]{1,3})\Z")
 
 def read(source: Source, rate_bps: float | None = None, delay_s: float | None = None, split_hosts: int = 0) -> Topology:
     """`rate_bps`, `delay_s`: of links that give none. Raises FormatError."""
+    source = exercise(source)
 
     def topology(node: Node) -> Topology:
         draft = Draft(source, rate_bps, delay_s)
@@ -41,6 +44,46 @@ def read(source: Source, rate_bps: float | None = None, delay_s: float | None = 
         return draft.topology(split_hosts)
 
     return source.read(topology)
+
+
+def exercise(source: Source) -> Source:
+    """Returns the network in today's form. Raises FormatError."""
+    if not isinstance(source.keys.get("hosts"), ListOf):
+        return source
+    return source.read(_derived).source(source)
+
+
+def _derived(node: Node) -> Exercise:
+    """Derives addresses of hN at sM: 10.0.M.N. Ports of a switch are given to its hosts, then to other switches, each
+    in the order of the links' names."""
+    hosts, switches, listed = (node.get(name) for name in ("hosts", "switches", "links"))
+    if hosts is None or switches is None or listed is None:
+        raise node.fail("the file has hosts, switches and links")
+    names = hosts.elements(lambda one: (one.line, one.text()))
+    known = {name for _, name in names}
+    links = []
+    for link in listed.elements(lambda one: one):
+        words = link.elements(lambda word: word)
+        if not 2 <= len(words) <= 4:
+            raise link.fail('a link is ["h1", "s1"], or ["s1", "s2", LATENCY, BANDWIDTH]')
+        ends = sorted(word.text() for word in words[:2])
+        links.append((link, [*reversed(ends)] if ends[1] in known else ends, words))
+    made, ports = Exercise(node.line), Ports()
+    of_hosts = [one for one in links if one[1][0] in known]
+    between = [one for one in links if one[1][0] not in known]
+    at = {}
+    for link, ends, words in (*sorted(of_hosts, key=lambda one: one[1]), *sorted(between, key=lambda one: one[1])):
+        shown = [end if end in known else f"{end}-p{ports.take(end)}" for end in ends]
+        at[ends[0]] = ends[1]
+        made.link(link.line, shown, *(words[place] if len(words) > place else None for place in (2, 3)))
+    for line, name in names:
+        host, switch = number(name) or 0, number(at.get(name, "")) or 0
+        if not (host < 255 and switch < 256):
+            raise hosts.fail(f"{name}: hosts are h1 to h254, switches s1 to s255: their addresses are 10.0.SWITCH.HOST")
+        mac, gateway = f"00:00:00:00:{switch:02x}:{host:02x}", f"10.0.{host}.254"
+        made.host(line, name, f"10.0.{switch}.{host}/24", mac, route(gateway, mac))
+    made.copied = switches
+    return made
 
 
 def _pairs(node: Node | None) -> list[tuple[Node, Node]]:
@@ -103,7 +146,7 @@ def _number(value: float) -> float:
 def _recognises(source: Source) -> bool:
     keys = source.keys
     return (
-        isinstance(keys.get("hosts"), MappingOf)
+        isinstance(keys.get("hosts"), (MappingOf, ListOf))
         and isinstance(keys.get("switches"), MappingOf)
         and isinstance(keys.get("links"), ListOf)
     )
@@ -117,7 +160,8 @@ FORMAT = Format(
     suffix=".topology.json",
     recognises=_recognises,
     fields={
-        "`hosts`": "hosts; `ip` without its prefix, and `mac`; `commands` are left out",
+        "`hosts`": "hosts; `ip` without its prefix, and `mac`; `commands` are left out; of a list of names, as before "
+        "November 2019, hN at sM has 10.0.M.N, and ports follow the order of the links' names",
         "`switches`": "switches; `runtime_json`, `cli_input`, `program` and `cpu_port` are left out",
         "`links`": "links; `s1-p3` is port 3 of s1",
         "latency": "one way; a bare number is in ms, a bare number in quotes in us, as there; without it "

@@ -17,7 +17,7 @@ from pcn.topologies.formats.pcn_values import count, exact, one_of, quantity_of,
 from pcn.topologies.formats.source import Format, Source
 from pcn.topologies.lossless import CREDITS, DATA_CLASS, PFC
 from pcn.topologies.model import FlowSpec, Topology, Value
-from pcn.topologies.tree import Field, ListOf, Node, needed, optional
+from pcn.topologies.tree import Field, ListOf, MappingOf, Node, needed, optional
 
 _MAC = re.compile(r"([0-9a-fA-F]{2}:){5}[0-9a-fA-F]{2}\Z")
 _QUOTED = re.compile(r'"((?:[^"\\]|\\.)*)"')
@@ -235,7 +235,8 @@ def _flow(value: Any) -> str:
 
 def _recognises(source: Source) -> bool:
     keys = source.keys
-    return isinstance(keys.get("hosts"), ListOf) and isinstance(keys.get("links"), ListOf)
+    of_p4lang = isinstance(keys.get("switches"), MappingOf)  # its form of before November 2019
+    return isinstance(keys.get("hosts"), ListOf) and isinstance(keys.get("links"), ListOf) and not of_p4lang
 
 
 _FIELDS = {

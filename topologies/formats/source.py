@@ -57,6 +57,12 @@ class Source:
         except ComposeError as error:
             raise self.error(error.line, str(error)) from None
 
+    def with_tree(self, tree: Tree) -> Source:
+        """Returns a source of the same file whose values are others, with lines of the file."""
+        made = Source(self.path, self.text)
+        made.__dict__["tree"] = tree  # a cached property's place
+        return made
+
     @cached_property
     def keys(self) -> dict[str, Tree]:
         """Of the mapping that the file is; none where it is no such mapping."""

@@ -1,0 +1,210 @@
+"""Networks of p4-utils and p4app, and of the tutorials before 2019: what `pcn p4 run` makes of them as they lie."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+from exercise import EXAMPLE
+
+from pcn.cli import run
+from pcn.p4net.commands import Commands
+from pcn.p4net.errors import P4NetError
+from pcn.p4net.network import P4Network
+from pcn.p4net.packets import udp
+from pcn.p4net.tutorials import read_exercise
+from pcn.p4net.virtual import VirtualP4
+from pcn.topologies.formats import FormatError
+
+FILES = Path(__file__).resolve().parents[1] / "topologies/files"
+
+
+def folder_of(place: Path, *names: str) -> Path:
+    """A folder with the router compiled, as p4-utils leaves it, and these networks."""
+    place.mkdir()
+    shutil.copy(EXAMPLE / "router.json", place / "router.json")
+    for name in names:
+        shutil.copy(FILES / name, place)
+    return place
+
+
+def addresses(network: P4Network) -> dict[str, tuple[str, int, str]]:
+    return {one.name: (one.ip, network.host(one.name).prefix, one.mac) for one in network.topology.hosts}
+
+
+def entries(network: P4Network, switch: str) -> list[str]:
+    """The commands of a switch, as they stand."""
+    found: list[str] = []
+    for source in network.switches[switch].entries:
+        assert isinstance(source, Commands)
+        found += [line for _, line in source.inline] if source.inline is not None else [f"< {source.path.name}"]
+    return found
+
+
+def test_exercise_of_2018_has_derived_addresses(tmp_path: Path) -> None:
+    folder = folder_of(tmp_path / "old")
+    network = json.loads((FILES / "exercise-2018.json").read_text())
+    del network["switches"]["s1"]["runtime_json"]
+    network["switches"]["s1"]["cli_input"] = "s1.txt"
+    (folder / "topology.json").write_text(json.dumps(network))
+    (folder / "s1.txt").write_text("")
+    (folder / "build").mkdir()
+    (folder / "router.json").rename(folder / "build/router.json")
+    made = read_exercise(folder)
+    assert addresses(made) == {
+        "h1": ("10.0.1.1", 24, "00:00:00:00:01:01"),
+        "h2": ("10.0.1.2", 24, "00:00:00:00:01:02"),
+        "h3": ("10.0.2.3", 24, "00:00:00:00:02:03"),
+    }
+    assert made.host("h3").commands == (
+        "route add default gw 10.0.3.254 dev eth0",
+        "arp -i eth0 -s 10.0.3.254 00:00:00:00:02:03",
+    )
+    assert entries(made, "s1") == ["< s1.txt"]
+
+
+ROUTES = """\
+table_add routes forward 10.0.1.1/32 => 00:00:0a:00:01:01 1
+table_add routes forward 10.0.1.2/32 => 00:00:0a:00:01:02 2
+table_add routes forward 10.0.2.0/24 => 00:00:0a:00:02:03 {}
+"""
+
+
+def test_p4app_of_p4_utils_runs_as_it_lies(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = folder_of(tmp_path / "app", "p4app.json")
+    (folder / "s1-commands.txt").write_text(ROUTES.format(3))
+    made = read_exercise(folder)
+    assert addresses(made) == {
+        "h1": ("10.0.1.1", 24, "00:00:0a:00:01:01"),
+        "h2": ("10.0.1.2", 24, "00:00:0a:00:01:02"),
+        "h3": ("10.0.2.3", 24, "00:00:0a:00:02:03"),
+    }
+    assert made.host("h1").commands == (
+        "route add default gw 10.0.1.254 dev eth0",
+        "arp -i eth0 -s 10.0.1.254 00:01:0a:00:01:01",
+        "arp -i eth0 -s 10.0.1.2 00:00:0a:00:01:02",
+    )
+    assert made.switches["s2"].program.name == "router"
+    assert run(["p4", "run", str(folder), "--clock", "virtual", "--json", "--send", "h1,h2"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert [one["received_frames"] for one in found["hosts"]] == [0, 1, 0]
+
+
+@pytest.mark.parametrize(
+    ("strategy", "ip", "prefix", "gateway"),
+    [("l2", "10.0.0.3", 16, None), ("l3", "10.2.3.2", 24, "10.2.3.1"), ("mixed", "10.0.2.3", 24, "10.0.2.254")],
+)
+def test_strategy_of_p4_utils_gives_addresses(
+    tmp_path: Path, strategy: str, ip: str, prefix: int, gateway: str | None
+) -> None:
+    folder = folder_of(tmp_path / "app")
+    network = json.loads((FILES / "p4app.json").read_text())
+    network["topology"]["assignment_strategy"] = strategy
+    network["topology"]["switches"]["s1"] = {"cpu_port": True}
+    (folder / "p4app.json").write_text(json.dumps(network))
+    made = read_exercise(folder)
+    mac = ":".join(["00", *(f"{int(part):02x}" for part in ["0", *ip.split(".")])])
+    assert addresses(made)["h3"] == (ip, prefix, mac)
+    routed = [command for command in made.host("h3").commands if command.startswith("route")]
+    assert routed == ([f"route add default gw {gateway} dev eth0"] if gateway else [])
+    assert len([one for one in made.host("h3").commands if one.startswith("arp")]) == (2 if strategy == "l2" else 1)
+    assert (made.switches["s1"].cpu_port, made.switches["s2"].cpu_port) == (4, 0)
+
+
+def test_host_keeps_the_addresses_of_its_file(tmp_path: Path) -> None:
+    folder = folder_of(tmp_path / "app")
+    network = json.loads((FILES / "p4app.json").read_text())
+    network["topology"]["hosts"]["h3"] = {"ip": "10.0.9.7/20", "mac": "02:00:00:00:00:07", "gw": "10.0.9.1"}
+    (folder / "p4app.json").write_text(json.dumps(network))
+    made = read_exercise(folder)
+    assert addresses(made)["h3"] == ("10.0.9.7", 20, "02:00:00:00:00:07")
+    assert made.host("h3").commands[0] == "route add default gw 10.0.9.1 dev eth0"
+
+
+def test_topology_that_p4_utils_wrote_runs_alone_and_behind_its_p4app(tmp_path: Path) -> None:
+    folder = folder_of(tmp_path / "written")
+    shutil.copy(FILES / "p4-utils-written.json", folder / "topology.json")
+    (folder / "s1-commands.txt").write_text("")
+    made = read_exercise(folder)
+    assert addresses(made) == {
+        "h1": ("10.0.1.1", 24, "00:00:0a:00:01:01"),
+        "h2": ("10.0.2.2", 24, "00:00:0a:00:02:02"),
+    }
+    assert made.host("h2").commands == (
+        "route add default gw 10.0.2.254 dev eth0",
+        "arp -i eth0 -s 10.0.2.254 00:01:0a:00:02:02",
+    )
+    assert entries(made, "s1") == ["< s1-commands.txt"]
+    shutil.copy(FILES / "p4app.json", folder)
+    assert len(read_exercise(folder).topology.hosts) == 3
+
+
+def test_p4app_fills_tables_by_itself(tmp_path: Path) -> None:
+    """Its automatic entries, by the rule that they are made by; a list of entries stands before them."""
+    folder = folder_of(tmp_path / "p4app")
+    network = json.loads((FILES / "multiswitch.json").read_text())
+    network["targets"]["multiswitch"]["switches"] = {"s2": {"entries": ["table_set_default routes drop"]}}
+    (folder / "p4app.json").write_text(json.dumps(network))
+    made = read_exercise(folder)
+    assert addresses(made) == {
+        "h1": ("10.0.1.10", 24, "00:04:00:00:00:01"),
+        "h2": ("10.0.2.10", 24, "00:04:00:00:00:02"),
+    }
+    assert made.host("h2").commands[1] == "arp -i eth0 -s 10.0.2.1 00:aa:00:02:00:02"
+    defaults = [f"table_set_default {name} _drop" for name in ("send_frame", "forward", "ipv4_lpm")]
+    assert entries(made, "s1") == [
+        *defaults,
+        "table_add send_frame rewrite_mac 1 => 00:aa:00:01:00:01",
+        "table_add forward set_dmac 10.0.1.10 => 00:04:00:00:00:01",
+        "table_add ipv4_lpm set_nhop 10.0.1.10/32 => 10.0.1.10 1",
+        "table_add send_frame rewrite_mac 2 => 00:aa:00:01:02:00",
+        "table_add forward set_dmac 10.0.2.10 => 00:aa:00:02:01:00",
+        "table_add ipv4_lpm set_nhop 10.0.2.10/32 => 10.0.2.10 2",
+    ]
+    assert entries(made, "s2")[0] == "table_set_default routes drop"
+
+
+def test_p4app_of_one_switch_has_so_many_hosts(tmp_path: Path) -> None:
+    folder = folder_of(tmp_path / "p4app")
+    target = {"num-hosts": 3, "switch-config": "router.config"}
+    (folder / "p4app.json").write_text(json.dumps({"program": "router.p4", "targets": {"mininet": target}}))
+    (folder / "router.config").write_text("table_add routes forward 10.0.2.10/32 => 00:04:00:00:00:02 3\n")
+    with VirtualP4(read_exercise(folder)) as network:
+        assert addresses(network.value)["h3"] == ("10.0.2.10", 24, "00:04:00:00:00:02")
+        network.send("h1", 0.0, udp(network.value, "h1", "h3"))
+        network.run(until_s=1.0)
+        assert len(network.arrived("h3")) == 1
+
+
+ONE: dict[str, Any] = {"switches": {"s1": {}}, "hosts": {"h1": {}}, "links": [["h1", "s1"]]}
+REFUSED: list[tuple[dict[str, Any], str]] = [
+    ({"targets": {"custom": {"program": "topo.py"}}}, r"no target has `links` or `num-hosts`: topo.py makes it"),
+    ({"targets": {"mininet": {"num-hosts": 999}}}, r"from 1 to 254 hosts"),
+    ({"targets": {"m": {"links": [["h1", "s1", 1, 2, 3]]}}}, r"a link is \[\"h1\", \"s1\"\]"),
+    ({"topology": {"switches": {}, "hosts": {}}}, r"no 'links'"),
+    ({"topology": {**ONE, "assignment_strategy": "x"}}, r"assignment_strategy 'x': there are l2, mixed, l3, manual"),
+    ({"topology": {**ONE, "hosts": {"h1": {"ip": "x"}}}}, r"'x'"),
+    ({"topology": {**ONE, "links": [["h1", "s1", {"port2": "z"}]]}}, r"is no port"),
+    ({**ONE, "hosts": ["h1", "h999"]}, r"hosts are h1 to h254"),
+]
+
+
+@pytest.mark.parametrize(("network", "why"), REFUSED, ids=[why[:20] for _, why in REFUSED])
+def test_network_is_refused_with_file_line_and_reason(tmp_path: Path, network: dict[str, Any], why: str) -> None:
+    folder = folder_of(tmp_path / "app")
+    (folder / "p4app.json").write_text(json.dumps(network))
+    with pytest.raises((FormatError, P4NetError), match=rf"p4app.json:1: .*{why}"):
+        read_exercise(folder)
+
+
+def test_folder_with_two_networks_names_both(tmp_path: Path) -> None:
+    folder = folder_of(tmp_path / "app")
+    for name in ("a", "b"):
+        shutil.copy(FILES / "p4app.json", folder / f"{name}.json")
+    with pytest.raises(P4NetError, match=r"a.json, b.json are networks"):
+        read_exercise(folder)
+    (folder / "b.json").unlink()
+    assert len(read_exercise(folder).topology.hosts) == 3

@@ -1,0 +1,99 @@
+"""A network of another form, put into that of p4lang/tutorials' topology.json, line by line: `p4lang` and
+pcn/p4net/tutorials.py read the one form, and a fault has the line of the file that is there."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from pcn.topologies.formats.source import Source
+from pcn.topologies.tree import ListOf, MappingOf, Node, Scalar, Tree
+
+Value = str | int | Sequence[str]
+
+
+@dataclass
+class Exercise:
+    """Hosts, switches and links in the order of the file. Values of a node are those of topology.json."""
+
+    line: int = 1
+    hosts: list[tuple[int, str, dict[str, Value]]] = field(default_factory=list)
+    switches: list[tuple[int, str, dict[str, Value]]] = field(default_factory=list)
+    links: list[tuple[int, list[Tree]]] = field(default_factory=list)
+    copied: Node | None = None
+    """The switches, where they are in topology.json's form already."""
+
+    def host(self, line: int, name: str, ip: str, mac: str, commands: Sequence[str] = ()) -> None:
+        """Adds a host; `ip` with its prefix."""
+        self.hosts.append((line, name, {"ip": ip, "mac": mac, "commands": [*commands]}))
+
+    def switch(self, line: int, name: str, settings: Mapping[str, Value]) -> None:
+        """Adds a switch."""
+        self.switches.append((line, name, dict(settings)))
+
+    def link(self, line: int, ends: Sequence[str], delay: Node | None = None, rate: Node | None = None) -> None:
+        """Adds a link; each end is a host, or a switch with its port as s1-p2."""
+        nothing = Scalar(line, "null", plain=True)
+        given = [node.tree if node is not None else nothing for node in (delay, rate)]
+        self.links.append((line, [*(Scalar(line, end, plain=False) for end in ends), *given]))
+
+    def source(self, source: Source) -> Source:
+        """Returns a source whose tree is this network's."""
+        switches = _nodes(self.line, self.switches) if self.copied is None else self.copied.tree
+        parts = {"hosts": _nodes(self.line, self.hosts), "switches": switches}
+        links = ListOf(self.line, [ListOf(line, words) for line, words in self.links])
+        pairs: list[tuple[Tree, Tree]] = [(_text(self.line, key), tree) for key, tree in parts.items()]
+        return source.with_tree(MappingOf(self.line, [*pairs, (_text(self.line, "links"), links)]))
+
+
+def _nodes(line: int, nodes: Sequence[tuple[int, str, dict[str, Value]]]) -> Tree:
+    return MappingOf(line, [(_text(at, name), _mapping(at, values)) for at, name, values in nodes])
+
+
+def _mapping(line: int, values: Mapping[str, Value]) -> Tree:
+    return MappingOf(line, [(_text(line, key), _value(line, value)) for key, value in values.items()])
+
+
+def _value(line: int, value: Value) -> Tree:
+    if isinstance(value, (str, int)):
+        return Scalar(line, str(value), plain=not isinstance(value, str))
+    return ListOf(line, [_text(line, one) for one in value])
+
+
+def _text(line: int, text: str) -> Scalar:
+    return Scalar(line, text, plain=False)
+
+
+class Ports:
+    """Numbers of switches' ports, given in the order of links."""
+
+    def __init__(self) -> None:
+        self._used: dict[str, set[int]] = {}
+
+    def take(self, switch: str, wanted: int | None = None) -> int:
+        """Returns the wanted port, or else the lowest that is free."""
+        used = self._used.setdefault(switch, set())
+        port = next(number for number in range(1, len(used) + 2) if number not in used) if wanted is None else wanted
+        used.add(port)
+        return port
+
+    def most(self, switch: str) -> int:
+        """Returns the highest port."""
+        return max(self._used.get(switch, ()), default=0)
+
+
+def number(name: str) -> int | None:
+    """Returns the last number in a name; None: it has none."""
+    found = re.findall(r"[0-9]{1,6}", name)
+    return int(found[-1]) if found else None
+
+
+def route(gateway: str, mac: str) -> list[str]:
+    """Returns the commands of a host whose packets go to a gateway."""
+    return [f"route add default gw {gateway} dev eth0", f"arp -i eth0 -s {gateway} {mac}"]
+
+
+def is_true(node: Node | None) -> bool:
+    """Returns whether a value is true."""
+    return node is not None and not node.is_list and not node.is_mapping and node.text() == "true"

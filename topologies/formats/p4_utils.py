@@ -1,0 +1,247 @@
+"""Networks of nsg-ethz/p4-utils: p4app.json, and the topology.json that it writes when a network starts.
+
+    {"p4_src": "x.p4", "topology": {"assignment_strategy": "mixed", "hosts": {"h1": {}}, "switches": {"s1": {}},
+     "links": [["h1", "s1"], ["s1", "s2", {"bw": 10, "delay": "5ms", "port1": 3}]]}}
+
+Addresses that the file leaves out are p4-utils', by its strategy: l2, mixed, l3.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from pcn.topologies.formats import p4lang
+from pcn.topologies.formats.exercise import Exercise, Ports, Value, is_true, number, route
+from pcn.topologies.formats.source import Format, Source
+from pcn.topologies.model import Topology
+from pcn.topologies.tree import ListOf, MappingOf, Node
+
+_PREFIXES = {"l2": 16, "mixed": 24, "l3": 24, "manual": 24}
+
+
+class _Addresses(NamedTuple):
+    ip: str
+    prefix: int
+    mac: str
+    gateway: str
+    gateway_mac: str
+
+
+def read(source: Source, rate_bps: float | None = None, delay_s: float | None = None, split_hosts: int = 0) -> Topology:
+    """`rate_bps`, `delay_s`: of links that give none. Raises FormatError."""
+    return p4lang.read(exercise(source), rate_bps, delay_s, split_hosts)
+
+
+def exercise(source: Source) -> Source:
+    """Returns the network in the tutorials' form. Raises FormatError."""
+    return source.read(_generated if "nodes" in source.keys else _app).source(source)
+
+
+# ---- p4app.json ----
+
+
+def _app(node: Node) -> Exercise:
+    topology = _part(node, "topology")
+    hosts, switches, links = (_part(topology, name) for name in ("hosts", "switches", "links"))
+    strategy = _text(topology, "assignment_strategy") or "mixed"
+    if strategy not in _PREFIXES:
+        raise topology.fail(f"assignment_strategy {strategy!r}: there are {', '.join(_PREFIXES)}")
+    made, ports = Exercise(node.line), Ports()
+    names = {key.text(): value for key, value in hosts.pairs()}
+    numbers = _numbers([key.text() for key, _ in switches.pairs()])
+    default, at = topology.get("default"), dict[str, str]()
+    for link in links.elements(lambda one: one):
+        words = link.elements(lambda word: word)
+        if not 2 <= len(words) <= 3:
+            raise link.fail('a link is ["h1", "s1"], or ["s1", "s2", {"bw": MBIT_S, "delay": "5ms"}]')
+        options = words[2] if len(words) == 3 else None
+        ends = [word.text() for word in words[:2]]
+        for name, other in (ends, ends[::-1]):
+            if name in names:
+                at[name] = other
+        shown = [
+            end if end in names else f"{end}-p{ports.take(end, _port(options, f'port{place}'))}"
+            for place, end in enumerate(ends, start=1)
+        ]
+        delay, rate = (_option(options, default, name) for name in ("delay", "bw"))
+        made.link(link.line, shown, delay, rate)
+    addresses = _assign(hosts, at, numbers, strategy)
+    for name, own in addresses.items():
+        commands = route(own.gateway, own.gateway_mac) if own.gateway else []
+        for other, known in addresses.items():
+            network = ipaddress.IPv4Network(f"{own.ip}/{own.prefix}", strict=False)
+            if other != name and ipaddress.IPv4Address(known.ip) in network:
+                commands.append(f"arp -i eth0 -s {known.ip} {known.mac}")
+        made.host(names[name].line, name, f"{own.ip}/{own.prefix}", own.mac, commands)
+    for key, value in switches.pairs():
+        settings = _switch(value, _text(node, "p4_src") or _text(node, "program"))
+        if is_true(value.get("cpu_port") or node.get("cpu_port")):
+            settings["cpu_port"] = ports.most(key.text()) + 1
+        made.switch(key.line, key.text(), settings)
+    return made
+
+
+def _assign(hosts: Node, at: dict[str, str], numbers: dict[str, int], strategy: str) -> dict[str, _Addresses]:
+    """Returns each host's addresses: its own where it has them, else p4-utils'. Hosts count in the order of links."""
+    found, used = dict[str, _Addresses](), set[str]()
+    nodes = {key.text(): value for key, value in hosts.pairs()}
+    for name in [*at, *(name for name in nodes if name not in at)]:
+        node = nodes[name]
+        own, slash, prefix = _text(node, "ip").partition("/")
+        switch = numbers.get(at.get(name, ""), 0)
+        ip = own or next((one for one in _proposed(name, switch, strategy) if one not in used), "")
+        if not ip:
+            raise node.fail(f"{name}: {strategy} has no address left for it")
+        try:
+            octets = ipaddress.IPv4Address(ip).packed
+            length = int(prefix) if slash else _PREFIXES[strategy]
+            ipaddress.IPv4Network(f"{ip}/{length}", strict=False)
+        except ValueError as error:
+            raise node.fail(str(error)) from None
+        used.add(ip)
+        gateway = _text(node, "gw") or _text(node, "defaultRoute").removeprefix("via ").strip()
+        if not gateway and strategy in ("mixed", "l3"):
+            gateway = ".".join(map(str, octets[:3])) + (".254" if strategy == "mixed" else ".1")
+        mac, gateway_mac = (":".join(f"{byte:02x}" for byte in (0, side, *octets)) for side in (0, 1))
+        found[name] = _Addresses(ip, length, _text(node, "mac") or mac, gateway, gateway_mac)
+    return found
+
+
+def _proposed(name: str, switch: int, strategy: str) -> Iterator[str]:
+    """Yields addresses for a host, the first that p4-utils tries first."""
+    high, low = switch >> 8 & 0xFF, switch & 0xFF
+    host = number(name) if name[:1] == "h" and name[1:].isascii() and name[1:].isdigit() else None
+    counted = ([host] if host is not None else []) + list(range(1, 254 if strategy != "l2" else 65535))
+    for place in counted:
+        if strategy == "l3":
+            yield f"10.{low}.{place & 0xFF}.2"
+        elif strategy == "l2":
+            yield f"10.0.{place >> 8 & 0xFF}.{place & 0xFF}"
+        else:
+            yield f"10.{high}.{low}.{place & 0xFF}"
+
+
+def _numbers(switches: list[str]) -> dict[str, int]:
+    """Returns the number of each switch: that in its name, or its place, where not each name has its number."""
+    found = [number(name) for name in switches]
+    if None in found or len(set(found)) < len(found):
+        found = [place for place, _ in enumerate(switches, start=1)]
+    return {name: place or 0 for name, place in zip(switches, found, strict=True)}
+
+
+def _switch(node: Node, program: str) -> dict[str, Value]:
+    settings: dict[str, Value] = {}
+    if commands := _text(node, "cli_input"):
+        settings["cli_input"] = commands
+    if own := _text(node, "p4_src") or _text(node, "program") or program:
+        settings["program"] = own
+    return settings
+
+
+def _port(options: Node | None, name: str) -> int | None:
+    node = options.get(name) if options is not None else None
+    return None if node is None else node.value(_whole)
+
+
+def _whole(text: str) -> int:
+    if not (text.isascii() and text.isdigit() and len(text) <= 3):
+        raise ValueError(f"{text!r} is no port")
+    return int(text)
+
+
+def _option(options: Node | None, default: Node | None, name: str) -> Node | None:
+    return next((found for node in (options, default) if node is not None and (found := node.get(name))), None)
+
+
+# ---- topology.json, as p4-utils writes it ----
+
+
+def _generated(node: Node) -> Exercise:
+    made, hosts = Exercise(node.line), dict[str, Node]()
+    links = [one for one in _part(node, "links").elements(lambda one: one) if not _is_cpu(one)]
+    gateways = {}
+    for link in links:
+        for near, far in (("1", "2"), ("2", "1")):
+            gateways[_text(link, f"node{near}")] = _text(link, f"addr{far}")
+    for one in _part(node, "nodes").elements(lambda one: one):
+        name = _text(one, "id")
+        if is_true(one.get("isHost")):
+            hosts[name] = one
+        elif is_true(one.get("isSwitch")) and is_true(one.get("isP4Switch")):
+            made.switch(one.line, name, _switch(one, ""))
+    for name, host in hosts.items():
+        gateway = _text(host, "defaultRoute").removeprefix("via ").strip()
+        made.host(
+            host.line,
+            name,
+            _text(host, "ip"),
+            _text(host, "mac"),
+            [*(route(gateway, gateways.get(name, "")) if gateway else []), *_neighbours(name, hosts)],
+        )
+    for link in links:
+        ends = [
+            name if (name := _text(link, f"node{side}")) in hosts else f"{name}-p{_text(link, f'port{side}')}"
+            for side in ("1", "2")
+        ]
+        made.link(link.line, ends, link.get("delay"), link.get("bw"))
+    return made
+
+
+def _is_cpu(link: Node) -> bool:
+    return "sw-cpu" in (_text(link, "node1"), _text(link, "node2"))
+
+
+def _neighbours(name: str, hosts: dict[str, Node]) -> Iterator[str]:
+    if hosts[name].get("ip") is None:
+        return
+    try:
+        network = ipaddress.IPv4Network(_text(hosts[name], "ip"), strict=False)
+        for other, node in hosts.items():
+            ip = _text(node, "ip").partition("/")[0]
+            if other != name and ip and ipaddress.IPv4Address(ip) in network:
+                yield f"arp -i eth0 -s {ip} {_text(node, 'mac')}"
+    except ValueError as error:
+        raise hosts[name].fail(str(error)) from None
+
+
+def _part(node: Node, name: str) -> Node:
+    found = node.get(name)
+    if found is None:
+        raise node.fail(f"no {name!r}: p4-utils has it there")
+    return found
+
+
+def _text(node: Node, name: str) -> str:
+    found = node.get(name)
+    return "" if found is None else found.text()
+
+
+def _recognises(source: Source) -> bool:
+    topology = source.keys.get("topology")
+    parts = {getattr(key, "text", "") for key, _ in topology.pairs} if isinstance(topology, MappingOf) else set()
+    return "switches" in parts or is_generated(source)
+
+
+def is_generated(source: Source) -> bool:
+    """Returns whether it is a node-link file of p4-utils: its links have the ports of both ends."""
+    links = source.keys.get("links")
+    first = links.items[0] if isinstance(links, ListOf) and links.items else None
+    names = {getattr(key, "text", "") for key, _ in first.pairs} if isinstance(first, MappingOf) else set()
+    return "nodes" in source.keys and {"node1", "node2", "port1", "port2"} <= names
+
+
+FORMAT = Format(
+    name="p4-utils",
+    summary="p4app.json of nsg-ethz/p4-utils, and its topology.json",
+    read=read,
+    recognises=_recognises,
+    fields={
+        "`topology.hosts`": "hosts; `ip`, `mac` and `gw`, or what `assignment_strategy` (mixed, l2, l3) gives",
+        "`topology.switches`": "switches; `cli_input`, `program` and `p4_src` are left out",
+        "`topology.links`": "links; ports count in their order, or are `port1`, `port2`",
+        "`bw`, `delay`": "as of p4lang, of a link or of `topology.default`; `loss` and `queue_length` are left out",
+        "`nodes`, `links`": "of the topology.json that it writes: hosts, P4 switches, ports and addresses",
+    },
+)

@@ -1,0 +1,180 @@
+"""p4app.json of p4lang/p4app: its targets `multiswitch`, and `mininet` of one switch.
+
+    {"program": "x.p4", "language": "p4-16", "targets": {"multiswitch": {"links": [["h1", "s1"], ["s1", "s2", 50]],
+     "hosts": {"h1": {}}, "switches": {"s1": {"entries": "commands.txt"}}, "auto-control-plane": true}}}
+
+Addresses are p4app's: 10.0.N.10 for host N, whose gateway is 10.0.N.1.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import deque
+from typing import NamedTuple
+
+from pcn.topologies.formats import p4lang
+from pcn.topologies.formats.exercise import Exercise, Ports, Value, is_true, route
+from pcn.topologies.formats.source import Format, Source
+from pcn.topologies.model import Topology
+from pcn.topologies.tree import ListOf, MappingOf, Node, Scalar
+
+_MOST_HOSTS = 254
+_TABLES = ("send_frame", "forward", "ipv4_lpm")
+
+
+class _Link(NamedTuple):
+    a: str
+    b: str
+    port_a: int
+    port_b: int
+
+
+def read(source: Source, rate_bps: float | None = None, delay_s: float | None = None, split_hosts: int = 0) -> Topology:
+    """`rate_bps`, `delay_s`: of links that give none. Raises FormatError."""
+    return p4lang.read(exercise(source), rate_bps, delay_s, split_hosts)
+
+
+def exercise(source: Source) -> Source:
+    """Returns the network in the tutorials' form. Raises FormatError."""
+    return source.read(_exercise).source(source)
+
+
+def _exercise(node: Node) -> Exercise:
+    targets = node.get("targets")
+    if targets is None:
+        raise node.fail("no 'targets': p4app has its networks there")
+    default = node.get("default-target")
+    pairs = {key.text(): value for key, value in targets.pairs()}
+    fitting = {name: value for name, value in pairs.items() if value.get("links") or value.get("num-hosts")}
+    name = default.text() if default is not None else next(iter(fitting), "")
+    if name not in fitting:
+        scripts = [found.text() for value in pairs.values() if (found := value.get("program")) is not None]
+        shown = f": {', '.join(scripts)} makes it" if scripts else ""
+        raise targets.fail(f"no target has `links` or `num-hosts`{shown}")
+    program = fitting[name].get("program") or node.get("program")
+    settings: dict[str, Value] = {"program": program.text()} if program is not None else {}
+    if fitting[name].get("links") is None:
+        return _single(fitting[name], settings)
+    return _several(fitting[name], settings)
+
+
+def _single(target: Node, settings: dict[str, Value]) -> Exercise:
+    """One switch, with hosts counted from 0 in their addresses."""
+    made, hosts = Exercise(target.line), target.get("num-hosts")
+    assert hosts is not None
+    for place in range(hosts.value(_count)):
+        gateway = route(f"10.0.{place}.1", f"00:aa:bb:00:00:{place:02x}")
+        made.host(target.line, f"h{place + 1}", f"10.0.{place}.10/24", f"00:04:00:00:00:{place:02x}", gateway)
+        made.link(target.line, [f"h{place + 1}", f"s1-p{place + 1}"])
+    if (config := target.get("switch-config")) is not None:
+        settings = {**settings, "cli_input": config.text()}
+    made.switch(target.line, "s1", settings)
+    return made
+
+
+def _count(text: str) -> int:
+    if not (text.isascii() and text.isdigit() and len(text) <= 3 and 1 <= int(text) <= _MOST_HOSTS):
+        raise ValueError(f"{text!r}: from 1 to {_MOST_HOSTS} hosts are possible")
+    return int(text)
+
+
+def _several(target: Node, settings: dict[str, Value]) -> Exercise:
+    """Ports are given to hosts in the order of their names, then to links of switches in the order of the file."""
+    listed = target.get("links")
+    assert listed is not None
+    links = [(link, link.elements(lambda word: word)) for link in listed.elements(lambda one: one)]
+    for link, words in links:
+        if not 2 <= len(words) <= 3:
+            raise link.fail('a link is ["h1", "s1"], or ["s1", "s2", LATENCY]')
+    parts = {part: target.get(part) for part in ("hosts", "switches", "parameters")}
+    own = {name: {key.text(): value for key, value in node.pairs()} if node else {} for name, node in parts.items()}
+    named = sorted({word.text() for _, words in links for word in words[:2]})
+    hosts = [name for name in named if name in own["hosts"] or (name not in own["switches"] and name[:1] == "h")]
+    switches = [name for name in named if name not in hosts]
+    made, ports, drawn = Exercise(target.line), Ports(), list[_Link]()
+    ordered = sorted(links, key=lambda one: [hosts.index(word.text()) for word in one[1][:2] if word.text() in hosts])
+    between = [one for one in links if not any(word.text() in hosts for word in one[1][:2])]
+    for link, words in [*(one for one in ordered if one not in between), *between]:
+        ends = [word.text() for word in words[:2]]
+        taken = [0 if end in hosts else ports.take(end) for end in ends]
+        drawn.append(_Link(ends[0], ends[1], taken[0], taken[1]))
+        shown = [end if end in hosts else f"{end}-p{port}" for end, port in zip(ends, taken, strict=True)]
+        made.link(link.line, shown, _latency(words[2], own["parameters"]) if len(words) == 3 else None)
+    for place, name in enumerate(hosts, start=1):
+        number = switches.index(_peer(drawn, name)) + 1 if _peer(drawn, name) in switches else 0
+        line = own["hosts"][name].line if name in own["hosts"] else target.line
+        gateway = route(f"10.0.{place}.1", f"00:aa:00:{number:02x}:00:{place:02x}")
+        made.host(line, name, f"10.0.{place}.10/24", f"00:04:00:00:00:{place:02x}", gateway)
+    automatic = _automatic(hosts, switches, drawn) if is_true(target.get("auto-control-plane")) else {}
+    for name in switches:
+        node = own["switches"].get(name)
+        entries = node.get("entries") if node is not None else None
+        ours, commands = dict(settings), list[str]()
+        if entries is not None and entries.is_list:
+            commands += entries.elements(Node.text, least=0)
+        elif entries is not None:
+            ours["cli_input"] = entries.text()
+        commands += automatic.get(name, [])
+        made.switch(node.line if node else target.line, name, {**ours, "commands": commands} if commands else ours)
+    return made
+
+
+def _peer(links: list[_Link], host: str) -> str:
+    return next(link.b if link.a == host else link.a for link in links if host in (link.a, link.b))
+
+
+def _latency(node: Node, parameters: dict[str, Node]) -> Node:
+    """Returns a latency, `${name}` of the parameters put in."""
+    text = node.text()
+    for name, value in parameters.items():
+        text = text.replace(f"${{{name}}}", value.text())
+    number = re.fullmatch(r"[0-9.]+", text) is not None  # in ms
+    return Node(Scalar(node.line, text, plain=number), node.where, node.faults)
+
+
+def _automatic(hosts: list[str], switches: list[str], links: list[_Link]) -> dict[str, list[str]]:
+    """Returns the commands that p4app adds to each switch: routes to all hosts, over the fewest switches, in its
+    tables' names."""
+    made = {switch: [f"table_set_default {table} _drop" for table in _TABLES] for switch in switches}
+    near: dict[str, list[tuple[str, int]]] = {}
+    for link in links:
+        near.setdefault(link.a, []).append((link.b, link.port_a))
+        near.setdefault(link.b, []).append((link.a, link.port_b))
+    for place, host in enumerate(hosts, start=1):
+        ip, sent = f"10.0.{place}.10", {host}
+        waiting = deque([host])
+        while waiting:
+            node = waiting.popleft()
+            for switch, _ in near.get(node, ()):
+                if switch in sent or switch not in made:
+                    continue
+                sent.add(switch)
+                waiting.append(switch)
+                port = next(port for end, port in near[switch] if end == node)
+                number = switches.index(switch) + 1
+                far = switches.index(node) + 1 if node in switches else 0
+                source = f"00:aa:00:{number:02x}:{far:02x}:00" if far else f"00:aa:00:{number:02x}:00:{place:02x}"
+                target = f"00:aa:00:{far:02x}:{number:02x}:00" if far else f"00:04:00:00:00:{place:02x}"
+                first = f"table_add send_frame rewrite_mac {port} => {source}"
+                made[switch] += [] if first in made[switch] else [first]
+                made[switch] += [
+                    f"table_add forward set_dmac {ip} => {target}",
+                    f"table_add ipv4_lpm set_nhop {ip}/32 => {ip} {port}",
+                ]
+    return made
+
+
+FORMAT = Format(
+    name="p4app",
+    summary="p4app.json of p4lang/p4app",
+    read=read,
+    recognises=lambda source: (
+        isinstance(source.keys.get("targets"), MappingOf) and not isinstance(source.keys.get("nodes"), ListOf)
+    ),
+    fields={
+        "`targets`": "the target `default-target`, or the first that has a network",
+        "`links`": "links and their ends; a latency in ms, or with its unit; `${name}` of `parameters`",
+        "`num-hosts`": "as many hosts at one switch, s1",
+        "`hosts`, `switches`": "which ends are hosts; `cmd`, `entries` and `switch-config` are left out",
+    },
+)
