@@ -151,8 +151,9 @@ class Arbitration:
 
     def update(self, session: Session, message: p4r.MasterArbitrationUpdate) -> None:
         """Takes a session's claim and notifies whom it concerns. Raises RpcError, which ends the stream."""
-        if session.left:  # a claim that was read before its stream ended
+        if session.left or session.closed:  # a claim that was read before its stream ended
             return
+        self._let_ended_leave()
         name = message.role.name
         election_id = _number(message.election_id) if message.HasField("election_id") else None
         first = session.role is None
@@ -191,10 +192,17 @@ class Arbitration:
             if session.role and not role.sessions and role.highest is None:
                 del self._roles[session.role]  # nothing of it has to be kept
 
+    def _let_ended_leave(self) -> None:
+        """Takes out sessions whose stream has ended, and whose thread has yet to notice: their ids are nobody's."""
+        ended = [session for role in self._roles.values() for session in role.sessions if session.closed]
+        for session in ended:
+            self.leave(session)
+
     def make_room(self, message: p4r.MasterArbitrationUpdate) -> Session | None:
         """Returns the session whose place a new one may take with its first claim: None, if there is room. A claim with
         an election id takes the place of one without; what makes a session primary takes that of any that isn't; the
         oldest goes first. Raises RpcError."""
+        self._let_ended_leave()
         sessions = [session for role in self._roles.values() for session in role.sessions]
         if len(sessions) < MAX_SESSIONS:
             return None

@@ -11,6 +11,9 @@ from finsy.proto import p4r, rpc_code
 from p4rt_client import Client, RefusedError
 from p4rt_switch import Program, Switch
 
+from pcn.softswitch.p4runtime.arbitration import MAX_SESSIONS, Arbitration, Session
+from pcn.softswitch.p4runtime.errors import RpcError
+
 
 @pytest.fixture
 def clients(switch: Switch) -> Iterator[list[Client]]:
@@ -35,6 +38,52 @@ def write_code(client: Client) -> grpc.StatusCode | None:
     except RefusedError as error:
         return error.code
     return None
+
+
+def stream() -> Session:
+    return Session(lambda: None)
+
+
+def claim(election_id: int) -> p4r.MasterArbitrationUpdate:
+    return p4r.MasterArbitrationUpdate(device_id=1, election_id=p4r.Uint128(low=election_id))
+
+
+def test_ended_stream_leaves_its_id_to_the_next_claim() -> None:
+    """gRPC's callback has closed the stream; its thread has yet to leave, and does so behind the new claim."""
+    arbitration, old, backup, new = Arbitration(1), stream(), stream(), stream()
+    arbitration.update(old, claim(10))
+    arbitration.update(backup, claim(5))
+    old.close()
+    arbitration.update(new, claim(10))
+    assert (old.primary, new.primary) == (False, True)
+    arbitration.leave(old)
+    assert arbitration.is_primary(new)
+    with pytest.raises(RpcError, match="election id 10 is in use"):
+        arbitration.update(backup, claim(10))
+    told = [message.arbitration.status.code for message in waiting(backup)]
+    assert told == [rpc_code.ALREADY_EXISTS, rpc_code.NOT_FOUND, rpc_code.ALREADY_EXISTS]
+
+
+def test_claim_of_an_ended_stream_changes_nothing() -> None:
+    arbitration, old, other = Arbitration(1), stream(), stream()
+    arbitration.update(other, claim(5))
+    old.close()
+    arbitration.update(old, claim(10))
+    assert arbitration.is_primary(other)
+
+
+def test_ended_stream_takes_no_place() -> None:
+    arbitration = Arbitration(1)
+    sessions = [stream() for _ in range(MAX_SESSIONS)]
+    for number, session in enumerate(sessions, start=1):
+        arbitration.update(session, claim(number))
+    sessions[0].close()
+    assert arbitration.make_room(claim(1)) is None
+
+
+def waiting(session: Session) -> list[p4r.StreamMessageResponse]:
+    session.close()
+    return list(session.outgoing())
 
 
 def test_the_highest_election_id_wins(clients: list[Client]) -> None:
