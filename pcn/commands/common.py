@@ -145,6 +145,19 @@ def strict_option(function: _F) -> _F:
     )(function)  # fmt: skip
 
 
+def alone_options(function: _F) -> _F:
+    """Gives a command the network of a program that has none."""
+    hosts = click.option(
+        "--hosts",
+        type=click.IntRange(1, 254),
+        metavar="N",
+        help="Hosts at the one switch of a program alone (default: 2).",
+    )
+    return click.option(
+        "--topology", metavar="NAME", help="Topology of a program alone, as of `pcn topology` (default: one switch)."
+    )(hosts(function))
+
+
 def refuse(why: str, *names: str) -> None:
     """Raises UsageError where the command line has options of these names, which would do nothing."""
     context = click.get_current_context()

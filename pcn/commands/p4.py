@@ -13,6 +13,7 @@ import click
 from pcn.commands.common import (
     FilePath,
     Quantity,
+    alone_options,
     control_option,
     port_option,
     print_json,
@@ -98,6 +99,7 @@ _FAILED = 3
 )
 @port_option
 @control_option
+@alone_options
 @strict_option
 @click.option("--top", is_flag=True, help="The run in virtual time on this terminal, as `pcn watch`; q ends the view.")
 @output_options
@@ -119,11 +121,13 @@ def run(
     web: bool,
     port: int,
     control: bool,
+    topology: str | None,
+    hosts: int | None,
     strict: bool,
     top: bool,
     as_json: bool,
 ) -> None:
-    """Run an exercise's folder DIR, or a topology.json FILE, of p4lang/tutorials.
+    """Run a folder DIR or a network's FILE, of p4lang/tutorials, p4-utils or p4app, or a program alone, x.p4 or x.json.
 
     Live, hosts have the kernel's network stack, each switch's P4Runtime server listens at 127.0.0.1 from port 50051 on,
     and the network stays up until Ctrl-C. In virtual time, sources send frames, and a table shows what arrived.
@@ -133,10 +137,11 @@ def run(
       pcn p4 run examples/router
       pcn p4 run examples/router --clock virtual --pcap captures
       pcn p4 run examples/router --clock virtual --send h1,h3,rate=9M,length=1000,tos=1
+      pcn p4 run examples/router/router.json --hosts 3 --clock virtual
       pcn p4 run examples/router --clock virtual --web
       pcn p4 run examples/router --web --control
     """
-    from pcn.p4net.tutorials import read_exercise
+    from pcn.p4net.alone import network_at
 
     virtual = clock == "virtual"
     refuse(f"is for the {'live' if virtual else 'virtual'} clock alone", *(_LIVE if virtual else _VIRTUAL))
@@ -146,7 +151,7 @@ def run(
         from pcn.topologies import extras
 
         extras.require("web")
-    network = read_exercise(place, program, rate)
+    network = network_at(place, program, rate, topology=topology, hosts=hosts)
     if not virtual:
         from pcn.lab.p4 import hold
 

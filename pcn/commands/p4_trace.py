@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, TextIO
 
 import click
 
-from pcn.commands.common import FilePath, Quantity, print_json, strict_option, text_output
+from pcn.commands.common import FilePath, Quantity, alone_options, print_json, strict_option, text_output
 from pcn.commands.output import note, quiet_option, say
 
 if TYPE_CHECKING:
@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     "--rate", type=Quantity("rate"), default="10G", show_default=True, help="Rate of links without a bandwidth."
 )
 @click.option("--seed", type=int, default=1, show_default=True, help="Seed of random times and of programs.")
+@alone_options
 @strict_option
 @click.option("--packet", "packets", type=int, multiple=True, metavar="N", help="Packets, as numbered (default: all).")
 @click.option("--at", multiple=True, metavar="SWITCH[:PORT]", help="Packets that pass there (default: all).")
@@ -73,6 +74,8 @@ def trace(
     script: Path | None,
     rate: float,
     seed: int,
+    topology: str | None,
+    hosts: int | None,
     strict: bool,
     packets: tuple[int, ...],
     at: tuple[str, ...],
@@ -89,7 +92,7 @@ def trace(
       pcn p4 trace examples/router --send h1,h3
       pcn p4 trace examples/router --match ipv4.dst_addr=10.0.3.3 --steps
     """
-    from pcn.p4net.tutorials import read_exercise
+    from pcn.p4net.alone import network_at
     from pcn.p4net.way_lines import Wanted, lines
     from pcn.p4net.way_lines import as_json as way_as_json
 
@@ -103,7 +106,7 @@ def trace(
     if as_json:
         note(f"--json FILE is called --steps FILE from 0.2.0 on: write --steps {as_json}")
         steps, as_json = as_json, None
-    network = read_exercise(place, program, rate)
+    network = network_at(place, program, rate, topology=topology, hosts=hosts)
     wanted = Wanted(packets, at, match)
     wanted.require(network)
     with text_output(Path(steps)) if steps else nullcontext() as target:

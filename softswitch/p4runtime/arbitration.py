@@ -193,7 +193,7 @@ class Arbitration:
                 del self._roles[session.role]  # nothing of it has to be kept
 
     def _let_ended_leave(self) -> None:
-        """Takes out sessions whose stream has ended, and whose thread has yet to notice: their ids are nobody's."""
+        """Takes out sessions whose stream has ended, and whose thread has yet to notice: their ids are free."""
         ended = [session for role in self._roles.values() for session in role.sessions if session.closed]
         for session in ended:
             self.leave(session)

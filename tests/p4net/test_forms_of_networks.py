@@ -167,7 +167,7 @@ def test_p4app_fills_tables_by_itself(tmp_path: Path) -> None:
     assert entries(made, "s2")[0] == "table_set_default routes drop"
 
 
-def test_p4app_of_one_switch_has_so_many_hosts(tmp_path: Path) -> None:
+def test_p4app_of_one_switch_has_its_number_of_hosts(tmp_path: Path) -> None:
     folder = folder_of(tmp_path / "p4app")
     target = {"num-hosts": 3, "switch-config": "router.config"}
     (folder / "p4app.json").write_text(json.dumps({"program": "router.p4", "targets": {"mininet": target}}))

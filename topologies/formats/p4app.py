@@ -59,7 +59,7 @@ def _exercise(node: Node) -> Exercise:
 
 
 def _single(target: Node, settings: dict[str, Value]) -> Exercise:
-    """One switch, with hosts counted from 0 in their addresses."""
+    """Returns one switch, with hosts counted from 0 in their addresses."""
     made, hosts = Exercise(target.line), target.get("num-hosts")
     assert hosts is not None
     for place in range(hosts.value(_count)):
@@ -79,7 +79,7 @@ def _count(text: str) -> int:
 
 
 def _several(target: Node, settings: dict[str, Value]) -> Exercise:
-    """Ports are given to hosts in the order of their names, then to links of switches in the order of the file."""
+    """Returns several switches. Ports go to hosts in the order of their names, then to links of switches."""
     listed = target.get("links")
     assert listed is not None
     links = [(link, link.elements(lambda word: word)) for link in listed.elements(lambda one: one)]
