@@ -46,8 +46,8 @@ class LogFolder:
     def remove(self, name: str) -> None:
         """Removes a file that was read, and the folder if nothing else is in it."""
         os.unlink(name, dir_fd=self._handle)
-        with contextlib.suppress(OSError):
-            self.path.rmdir()
+        with contextlib.suppress(OSError, private.NotPrivateError), private.held(self.path.parent) as above:
+            (above / self.path.name).rmdir()
 
 
 def new(path: Path) -> Path:

@@ -190,6 +190,8 @@ def hold(
             private.make_folder(pcap)
         except OSError as error:
             raise NetworkError(f"{error.filename}: {error.strerror}") from None
+        except private.NotPrivateError as error:
+            raise NetworkError(error.line("name another folder for the captures")) from None
     with P4Live(value, log_dir=logs, name=name, trace=trace, pcap=pcap, thrift=thrift, strict=strict) as network:
         for switch, written in network.written.items():
             for line in written.lines:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from pcn.p4net.errors import P4NetError
 from pcn.p4net.virtual import VirtualP4
+from pcn.softswitch import private
 from pcn.topologies.model import Endpoint
 
 
@@ -15,19 +16,21 @@ def capture_ports(network: VirtualP4, folder: Path) -> list[Path]:
     frames have left. Older files of these names are replaced. Returns the files. Raises LabError."""
     files = []
     try:
-        folder.mkdir(parents=True, exist_ok=True)
-        for switch in network.topology.switches:
-            for port in network.topology.ports(switch.name):
-                here, peer = Endpoint(switch.name, port), network.topology.peer(switch.name, port)
-                out, into = (folder / f"{here.interface}_{way}.pcap" for way in ("out", "in"))
-                for path in (out, into):
-                    path.unlink(missing_ok=True)
-                network.capture(switch.name, port, out)
-                if network.topology.is_host(peer.node):
-                    network.capture(peer.node, peer.port, into)
-                else:
-                    into.symlink_to(f"{peer.interface}_out.pcap")
-                files += [out, into]
+        with private.held(folder, private.PUBLIC) as held:
+            for switch in network.topology.switches:
+                for port in network.topology.ports(switch.name):
+                    here, peer = Endpoint(switch.name, port), network.topology.peer(switch.name, port)
+                    out, into = (folder / f"{here.interface}_{way}.pcap" for way in ("out", "in"))
+                    for path in (out, into):
+                        (held / path.name).unlink(missing_ok=True)
+                    network.capture(switch.name, port, out)
+                    if network.topology.is_host(peer.node):
+                        network.capture(peer.node, peer.port, into)
+                    else:
+                        (held / into.name).symlink_to(f"{peer.interface}_out.pcap")
+                    files += [out, into]
+    except private.NotPrivateError as error:
+        raise P4NetError(error.line("name another folder for the captures")) from None
     except OSError as error:
         raise P4NetError(f"{error.filename}: {error.strerror}") from None
     return files

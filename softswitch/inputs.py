@@ -13,9 +13,10 @@ from pathlib import Path
 from typing import BinaryIO
 
 
-def opened(path: Path) -> BinaryIO:
-    """Opens a file to read its bytes. Raises OSError, for a named pipe or a device, too."""
-    handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+def opened(path: Path, links: bool = True) -> BinaryIO:
+    """Opens a file to read its bytes; without `links` none that is a symbolic link. Raises OSError, for a named pipe or
+    a device, too."""
+    handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | (0 if links else os.O_NOFOLLOW))
     try:
         mode = os.fstat(handle).st_mode
         if stat.S_ISDIR(mode):

@@ -10,7 +10,6 @@ import errno
 import fcntl
 import itertools
 import os
-import re
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -20,7 +19,6 @@ from pathlib import Path
 PRIVATE, PUBLIC = 0o700, 0o755
 """Modes of folders: for this user alone; or readable by others, as results are."""
 _MOST_LINKS = 40
-_NO_PATH = re.compile(r"\w+:\[")  # as pipe:[123], of an opened file
 _SEALS = fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
@@ -64,12 +62,15 @@ def open_folder(path: Path, mode: int = PUBLIC) -> int:
     who may rename this one. Raises NotPrivateError; OSError where it can't be made.
     """
     make_folder(path, mode)
-    try:
-        handle = os.open(path, _FOLDER)
-    except OSError as error:
-        if error.errno in (errno.ELOOP, errno.ENOTDIR) and path.is_symlink():
-            raise NotPrivateError(f"{path} is a symbolic link") from None
-        raise
+    with held(path.parent) as above:
+        place = above / (path.name or ".")
+        try:
+            handle = os.open(place, _FOLDER)
+        except OSError as error:
+            if error.errno in (errno.ELOOP, errno.ENOTDIR) and place.is_symlink():
+                raise NotPrivateError(f"{path} is a symbolic link") from None
+            error.filename = str(path)
+            raise
     try:
         _require_own(path, os.fstat(handle))
     except BaseException:
@@ -80,28 +81,88 @@ def open_folder(path: Path, mode: int = PUBLIC) -> int:
 
 def make_folder(path: Path, mode: int = PUBLIC) -> None:
     """Makes a folder, and those above it with the same mode, where they are missing: no other user may write them,
-    whatever the umask. Raises OSError."""
-    try:
-        path.mkdir(mode)
-    except FileExistsError:
+    whatever the umask. Raises as `held`."""
+    with held(path, mode):
         pass
-    except FileNotFoundError:
-        if path.parent == path:
-            raise
-        make_folder(path.parent, mode)  # another thread or process may have made it since, and this one as well
-        with suppress(FileExistsError):
-            path.mkdir(mode)
+
+
+@contextmanager
+def held(path: Path, make: int | None = None) -> Iterator[Path]:
+    """Yields a name by which the folder at `path` stays the same one while the block lasts: a descriptor's, in /proc.
+
+    For files that go into a folder that another user may write, or that is below one: he may rename folders on the
+    path, and put links there, between any two system calls. A name below the one that is yielded leads into the folder
+    that was found here, whatever the path leads to by then; so libraries that take only paths can write there.
+    `make`: the mode of folders that are missing; None makes none.
+
+    Links on the path are followed as `output` follows them. Raises NotPrivateError, OSError.
+    """
+    folder, name = _followed(path, make)
+    try:
+        if name:
+            number = errno.ENOTDIR if path.exists() else errno.ENOENT
+            raise OSError(number, os.strerror(number), str(path))
+        yield _name_of(folder)
+    finally:
+        os.close(folder)
+
+
+@contextmanager
+def scratch(folder: Path, prefix: str) -> Iterator[Path]:
+    """Yields a new, empty folder of a held one, which only this user may enter (mode 0700), held and locked (flock)
+    while the block lasts; then it is removed with what is in it. What is to stay is renamed from there.
+
+    The owner of `folder` may rename it, or put another into its place: the name that is yielded leads to this one.
+    Raises OSError.
+    """
+    place = folder / f"{prefix}{os.urandom(6).hex()}"
+    place.mkdir(PRIVATE)
+    try:
+        handle = os.open(place, _FOLDER)
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            made = os.fstat(handle)
+            same = _name_of(handle)
+            if made.st_uid != geteuid() or stat.S_IMODE(made.st_mode) & ~PRIVATE or any(same.iterdir()):
+                raise OSError(errno.EEXIST, "another user has put another folder there", str(place))
+            try:
+                yield same
+            finally:
+                clear(handle)
+        finally:
+            os.close(handle)
+    finally:
+        with suppress(OSError):  # another user has moved it: it is empty, and he may remove it
+            place.rmdir()
+
+
+def clear(handle: int) -> None:
+    """Removes what is in an opened folder of this user's, as far as that can be done."""
+    import shutil  # a switch, which clears none, starts without it
+
+    for path in [*_name_of(handle).iterdir()]:
+        if path.is_dir() and not path.is_symlink():
+            shutil.rmtree(path, ignore_errors=True)
+        else:
+            with suppress(OSError):
+                path.unlink()
+
+
+def _name_of(handle: int) -> Path:
+    """Returns the name of an opened folder for this process and others of this user; its number is the one that this
+    /proc has, which may be of another namespace."""
+    return Path("/proc") / Path("/proc/self").readlink() / "fd" / str(handle)
 
 
 def new_folder(path: Path) -> Path:
     """Makes a folder that wasn't there, readable by others: `path`, or the first free one of NAME.2, NAME.3, ... Raises
-    OSError."""
-    for number in itertools.count(1):
-        made = path if number == 1 else path.with_name(f"{path.name}.{number}")
-        with suppress(FileExistsError):
-            make_folder(made.parent)
-            made.mkdir(PUBLIC)
-            return made
+    NotPrivateError, OSError."""
+    with held(path.parent, PUBLIC) as above:
+        for number in itertools.count(1):
+            made = path if number == 1 else path.with_name(f"{path.name}.{number}")
+            with suppress(FileExistsError):
+                (above / made.name).mkdir(PUBLIC)
+                return made
     raise AssertionError
 
 
@@ -146,6 +207,8 @@ def output(path: Path, *, append: bool = False, overwrite: bool = True) -> int:
     """
     folder, name = _followed(path)
     try:
+        if not name:
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
         flags = os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC | os.O_NONBLOCK | (os.O_APPEND if append else 0)
         flags |= 0 if Path(name).is_absolute() else os.O_NOFOLLOW
         handle = os.open(name, flags | (0 if overwrite else os.O_EXCL), 0o644, dir_fd=folder)
@@ -164,50 +227,67 @@ def output(path: Path, *, append: bool = False, overwrite: bool = True) -> int:
     return handle
 
 
-def _followed(path: Path) -> tuple[int, str]:
+def _followed(path: Path, make: int | None = None) -> tuple[int, str]:
     """Returns a descriptor of a file's folder, and the file's name there, which is no link; or its whole path, if it is
-    an opened file's in /proc. Raises NotPrivateError, OSError."""
+    an opened file's in /proc. Of a folder: its descriptor, and no name. `make`: the mode of missing folders, of which
+    `path` is then one. Raises NotPrivateError, OSError."""
     pending = [*reversed(path.parts)]
     folder, links = os.open(".", os.O_PATH | os.O_CLOEXEC), 0
+    of_path = len(pending)  # with fewer pending names than that, what is missing isn't where a link leads
     try:
-        while True:
-            name = pending.pop() if pending else "."
+        while pending:
+            name = pending.pop()
             try:
                 here = os.open(name, os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=folder)
             except FileNotFoundError:
-                if pending:
+                if make is not None and len(pending) < of_path:
+                    with suppress(FileExistsError):  # another thread or process may have made it since
+                        os.mkdir(name, make, dir_fd=folder)
+                    pending.append(name)
+                    continue
+                if pending or make is not None:
                     raise
                 return folder, name
             found = os.fstat(here)
             if stat.S_ISLNK(found.st_mode):
-                # Links of /proc are the kernel's: in a user namespace they are of a user that it doesn't map.
-                if found.st_uid not in (0, geteuid()) and found.st_dev != Path("/proc").stat().st_dev:
-                    os.close(here)
-                    raise NotPrivateError(f"{path}: {name} is a symbolic link of {owner(found.st_uid)}")
                 try:
+                    in_proc = found.st_dev == Path("/proc").stat().st_dev
+                    if not in_proc and not _is_trusted(found, folder):
+                        raise NotPrivateError(f"{path}: {name} is a symbolic link of {owner(found.st_uid)}")
                     target = os.readlink("", dir_fd=here)
                 finally:
                     os.close(here)
-                place = os.path.realpath(f"/proc/self/fd/{folder}")
-                if place.startswith("/proc/") and _NO_PATH.match(target):
-                    return folder, f"{place}/{name}"
                 links += 1
                 if links > _MOST_LINKS:
-                    raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), str(path))
-                pending += reversed(Path(target).parts)
-            elif stat.S_ISDIR(found.st_mode):
+                    raise OSError(errno.ELOOP, os.strerror(errno.ELOOP))
+                if not in_proc:
+                    of_path = min(of_path, len(pending))
+                    pending += reversed(Path(target).parts)
+                    continue
+                # The kernel's own, to what is open, whichever name that has by now.
+                here = os.open(name, os.O_PATH | os.O_CLOEXEC, dir_fd=folder)
+                found = os.fstat(here)
+                name = f"{os.path.realpath(f'/proc/self/fd/{folder}')}/{name}"
+            if stat.S_ISDIR(found.st_mode):
                 os.close(folder)
                 folder = here
-                if not pending:
-                    raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
             else:
                 os.close(here)
                 if pending:
-                    raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), str(path))
+                    raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR))
                 return folder, name
-    except BaseException:
+        return folder, ""
+    except BaseException as error:
         os.close(folder)
+        if isinstance(error, OSError):
+            error.filename = str(path)
         raise
+
+
+def _is_trusted(link: os.stat_result, folder: int) -> bool:
+    """Returns whether a link is root's, this user's, or of the system's folder /, which in a user namespace may
+    be of a user that isn't known there."""
+    return link.st_uid in (0, geteuid()) or os.path.samestat(Path(f"/proc/self/fd/{folder}").stat(), Path("/").stat())
 
 
 def _is_shared(folder: int) -> bool:

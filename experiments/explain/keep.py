@@ -4,28 +4,30 @@ from __future__ import annotations
 
 import contextlib
 import json
-import shutil
-import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
+from pcn.experiments.data.errors import ExperimentError
 from pcn.experiments.explain.answers import Answer
-from pcn.experiments.results.atomic_folder import whole
-from pcn.softswitch import signals
+from pcn.experiments.results.atomic_folder import held, whole
+from pcn.softswitch import private, signals
 from pcn.topologies import extras
 
 FOLDER = "explain"
 JSON, TEXT, TABLE = "explanation.json", "explanation.txt", "parts.parquet"
+_FILES = {JSON, TEXT, TABLE}
 
 
 def keep(place: Path, answer: Answer, text: Sequence[str]) -> Path | None:
     """Writes an explanation into the folder `explain` of a result, in place of an earlier one. Returns the folder; None
-    where it can't be written, and then nothing of it is there."""
-    target = place / FOLDER
-    work: Path | None = None
+    where it can't be written, as where there is more than an earlier one's files, and then nothing of it is there."""
+    undo = contextlib.ExitStack()
     try:
-        work = Path(tempfile.mkdtemp(prefix=f".{FOLDER}-", dir=place))
-        work.chmod(0o755)
+        with signals.deferred():
+            folder = undo.enter_context(held(place))
+            work = undo.enter_context(private.scratch(folder, f".{FOLDER}-")) / FOLDER
+        work.mkdir()
+        work.chmod(private.PUBLIC)
         with whole(work / JSON) as file:
             file.write((json.dumps(answer.as_json(), indent=2) + "\n").encode())
         with whole(work / TEXT) as file:
@@ -36,16 +38,20 @@ def keep(place: Path, answer: Answer, text: Sequence[str]) -> Path | None:
             with whole(work / TABLE) as file:
                 parquet.write(file, {"id": list(answer.ids), **answer.parts.columns()})
         with signals.deferred():
+            target = folder / FOLDER
             if target.is_symlink() or target.is_file():
                 target.unlink()
             elif target.exists():
-                shutil.rmtree(target)
+                with held(target) as earlier:
+                    if {path.name for path in earlier.iterdir()} - _FILES:
+                        return None
+                    for name in _FILES:
+                        (earlier / name).unlink(missing_ok=True)
+                target.rmdir()
             work.rename(target)
-    except OSError:
+    except (OSError, ExperimentError):
         return None
     finally:
         with signals.deferred():
-            if work is not None:
-                with contextlib.suppress(OSError):
-                    shutil.rmtree(work)
-    return target
+            undo.close()
+    return place / FOLDER

@@ -19,9 +19,10 @@ from pcn.experiments.define.tables import Table
 from pcn.experiments.page import claims_page
 from pcn.experiments.page.report import environment, known, number, row, script
 from pcn.experiments.papers import FIGURES, PAPERS
-from pcn.experiments.results.atomic_folder import replacing
+from pcn.experiments.results.atomic_folder import held, replacing
 from pcn.experiments.results.documents import anchor, html
 from pcn.experiments.sweep.figures import PICTURE, read
+from pcn.softswitch import inputs
 
 _WHAT = (
     "What the paper's figures come to here: the compiled P4 program of each scheme and its host algorithms in virtual "
@@ -45,6 +46,7 @@ _CLAIMS = (
     "tests, in figures, by a choice, which may be several, or not yet. Then the figures' rows about them."
 )
 _LINE = 120
+_PNG = b"\x89PNG\r\n\x1a\n"
 _COLUMNS = ("claim", "what", "paper", "theory", "measured", "unit", "verdict")
 
 
@@ -90,16 +92,27 @@ def sections(root: Path) -> list[Section]:
     for name, figure in FIGURES.items():
         summary = read(root / name)
         if summary is not None:
-            picture = root / name / PICTURE
-            found.append(Section(figure, summary, picture.read_bytes() if picture.exists() else None))
+            found.append(Section(figure, summary, _picture(root / name)))
     return found
+
+
+def _picture(place: Path) -> bytes | None:
+    """Returns a figure's picture, if it has one. A user who may write the folder could link any file there, and then
+    read it in the page: so it has to be a picture, and no link."""
+    try:
+        with held(place) as folder, inputs.opened(folder / PICTURE, links=False) as file:
+            content = file.read()
+    except OSError:
+        return None
+    return content if content.startswith(_PNG) else None
 
 
 def write_docs(root: Path, docs: Path) -> None:
     """Of all figures that have been run into `root`: docs/figures/NAME.png, and NAME.json with its part of
     docs/results.md. Then that page of all existing figures, and their verdicts in docs/claims.md, if that exists."""
     figures = docs / "figures"
-    figures.mkdir(parents=True, exist_ok=True)
+    with held(figures, make=True):
+        pass
     for section in sections(root):
         name = section.figure.name
         if section.picture is not None:

@@ -1,5 +1,9 @@
 """Where results go: made whole in a hidden directory beside their place, then moved there in one step.
 
+The place may be below another user's folder, as where root works in a user's clone: he may rename all that is above
+the files, and put links there. So what is written here goes by names below descriptors (`private.held`), never by the
+place's own name: what he changes meanwhile isn't followed.
+
 A result that is already there is kept: it moves to `NAME.1`, what was there to `NAME.2`, and so on; the newest is
 always `NAME`. What several runs have together is kept together: a run whose place is inside a comparison moves all of
 that. A run that fails or is interrupted before its numbers are written leaves nothing. One that is killed
@@ -13,8 +17,7 @@ import contextlib
 import errno
 import fcntl
 import os
-import shutil
-import tempfile
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from itertools import pairwise
@@ -44,6 +47,8 @@ _OPTIONAL = {"figures": "PNG and SVG", "parquet": "Parquet files"}
 """What an extra writes."""
 _WORK = ".pcn-run-"
 """In the names of work directories: long, as it names what may be deleted."""
+_LOCKED_S, _AGAIN_S = 10.0, 0.01
+"""How long a run waits for others that rename results; how often it tries."""
 
 
 @contextmanager
@@ -58,21 +63,27 @@ def result_directory(place: Path, replaces: bool = True) -> Iterator[Path]:
         raise ExperimentError(f"{place} is there and isn't a result of an earlier run: choose another --out")
     undo = contextlib.ExitStack()
     undo.callback(remove_empty, [parent for parent in place.parents if not parent.exists()])
+    names: dict[Path, Path] = {}
     try:
         earlier = (_comparison(place) if replaces else None) or place
-        work = _work_directory(earlier, undo)
+        folder, work = _work_directory(earlier, undo)
+        names = {work: place, folder: earlier.parent}
         yield work
-        with signals.deferred(), _locked(earlier.parent):
+        with signals.deferred(), _locked(folder):
             if replaces:
-                _move_aside(earlier)
-            private.make_folder(place.parent)
-            work.rename(place)
+                _move_aside(folder / earlier.name)
+            with private.held(folder / place.parent.relative_to(earlier.parent), private.PUBLIC) as parent:
+                work.rename(parent / place.name)
+    except private.NotPrivateError as error:
+        raise ExperimentError(error.line("choose another --out")) from None
     except OSError as error:
-        inside = error.filename is not None and Path(error.filename).is_relative_to(work)
-        if error.errno is None or not (inside or error.errno in NO_ROOM):
+        file = Path(error.filename or "/")
+        what = next((name / file.relative_to(held) for held, name in names.items() if file.is_relative_to(held)), None)
+        if error.errno is None or not (what or error.errno in NO_ROOM):
             raise
-        what = place / Path(error.filename).relative_to(work) if inside else place
-        raise ExperimentError(f"can't write {what}: {os.strerror(error.errno)}. Choose another --out") from None
+        raise ExperimentError(
+            f"can't write {what or place}: {os.strerror(error.errno)}. Choose another --out"
+        ) from None
     finally:
         with signals.deferred():  # a second Ctrl-C
             undo.close()
@@ -85,54 +96,72 @@ def _comparison(place: Path) -> Path | None:
     return next((folder for folder in around if (folder / COMPARISON).is_file()), None)
 
 
-def _work_directory(place: Path, undo: contextlib.ExitStack) -> Path:
-    """Returns a new one, locked, with a link in the cache; `undo` removes it, unless it was renamed. Raises
-    ExperimentError."""
+def _work_directory(place: Path, undo: contextlib.ExitStack) -> tuple[Path, Path]:
+    """Returns the folder of `place`, held, and a new directory below it, to which a link in the cache leads; `undo`
+    removes that, unless it was renamed. Raises ExperimentError."""
     try:
-        private.make_folder(place.parent)
-        with signals.deferred(), _locked(place.parent):
+        folder = undo.enter_context(private.held(place.parent, private.PUBLIC))
+        with signals.deferred(), _locked(folder):
             remove_dead()
-            work = Path(tempfile.mkdtemp(prefix=f".{place.name}{_WORK}", dir=place.parent)).absolute()
-            undo.callback(shutil.rmtree, work, ignore_errors=True)
-            work.chmod(0o755)
-            undo.callback(os.close, _lock(work))
+            # A folder around the result that others can't enter: nobody but this user can rename what is in it.
+            around = undo.enter_context(private.scratch(folder, f".{place.name}{_WORK}"))
+            work = around / "result"
+            work.mkdir()
+            work.chmod(private.PUBLIC)
             if runs := _runs():
-                link = runs / f"{os.getpid()}-{work.name}"
+                link = runs / f"{os.getpid()}-{around.stat().st_ino}"
                 undo.callback(link.unlink, missing_ok=True)
                 with writing(runs):
-                    link.symlink_to(work)
+                    link.symlink_to(around.readlink())
     except BuildError as error:
         raise ExperimentError(str(error)) from None
+    except private.NotPrivateError as error:
+        raise ExperimentError(error.line("choose another --out")) from None
     except OSError as error:
         raise ExperimentError(
             f"can't write results into {place.parent}: {error.strerror}. Choose another --out"
         ) from None
-    return work
+    return folder, work
 
 
 @contextmanager
 def whole(path: Path) -> Iterator[IO[bytes]]:
     """Yields a new file of this name for the block to write, never what a link of that name leads to: where that fails,
-    nothing of the file stays."""
-    path.unlink(missing_ok=True)
-    try:
-        with os.fdopen(private.new_file(path), "wb") as file:
-            yield file
-    except BaseException as error:
-        path.unlink(missing_ok=True)
-        if isinstance(error, OSError) and error.filename is None:  # as of a write
-            error.filename = str(path)
-        raise
+    nothing of the file stays. Its folder is the same all the while (`private.held`). Raises ExperimentError where
+    another user's link leads there."""
+    with held(path.parent) as folder:
+        new = folder / path.name
+        new.unlink(missing_ok=True)
+        try:
+            with os.fdopen(private.new_file(new), "wb") as file:
+                yield file
+        except BaseException as error:
+            new.unlink(missing_ok=True)
+            if isinstance(error, OSError) and error.filename in (None, str(new)):  # None as of a write
+                error.filename = str(path)
+            raise
 
 
 @contextmanager
 def replacing(path: Path) -> Iterator[IO[bytes]]:
     """Yields a new file for the block to write. It then takes the place of `path`, which stays as it is if that
-    fails."""
+    fails. Raises as `whole`."""
     new = path.with_name(f"{path.name}.new")
     with whole(new) as file:
         yield file
-    new.replace(path)
+    with held(path.parent) as folder:
+        (folder / new.name).replace(folder / path.name)
+
+
+@contextmanager
+def held(folder: Path, make: bool = False) -> Iterator[Path]:
+    """Yields a name by which a folder stays the same one (`private.held`), with `make` also one that was missing.
+    Raises ExperimentError where another user's link leads there; OSError."""
+    try:
+        with private.held(folder, private.PUBLIC if make else None) as same:
+            yield same
+    except private.NotPrivateError as error:
+        raise ExperimentError(error.line("choose another folder")) from None
 
 
 def left_out(pictures: bool = True) -> str:
@@ -156,14 +185,19 @@ def remove_dead() -> list[str]:
     removed: list[str] = []
     runs = _runs()
     for link in runs.iterdir() if runs else ():
-        with contextlib.suppress(OSError):
-            work, pid = link.readlink(), link.name.partition("-")[0]
-            if _WORK in work.name and work.is_dir() and not work.is_symlink():
-                lock = _lock(work)
-                if os.fstat(lock).st_uid == os.geteuid():
-                    shutil.rmtree(work, ignore_errors=True)
-                    removed.append(str(work))
-                os.close(lock)
+        with contextlib.suppress(OSError, private.NotPrivateError):
+            work, (pid, _, number) = link.readlink(), link.name.partition("-")
+            if _WORK in work.name and work.is_dir():
+                with private.held(work.parent) as folder:
+                    lock = _lock(folder / work.name)
+                    try:
+                        there = os.fstat(lock)
+                        if (there.st_uid, str(there.st_ino)) == (os.geteuid(), number):
+                            private.clear(lock)
+                            (folder / work.name).rmdir()
+                            removed.append(str(work))
+                    finally:
+                        os.close(lock)
             elif Path("/proc", pid).exists():
                 continue  # it may see a file system that isn't here
             link.unlink(missing_ok=True)
@@ -196,8 +230,8 @@ def _lock(directory: Path) -> int:
 def remove_empty(directories: Sequence[Path]) -> None:
     """Those of these that are empty, in this order: what a failed run made on the way to its place, the inner first."""
     for directory in directories:
-        with contextlib.suppress(OSError):
-            directory.rmdir()
+        with contextlib.suppress(OSError, private.NotPrivateError), private.held(directory.parent) as folder:
+            (folder / directory.name).rmdir()
 
 
 def _move_aside(place: Path) -> None:
@@ -215,10 +249,18 @@ def _move_aside(place: Path) -> None:
 
 @contextmanager
 def _locked(directory: Path) -> Iterator[None]:
-    """Two runs that end at once must not rename the same earlier result."""
-    descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
+    """Two runs that end at once must not rename the same earlier result. Any user who may read a folder may lock it
+    without an end; so a run waits for the lock for longer than runs have it, and then goes on."""
+    descriptor, end = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC), time.monotonic() + _LOCKED_S
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        while True:
+            try:
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                break
+            except BlockingIOError:
+                if time.monotonic() > end:
+                    break
+                time.sleep(_AGAIN_S)
         yield
     finally:
         os.close(descriptor)

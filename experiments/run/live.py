@@ -76,7 +76,7 @@ def run_live(plan: Plan, target: str, k: float, logs: Path, progress: RunProgres
         ended_s = run.clock.now()
         left = run.drain()
         stats = run.read_agents()
-        host_logs = [host.log for host in lab.network.hosts.values()]
+        host_logs = [logs / Path(host.log).name for host in lab.network.hosts.values()]
         lost = control_frames.lost(lab)
         notes = [*_notes(lab.network.features), *run.late_nodes(), *(f"Lost on the way: {one}." for one in lost)]
         notes += [f"{line}." for one in stats.values() for line in one.refused()]

@@ -19,7 +19,7 @@ from functools import cache
 from pathlib import Path
 
 from pcn.experiments.data.errors import ExperimentError
-from pcn.experiments.results.atomic_folder import remove_empty
+from pcn.experiments.results.atomic_folder import held, remove_empty
 from pcn.experiments.sweep.task import Done, Task, digest
 from pcn.softswitch import inputs
 from pcn.topologies.errors import NO_ROOM
@@ -56,7 +56,8 @@ class Store:
         if place.exists() and not self._path.is_file() and (not place.is_dir() or any(place.iterdir())):
             raise ExperimentError(f"{place} has no {FILE}, so it isn't a sweep's folder: choose another --out")
         try:
-            place.mkdir(parents=True, exist_ok=True)
+            with held(place, make=True):
+                pass
             if fresh and self._kept.is_file():
                 self._path = place / f"{FILE}.new"
             os.close(self._open(os.O_CREAT))
@@ -67,7 +68,7 @@ class Store:
         except ExperimentError:
             if self._path == self._kept:
                 raise
-            os.truncate(self._path, 0)
+            self._truncate(0)
             self.done = {}
 
     def add(self, task: Task, done: Done) -> None:
@@ -91,23 +92,35 @@ class Store:
 
     def complete(self) -> None:
         """Puts these tasks in the place of those that were there before a sweep with `fresh`."""
-        self._path.replace(self._kept)
+        with held(self.place) as folder:
+            (folder / self._path.name).replace(folder / self._kept.name)
         self._path = self._kept
 
     def remove(self) -> None:
         """Forgets all of them, but none that `fresh` has left out, and leaves no empty folder behind that wasn't there
         before."""
-        self._path.unlink(missing_ok=True)
+        with held(self.place) as folder:
+            (folder / self._path.name).unlink(missing_ok=True)
         remove_empty([self.place, *self._made])
 
     def _open(self, flags: int = 0) -> int:
-        return os.open(self._path, os.O_WRONLY | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC | flags, 0o644)
+        with held(self.place) as folder:
+            flags |= os.O_WRONLY | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC
+            return os.open(folder / self._path.name, flags, 0o644)
+
+    def _truncate(self, size: int) -> None:
+        file = self._open()
+        try:
+            os.ftruncate(file, size)
+        finally:
+            os.close(file)
 
     def _read(self) -> Iterator[Done]:
         names = [one.name for one in fields(Done)]
-        whole, end, torn = inputs.read_bytes(self._path).rpartition(b"\n")
+        with held(self.place) as folder:
+            whole, end, torn = inputs.read_bytes(folder / self._path.name).rpartition(b"\n")
         if torn:
-            os.truncate(self._path, len(whole) + len(end))
+            self._truncate(len(whole) + len(end))
         for number, line in enumerate(whole.splitlines(), start=1):
             try:
                 row = json.loads(line)

@@ -17,7 +17,10 @@ from pcn.softswitch import private
 from pcn.softswitch.private import NotPrivateError
 
 ROOT = Path(__file__).resolve().parents[2]
-PACKAGES = ("base", "softswitch", "topologies", "p4src", "virtualnet", "controller", "hosts", "p4net", "lab", "pcn")
+PACKAGES = (
+    "base", "softswitch", "topologies", "p4src", "virtualnet", "controller", "hosts", "p4net", "lab", "experiments",
+    "pcn",
+)  # fmt: skip
 
 
 @pytest.fixture
@@ -153,6 +156,7 @@ _ELSEWHERE = {
     "lab/standalone.py",
     "hosts/log.py",
     "lab/virtual/paths.py",
+    "experiments/sweep/store.py",
 }
 _WRITES = re.compile(r"fopen\([^)]*\"[wa]|\bO_CREAT\b|\bcreat\(")
 

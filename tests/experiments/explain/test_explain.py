@@ -148,11 +148,11 @@ def test_explanation_is_kept_whole_and_printed(mixed: Path, capsys: pytest.Captu
 def test_a_result_that_cannot_be_written_is_explained_alone(
     mixed: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    def refuse(*_: object, **__: object) -> str:
+    def refuse(*_: object, **__: object) -> object:
         raise PermissionError(13, "Permission denied")
 
     before = sorted((mixed / "pcn").rglob("*"))
-    monkeypatch.setattr(keep.tempfile, "mkdtemp", refuse)
+    monkeypatch.setattr(keep.private, "scratch", refuse)
     assert pcn(["explain", str(mixed / "pcn"), "--flow", "3"]) == 0
     shown = capsys.readouterr()
     assert shown.out.startswith("flow 3 ")

@@ -227,7 +227,7 @@ def killed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         "import signal, sys; from pathlib import Path\n"
         "from pcn.experiments.results.atomic_folder import remove_dead, result_directory\n"
         "with result_directory(Path(sys.argv[1])) as work:\n"
-        "    (work / 'logs').mkdir(); print(work, flush=True); signal.pause()\n"
+        "    (work / 'logs').mkdir(); print(work.resolve().parent, flush=True); signal.pause()\n"
     )
     place = tmp_path / "results" / "pcn"
     command = [sys.executable, "-c", script, str(place)]
