@@ -17,9 +17,10 @@ from pcn.experiments.define.samples import STATISTICS, UNITS, Estimate, Pooled, 
 from pcn.experiments.define.size_bins import SHOWN, size_text
 from pcn.experiments.define.tables import Measured, Table
 
-FLOWS, COLLECTIVE, INCAST = "flows", "collective", "incast"
-"""Groups: those that are drawn or of a file, messages of a collective operation, flows of in-casts."""
-_NAMES = {FLOWS: "", COLLECTIVE: "collective operation", INCAST: "in-casts"}
+FLOWS, COLLECTIVE, INCAST, CLASSES = "flows", "collective", "incast", "classes"
+"""Groups: those that are drawn or of a file, messages of a collective operation, flows of in-casts; the first ones once
+more, with classes of sizes as bins."""
+_NAMES = {FLOWS: "", COLLECTIVE: "collective operation", INCAST: "in-casts", CLASSES: "classes"}
 _ACROSS = 60
 """Letters below a chart."""
 _BESIDE = 3
@@ -53,10 +54,19 @@ def tables(groups: Mapping[str, ByRun]) -> list[Table]:
     return [*whole, *(table for group, runs in groups.items() for table in _by_size(group, runs))]
 
 
-def charts(groups: Mapping[str, ByRun]) -> list[Chart]:
-    """Returns the slowdown by size of each group: of one run a line a percentile, of several a chart a percentile with
-    a line each, as far as they have the same bins."""
-    return [chart for group, runs in groups.items() if _has_bins(group, runs) for chart in _charts(group, runs)]
+def charts(groups: Mapping[str, ByRun], shown: Sequence[str] = SHOWN) -> list[Chart]:
+    """Returns the slowdown by size of each group: of one run a line a percentile, of several runs, or of a single
+    percentile, a chart a percentile with a line a run, as far as they have the same bins."""
+    return [chart for group, runs in groups.items() if _has_bins(group, runs) for chart in _charts(group, runs, shown)]
+
+
+def figure_charts(title: str, runs: Mapping[str, Sequence[RunSamples]], statistic: str) -> list[Chart]:
+    """Returns a percentile of the slowdown by size for a figure, a chart a group, two a row; one without lines where
+    no bin has enough flows. `runs`: of each scheme the seeds."""
+    groups = {group: of for group, of in pooled(runs).items() if group != CLASSES}
+    made = [replace(chart, log_y=True, bottom=1.0) for chart in charts(groups, [statistic])]
+    none = Chart(f"Slowdown, {statistic[1:]}%", "Flows up to", "Slowdown", [], empty="too few flows")
+    return [replace(chart, title=f"{title}: {chart.title.lower()}", columns=2) for chart in made or [none]]
 
 
 def completion(groups: Mapping[str, ByRun], looks: Mapping[str, str]) -> list[Chart]:
@@ -188,14 +198,14 @@ def cell(estimate: Estimate | None) -> str:
     return f"{text} [{said(interval.low, digits=3)}, {said(interval.high, digits=3)}]" if interval else text
 
 
-def _charts(group: str, runs: ByRun) -> Iterator[Chart]:
+def _charts(group: str, runs: ByRun, shown: Sequence[str]) -> Iterator[Chart]:
     for same in _alike(runs):
         limits = next(iter(same.values())).limits
         note = samples.interval_note(own.seeds for own in same.values())
         x_label = "\n".join(["Flows up to", *map(wrapped, filter(None, (caption(same), note)))])
-        if len(runs) == 1:
+        if len(runs) == 1 and len(shown) > 1:
             (own,) = same.values()
-            lines = [replace(_line(own, name), label=f"{name[1:]}%") for name in SHOWN]
+            lines = [replace(_line(own, name), label=f"{name[1:]}%") for name in shown]
             yield from size_bins.on_bins([(_titled("Slowdown", group), lines)], limits, x_label, 1)
             continue
         titled = [
@@ -203,7 +213,7 @@ def _charts(group: str, runs: ByRun) -> Iterator[Chart]:
                 _titled(f"Slowdown, {name[1:]}%", group),
                 [replace(_line(own, name), label=label(run), scheme=run) for run, own in same.items()],
             )
-            for name in SHOWN
+            for name in shown
         ]
         yield from size_bins.on_bins(titled, limits, x_label, 3)
 

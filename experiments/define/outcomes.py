@@ -99,6 +99,10 @@ class Outcomes:
         known = [value for value in found if value is not None]
         return known if len(known) == len(found) else []
 
+    def samples(self, **keys: Key) -> list[RunSamples]:
+        """Returns the flows by size of each run, of each seed."""
+        return [RunSamples.from_json(one.samples) for one in self.where(**keys)]
+
     def line(self, label: str, x: str, number: str, look: str = "", **keys: Key) -> Line:
         """Returns the means of a number over the values of key `x`, where there are any, each with what it is the mean
         of. It looks as a scheme does: `look`, or that of the keys."""

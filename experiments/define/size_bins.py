@@ -1,35 +1,19 @@
-"""Charts over bins of flow sizes: each bin has as much room on an axis as others. Curves of figures (`p95 slowdown by
-size`) have bins of equally many flows, as HPCC's have."""
+"""Charts over bins of flow sizes: each bin has as much room on an axis as others."""
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
 
 from pcn.experiments.define.charts import Chart, Line
 
-BY_SIZE = " by size"
-FLOWS = f"flows{BY_SIZE}"
-"""How many a bin has, over its largest size."""
 SHOWN = ("p50", "p95", "p99")
 """HPCC's columns."""
 _LABELS = 7
 """Sizes that an axis names at most."""
-_X = "Flows up to (bins of equally many flows)"
-
-
-def charts(lines: Mapping[str, Sequence[Line]]) -> list[Chart]:
-    """Returns the slowdown of several runs: a chart a percentile, by name of its curve in `SHOWN`, with a line each."""
-    made = []
-    for name, own in lines.items():
-        if any(line.x.size for line in own):
-            limits = [float(x) for x in max(own, key=lambda line: line.x.size).x]
-            by_order = [_by_order(line, limits) for line in own]
-            made += on_bins([(f"Slowdown, {name[1:]}%", by_order)], limits, _X, 3)
-    return made
 
 
 def on_bins(
@@ -53,11 +37,6 @@ def on_bins(
         for title, lines in titled
         if any(line.x.size for line in lines)
     ]
-
-
-def _by_order(line: Line, limits: Sequence[float]) -> Line:
-    """Returns the line over these bins: where its own differ, by their order."""
-    return line if set(line.x.tolist()) <= set(limits) else replace(line, x=np.array(limits[: line.x.size]))
 
 
 def ranges(limits: Sequence[float]) -> list[str]:

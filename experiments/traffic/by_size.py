@@ -1,24 +1,22 @@
-"""What becomes of flows by their size: what a run keeps of them and its tables; and curves over bins of equally many
-flows, as HPCC's fct_analysis.py prints them, for figures after HPCC's."""
+"""What becomes of flows by their size: what a run keeps of them, and its tables."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
-from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pcn.experiments.data.parts import PARTS
 from pcn.experiments.data.plan import Plan
 from pcn.experiments.data.recording import Recording
 from pcn.experiments.data.series_math import Array
-from pcn.experiments.define import flows_by_size, size_bins
+from pcn.experiments.define import flows_by_size
 from pcn.experiments.define.charts import Chart
-from pcn.experiments.define.flows_by_size import COLLECTIVE, FLOWS, INCAST
+from pcn.experiments.define.flows_by_size import CLASSES, COLLECTIVE, FLOWS, INCAST
 from pcn.experiments.define.looks import label
-from pcn.experiments.define.outcomes import Curve
-from pcn.experiments.define.samples import STATISTICS, RunSamples, Samples, digest, limits_of
+from pcn.experiments.define.samples import Estimate, RunSamples, Samples, digest, limits_of
 from pcn.experiments.define.tables import Measured, Table
 from pcn.experiments.define.workloads import sample
 from pcn.experiments.traffic import collective, flows
@@ -27,8 +25,6 @@ from pcn.experiments.traffic.sizes import SIZES
 from pcn.experiments.traffic.spec import TrafficSpec
 from pcn.experiments.traffic.spec import sizes as distribution
 
-BINS, _LEAST = 20, 10
-"""How many bins there are at most; how many flows are in one at least, except for flows of one size."""
 _DRAWN = 100_000
 """Sizes that fix a distribution's bins."""
 _DRAIN = (
@@ -37,54 +33,57 @@ _DRAIN = (
 )
 
 
-def curves(sizes: Array, fct_s: Array, slowdown: Array) -> dict[str, Curve]:
-    """Returns curves over the largest size of each bin: the number of flows, and mean and percentiles of completion
-    time (ms) and slowdown. `fct_s` and `slowdown`: NaN where a flow hasn't arrived. A bin with such a flow has neither
-    mean nor percentile."""
-    found: dict[str, Curve] = {}
-    limits = _limits(sizes)
-    which = np.searchsorted(limits, sizes)
-    found[size_bins.FLOWS] = (limits.tolist(), np.bincount(which, minlength=limits.size).astype(float).tolist())
-    for unit, values in (("ms", fct_s * 1e3), ("slowdown", slowdown)):
-        bins = [values[which == number] for number in range(limits.size)]
-        known = [(limit, own) for limit, own in zip(limits, bins, strict=True) if not np.isnan(own).any()]
-        for name in STATISTICS:
-            points = [(float(limit), _rounded(_statistic(name, own))) for limit, own in known]
-            found[f"{name} {unit} by size"] = ([x for x, _ in points], [y for _, y in points])
-    return found
-
-
-def _limits(sizes: Array) -> Array:
-    """Returns the largest size of each bin."""
-    ordered = np.sort(sizes)
-    bins = max(1, min(BINS, ordered.size // _LEAST))
-    limits: Array = np.unique(ordered[np.arange(1, bins + 1) * ordered.size // bins - 1])
-    return limits
-
-
-def _statistic(name: str, values: Array) -> float:
-    return float(values.mean() if name == "mean" else np.percentile(values, float(name[1:])))
-
-
-def _rounded(value: float) -> float:
-    return float(f"{value:.6g}")
-
-
-def samples(spec: TrafficSpec, plan: Plan, recording: Recording) -> dict[str, Any]:
-    """Returns what a run keeps of its flows by group and size, in JSON's terms. Bins of drawn flows are those of the
-    distribution of their sizes."""
-    of = flows.ended(plan, recording)
-    specs = plan.topology.flows
-    sizes = np.array([flow.size_bytes or 0 for flow in specs], float)
-    names = np.array([name if (name := flow.group) in (COLLECTIVE, INCAST) else FLOWS for flow in specs])
+def samples(spec: TrafficSpec, plan: Plan, recording: Recording) -> RunSamples:
+    """Returns what a run keeps of its flows by group and size. Bins of drawn flows are those of the distribution of
+    their sizes."""
+    sizes, names = _sizes(plan), _groups(plan)
+    values = _values(plan, recording)
     found = {}
     for group in dict.fromkeys(names.tolist()):
         own = names == group
         drawn = group == FLOWS and not (spec.flows or spec.collective)
         limits = _distribution_limits(spec) if drawn else limits_of(sizes[own].tolist())
-        found[group] = Samples.of(limits, sizes[own], {"ms": of.fct_s[own] * 1e3, "slowdown": of.slowdown[own]})
+        found[group] = Samples.of(limits, sizes[own], {unit: of[own] for unit, of in values.items()})
+    specs = plan.topology.flows
     of_flows = digest((flow.src, flow.dst, flow.start_s, flow.size_bytes, flow.group, flow.after) for flow in specs)
-    return RunSamples(of_flows, found).to_json()
+    return RunSamples(of_flows, found)
+
+
+def with_classes(spec: TrafficSpec, plan: Plan, recording: Recording) -> RunSamples:
+    """Returns the same, and the drawn flows once more as group `CLASSES`, whose bins are the classes of `SIZES`."""
+    kept, own = samples(spec, plan, recording), _groups(plan) == FLOWS
+    if not own.any():
+        return kept
+    largest = _distribution_limits(spec)[-1]
+    limits = [*(most for _, most in SIZES if most < largest), largest]
+    values = {unit: of[own] for unit, of in _values(plan, recording).items()}
+    return RunSamples(kept.digest, {**kept.groups, CLASSES: Samples.of(limits, _sizes(plan)[own], values)})
+
+
+def estimate(runs: Sequence[RunSamples], statistic: str, group: str) -> Estimate | None:
+    """Returns a statistic of the slowdown in a group, or in a class by size, of the flows of all seeds together.
+    `runs`: what `with_classes` returned of each seed."""
+    names = [name for name, _ in SIZES]
+    pooled = flows_by_size.pooled({"": runs}).get(CLASSES if group in names else group, {}).get("")
+    place = names.index(group) if group in names else None
+    if pooled is None or (place is not None and place >= len(pooled.limits)):
+        return None
+    return pooled.estimate("slowdown", statistic, place)
+
+
+def _sizes(plan: Plan) -> Array:
+    return np.array([flow.size_bytes or 0 for flow in plan.topology.flows], float)
+
+
+def _groups(plan: Plan) -> NDArray[np.str_]:
+    """Returns the group of each flow; classes by size aren't ones."""
+    return np.array([one.group if one.group in (COLLECTIVE, INCAST) else FLOWS for one in plan.topology.flows])
+
+
+def _values(plan: Plan, recording: Recording) -> dict[str, Array]:
+    """Returns the values of each flow by unit (`samples.UNITS`), NaN where it hasn't arrived."""
+    of = flows.ended(plan, recording)
+    return {"ms": of.fct_s * 1e3, "slowdown": of.slowdown}
 
 
 @lru_cache(maxsize=32)

@@ -188,7 +188,7 @@ class Traffic(Experiment):
 
     def measure(self, run: Run, plan: Plan, recording: Recording) -> Outcome:
         numbers = {**flows.numbers(plan, recording), **collective.numbers(plan, recording)}
-        return Outcome(run.keys, numbers, samples=by_size.samples(self.spec, plan, recording))
+        return Outcome(run.keys, numbers, samples=by_size.samples(self.spec, plan, recording).to_json())
 
     def tables(self, plan: Plan, recording: Recording) -> Mapping[str, Mapping[str, list[Any]]]:
         return {"flows": flows.table(plan, recording)}

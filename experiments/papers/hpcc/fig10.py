@@ -11,11 +11,11 @@ from pcn.experiments.data.parameters import Value
 from pcn.experiments.data.plan import PAYLOAD_BYTES, Plan, plan_of
 from pcn.experiments.data.recording import Recording
 from pcn.experiments.data.records import Records
-from pcn.experiments.define import recording_numbers, size_bins
-from pcn.experiments.define.charts import Chart, curve
+from pcn.experiments.define import recording_numbers
+from pcn.experiments.define.charts import Chart
 from pcn.experiments.define.checks import Check, at_least, at_most, near
 from pcn.experiments.define.experiment import DRAWN_FLOWS, Experiment, Run
-from pcn.experiments.define.looks import label
+from pcn.experiments.define.flows_by_size import figure_charts
 from pcn.experiments.define.outcomes import Outcome, Outcomes, ratio
 from pcn.experiments.papers.hpcc.claims import DCQCN, HPCC, ON_TESTBED, QUEUES_ON_TESTBED
 from pcn.experiments.papers.hpcc.fig9 import FIELDS
@@ -34,7 +34,7 @@ _K_MIN_S, _K_MAX_S, _P_MAX = 32e-6, 128e-6, 0.2
 _SMALL_BYTES = 3e3
 _EVERY_S = 20e-6
 LOADS, COUNT = (0.3, 0.5), 4_000
-_BY_SIZE = f"p99 slowdown{size_bins.BY_SIZE}"
+_SPEC = TrafficSpec("testbed", "WebSearch", "uniform")
 
 
 def dual_homed(ecn: bool) -> Topology:
@@ -85,7 +85,7 @@ class Fig10(Experiment):
         topology = dual_homed(scheme == DCQCN)
         count = round(values.get("count") or COUNT)
         load = float(values["load"] or LOADS[0]) / _CROSSING
-        drawn = draw(TrafficSpec("testbed", "WebSearch", "uniform"), topology, seed, load, count, PAYLOAD_BYTES)
+        drawn = draw(_SPEC, topology, seed, load, count, PAYLOAD_BYTES)
         topology = replace(topology, flows=tuple(flows.by_size(drawn)))
         last_s = max(flow.start_s for flow in topology.flows)
         fields = FIELDS.get(scheme, {})
@@ -106,8 +106,7 @@ class Fig10(Experiment):
             found[f"queue_p{q}_kb"] = recording_numbers.percentile(waiting, q)
         found["largest_kb"] = max(recording.recorded.queue_max.values()) / 1e3
         found["pause"] = float(sum(link.pause for link in recording.links.values()))
-        curves = by_size.curves(sizes, ended.fct_s, ended.slowdown)
-        return Outcome(run.keys, found, {name: curves[name] for name in (size_bins.FLOWS, _BY_SIZE)})
+        return Outcome(run.keys, found, samples=by_size.samples(_SPEC, plan, recording).to_json())
 
     def checks(self, outcomes: Outcomes) -> list[Check]:
         rows = []
@@ -138,12 +137,7 @@ class Fig10(Experiment):
     def charts(self, outcomes: Outcomes) -> list[Chart]:
         made = []
         for load in map(float, outcomes.values("load")):
-            lines = [
-                curve(label(str(one.keys["scheme"])), *one.curves[_BY_SIZE], str(one.keys["scheme"]))
-                for one in outcomes.where(load=load)
-            ]
-            made += [
-                replace(chart, title=f"{load:.0%}: slowdown, 99%", log_y=True, bottom=1.0, columns=2)
-                for chart in size_bins.charts({"p99": lines})
-            ]
+            schemes = map(str, outcomes.values("scheme"))
+            kept = {scheme: outcomes.samples(load=load, scheme=scheme) for scheme in schemes}
+            made += figure_charts(f"{load:.0%}", kept, "p99")
         return made

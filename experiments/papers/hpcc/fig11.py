@@ -14,11 +14,11 @@ from pcn.experiments.data.parameters import Value
 from pcn.experiments.data.plan import PAYLOAD_BYTES, Plan, plan_of
 from pcn.experiments.data.recording import Recording
 from pcn.experiments.data.records import Records
-from pcn.experiments.define import recording_numbers, size_bins
-from pcn.experiments.define.charts import Chart, curve
+from pcn.experiments.define import recording_numbers
+from pcn.experiments.define.charts import Chart
 from pcn.experiments.define.checks import Check, at_least, at_most, near
 from pcn.experiments.define.experiment import DRAWN_FLOWS, Experiment, Run, Variant
-from pcn.experiments.define.flows_by_size import INCAST
+from pcn.experiments.define.flows_by_size import INCAST, figure_charts
 from pcn.experiments.define.looks import label
 from pcn.experiments.define.outcomes import Key, Outcome, Outcomes, ratio, said
 from pcn.experiments.papers.hpcc.claims import DCQCN, HPCC, IN_FAT_TREE, NO_PAUSE, RESIDUAL, SHORT_IN_FAT_TREE
@@ -40,7 +40,6 @@ LOADS: Mapping[str, tuple[float, int]] = {"30% and in-casts": (0.3, 9_000), HALF
 """With the number of flows."""
 _BACK_S = 6 * DELAY_S + 2 * ack_bytes(telemetry=True) * 8 / HOST_BPS
 """Of an acknowledgement from another pod: classes above data's have no queue."""
-_BY_SIZE = f"p95 slowdown{size_bins.BY_SIZE}"
 NO, YES = "no", "yes"
 """Whether a window is around a scheme that has none."""
 
@@ -98,9 +97,8 @@ class Fig11(Experiment):
     def plan(self, scheme: str, seed: int, values: Mapping[str, Value]) -> Plan:
         load, count = list(LOADS.values())[round(values["load"] or 0)]
         topology = fat_tree({DCQCN: DCQCN_ECN, DCTCP: DCTCP_ECN}.get(scheme, ()))
-        of = TrafficSpec("clos", "Hadoop", "uniform", incast=str(_SENDERS) if load < 0.5 else "")
         count = round(values.get("count") or count)
-        drawn = draw(of, topology, seed, load, count, PAYLOAD_BYTES, _INCASTS)
+        drawn = draw(_spec(load), topology, seed, load, count, PAYLOAD_BYTES, _INCASTS)
         topology = dataclasses.replace(topology, flows=tuple(flows.by_size(drawn)))
         last_s = max(flow.start_s for flow in topology.flows)
         plan = plan_of(self.name, scheme, seed, topology, last_s, _fields(scheme), [Endpoint("t0", 1)], last_s)
@@ -118,8 +116,8 @@ class Fig11(Experiment):
         way_s = latency.percentile_s(95)
         found["rtt_p95_us"] = None if way_s is None else (way_s + _BACK_S) * 1e6
         found["pause"] = float(sum(link.pause for link in recording.links.values()))
-        curves = by_size.curves(sizes, ended.fct_s, slowdown)
-        return Outcome(run.keys, found, {name: curves[name] for name in (size_bins.FLOWS, _BY_SIZE) if name in curves})
+        load, _ = LOADS[str(run.keys["load"])]
+        return Outcome(run.keys, found, samples=by_size.samples(_spec(load), plan, recording).to_json())
 
     def checks(self, outcomes: Outcomes) -> list[Check]:
         return [row for load in map(str, outcomes.values("load")) for row in _of_load(load, outcomes)]
@@ -127,15 +125,9 @@ class Fig11(Experiment):
     def charts(self, outcomes: Outcomes) -> list[Chart]:
         made = []
         for load in map(str, outcomes.values("load")):
-            lines = [
-                curve(_name(one), *one.curves[_BY_SIZE], str(one.keys["scheme"]))
-                for one in outcomes.where(load=load)
-                if one.keys["window"] == NO
-            ]
-            made += [
-                dataclasses.replace(chart, title=f"{load}: slowdown, 95%", log_y=True, bottom=1.0, columns=2)
-                for chart in size_bins.charts({"p95": lines})
-            ]
+            schemes = map(str, outcomes.values("scheme"))
+            kept = {scheme: outcomes.samples(load=load, scheme=scheme, window=NO) for scheme in schemes}
+            made += figure_charts(load, kept, "p95")
         return made
 
     def story(self, outcomes: Outcomes) -> list[str]:
@@ -184,6 +176,10 @@ def _of_load(load: str, outcomes: Outcomes) -> list[Check]:
         text = f"{load}: what a window around {label(scheme)} leaves of it (met: 5%; trend: half)"
         rows.append(NO_PAUSE.row(text, ratio(windowed, own), at_most(0.05, 0.5), unit=""))
     return rows
+
+
+def _spec(load: float) -> TrafficSpec:
+    return TrafficSpec("clos", "Hadoop", "uniform", incast=str(_SENDERS) if load < 0.5 else "")
 
 
 def _name(of: Outcome) -> str:

@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import functools
+import math
 from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
+import pandas as pd
 import pytest
 
 from pcn.experiments.data.plan import Plan
+from pcn.experiments.data.recording import Recording
+from pcn.experiments.define.flows_by_size import FLOWS, INCAST
 from pcn.experiments.define.outcomes import Outcome, Outcomes
 from pcn.experiments.define.tables import Table
 from pcn.experiments.page.figures_page import markdown, page, sections
@@ -17,6 +23,7 @@ from pcn.experiments.papers.pcn.studies.today import SCHEMES, SETTINGS, Today
 from pcn.experiments.run.progress import Silent
 from pcn.experiments.run.virtual import run_virtual
 from pcn.experiments.sweep.figures import judge, write
+from pcn.experiments.traffic import flows
 from pcn.hosts.algorithms import find_scheme
 from pcn.hosts.recommended import round_trip_s
 
@@ -26,19 +33,36 @@ _FEW = 40
 
 
 @functools.cache
-def plan(setting: str, scheme: str, count: int = _FEW) -> Plan:
-    return Today().plan(scheme, 1, {"setting": list(SETTINGS).index(setting), "count": count})
+def plan(setting: str, scheme: str, count: int = _FEW, seed: int = 1) -> Plan:
+    return Today().plan(scheme, seed, {"setting": list(SETTINGS).index(setting), "count": count})
 
 
 @functools.cache
-def outcome(setting: str, scheme: str) -> Outcome:
+def recording(setting: str, scheme: str, count: int = _FEW, seed: int = 1) -> Recording:
+    return run_virtual(plan(setting, scheme, count, seed), Silent())
+
+
+@functools.cache
+def outcome(setting: str, scheme: str, count: int = _FEW, seed: int = 1) -> Outcome:
     figure = Today()
     (run,) = (
-        one for one in figure.runs((scheme,)) if one.keys["setting"] == setting and one.keys["seed"] == 1
+        one for one in figure.runs((scheme,)) if one.keys["setting"] == setting and one.keys["seed"] == seed
     )  # fmt: skip
-    small = plan(setting, scheme)
-    made = figure.measure(run, small, run_virtual(small, Silent()))
-    return Outcome(made.keys, {**made.numbers, "lost": 0.0, "inside": 0.0}, made.curves)
+    made = figure.measure(run, plan(setting, scheme, count, seed), recording(setting, scheme, count, seed))
+    return replace(made, numbers={**made.numbers, "lost": 0.0, "inside": 0.0})
+
+
+def slowdowns(setting: str, scheme: str, count: int, seeds: Sequence[int]) -> pd.DataFrame:
+    """Returns a row a flow of all seeds: its group, size and slowdown."""
+    rows = []
+    for seed in seeds:
+        ended = flows.ended(plan(setting, scheme, count, seed), recording(setting, scheme, count, seed))
+        specs = plan(setting, scheme, count, seed).topology.flows
+        rows += [
+            {"group": flow.group, "size": flow.size_bytes, "slowdown": value, "seed": seed}
+            for flow, value in zip(specs, ended.slowdown, strict=True)
+        ]
+    return pd.DataFrame(rows)
 
 
 def test_study_runs_each_scheme_once_in_each_setting() -> None:
@@ -86,6 +110,56 @@ def test_page_has_a_table_of_each_setting_with_the_runs_numbers(
     assert f"| {' | '.join(table.rows[1])} |" in markdown(made)
     html = page(made)
     assert all(cell in html for row in table.rows for cell in row)
+
+
+def test_curves_and_cells_are_of_all_seeds_flows_with_in_casts_apart() -> None:
+    """Against pandas, of two seeds: a bin of fewer than 100 flows has no point, and none has a flow of an in-cast."""
+    setting, count, seeds = "FbHdp", 1_500, (1, 2)
+    outcomes = Outcomes([outcome(setting, "pcn", count, seed) for seed in seeds])
+    own = slowdowns(setting, "pcn", count, seeds)
+    drawn = own[own["group"] != INCAST]
+    assert len(drawn) < len(own)
+    (chart,) = Today().charts(outcomes)
+    assert f"2 seeds, {len(drawn):,} flows" in chart.x_label
+    (line,) = chart.lines
+    limits = limits_of_bins(outcomes)
+    bins = pd.cut(drawn["size"], [0, *limits], labels=False)
+    counts = bins.value_counts()
+    assert line.x.tolist() == [place for place in range(len(limits)) if counts.get(place, 0) >= 100]
+    assert line.x.size
+    assert line.low is not None
+    assert line.high is not None
+    for place, value, flows_of, low, high in zip(line.x, line.y, line.counts, line.low, line.high, strict=True):
+        of_bin = drawn[bins == place]
+        assert flows_of == len(of_bin)
+        assert value == pytest.approx(of_bin["slowdown"].quantile(0.99), rel=1e-5)
+        by_seed = of_bin.groupby("seed")["slowdown"]
+        if by_seed.size().min() >= 100:
+            each = by_seed.quantile(0.99)
+            assert low == pytest.approx(min(each.min(), value), rel=1e-5)
+            assert high == pytest.approx(max(each.max(), value), rel=1e-5)
+        else:
+            assert math.isnan(low)
+            assert math.isnan(high)
+    (table,) = Today().page_tables(outcomes)
+    cells = dict(zip(table.columns, table.rows[0], strict=True))
+    for group, size in (
+        ("S, up to 10 KB", "S"),
+        ("M, 10 to 100 KB", "M"),
+        ("XL, above 1 MB", "XL"),
+        ("incast", INCAST),
+    ):
+        of_group = own[own["group"] == size]["slowdown"]
+        half, most = cells[group].split(" / ")
+        assert float(half) == pytest.approx(of_group.median(), rel=5e-3)
+        assert (most == "–") == (len(of_group) < 100)
+        assert most == "–" or float(most.split(" [")[0]) == pytest.approx(of_group.quantile(0.99), rel=5e-3)
+    assert cells["XL, above 1 MB"].endswith("/ –"), "too few of them for a 99%"
+
+
+def limits_of_bins(outcomes: Outcomes) -> Sequence[float]:
+    (limits,) = {kept.groups[FLOWS].limits for kept in outcomes.samples()}
+    return limits
 
 
 def test_rows_compare_pcn_with_dcqcn_and_with_the_best_window() -> None:

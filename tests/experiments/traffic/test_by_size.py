@@ -18,8 +18,7 @@ from rich.console import Console
 from pcn.cli import run as pcn
 from pcn.experiments.data.series_math import Array
 from pcn.experiments.define.looks import label
-from pcn.experiments.define.outcomes import Curve
-from pcn.experiments.define.samples import RunSamples, Samples, limits_of
+from pcn.experiments.define.samples import BINS, Pooled, RunSamples, Samples, limits_of, needed
 from pcn.experiments.define.size_bins import SHOWN
 from pcn.experiments.define.tables import Measured
 from pcn.experiments.page.terminal import show_table, stdout
@@ -33,11 +32,6 @@ from pcn.experiments.traffic.spec import parse_spec
 FLOWS = st.lists(st.tuples(st.integers(1, 10**9), st.floats(1e-6, 10.0)), min_size=1, max_size=300)
 
 
-def curves_of(sizes: Array, times: list[float]) -> dict[str, Curve]:
-    """Slowdowns are a thousandfold of the times."""
-    return by_size.curves(sizes, np.array(times), np.array(times) * 1e3)
-
-
 def samples_of(sizes: Array, times: list[float]) -> RunSamples:
     """Completion times in s; slowdowns are a thousandfold."""
     limits = limits_of(sizes.tolist())
@@ -48,26 +42,24 @@ def samples_of(sizes: Array, times: list[float]) -> RunSamples:
 @given(FLOWS)
 def test_bins_hold_each_flow_once_and_no_size_twice(flows: list[tuple[int, float]]) -> None:
     sizes = np.array([size for size, _ in flows], float)
-    curves = curves_of(sizes, [time for _, time in flows])
-    limits, counts = curves["flows by size"]
-    assert sum(counts) == len(flows)
-    assert min(counts) >= 1
-    assert len(limits) <= by_size.BINS
+    kept = samples_of(sizes, [time for _, time in flows])
+    pooled = Pooled([kept.groups["flows"]])
+    assert pooled.flows() == len(flows)
+    assert len(pooled.limits) <= BINS
     below = 0.0
-    for number, limit in enumerate(limits):
+    for place, limit in enumerate(pooled.limits):
         own = np.array([time * 1e3 for size, time in flows if below < size <= limit])
-        assert counts[number] == own.size
-        assert curves["p95 slowdown by size"][1][number] == pytest.approx(np.percentile(own, 95), rel=1e-5)
-        assert curves["mean ms by size"][1][number] == pytest.approx(own.mean(), rel=1e-5)
+        assert pooled.flows(place) == own.size >= 1
+        for statistic, value in (("mean", own.mean()), ("p95", np.percentile(own, 95))):
+            estimate = pooled.estimate("slowdown", statistic, place)
+            assert (estimate is None) == (own.size < needed(statistic))
+            assert estimate is None or estimate.value == pytest.approx(value, rel=1e-5)
         below = limit
 
 
 def test_bin_with_an_unfinished_flow_has_no_percentile() -> None:
     sizes = np.arange(1, 401, dtype=float)
     times = [float("nan") if size == 30 else 1e-3 for size in sizes]
-    curves = curves_of(sizes, times)
-    assert len(curves["flows by size"][0]) == 20
-    assert curves["p50 ms by size"][0] == [limit for limit in curves["flows by size"][0] if limit != 40]
     kept = [samples_of(sizes, times)]
     for bins in by_size.tables({"pcn": Measured({}, kept)})[-2:]:
         assert bins.rows[1] == ["40 B", "20", *["–"] * 5]

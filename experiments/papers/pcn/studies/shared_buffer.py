@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import functools
-import statistics
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
@@ -12,18 +10,18 @@ import numpy as np
 from pcn.experiments.data.parameters import Value
 from pcn.experiments.data.plan import PAYLOAD_BYTES, Plan, plan_of
 from pcn.experiments.data.recording import Recording
-from pcn.experiments.define import recording_numbers, scheme_parameters, size_bins
-from pcn.experiments.define.charts import Chart, curve
+from pcn.experiments.define import scheme_parameters
+from pcn.experiments.define.charts import Chart
 from pcn.experiments.define.checks import Check, at_most, row
 from pcn.experiments.define.experiment import DRAWN_FLOWS, Experiment, Run
-from pcn.experiments.define.flows_by_size import INCAST
+from pcn.experiments.define.flows_by_size import FLOWS, INCAST, cell, figure_charts
 from pcn.experiments.define.looks import label
-from pcn.experiments.define.outcomes import Curve, Key, Outcome, Outcomes, ratio, said
+from pcn.experiments.define.outcomes import Key, Outcome, Outcomes, ratio, said
+from pcn.experiments.define.samples import RunSamples
 from pcn.experiments.define.tables import Table
 from pcn.experiments.papers.hpcc.plans import fat_tree
 from pcn.experiments.papers.pcn.claims import PCN, PCN_X, PFC
 from pcn.experiments.traffic import by_size, flows
-from pcn.experiments.traffic.sizes import SIZES
 from pcn.experiments.traffic.spec import TrafficSpec, draw
 from pcn.topologies.model import Endpoint
 
@@ -34,7 +32,6 @@ SEEDS = (1, 2, 3, 4, 5)
 _LOAD, _SENDERS, _SPAN_S = 0.3, 60, 1e-3
 _INCASTS: Mapping[str, Value] = {"incast_size": 500e3, "incast_load": 0.02, "incast_period": 0.4e-3}
 _SPEC = TrafficSpec("clos", "Hadoop", "uniform", incast=str(_SENDERS))
-_OTHERS, _P95 = "others", f"p95 slowdown{size_bins.BY_SIZE}"
 
 
 class SharedBuffers(Experiment):
@@ -51,8 +48,9 @@ class SharedBuffers(Experiment):
         "a switch by HPCC's rule, alpha 1/8 at the hosts' rate, doubled with the rate.\n\n"
         "Every scheme has the parameters that follow from the network by [its rules](schemes.md#parameters): PCN and "
         "PCN-X a T of the largest round trip, and w_min = 1/128. `dcqcn-ns3` and `timely-hpcc` are HPCC's.\n\n"
-        "Slowdown is over the empty network, of all flows but those of in-casts: means over the seeds and their "
-        "standard errors. Paused is the time for which links were, all together."
+        "Slowdown is over the empty network, of the flows of all seeds together, those of in-casts apart. In brackets: "
+        "95% intervals by the bootstrap over the seeds, or of fewer than five seeds from the least to the largest. "
+        "Other numbers are means over the seeds. Paused is the time for which links were, all together."
     )
 
     def runs(self, schemes: Sequence[str]) -> Iterator[Run]:
@@ -83,27 +81,18 @@ class SharedBuffers(Experiment):
             "paused_ms": sum(link.paused_s for link in links) * 1e3,
             "largest_kb": max(recording.recorded.queue_max.values()) / 1e3,
         }
-        others = ended.sizes != INCAST
-        chosen = {_OTHERS: others, INCAST: ~others, **{name: ended.sizes == name for name, _ in SIZES}}
-        for group, own in chosen.items():
-            slowdowns = ended.slowdown[own]
-            slowdowns = slowdowns[:0] if np.isnan(slowdowns).any() else slowdowns
-            for q in (50, 95, 99):
-                found[f"p{q} {group}"] = recording_numbers.percentile(slowdowns, q)
-        sizes = np.array([flow.size_bytes or 0 for flow in plan.topology.flows], float)
-        curves = by_size.curves(sizes[others], ended.fct_s[others], ended.slowdown[others])
-        return Outcome(run.keys, found, {_P95: curves[_P95]})
+        return Outcome(run.keys, found, samples=by_size.with_classes(_SPEC, plan, recording).to_json())
 
     def checks(self, outcomes: Outcomes) -> list[Check]:
         rows = []
         for scheme in outcomes.among(SCHEMES):
             who = label(scheme)
-            dynamic, static = (_of(outcomes, one, scheme) for one in (DYNAMIC, STATIC))
             text = f"{who}: median slowdown with dynamic thresholds (met: at most 1.1)"
-            rows.append(row("", text, dynamic(f"p50 {_OTHERS}"), at_most(1.1), theory=1))
+            rows.append(row("", text, _slowdown(outcomes, 50, DYNAMIC, scheme), at_most(1.1), theory=1))
             for q in (95, 99):
                 text = f"{who}: {q}% slowdown, dynamic thresholds over static (met: at most 1)"
-                rows.append(row("", text, ratio(dynamic(f"p{q} {_OTHERS}"), static(f"p{q} {_OTHERS}")), at_most(1)))
+                dynamic, static = (_slowdown(outcomes, q, one, scheme) for one in (DYNAMIC, STATIC))
+                rows.append(row("", text, ratio(dynamic, static), at_most(1)))
         for thresholds in THRESHOLDS:
             for other in (
                 outcomes.among((PFC, _DCQCN, _DCQCN_NS3, "timely", "timely-hpcc"))
@@ -111,7 +100,7 @@ class SharedBuffers(Experiment):
                 else ()
             ):
                 for q in (95, 99):
-                    ours, theirs = (_of(outcomes, thresholds, one)(f"p{q} {_OTHERS}") for one in (PCN, other))
+                    ours, theirs = (_slowdown(outcomes, q, thresholds, one) for one in (PCN, other))
                     text = f"{thresholds} thresholds: {q}% slowdown, PCN's over {label(other)}'s (met: at most 1)"
                     rows.append(row("", text, ratio(ours, theirs), at_most(1)))
         return rows
@@ -122,7 +111,7 @@ class SharedBuffers(Experiment):
         for q in (50, 95, 99):
             spans = []
             for thresholds in THRESHOLDS:
-                each = [(_of(outcomes, thresholds, scheme)(f"p{q} {_OTHERS}"), label(scheme)) for scheme in schemes]
+                each = [(_slowdown(outcomes, q, thresholds, scheme), label(scheme)) for scheme in schemes]
                 known = [(value, who) for value, who in each if value is not None]
                 if known:
                     (low, least), (high, most) = min(known), max(known)
@@ -130,14 +119,9 @@ class SharedBuffers(Experiment):
             if spans:
                 lines.append(f"{q}% slowdown, least to most of the schemes: {'; '.join(spans)}.")
         if PCN in schemes:
-            both = [_of(outcomes, one, PCN) for one in THRESHOLDS]
-            numbers = {
-                "50%": f"p50 {_OTHERS}",
-                "95%": f"p95 {_OTHERS}",
-                "99%": f"p99 {_OTHERS}",
-                "PAUSE frames": "pause",
-            }
-            texts = [f"{name} {' to '.join(said(of(number)) for of in both)}" for name, number in numbers.items()]
+            numbers = {f"{q}%": [_slowdown(outcomes, q, one, PCN) for one in THRESHOLDS] for q in (50, 95, 99)}
+            numbers["PAUSE frames"] = [outcomes.mean("pause", thresholds=one, scheme=PCN) for one in THRESHOLDS]
+            texts = [f"{name} {' to '.join(map(said, both))}" for name, both in numbers.items()]
             lines.append(f"PCN, from static to dynamic thresholds: {', '.join(texts)}.")
         return lines
 
@@ -145,58 +129,43 @@ class SharedBuffers(Experiment):
         return [_table(outcomes, one) for one in THRESHOLDS if outcomes.where(thresholds=one)]
 
     def charts(self, outcomes: Outcomes) -> list[Chart]:
-        made = []
-        for thresholds in THRESHOLDS:
-            lines = [
-                curve(label(scheme), *_mean([one.curves[_P95] for one in found]), scheme)
-                for scheme in map(str, outcomes.values("scheme"))
-                if (found := outcomes.where(thresholds=thresholds, scheme=scheme))
-            ]
-            title = f"{thresholds} thresholds: slowdown, 95%"
-            made += [
-                replace(chart, title=title, log_y=True, bottom=1.0, columns=2)
-                for chart in size_bins.charts({"p95": lines})
-            ]
-        return made
+        return [
+            chart
+            for thresholds in THRESHOLDS
+            for chart in figure_charts(f"{thresholds} thresholds", _samples(outcomes, thresholds), "p95")
+        ]
 
 
-def _of(outcomes: Outcomes, thresholds: str, scheme: str) -> functools.partial[float | None]:
-    return functools.partial(outcomes.mean, thresholds=thresholds, scheme=scheme)
+def _samples(outcomes: Outcomes, thresholds: str) -> dict[str, list[RunSamples]]:
+    """Returns the flows by size of each scheme that was run, of each seed."""
+    schemes = map(str, outcomes.values("scheme"))
+    found = {scheme: outcomes.samples(thresholds=thresholds, scheme=scheme) for scheme in schemes}
+    return {scheme: kept for scheme, kept in found.items() if kept}
 
 
-def _mean(curves: Sequence[Curve]) -> Curve:
-    """Returns the mean of the seeds' curves, bin by bin, where all have as many bins; else the first one's."""
-    if len({len(xs) for xs, _ in curves}) > 1:
-        return curves[0]
-    xs, ys = np.array(curves, float).mean(axis=0).tolist()
-    return xs, ys
-
-
-def _spread(outcomes: Outcomes, number: str, thresholds: str, scheme: str) -> str:
-    """Returns the mean over the seeds, and its standard error."""
-    each = outcomes.each(number, thresholds=thresholds, scheme=scheme)
-    if len(each) < 2:
-        return said(each[0] if each else None)
-    error = statistics.stdev(each) / len(each) ** 0.5
-    return f"{said(statistics.fmean(each))} ± {said(error, digits=2)}"
+def _slowdown(outcomes: Outcomes, q: int, thresholds: str, scheme: str) -> float | None:
+    """Returns a percentile of the flows of all seeds together, those of in-casts apart."""
+    found = by_size.estimate(outcomes.samples(thresholds=thresholds, scheme=scheme), f"p{q}", FLOWS)
+    return None if found is None else found.value
 
 
 def _table(outcomes: Outcomes, thresholds: str) -> Table:
-    numbers = {
-        "50%": f"p50 {_OTHERS}",
-        "95%": f"p95 {_OTHERS}",
-        "99%": f"p99 {_OTHERS}",
-        "95%, up to 10 KB": "p95 S",
-        "95%, above 1 MB": "p95 XL",
-        "in-casts, 50%": f"p50 {INCAST}",
-        "in-casts, 99%": f"p99 {INCAST}",
-        "PAUSE": "pause",
-        "paused, ms": "paused_ms",
-        "last, ms": "end_ms",
+    slowdowns = {
+        "50%": ("p50", FLOWS),
+        "95%": ("p95", FLOWS),
+        "99%": ("p99", FLOWS),
+        "95%, up to 10 KB": ("p95", "S"),
+        "95%, above 1 MB": ("p95", "XL"),
+        "in-casts, 50%": ("p50", INCAST),
+        "in-casts, 99%": ("p99", INCAST),
     }
+    numbers = {"PAUSE": "pause", "paused, ms": "paused_ms", "last, ms": "end_ms"}
     rows = [
-        [label(scheme), *(_spread(outcomes, number, thresholds, scheme) for number in numbers.values())]
-        for scheme in map(str, outcomes.values("scheme"))
-        if outcomes.where(thresholds=thresholds, scheme=scheme)
+        [
+            label(scheme),
+            *(cell(by_size.estimate(kept, statistic, group)) for statistic, group in slowdowns.values()),
+            *(said(outcomes.mean(number, thresholds=thresholds, scheme=scheme)) for number in numbers.values()),
+        ]
+        for scheme, kept in _samples(outcomes, thresholds).items()
     ]
-    return Table(f"Slowdown with {thresholds} thresholds", ["slowdown", *numbers], rows)
+    return Table(f"Slowdown with {thresholds} thresholds", ["slowdown", *slowdowns, *numbers], rows)

@@ -13,13 +13,14 @@ from pcn.experiments.data.parameters import Value
 from pcn.experiments.data.plan import PAYLOAD_BYTES, Plan, plan_of
 from pcn.experiments.data.recording import Recording
 from pcn.experiments.data.records import Records
-from pcn.experiments.define import intervals, recording_numbers, scheme_parameters, size_bins
-from pcn.experiments.define.charts import Chart, curve
+from pcn.experiments.define import intervals, recording_numbers, scheme_parameters
+from pcn.experiments.define.charts import Chart
 from pcn.experiments.define.checks import Check, at_least, at_most, row
 from pcn.experiments.define.experiment import DRAWN_FLOWS, Experiment, Run
-from pcn.experiments.define.flows_by_size import INCAST
+from pcn.experiments.define.flows_by_size import COLLECTIVE, INCAST, cell, figure_charts
 from pcn.experiments.define.looks import label
 from pcn.experiments.define.outcomes import Key, Outcome, Outcomes, ratio, said
+from pcn.experiments.define.samples import STATISTICS, Estimate, RunSamples
 from pcn.experiments.define.tables import Table
 from pcn.experiments.papers.hpcc.claims import HPCC, LONG_FLOWS, SHORT_FLOWS, SHORTENED
 from pcn.experiments.papers.hpcc.plans import fat_tree
@@ -40,7 +41,6 @@ _RANKS: Mapping[str, Value] = {"size": 4.8e6, "ranks": 48, "chunks": 1, "wait": 
 _EVERY_S, _LEAST_S = 20e-6, 1e-3
 """How often queues are read, and for how long at least."""
 _ALL, _TO_ALL, _PAUSE = flows.ALL, "all-to-all", "pause"
-_BY_SIZE = f"p99 slowdown{size_bins.BY_SIZE}"
 
 
 @dataclass(frozen=True)
@@ -48,6 +48,8 @@ class Setting:
     """Flows on a network: `count` of them, or those of a collective operation."""
 
     about: str
+    spec: TrafficSpec
+    """What the sizes are of."""
     count: int
     network: Callable[[str, int, int], Topology]
     """By the scheme, the seed and the count, with its flows."""
@@ -57,9 +59,8 @@ class Setting:
     """Whether hosts have 100 Gb/s, for which `dcqcn-ns3` is made; DCQCN's own defaults are for slower ones."""
 
 
-def _drawn(workload: str, incast: bool, more: Mapping[str, Value]) -> Callable[[str, int, int], Topology]:
+def _drawn(of: TrafficSpec, more: Mapping[str, Value]) -> Callable[[str, int, int], Topology]:
     """Returns the maker of the fat-tree with the flows of a workload, or the messages of a collective operation."""
-    of = TrafficSpec("clos", workload, "uniform" if incast else "permutation", incast=str(_SENDERS) if incast else "")
 
     def make(scheme: str, seed: int, count: int) -> Topology:
         topology = fat_tree()
@@ -77,12 +78,18 @@ def _realistic(index: int) -> Callable[[str, int, int], Topology]:
 
 
 _SIZES = ("S", "M", "L", "XL")
+_W1, _W2 = (TrafficSpec("clos", name) for name in ("W1", "W2"))
+_WEB_SEARCH, _HADOOP = (TrafficSpec("clos", name, incast=str(_SENDERS)) for name in ("WebSearch", "Hadoop"))
+_EACH_TO_ALL = TrafficSpec("clos", "alltoall:direct", "permutation")
+_BESIDE = (*_SIZES, INCAST)
 SETTINGS: Mapping[str, Setting] = {
-    "W1": Setting("W1 on section 7.4's Clos", 8_000, _realistic(0), _SIZES, False),
-    "W2": Setting("W2 on section 7.4's Clos", 2_000, _realistic(1), _SIZES, False),
-    "WebSearch": Setting("WebSearch at 100 Gb/s", 1_500, _drawn("WebSearch", True, _INCASTS), (*_SIZES, INCAST)),
-    "FbHdp": Setting("FbHdp at 100 Gb/s", 12_000, _drawn("Hadoop", True, _INCASTS), (*_SIZES, INCAST)),
-    _TO_ALL: Setting("an all-to-all of 48 ranks at 100 Gb/s", 0, _drawn("alltoall:direct", False, _RANKS), ()),
+    "W1": Setting("W1 on section 7.4's Clos", _W1, 8_000, _realistic(0), _SIZES, False),
+    "W2": Setting("W2 on section 7.4's Clos", _W2, 2_000, _realistic(1), _SIZES, False),
+    "WebSearch": Setting("WebSearch at 100 Gb/s", _WEB_SEARCH, 1_500, _drawn(_WEB_SEARCH, _INCASTS), _BESIDE),
+    "FbHdp": Setting("FbHdp at 100 Gb/s", _HADOOP, 12_000, _drawn(_HADOOP, _INCASTS), _BESIDE),
+    _TO_ALL: Setting(
+        "an all-to-all of 48 ranks at 100 Gb/s", _EACH_TO_ALL, 0, _drawn(_EACH_TO_ALL, _RANKS), (COLLECTIVE,)
+    ),
 }
 
 
@@ -97,16 +104,17 @@ class Today(Experiment):
         "and FbHdp: a Clos of the shape of HPCC's fat.txt, 320 hosts of 100 Gb/s in 5 pods, 400 Gb/s between switches, "
         "1 us a link, HPCC's shared buffer of 32 MiB a switch; load 0.5, 1,500 and 12,000 flows, beside them in-casts "
         f"of {_SENDERS} senders, 500 KB each, that load the hosts' links by 0.02. All-to-all: there 48 hosts, drawn at "
-        "random, send 100 KB to each other one, all at once. All in one lossless class, until all have arrived; means "
-        f"over {len(SEEDS)} seeds, each with the same flows for all.\n\n"
+        "random, send 100 KB to each other one, all at once. All in one lossless class, until all have arrived; "
+        f"{len(SEEDS)} seeds, each with the same flows for all.\n\n"
         "Every scheme has the parameters that follow from the network by [its rules](schemes.md#parameters): PCN, "
         "PCN-X and PCN-W a T of the largest round trip, and w_min = 1/128. Every flow begins with its line's rate or "
         "with a window of a bandwidth-delay product, DCTCP's and Swift's too. DCQCN at 100 Gb/s is `dcqcn-ns3`; TIMELY "
         "is its paper's, and `timely-hpcc` that of HPCC's simulation. NSCC sprays over 64 ports, and nothing is "
         "trimmed, as nothing is lost; the others have a path a flow. Window schemes acknowledge each packet.\n\n"
-        "Slowdown is over the empty network with frames without telemetry, median / 99%. Waiting is what waits at all "
-        "ports of the network together, its mean until all have arrived. PAUSE frames are those of all switches. In "
-        "brackets: the interval of the mean over seeds, 95% by the bootstrap, or of fewer than five seeds from the "
+        "Slowdown is over the empty network with frames without telemetry, median / 99% of the flows of all seeds "
+        "together. Sizes are of flows that are of no in-cast. Other numbers are means over the seeds. Waiting is what "
+        "waits at all ports of the network together, its mean until all have arrived. PAUSE frames are those of all "
+        "switches. In brackets: 95% intervals by the bootstrap over the seeds, or of fewer than five seeds from the "
         "least to the largest."
     )
 
@@ -137,22 +145,17 @@ class Today(Experiment):
             "waiting_kb": float(waiting.mean()) / 1e3 if waiting.size else None,
             "largest_kb": max(recording.recorded.queue_max.values()) / 1e3,
         }
-        for group in (_ALL, *SETTINGS[str(run.keys["setting"])].groups):
-            times, slowdowns = ended.of(group)
-            if np.isnan(times).any():
-                times = slowdowns = times[:0]
-            found[f"mean_ms {group}"] = recording_numbers.mean(times * 1e3)
-            for q in (50, 99):
-                found[f"p{q} {group}"] = recording_numbers.percentile(slowdowns, q)
-        sizes = np.array([flow.size_bytes or 0 for flow in plan.topology.flows], float)
-        curves = by_size.curves(sizes, ended.fct_s, ended.slowdown)
-        return Outcome(run.keys, found, {name: curves[name] for name in (size_bins.FLOWS, _BY_SIZE)})
+        setting = SETTINGS[str(run.keys["setting"])]
+        for group in (_ALL, *setting.groups):
+            times, _ = ended.of(group)
+            found[f"mean_ms {group}"] = None if np.isnan(times).any() else recording_numbers.mean(times * 1e3)
+        return Outcome(run.keys, found, samples=by_size.with_classes(setting.spec, plan, recording).to_json())
 
     def checks(self, outcomes: Outcomes) -> list[Check]:
         rows = []
         for setting in map(str, outcomes.values("setting")):
             for number, what in _compared(setting).items():
-                ours = outcomes.mean(number, setting=setting, scheme=PCN)
+                ours = _value(outcomes, setting, number, PCN)
                 dcqcn = _least(outcomes, setting, number, (_DCQCN, _DCQCN_FAST))
                 windows = _least(outcomes, setting, number, _WINDOWS)
                 for who, theirs in (("DCQCN's", dcqcn), ("the least of DCTCP, HPCC, Swift and NSCC", windows)):
@@ -173,7 +176,7 @@ class Today(Experiment):
             texts = []
             for number, what in _compared(setting).items():
                 least = _least(outcomes, setting, number, self.schemes)
-                ours = outcomes.mean(number, setting=setting, scheme=PCN)
+                ours = _value(outcomes, setting, number, PCN)
                 if least is not None and ours is not None:
                     texts.append(f"{what}: {label(least[0])} {said(least[1])}, PCN {said(ours)}")
             if texts:
@@ -184,19 +187,12 @@ class Today(Experiment):
         return [_table(outcomes, setting) for setting in map(str, outcomes.values("setting"))]
 
     def charts(self, outcomes: Outcomes) -> list[Chart]:
-        made = []
-        for setting in map(str, outcomes.values("setting")):
-            lines = [
-                curve(label(scheme), *one.curves[_BY_SIZE], scheme)
-                for scheme in _in_order(outcomes, setting)
-                for one in outcomes.where(setting=setting, scheme=scheme, seed=SEEDS[0])
-            ]
-            made += [
-                replace(chart, title=f"{setting}: slowdown, 99%", log_y=True, bottom=1.0, columns=2)
-                for chart in size_bins.charts({"p99": lines})
-                if setting != _TO_ALL or len(outcomes.values("setting")) == 1
-            ]
-        return made
+        return [
+            chart
+            for setting in map(str, outcomes.values("setting"))
+            if setting != _TO_ALL  # its messages are of one size
+            for chart in figure_charts(setting, _samples(outcomes, setting), "p99")
+        ]
 
 
 def _compared(setting: str) -> dict[str, str]:
@@ -220,7 +216,7 @@ def _of_hpcc(outcomes: Outcomes, setting: str) -> list[Check]:
     rows = []
     for other in outcomes.among((_DCQCN_FAST, "timely", "timely-hpcc")):
         for group in ("S", "M"):
-            own, theirs = (outcomes.mean(f"p99 {group}", setting=setting, scheme=one) for one in (HPCC, other))
+            own, theirs = (_value(outcomes, setting, f"p99 {group}", one) for one in (HPCC, other))
             factor = ratio(own, theirs)
             shortened += [] if factor is None else [1 - factor]
             what = flows.size_class(group).partition(", ")[2]
@@ -237,7 +233,7 @@ def _of_hpcc(outcomes: Outcomes, setting: str) -> list[Check]:
 
 def _least(outcomes: Outcomes, setting: str, number: str, schemes: Sequence[str]) -> tuple[str, float] | None:
     """Returns which of the schemes that were run has the least of a number, and that; None: one has no such number."""
-    each = [(one, outcomes.mean(number, setting=setting, scheme=one)) for one in schemes]
+    each = [(one, _value(outcomes, setting, number, one)) for one in schemes]
     known = [(one, value) for one, value in each if value is not None]
     return min(known, key=lambda found: found[1], default=None)
 
@@ -248,27 +244,39 @@ def _in_order(outcomes: Outcomes, setting: str) -> list[str]:
     return [*(one for one in SCHEMES if one in run), *(one for one in run if one not in SCHEMES)]
 
 
-def _with_interval(values: Sequence[float]) -> str:
-    """Returns the mean over the seeds, and its interval."""
-    interval = intervals.of_mean(values)
-    mean = said(statistics.fmean(values) if values else None)
-    return mean if interval is None else f"{mean} ({said(interval.low)} to {said(interval.high)})"
+def _samples(outcomes: Outcomes, setting: str) -> dict[str, list[RunSamples]]:
+    """Returns each scheme's flows by size, of each seed."""
+    return {scheme: outcomes.samples(setting=setting, scheme=scheme) for scheme in _in_order(outcomes, setting)}
+
+
+def _value(outcomes: Outcomes, setting: str, number: str, scheme: str) -> float | None:
+    """Returns a number's mean over the seeds; a percentile, `p99 S`, of the flows of all seeds together."""
+    statistic, _, group = number.partition(" ")
+    if statistic not in STATISTICS:
+        return outcomes.mean(number, setting=setting, scheme=scheme)
+    found = by_size.estimate(outcomes.samples(setting=setting, scheme=scheme), statistic, group)
+    return None if found is None else found.value
 
 
 def _table(outcomes: Outcomes, setting: str) -> Table:
     of = SETTINGS[setting]
-    groups = of.groups or (_ALL,)
     rows = []
-    for scheme in _in_order(outcomes, setting):
+    for scheme, kept in _samples(outcomes, setting).items():
         value = functools.partial(outcomes.mean, setting=setting, scheme=scheme)
-        each = functools.partial(outcomes.each, setting=setting, scheme=scheme)
+        times = outcomes.each(f"mean_ms {_ALL}", setting=setting, scheme=scheme)
         rows.append([
             label(scheme),
-            *(f"{said(value(f'p50 {group}'))} / {_with_interval(each(f'p99 {group}'))}" for group in groups),
-            _with_interval(each(f"mean_ms {_ALL}")),
+            *(" / ".join(_slowdowns(kept, group)) for group in of.groups),
+            cell(Estimate(statistics.fmean(times), intervals.of_mean(times)) if times else None),
             *(said(value(number)) for number in ("end_ms", "waiting_kb", "largest_kb")),
             said(value(_PAUSE), digits=6),
         ])  # fmt: skip
-    names = [flows.size_class(group) for group in groups]
+    names = [flows.size_class(group) for group in of.groups]
     columns = ["mean, ms", "last, ms", "waiting, KB", "largest queue, KB", "PAUSE"]
     return Table(of.about, ["slowdown of", *names, *columns], rows)
+
+
+def _slowdowns(runs: Sequence[RunSamples], group: str) -> tuple[str, str]:
+    """Returns the median and the 99% of a group's flows, the latter with its interval."""
+    half = by_size.estimate(runs, "p50", group)
+    return said(None if half is None else half.value), cell(by_size.estimate(runs, "p99", group))
