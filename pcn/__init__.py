@@ -114,9 +114,9 @@ def home(name: str) -> str:
 
 def __getattr__(name: str) -> Any:
     if name == "__version__":
-        from importlib.metadata import version  # slow to load, and seldom needed
+        from pcn.topologies.extras import version
 
-        return version("pcn-lab")
+        return version()
     if name not in _MODULES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     module = importlib.import_module(_MODULES[name])

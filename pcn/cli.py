@@ -87,13 +87,12 @@ class _Commands(click.Group):
 def _version(context: click.Context, _option: click.Parameter, wanted: bool) -> None:
     if not wanted or context.resilient_parsing:
         return
-    from importlib import metadata
-
     from pcn.experiments.run.versions import checkout
+    from pcn.topologies import extras
 
     found = checkout()
     commit = "" if found["commit"] == "unknown" else f", commit {found['commit'][:12]}, {found['tree']}"
-    click.echo(f"pcn {metadata.version('pcn-lab')}{commit}")
+    click.echo(f"pcn {extras.version()}{commit}")
     context.exit()
 
 

@@ -254,7 +254,13 @@ def _version(path: str, arguments: tuple[str, ...]) -> str:
 
 def _packages() -> Iterator[Check]:
     """Yields what pyproject.toml requires, and its extras: live networks need theirs."""
-    for line in metadata.requires(extras.PROJECT) or []:
+    try:
+        lines = metadata.requires(extras.PROJECT) or []
+    except metadata.PackageNotFoundError:
+        found = "not installed: a source tree, whose packages are unknown"
+        yield Check(extras.PROJECT, "everything", True, False, found, "make setup" if _CHECKOUT else _AGAIN)
+        return
+    for line in lines:
         package, extra = re.split(r"[^\w-]", line)[0], re.search(r"extra == ['\"](.+?)['\"]", line)
         if extra and extra[1] not in extras.MODULES:  # for work on the project
             continue

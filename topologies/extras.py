@@ -6,6 +6,8 @@
 from __future__ import annotations
 
 import importlib.util
+import re
+from pathlib import Path
 
 from pcn.topologies.errors import LabError
 
@@ -28,6 +30,19 @@ class MissingExtraError(LabError):
 
     def __init__(self, extra: str) -> None:
         super().__init__(f"{MODULES[extra]} is missing: {remedy(extra)} installs it")
+
+
+def version() -> str:
+    """Returns the project's version: of the installation, or of a source tree that isn't installed; of a copy of the
+    package alone it is unknown."""
+    from importlib import metadata  # slow to load, and seldom needed
+
+    try:
+        return metadata.version(PROJECT)
+    except metadata.PackageNotFoundError:
+        file = Path(__file__).resolve().parents[1] / "pyproject.toml"
+        text = file.read_text(encoding="utf-8") if file.is_file() else ""
+        return next(iter(re.findall(r'^version = "(.+)"$', text, re.MULTILINE)), "unknown")
 
 
 def remedy(*extras: str) -> str:

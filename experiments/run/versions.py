@@ -18,7 +18,7 @@ from pcn.hosts.algorithms import Scheme
 from pcn.hosts.algorithms.base import c_file
 from pcn.p4src.manifest import ROOT, manifest
 from pcn.softswitch.cache.objects import BuildError, made_by
-from pcn.topologies import python_file
+from pcn.topologies import extras, python_file
 
 RELEASED = Path(__file__).resolve().with_name("commit.txt")
 """Written by release/dist.py alone."""
@@ -32,7 +32,7 @@ def versions(scheme: Scheme) -> dict[str, str]:
     """Returns versions by name: of PCN Lab, Python, the kernel, Mininet and p4c, and short hashes of the P4 program's
     top file and of the scheme's files from outside the project."""
     found = {
-        "pcn-lab": metadata.version("pcn-lab"),
+        extras.PROJECT: extras.version(),
         "python": platform.python_version(),
         "kernel": platform.release(),
     }

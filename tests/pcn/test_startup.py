@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import ast
+import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -165,3 +167,26 @@ def test_console_scripts_begin_before_they_import() -> None:
     text = (ROOT / "pyproject.toml").read_text()
     assert 'pcn = "pcn.__main__:main"' in text
     assert 'softswitch = "pcn.softswitch.__main__:main"' in text
+
+
+def test_source_tree_that_is_not_installed_runs(tmp_path: Path) -> None:
+    """As by PYTHONPATH: there is no distribution, whose version results have; doctor reports that it is missing."""
+    (tmp_path / "sitecustomize.py").write_text(
+        "from importlib import metadata\n"
+        "find = metadata.Distribution.from_name\n"
+        "def without(name):\n"
+        "    if name == 'pcn-lab':\n"
+        "        raise metadata.PackageNotFoundError(name)\n"
+        "    return find(name)\n"
+        "metadata.Distribution.from_name = without\n"
+    )
+    environment = {"PYTHONPATH": f"{tmp_path}:{ROOT / 'src'}"}
+    (version,) = re.findall(r'^version = "(.+)"$', (ROOT / "pyproject.toml").read_text(), re.MULTILINE)
+    done = call(tmp_path, "pcn", "--version", environment=environment)
+    assert done.stdout.decode().startswith(f"pcn {version}"), done.stderr
+    done = call(tmp_path, "pcn", *RUN, environment=environment)
+    assert done.returncode == 0, done.stderr
+    assert json.loads((tmp_path / "out" / "summary.json").read_text())["versions"]["pcn-lab"] == version
+    done = call(tmp_path, "pcn", "doctor", environment=environment)
+    assert b"Traceback" not in done.stderr
+    assert "to get pcn-lab: make setup" in done.stdout.decode().splitlines()
