@@ -66,7 +66,7 @@ class IncompleteError(ExperimentError):
     """A result without some of its parts."""
 
     def __init__(self, place: Path, failures: Failures) -> None:
-        super().__init__(f"{place} is incomplete: without {'; '.join(failures.lines())}. The rest is there")
+        super().__init__(f"{place} is incomplete: without {'; '.join(failures.lines()).rstrip('.')}. The rest is there")
         self.place = place
 
 

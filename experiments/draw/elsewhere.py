@@ -1,6 +1,7 @@
 """matplotlib, loaded without the matplotlibrc of the current folder, which it reads before all others.
 
-The folder may be another user's, or an exercise's, who had no part in how pictures are drawn.
+The folder may be another user's, or an exercise's, who had no part in how pictures are drawn. For a user without a home
+it keeps its own in our cache: releases before 3.11 don't load there, later ones warn.
 """
 
 from __future__ import annotations
@@ -10,7 +11,19 @@ import os
 import threading
 from pathlib import Path
 
+from pcn.softswitch.cache.objects import cache_dir
+
 _CLONE_FS = 0x200
+_FOLDER = "MPLCONFIGDIR"
+
+
+def _name_a_folder() -> None:
+    """Names matplotlib's folder where it has none. Raises BuildError: there is no cache."""
+    if _FOLDER not in os.environ:
+        try:
+            Path.home()
+        except RuntimeError:
+            os.environ[_FOLDER] = str(cache_dir("matplotlib"))
 
 
 def _load() -> None:
@@ -33,5 +46,6 @@ def _load() -> None:
         raise errors[0]
 
 
+_name_a_folder()
 _load()
 import matplotlib as matplotlib  # noqa: E402

@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import itertools
+import os
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 from matplotlib.figure import Figure
 from matplotlib.text import Text
 
+from pcn.experiments.data.failures import Failures, IncompleteError
 from pcn.experiments.define.charts import Chart, Line, curve
 from pcn.experiments.draw.pictures import draw
 
+ROOT = Path(__file__).resolve().parents[3]
 SCHEMES = ("pcn", "qcn", "dcqcn", "timely", "pcn-x")
 X = (4.0, 16.0, 64.0, 256.0, 1024.0)
 
@@ -91,3 +97,30 @@ def test_bars_of_zero_are_labelled_and_seeds_are_dots() -> None:
     dots = [line for line in axes.lines if line.get_marker() == "o"]
     assert [sorted(line.get_ydata()) for line in dots] == [[1.0, 3.0]]
     assert any(text.startswith("points and bars: means over the seeds") for text in texts(figure))
+
+
+def test_user_without_a_home_gets_pictures_without_a_word_of_matplotlib(tmp_path: Path) -> None:
+    """As a service's, whose user has no entry in /etc/passwd, with a cache of its own."""
+    (tmp_path / "sitecustomize.py").write_text(
+        "import pwd\ndef none(uid):\n    raise KeyError(uid)\npwd.getpwuid = none\n"
+    )
+    homes = ("HOME", "XDG_CONFIG_HOME", "MPLCONFIGDIR")
+    environment = {name: value for name, value in os.environ.items() if name not in homes}
+    cache = tmp_path / "cache"
+    cache.mkdir(mode=0o700)
+    environment |= {"XDG_CACHE_HOME": str(cache), "PYTHONPATH": f"{tmp_path}:{ROOT / 'src'}"}
+    code = (
+        "from pathlib import Path\ntry:\n    Path.home()\nexcept RuntimeError:\n    print('no home')\n"
+        "from pcn.experiments.draw.pictures import matplotlib\nprint(matplotlib.get_configdir())"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], env=environment, capture_output=True, text=True, timeout=120, check=False
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.splitlines() == ["no home", str(cache / "pcn-lab" / "matplotlib")]
+
+
+def test_line_of_an_incomplete_result_has_one_period_at_a_sentence_s_end() -> None:
+    failures = Failures()
+    failures.note("rates.png", RuntimeError("no home."))
+    assert str(IncompleteError(Path("g"), failures)).endswith("RuntimeError: no home. The rest is there")
