@@ -10,6 +10,7 @@ from pathlib import Path
 from random import Random
 from xml.etree import ElementTree
 
+import browser
 import pytest
 from file_networks import connected_topologies
 from hypothesis import given
@@ -84,6 +85,29 @@ def test_picture_names_both_ports_of_every_link(topology: Topology) -> None:
     }
     assert found == {frozenset((str(link.a), str(link.b))) for link in topology.links}
     assert not any(one.tag == f"{SVG}style" or one.get("style") for one in picture.iter())
+
+
+@pytest.mark.parametrize("loaded", [False, True])
+@pytest.mark.parametrize("name", ["star", "dumbbell", "clos"])
+def test_legend_lies_within_the_picture(name: str, loaded: bool, tmp_path: Path) -> None:
+    """In Chromium, by the boxes that it draws: nothing sticks out, texts and samples don't touch each other."""
+    topology = find_topology(name).build({})
+    load = {str(end): 0.5 for link in topology.links for end in (link.a, link.b)} if loaded else None
+    picture = tmp_path / "picture.html"
+    style = "<style>.network { width: 100%; height: auto }</style>"
+    picture.write_text(f"<!DOCTYPE html>{style}{svg(topology, load, 3)}")
+    script = """(() => {
+        const whole = document.querySelector('svg').getBoundingClientRect();
+        const boxes = [...document.querySelectorAll('.legend, path[d$="h24"]')].map(one => one.getBoundingClientRect());
+        return [[whole.left, whole.right], ...boxes.map(box => [box.left, box.right])];
+    })()"""
+    with browser.page() as chromium:
+        chromium.open(picture, 1280)
+        (left, right), *boxes = chromium.ask(script)
+    assert len(boxes) >= (10 if loaded else 2)
+    assert left <= min(start for start, _ in boxes)
+    assert max(end for _, end in boxes) <= right
+    assert all(first[1] < second[0] for first, second in pairwise(sorted(boxes)))
 
 
 def test_picture_has_no_more_cables_than_it_may() -> None:

@@ -16,6 +16,8 @@ _GAP, _MARGIN, _TOP = 14, 24, 60
 _LEAST_ROW, _MOST_ROW, _FLAT = 100, 500, 14
 """A row's height: the width over `_FLAT`, so that a wide network's lines aren't all flat."""
 _LETTER, _BOX, _LEAST_WIDTH = 7.2, 26, 34
+_SAMPLE, _APART = 30, 20
+"""Of the legend: the room of a line's sample, and what is between its texts."""
 _COLOURS = ("#1b6ca8", "#b5541c", "#2f7d4f", "#7a4fa3", "#8a6d1f", "#64748b")
 """Of links, by their rate, the fastest first."""
 _THIN = 1.2
@@ -42,17 +44,19 @@ def svg(topology: Topology, load: Load | None = None, most_cables: int | None = 
     tiers = Tiers.of(topology)
     short = sum(_width(_text(rack)) + _GAP for rack in tiers.racks) > _WIDE
     labels = {rack.hosts[0]: f"\u00d7{len(rack.hosts)}" if short else _text(rack) for rack in tiers.racks}
-    places, width, height = _places(tiers, labels)
     rates = dict.fromkeys(rate for rate, _, _ in kinds(topology))
     colours = {rate: _COLOURS[min(number, len(_COLOURS) - 1)] for number, rate in enumerate(rates)}
     cables = list(tiers.cables)
     if most_cables is not None and len(cables) > most_cables:
         cables = sorted(cables, key=lambda cable: -max(busiest(cable.links, load or {}, cable.a)))[:most_cables]
+    shown = _legend(topology, colours) if load is None else _legend_of_load(len(tiers.cables) - len(cables))
+    legend, legend_width = _laid_out(list(shown))
+    places, width, height = _places(tiers, labels, legend_width)
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" class="network" viewBox="0 0 {width:g} {height:g}" '
         f'width="{width:g}" height="{height:g}" role="img" aria-label="{escape(topology.name)}">',
         *([f"<style>{STYLE}</style>"] if styled else []),
-        *(_legend(topology, colours) if load is None else _legend_of_load(len(tiers.cables) - len(cables))),
+        *legend,
         *(_cable(cable, places, colours, load) for cable in cables),
         *(_down(rack, *each, places, colours, load) for rack in tiers.racks for each in rack.cables),
         *(_box(name, name, "switch", places[name]) for row in tiers.switches for name in row),
@@ -74,14 +78,15 @@ def _width(label: str) -> float:
     return max(_LEAST_WIDTH, len(label) * _LETTER + 12)
 
 
-def _places(tiers: Tiers, labels: Mapping[str, str]) -> tuple[dict[str, _Place], float, float]:
+def _places(tiers: Tiers, labels: Mapping[str, str], legend_width: float) -> tuple[dict[str, _Place], float, float]:
     """Returns the centres of switches by name and of racks by their first host; width and height of the picture."""
     widths = [_width(labels[rack.hosts[0]]) + _GAP for rack in tiers.racks]
-    widest = max(sum(widths), *(sum(_width(name) + _GAP for name in row) for row in tiers.switches), 400) + 2 * _MARGIN
+    rows = [sum(_width(name) + _GAP for name in row) for row in tiers.switches]
+    widest = max(sum(widths), *rows, legend_width, 400) + 2 * _MARGIN
     row_height = min(max(widest / _FLAT, _LEAST_ROW), _MOST_ROW)
     bottom = _TOP + len(tiers.switches) * row_height
     places: dict[str, _Place] = {}
-    x = float(_MARGIN)
+    x = (widest - sum(widths)) / 2
     spans: dict[str, tuple[float, float]] = {}
     for rack in tiers.racks:
         label = _width(labels[rack.hosts[0]])
@@ -110,24 +115,33 @@ def _text(rack: Rack) -> str:
     return rack.label if len(rack.hosts) == 1 else f"{len(rack.hosts)}: {rack.label}"
 
 
-def _legend(topology: Topology, colours: dict[float, str]) -> Iterator[str]:
-    x = float(_MARGIN)
+def _legend(topology: Topology, colours: dict[float, str]) -> Iterator[tuple[str, str]]:
+    """Yields the look of each kind of links, and what they are."""
     for rate, delay, count in kinds(topology):
         text = f"{count} x {quantity_text('rate', rate)}, {quantity_text('time', delay)}"
-        yield f'<path d="M{x:g} 20h24" stroke="{colours[rate]}" stroke-width="{_THIN}"/>'
-        yield f'<text class="legend" x="{x + 30:g}" y="24">{escape(text)}</text>'
-        x += 50 + len(text) * _LETTER
+        yield f'stroke="{colours[rate]}" stroke-width="{_THIN}"', text
 
 
-def _legend_of_load(left_out: int) -> Iterator[str]:
-    x, below = float(_MARGIN), 0.0
+def _legend_of_load(left_out: int) -> Iterator[tuple[str, str]]:
+    """Yields the look of each step of the load, and which it is; a text without a look, if lines are left out."""
+    below = 0.0
     for most, one in STEPS:
-        text = f"{below:.0%} to {most:.0%}"
-        yield f'<path d="M{x:g} 20h24" stroke="{one}" stroke-width="3"/>'
-        yield f'<text class="legend" x="{x + 30:g}" y="24">{text}</text>'
-        x, below = x + 50 + len(text) * _LETTER, most
+        yield f'stroke="{one}" stroke-width="3"', f"{below:.0%} to {most:.0%}"
+        below = most
     if left_out:
-        yield f'<text class="legend" x="{x:g}" y="24">{left_out:,} lines of the least load are left out</text>'
+        yield "", f"{left_out:,} lines of the least load are left out"
+
+
+def _laid_out(legend: Sequence[tuple[str, str]]) -> tuple[list[str], float]:
+    """Returns a legend in one line, and how wide it is."""
+    parts, x = [], float(_MARGIN)
+    for look, text in legend:
+        if look:
+            parts.append(f'<path d="M{x:g} 20h24" {look}/>')
+            x += _SAMPLE
+        parts.append(f'<text class="legend" x="{x:g}" y="24">{escape(text)}</text>')
+        x += len(text) * _LETTER + _APART
+    return parts, x - _APART - _MARGIN
 
 
 def _title(what: str, links: Sequence[Link], load: Load | None, ends: tuple[str, str]) -> str:
