@@ -100,7 +100,7 @@ def test_bars_of_zero_are_labelled_and_seeds_are_dots() -> None:
 
 
 def test_user_without_a_home_gets_pictures_without_a_word_of_matplotlib(tmp_path: Path) -> None:
-    """As a service's, whose user has no entry in /etc/passwd, with a cache of its own."""
+    """As a service's, whose user has no entry in /etc/passwd, whose cache is where XDG_CACHE_HOME has it."""
     (tmp_path / "sitecustomize.py").write_text(
         "import pwd\ndef none(uid):\n    raise KeyError(uid)\npwd.getpwuid = none\n"
     )
