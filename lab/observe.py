@@ -42,8 +42,9 @@ class PortState:
     this port marked CE, and UE. None: the switch's program doesn't have it. `up`: its link is; one that is down sends
     nothing. `lost`: frames that were to leave by it and didn't, since the switch started, as the link was down or a
     queue full; None if the switch doesn't count them (BMv2). `kept_pace`: its switch did, all the time since the last
-    look. A program without these registers and counters (any P4 network's): the counters of the switch's interfaces
-    give rate, queue (of all classes, without bytes), loss and link.
+    look. The totals count since the switch's program began. A program without these registers and counters (any P4
+    network's): the counters of the switch's interfaces give rate, totals sent, queue (of all classes, without bytes),
+    loss and link.
     """
 
     port: str
@@ -63,6 +64,12 @@ class PortState:
     up: bool = True
     lost: int | None = None
     kept_pace: bool = True
+    sent_bytes_total: int | None = None
+    sent_packets_total: int | None = None
+    marked_packets_total: int | None = None
+    marked_ue_packets_total: int | None = None
+    pauses_sent_total: int | None = None
+    pauses_received_total: int | None = None
 
 
 @dataclass(frozen=True)
@@ -251,6 +258,12 @@ class Observer:
             up=up,
             lost=lost,
             kept_pace=end.node not in self._behind,
+            sent_bytes_total=counters["transmitted"].bytes,
+            sent_packets_total=totals["transmitted"],
+            marked_packets_total=totals.get("marked"),
+            marked_ue_packets_total=totals.get("marked_ue"),
+            pauses_sent_total=totals.get("pause_sent"),
+            pauses_received_total=totals["pause_received"],
         )
 
     def _interfaces(self, switch: str) -> list[PortState]:
@@ -284,6 +297,8 @@ class Observer:
             up=counts.up,
             lost=counts.out_discards,
             kept_pace=end.node not in self._behind,
+            sent_bytes_total=counts.out_bytes,
+            sent_packets_total=counts.out_packets,
         )
 
     def _hosts(self, ports: Mapping[str, PortState]) -> Iterator[FlowState]:

@@ -1,7 +1,7 @@
 """Looks at a network as Prometheus reads them: each number of `pcn watch --json`, with the same value and name.
 
-The server has one page, /metrics, on the address that it is given, for GET alone. It keeps no state: what a scrape gets
-is the newest look.
+The server has one page, /metrics, on the address that it is given, for GET and HEAD alone. It keeps no state: what a
+scrape gets is the newest look. Counts of all that was, whose names end in `_total`, have what came between two scrapes.
 """
 
 from __future__ import annotations
@@ -35,6 +35,12 @@ _PORT = {
     "up": "whether the link is up",
     "lost": "frames that didn't leave since the switch started: link down, queue full",
     "kept_pace": "whether the switch kept pace since the look before",
+    "sent_bytes_total": "bytes that the port sent since the switch's program began",
+    "sent_packets_total": "packets that the port sent since the switch's program began",
+    "marked_packets_total": "packets that the port marked CE since the switch's program began",
+    "marked_ue_packets_total": "packets that the port marked UE since the switch's program began",
+    "pauses_sent_total": "PAUSE frames sent since the switch's program began",
+    "pauses_received_total": "PAUSE frames received since the switch's program began",
 }
 _FLOW = {
     "rate_bps": "bits that the scheme lets the flow send a second",
@@ -54,8 +60,8 @@ _PORT_LABELS, _FLOW_LABELS = ("port", "link"), ("id", "src", "dst", "src_port") 
 
 
 def text(now: Snapshot, network: str) -> str:
-    """Returns a look in Prometheus' text format: nominal units, a gauge for each number of ports and of flows that
-    haven't ended. What the network's programs don't have is left out."""
+    """Returns a look in Prometheus' text format: nominal units, a gauge, or a counter of a total, for each number of
+    ports and of flows that haven't ended. What the network's programs don't have is left out."""
     own = {"network": network}
     ports = [({**own, **_labels(one, _PORT_LABELS)}, one) for one in now.ports]
     flows = [({**own, **_labels(one, _FLOW_LABELS)}, one) for one in now.flows if one.state in GOING_ON]
@@ -85,7 +91,7 @@ def _family(name: str, what: str, samples: Sequence[tuple[Mapping[str, Any], Any
     if not there:
         return
     yield f"# HELP {name} {what[0].upper()}{what[1:]}."
-    yield f"# TYPE {name} gauge"
+    yield f"# TYPE {name} {'counter' if name.endswith('_total') else 'gauge'}"
     for labels, value in there:
         inner = ",".join(f'{key}="{_escaped(str(one))}"' for key, one in labels.items())
         yield f"{name}{{{inner}}} {float(value)!r}"
@@ -166,7 +172,10 @@ class _Handler(BaseHTTPRequestHandler):
             self.send_header("Content-Type", CONTENT)
             self.send_header("Content-Length", str(len(body)))
             self.end_headers()
-            self.wfile.write(body)
+            if self.command == "GET":
+                self.wfile.write(body)
+
+    do_HEAD = do_GET  # noqa: N815 - http.server's name
 
     def _names_loopback(self) -> bool:
         """Returns whether the Host header, of which there is one, is this server: a page in a browser reaches it under

@@ -83,6 +83,8 @@ def test_rates_are_nominal_and_of_the_time_between_two_looks(dcqcn_lab: Lab) -> 
         assert state.rate_bps == pytest.approx(100 * 1058 * 8 / 3e-3)
         assert state.utilisation == pytest.approx(state.rate_bps / 10e9)
         assert (state.paused, state.pauses_received_per_s) == (False, 0)
+        assert (state.sent_packets_total, state.sent_bytes_total) == (100, 100 * 1058)
+        assert state.pauses_received_total == 0
     assert now.port("s1:2").rate_bps < state.rate_bps / 10  # CNPs at most
     clock.now_s += 1.5
     assert observer.look().port("s1:1").rate_bps == 0
@@ -125,10 +127,15 @@ def test_what_a_pause_does_is_seen(dcqcn_lab: Lab, flow: int) -> None:
         assert state.paused
         assert state.queue_packets > 100
         assert state.pauses_received_per_s > 0
+        counted = state.pauses_received_total
+        assert counted == switch.read_counter("pause_received", cell).packets > 0
         flows.stop(dcqcn_lab.agents, [flow])
     wait_until(lambda: not switch.read_register("waiting_packets", cell), "the drain")
     after = observer.look().port("s1:1")
     assert (after.paused, after.queue_packets, after.queue_bytes) == (False, 0, 0)
+    # A PAUSE that is over before the next look has a rate of that look alone, and stays in the total.
+    assert observer.look().port("s1:1").pauses_received_per_s == 0
+    assert observer.look().port("s1:1").pauses_received_total == after.pauses_received_total >= counted
 
 
 def test_a_capture_is_what_wireshark_reads(dcqcn_lab: Lab, tshark: str, tmp_path: Path) -> None:
