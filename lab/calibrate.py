@@ -89,6 +89,15 @@ class Choice:
             "rates (--set) need less; where few hosts send, a smaller -k does"
         )
 
+    def shortfall(self, k: float) -> str | None:
+        """Returns what another k, a user's, means, where it is smaller."""
+        if k >= self.k:
+            return None
+        return (
+            f"-k {k:g}: where all hosts send, this machine keeps pace from k = {self.k:g} on; with a smaller one "
+            "switches and hosts may be late, which `pcn status` and `pcn watch` name"
+        )
+
 
 def choose(topology: Topology, target: str, links: Links = "kernel") -> Choice:
     """Returns a k for the topology on this machine as it is now, in two digits."""

@@ -156,8 +156,9 @@ def up(
     tell(f"bringing {name} up: {nodes} ...")
     if chosen_k.why:
         tell(f"k = {chosen_k.k:g}: {chosen_k.why}")
-    if chosen_k.why and chosen_k.warning:
-        note(chosen_k.warning)
+    for remark in (chosen_k.why and chosen_k.warning, enough.shortfall(chosen_k.k)):
+        if remark:
+            note(remark)
     record = supervisor.up(spec)
     for remark in (stale(record.program), record.features.get("priority")):
         if remark:

@@ -16,11 +16,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pcn.lab import calibrate, journal
+from pcn import cli
+from pcn.lab import calibrate, journal, startable, supervisor
 from pcn.lab.calibrate import Choice, agents_cost, mean_hops, rounds_per_s, stretch
 from pcn.softswitch.pace import Board
 from pcn.topologies.catalog import TOPOLOGIES
 from pcn.topologies.dumbbell import dumbbell
+from pcn.topologies.errors import LabError
 from pcn.topologies.found import find_topology
 from pcn.topologies.model import Topology
 from pcn.topologies.serialise import to_dict
@@ -162,3 +164,29 @@ def test_network_without_k_takes_the_machine_s(tmp_path_factory: pytest.TempPath
         assert "its 2 hosts at line rate" in network["features"]["k"]
     finally:
         forks.run("pcn", "down", name)
+
+
+def test_smaller_k_of_a_user_has_a_line_with_the_one_that_does() -> None:
+    choice = Choice(3000, "measured")
+    assert choice.shortfall(3000) is None
+    assert choice.shortfall(4000) is None
+    said = choice.shortfall(60) or ""
+    assert said.startswith("-k 60: where all hosts send, this machine keeps pace from k = 3000 on")
+
+
+@pytest.mark.parametrize(("k", "warned"), [(60, True), (3000, False)])
+def test_up_warns_of_a_k_that_is_too_small(
+    k: int, warned: bool, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    """Before the network starts, which here doesn't."""
+
+    def none(_: supervisor.Spec) -> None:
+        raise LabError("not started")
+
+    monkeypatch.setattr(calibrate, "choose", lambda *_: Choice(3000, "measured"))
+    monkeypatch.setattr(startable, "require_startable", lambda *_: None)
+    monkeypatch.setattr(supervisor, "up", none)
+    assert cli.run(["up", "dumbbell", "-k", str(k), "--logs", str(tmp_path / "logs")]) == 1
+    error = capsys.readouterr().err
+    assert "not started" in error
+    assert ("k = 3000" in error) == warned
