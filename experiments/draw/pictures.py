@@ -18,6 +18,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
 from matplotlib.ticker import AutoMinorLocator, FuncFormatter, LogFormatter
+from matplotlib.transforms import ScaledTranslation
 
 from pcn.experiments.define.charts import PALE_OPACITY, PALE_WIDTH, Chart, Line, View, highest, part, shown, values
 from pcn.experiments.define.looks import Look
@@ -43,6 +44,10 @@ _OF_VIEWS = 4
 """Names a row above a run's chart."""
 _HANDLE_IN, _LETTER_IN = 0.55, 0.075
 """Width of a legend's sample with its distances, and of a letter."""
+_BELOW_IN, _LINE_IN = 0.36, 0.17
+"""How far below its axes a chart's own legend begins, and a line of the text between them."""
+_FULL, _FAINT, _FEW = 0.7, 0.3, 6
+"""Opacity of intervals of up to so many lines, and of more."""
 _SEEDS = "points and bars: means over the seeds, with standard errors; dots: each seed"
 
 
@@ -116,7 +121,9 @@ def _name(figure: Figure, drawn: Sequence[Axes], charts: Sequence[Chart], theme:
         _legend(figure, together, theme, max(1, min(most, int(room))), loc="outside upper left")
         return
     for axes, own in zip(drawn, named, strict=True):
-        _legend(axes, own, theme, 2, loc="upper left", bbox_to_anchor=(-0.02, -0.17))
+        below_in = _BELOW_IN + _LINE_IN * axes.get_xlabel().count("\n")
+        below = axes.transAxes + ScaledTranslation(0, -below_in, figure.dpi_scale_trans)
+        _legend(axes, own, theme, 2, loc="upper left", bbox_to_anchor=(-0.02, 0), bbox_transform=below)
 
 
 def _legend(where: Figure | Axes, named: Mapping[str, Any], theme: Theme, columns: int, **place: Any) -> None:
@@ -198,7 +205,14 @@ def _draw_lines(axes: Axes, chart: Chart, view: View | None, theme: Theme) -> No
         if line.low is not None and line.high is not None:
             ends = [line.y - line.low, line.high - line.y]
             axes.errorbar(
-                places, line.y, yerr=ends, fmt="none", color=theme.colour(look.colour), lw=1, capsize=2, alpha=0.7
+                places,
+                line.y,
+                yerr=ends,
+                fmt="none",
+                color=theme.colour(look.colour),
+                lw=1,
+                capsize=2,
+                alpha=_FULL if count <= _FEW else _FAINT,
             )
         for place, value, seeds in zip(places, line.y, line.seeds or [()] * len(places), strict=True):
             _draw_seeds(axes, place, value, seeds, theme)

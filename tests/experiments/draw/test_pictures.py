@@ -39,17 +39,19 @@ def test_equal_lines_stand_side_by_side() -> None:
     assert all(0.7 < place / x < 1.4 for line in drawn for place, x in zip(line.get_xdata(), X, strict=True))
 
 
+@pytest.mark.parametrize("below", ["x", "Flows up to\n5 seeds, 40,025 flows each\n95% intervals by bootstrap"])
 @pytest.mark.parametrize("same", [True, False])
-def test_legends_lie_on_no_curve(same: bool) -> None:
+def test_legends_lie_on_no_curve_and_no_text(same: bool, below: str) -> None:
     names = itertools.count()
     lines = [[curve("one" if same else f"line {next(names)}", X, X) for _ in range(1 if same else 4)] for _ in range(3)]
-    panels = [Chart(own[0].label, "x", "y", own) for own in lines]
+    panels = [Chart(own[0].label, below, "y", own) for own in lines]
     figure = draw(panels)
     figure.canvas.draw()
     legends = [*figure.legends, *(legend for axes in figure.axes if (legend := axes.get_legend()))]
     assert len(legends) == (1 if same else 3)
     for legend, axes in itertools.product(legends, figure.axes):
-        assert not legend.get_window_extent().overlaps(axes.get_window_extent())
+        for there in (axes, axes.xaxis.label, axes.title):
+            assert not legend.get_window_extent().overlaps(there.get_window_extent())
 
 
 @pytest.mark.parametrize(
