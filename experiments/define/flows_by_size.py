@@ -190,12 +190,13 @@ def _beside(group: str, runs: ByRun, shown: Sequence[str]) -> Table:
 
 
 def cell(estimate: Estimate | None) -> str:
-    """Returns a statistic for people, with its interval."""
+    """Returns a statistic for people, with its interval, whose ends have as many digits: else it could lie outside."""
     if estimate is None:
         return "–"
-    text = said(estimate.value, digits=4)
     interval = estimate.interval
-    return f"{text} [{said(interval.low, digits=3)}, {said(interval.high, digits=3)}]" if interval else text
+    if interval is None:
+        return said(estimate.value, digits=4)
+    return f"{said(estimate.value)} [{said(interval.low)}, {said(interval.high)}]"
 
 
 def _charts(group: str, runs: ByRun, shown: Sequence[str]) -> Iterator[Chart]:

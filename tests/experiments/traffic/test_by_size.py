@@ -17,8 +17,10 @@ from rich.console import Console
 
 from pcn.cli import run as pcn
 from pcn.experiments.data.series_math import Array
+from pcn.experiments.define.flows_by_size import cell
+from pcn.experiments.define.intervals import Interval
 from pcn.experiments.define.looks import label
-from pcn.experiments.define.samples import BINS, Pooled, RunSamples, Samples, limits_of, needed
+from pcn.experiments.define.samples import BINS, Estimate, Pooled, RunSamples, Samples, limits_of, needed
 from pcn.experiments.define.size_bins import SHOWN
 from pcn.experiments.define.tables import Measured
 from pcn.experiments.page.terminal import show_table, stdout
@@ -69,6 +71,13 @@ def test_bin_with_an_unfinished_flow_has_no_percentile() -> None:
     assert bins.columns == ["up to", "flows", *(f"{name} {q}" for name in ("PCN", "PFC alone") for q in SHOWN)]
     assert bins.rows[1] == ["40 B", "20", "–", "–", "–", "–", "–", "–"]
     assert list(bins.notes) == ["1 seed, 400 flows each."]
+
+
+def test_cell_has_its_value_within_its_interval() -> None:
+    interval = Interval(1.0055, 1.0063, bootstrap=True)
+    assert cell(Estimate(1.00578, interval)) == "1.01 [1.01, 1.01]"
+    assert cell(Estimate(1.00578, None)) == "1.006"
+    assert cell(None) == "–"
 
 
 def test_run_prints_what_becomes_of_its_flows(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

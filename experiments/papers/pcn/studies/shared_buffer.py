@@ -132,6 +132,7 @@ class SharedBuffers(Experiment):
         return [
             chart
             for thresholds in THRESHOLDS
+            if outcomes.where(thresholds=thresholds)
             for chart in figure_charts(f"{thresholds} thresholds", _samples(outcomes, thresholds), "p95")
         ]
 
