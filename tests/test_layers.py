@@ -48,7 +48,7 @@ ROOMS = {
         "plans": "scenarios",
         "variants": "",
         "figures": "claims scenarios plans variants",
-        "studies": "claims plans variants figures",
+        "studies": "claims plans variants figures scenarios",
     },
 }
 """By package: its rooms (folders, modules) from the bottom up, each with those that it imports."""

@@ -16,6 +16,9 @@ PARTS = (
     "contention", "pause_backlog", "pause_idle", "overtaken", "wire", "inside",
 )  # fmt: skip
 """As `pcn.lab.virtual.native` has them, without its engine."""
+MARK_REASONS = ("before", "here", "empty", "held", "other")
+MARK_AHEADS = ("nothing", "frame", "more", "unknown")
+"""Likewise."""
 NO_FLOW = 2**32 - 1
 """In a log: the frame is no flow's data."""
 
@@ -23,13 +26,15 @@ NO_FLOW = 2**32 - 1
 @dataclass(frozen=True)
 class Logs:
     """What an explained run logged, as `pcn.lab.virtual.native.LOGS` has the entries, but flows are by their ids. Times
-    in ps from the run's start. `ports`: by the numbers that the entries have as links."""
+    in ps from the run's start. `ports`: by the numbers that the entries have as links. `marks`: packets of data that
+    left each port, by `MARK_REASONS` and `MARK_AHEADS`; None: they weren't counted."""
 
     sent: NDArray[Any]
     hops: NDArray[Any]
     lines: NDArray[Any]
     causes: NDArray[Any]
     ports: tuple[Endpoint, ...]
+    marks: NDArray[np.int64] | None = None
 
 
 @dataclass(frozen=True)

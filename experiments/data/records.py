@@ -57,13 +57,14 @@ class FlowChoice:
 @dataclass(frozen=True)
 class LogChoice:
     """What a run that is explained logs besides: the packets of these flows; what starts at these ports from `from_s`
-    to `to_s`, nominal; each PAUSE and what waited then."""
+    to `to_s`, nominal; each PAUSE and what waited then; `marks`: counts of why packets have marks, or none."""
 
     flows: tuple[int, ...] = ()
     ports: tuple[Endpoint, ...] = ()
     from_s: float = -math.inf
     to_s: float = math.inf
     causes: bool = True
+    marks: bool = False
 
 
 @dataclass(frozen=True)

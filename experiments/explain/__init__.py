@@ -5,5 +5,6 @@ lines.py   what ports sent: by flow, and what was fair
 pauses.py  PAUSEs, and the ports that they come from
 flow.py    a flow: parts, hops, the busiest port of its path, marks, roots, why
 port.py    a port, and a PAUSE
+marks.py   why packets have marks, or none
 words.py   all of it as text;  keep.py: in the result's folder
 """

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from pcn.experiments.data.errors import ExperimentError
+from pcn.experiments.data.marks import is_np_ecn
 from pcn.experiments.data.parts import Logs, Parts
 from pcn.experiments.data.plan import Plan
 from pcn.experiments.data.recording import FlowRecord
@@ -68,13 +69,19 @@ class Change:
 
 @dataclass(frozen=True)
 class Again:
-    """What a run gave. Times of `logs` are in ps from `plan.start_s`."""
+    """What a run gave. Times of `logs` are in ps from `plan.start_s`. `marks`: switches marked packets."""
 
     plan: Plan
     flows: tuple[FlowRecord, ...]
     parts: Parts
     logs: Logs
     series: Series
+    marks: bool
+
+    @property
+    def np_ecn(self) -> bool:
+        """Returns whether switches mark by NP-ECN, as far as a run that counted marks shows."""
+        return self.logs.marks is not None and is_np_ecn(self.logs.marks.sum(axis=0))
 
     @property
     def zero_ps(self) -> int:
@@ -113,7 +120,9 @@ class KeptResult:
         parts, logged = recording.recorded.parts, recording.recorded.logs
         assert parts is not None
         assert logged is not None
-        return Again(replace(plan, duration_s=recording.duration_s), recording.flows, parts, logged, recording.series)
+        marks = any(port.marked for port in recording.ports.values())
+        plan = replace(plan, duration_s=recording.duration_s)
+        return Again(plan, recording.flows, parts, logged, recording.series, marks)
 
     def changed(self, change: Change, progress: RunProgress) -> dict[int, int | None]:
         """Runs it with a change. Returns the completion times of its flows in ps, by number; None: it didn't arrive."""

@@ -14,6 +14,7 @@ from pcn.experiments.data.records import LogChoice
 from pcn.experiments.explain.again import Again, Change, KeptResult
 from pcn.experiments.explain.flow import Explanation, explain_flow, named_ports
 from pcn.experiments.explain.lines import Lines
+from pcn.experiments.explain.marks import explain_marks
 from pcn.experiments.explain.pauses import Pauses
 from pcn.experiments.explain.port import explain_pause, explain_port
 from pcn.experiments.run.progress import RunProgress
@@ -24,7 +25,7 @@ Span = tuple[float, float]
 
 @dataclass(frozen=True)
 class Answer:
-    """What was explained: `kind` is flow, port or pause."""
+    """What was explained: `kind` is flow, port, pause or marks."""
 
     kind: str
     flows: tuple[Explanation, ...] = ()
@@ -67,6 +68,7 @@ def of_flows(kept: KeptResult, numbers: Sequence[int], span_s: Span | None, prog
         tuple(first.logs.ports[port] for port in sorted(ports)),
         min((item.start_s for item in first.flows if item.id in numbers), default=start_s),
         start_s + (int(first.logs.hops["start_ps"].max()) if first.logs.hops.size else int(times.max())) / 1e12,
+        marks=True,
     )
     second = kept.run(lives, progress)
     lines = Lines(second.plan.topology, second.logs)
@@ -97,6 +99,12 @@ def of_port(kept: KeptResult, port: Endpoint, span_s: Span | None, progress: Run
     span_ps = _in_ps(again, span_s) or (0, end_ps)
     lines, pauses = Lines(again.plan.topology, again.logs), Pauses(again.logs, end_ps)
     return Answer("port", result=explain_port(again, lines, pauses, again.logs.ports.index(port), span_ps))
+
+
+def of_marks(kept: KeptResult, progress: RunProgress) -> Answer:
+    """Explains why a run's packets have marks, or none. Raises ExperimentError."""
+    progress.stage("The run again: why packets have marks, or none")
+    return Answer("marks", result=explain_marks(kept.run(LogChoice(causes=False, marks=True), progress)))
 
 
 def of_pause(kept: KeptResult, number: int, progress: RunProgress) -> Answer:

@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pcn.experiments.data import marks
+from pcn.experiments.data.parts import MARK_REASONS
 from pcn.experiments.data.recording import flow_entity
 from pcn.experiments.explain.again import Again
 from pcn.experiments.explain.lines import CONTROL, Line, Lines
@@ -23,13 +25,16 @@ _ABOVE, _BELOW = 1.1, 0.9
 """Times its fair share: more than that is above it, less is below it."""
 _IDLE = 0.5
 """Share of its life in which the busiest port of a flow's path sent nothing, above which nothing there held it."""
+_ANY_POINTS = ("before", "here")
+"""Reasons for a mark, whatever the marking point."""
 VICTIM, CONTRIBUTOR, CULPRIT = "victim", "contributor", "culprit"
 
 
 @dataclass(frozen=True)
 class Hop:
     """Of the last packet, at a port of a switch. Times in ps; `by_flow`: frames on the line meanwhile, the flow's own
-    among them; -1: frames that are no flow's data."""
+    among them; -1: frames that are no flow's data. `mark`: why it left with a mark or without, of `MARK_REASONS`; empty
+    where it isn't known: another marking point than NP-ECN has other reasons for none."""
 
     port: str
     wait_ps: int
@@ -37,7 +42,7 @@ class Hop:
     pause_idle_ps: int
     idle_ps: int
     by_flow: dict[int, int]
-    marked: bool
+    mark: str
 
 
 @dataclass(frozen=True)
@@ -71,8 +76,8 @@ class Origin:
 @dataclass(frozen=True)
 class Explanation:
     """Of a flow, or of what of it left its sender within a span. `parts_ps` sum to `time_ps`. `pause_ps`: what PAUSE
-    took and queues that it had built; `blame_ps`: by root, which sums to it. `rate_set_by`: of the time in which its
-    rate held it, the shares of the ports whose marks had set that."""
+    took and queues that it had built; `blame_ps`: by root, which sums to it. `decisions`: of `marks.decisions`.
+    `rate_set_by`: of the time in which its rate held it, the shares of the ports whose marks had set that."""
 
     id: int
     src: str
@@ -89,6 +94,7 @@ class Explanation:
     hops: list[Hop]
     bottleneck: Bottleneck | None
     marked: dict[str, int]
+    decisions: dict[str, int]
     packets: int
     rate_set_by: dict[str, float]
     pause_ps: int
@@ -223,6 +229,7 @@ def explain_flow(
     used = log.hops[(log.hops["start_ps"] >= start) & (log.hops["start_ps"] <= end)]
     new = used[(used["ecn_after"] == CE) & (used["ecn_before"] != CE)]
     marked = {names[int(link)]: int((new["link"] == link).sum()) for link in np.unique(new["link"])}
+    decisions = marks.decisions(marks.of_hops(again.plan.topology, again.logs, used), again.np_ecn)
     tree = [
         {
             "depth": depth,
@@ -236,9 +243,10 @@ def explain_flow(
         id=number, src=log.spec.src, dst=log.spec.dst, group=log.spec.group, traffic_class=log.spec.traffic_class,
         size_bytes=None if log.spec.size_bytes is None else round(log.spec.size_bytes), complete=whole,
         from_ps=start - again.zero_ps, time_ps=end - start, least_ps=least, sent_bytes=sent_bytes, parts_ps=parts,
-        hops=[_hop(lines, hop, names) for hop in log.of_packet(last)] if whole else [],
+        hops=[_hop(again, lines, hop, names) for hop in log.of_packet(last)] if whole else [],
         bottleneck=_bottleneck(lines, pauses, log, first, last, names) if parts["rate"] + parts["window"] else None,
-        marked=marked, packets=len(np.unique(used["serial"])),
+        marked=marked, decisions=decisions if again.marks else {},
+        packets=len(np.unique(used["serial"])),
         rate_set_by=_rate_set_by(again, log, first, last, names),
         pause_ps=pause_ps, blame_ps=_by_name(blame, names), origins=origins, tree=tree,
     )  # fmt: skip
@@ -310,14 +318,15 @@ def _chains(pauses: Pauses, by_pause: dict[int, float], traffic_class: int) -> d
     return result
 
 
-def _hop(lines: Lines, hop: Any, names: list[str]) -> Hop:
+def _hop(again: Again, lines: Lines, hop: Any, names: list[str]) -> Hop:
     since, start = int(hop["since_ps"]), int(hop["start_ps"])
     by_flow = lines.at(int(hop["link"])).by_flow(since, start)
-    marked = bool(hop["ecn_after"] == CE and hop["ecn_before"] != CE)
+    mark = MARK_REASONS[int(hop["reason"])]
+    mark = mark if again.np_ecn or (again.marks and mark in _ANY_POINTS) else ""
     idle = start - since - sum(by_flow.values())
     ordered = dict(sorted(by_flow.items(), key=lambda item: -item[1]))
     return Hop(
-        names[int(hop["link"])], start - since, int(hop["queue_bytes"]), int(hop["idle_ps"]), idle, ordered, marked
+        names[int(hop["link"])], start - since, int(hop["queue_bytes"]), int(hop["idle_ps"]), idle, ordered, mark
     )
 
 

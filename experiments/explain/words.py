@@ -23,6 +23,7 @@ PARTS = {
     "wire": "serialisation and propagation",
     "inside": "switches' latencies",
 }
+_OF_MARK = {"here": "marked here", "empty": "unmarked: its queue was empty", "held": "unmarked: a PAUSE held it up"}
 _MOST = 5
 """Flows, roots and rows of a tree that are named."""
 
@@ -33,6 +34,8 @@ def lines_of(answer: Answer) -> Iterator[str]:
         yield from _port(answer.result or {})
     elif answer.kind == "pause":
         yield from _pause(answer.result or {})
+    elif answer.kind == "marks":
+        yield from _run_marks(answer.result or {})
     for place, item in enumerate(answer.flows):
         yield from [""] * bool(place)
         yield from _flow(item)
@@ -82,7 +85,7 @@ def _hop(item: Explanation, by_flow: Mapping[int, int], hop: Any) -> str:
     texts += [f"own packets {us(ps)}" for flow, ps in by_flow.items() if flow == item.id]
     texts += [f"{_name(item, flow)} {us(ps)}" for flow, ps in others[:_MOST]]
     texts += [f"{len(others) - _MOST} more {us(sum(ps for _, ps in others[_MOST:]))}"] * (len(others) > _MOST)
-    texts += ["marked here"] * hop.marked
+    texts += [_OF_MARK[mark] for mark in (hop.mark,) if mark in _OF_MARK]
     return "; ".join(texts)
 
 
@@ -115,9 +118,48 @@ def _marks(item: Explanation) -> Iterator[str]:
     if item.marked:
         ports = ", ".join(f"{port} {n:,}" for port, n in sorted(item.marked.items(), key=lambda item: -item[1]))
         yield f"  marked {sum(item.marked.values()):,} times on {item.packets:,} packets: {ports}"
+    if item.decisions:
+        yield f"    by the queue without PAUSE: {_decided(item.decisions)}"
     if item.rate_set_by:
         ports = ", ".join(f"{port} {share:.1%}" for port, share in list(item.rate_set_by.items())[:_MOST])
         yield f"    while its rate held it, that had been set by marks of {ports}"
+
+
+def _decided(of: Mapping[str, int]) -> str:
+    """Returns how many of the decisions that a PAUSE may have changed the queue without PAUSE confirms."""
+    texts = []
+    for what, n, confirmed in (
+        ("marked", of["marked"], of["marked_still"]),
+        ("left unmarked for a PAUSE", of.get("held", 0), of.get("held", 0) - of.get("held_marked", 0)),
+    ):
+        if n:
+            texts.append(f"{what} {n:,}, {confirmed / n:.0%} confirmed")
+    return "; ".join(texts) or "none"
+
+
+def _run_marks(result: dict[str, Any]) -> Iterator[str]:
+    sums = {reason: sum(row.values()) for reason, row in result["packets"].items()}
+    total = sum(sums.values())
+    yield f"{total:,} times a packet of data left a switch" + ("" if sums["here"] else ", and none was marked")
+    for reason, what in (
+        ("before", "it had come with a mark"),
+        ("here", "it was marked there"),
+        ("empty", "unmarked: its queue was empty when it came"),
+        ("held", "unmarked: it waited when a PAUSE ended"),
+        ("other", "unmarked: neither, as the marking point isn't NP-ECN"),
+    ):
+        if sums[reason]:
+            yield f"    {sums[reason]:>14,} {sums[reason] / total:6.1%}  {what}"
+    if any(row["unknown"] for row in result["packets"].values()):
+        yield "  ports that don't serve in order: nothing is known of their queues without PAUSE"
+    if sums["here"]:
+        yield f"  by the queues without PAUSE: {_decided(result)}"
+    if result.get("decisions"):
+        share = result["confirmed"] / result["decisions"]
+        yield f"  NP-ECN in the queues without PAUSE would have taken {share:.1%} of {result['decisions']:,} alike"
+    for name, port in list(result["ports"].items())[:_MOST]:
+        if port["marked"] or port.get("held"):
+            yield f"    {name:8} {_decided(port)}"
 
 
 def _roots(item: Explanation) -> Iterator[str]:

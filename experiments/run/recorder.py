@@ -91,7 +91,7 @@ class Recorder:
         chosen, start_s = self._plan.records.logs, self._plan.start_s
         if chosen is not None:
             from_s, to_s = max(chosen.from_s - start_s, 0.0), chosen.to_s - start_s
-            self._network.explain_log(chosen.flows, chosen.ports, from_s, to_s, chosen.causes)
+            self._network.explain_log(chosen.flows, chosen.ports, from_s, to_s, chosen.causes, chosen.marks)
 
     def _logs(self) -> Logs:
         network = self._network
@@ -104,7 +104,9 @@ class Recorder:
             log["flow"][there] = ids[log["flow"][there]]
         ends = [end for link in network.topology.links for end in (link.a, link.b)]
         ports = tuple(sorted(ends, key=lambda end: network.link(end.node, end.port)))
-        return Logs(sent, hops, lines, causes, ports)
+        choice = self._plan.records.logs
+        marks = network.explain_marks() if choice is not None and choice.marks else None
+        return Logs(sent, hops, lines, causes, ports, marks)
 
     def _parts(self) -> Parts:
         network = self._network

@@ -49,10 +49,11 @@ class Explanations:
         from_s: float = 0.0,
         to_s: float = math.inf,
         causes: bool = False,
+        marks: bool = False,
     ) -> None:
         """Before the run, once, behind `add_flows`: logs the packets of these flows; what starts at these ports from
-        `from_s` to `to_s` (simulated seconds); with `causes` each PAUSE and what waited for which port then. Raises
-        VirtualError."""
+        `from_s` to `to_s` (simulated seconds); with `causes` each PAUSE and what waited for which port then; with
+        `marks` it counts why packets have marks, or none. Raises VirtualError."""
         chosen = bytearray(len(self._by_index))
         for number in flows:
             chosen[self.flows[number].index] = 1
@@ -65,7 +66,7 @@ class Explanations:
                 self._changing(),
                 bytes(chosen), len(chosen) if any(chosen) else 0,
                 bytes(links), len(links) if any(links) else 0,
-                picoseconds(from_s), until_ps, causes,
+                picoseconds(from_s), until_ps, causes, marks,
             )
         )  # fmt: skip
 
@@ -85,6 +86,13 @@ class Explanations:
         self._check(result)
         self._check(self._library.vn_explain_whole(self._alive()))
         return rows
+
+    def explain_marks(self) -> NDArray[np.int64]:
+        """Returns of a run that counted marks how many packets of data left each port, by `native.MARK_REASONS` and
+        `MARK_AHEADS`: (ports, reasons, aheads), ports by the numbers of `link`. Raises VirtualError."""
+        rows = np.zeros(len(self._links), np.dtype(rdma.ExplainMarks))
+        self._check(self._library.vn_explain_counted_marks(self._alive(), rows.size, rows.ctypes.data))
+        return rows["packets"].astype(np.int64)
 
     def explain_entries(self, log: int) -> NDArray[Any]:
         """Returns a log of `native.LOGS`, `LOG_SENT` to `LOG_CAUSE`: a row each of the entry's fields, in an order

@@ -130,7 +130,7 @@ class ExplainHop(ctypes.Structure):
     _fields_ = [
         *[(name, _u64) for name in ("since_ps", "start_ps", "behind_ps", "without_ps", "idle_ps", "busy_ps")],
         *[(name, _u32) for name in ("flow", "serial", "link", "queue_bytes", "bytes")],
-        *[(name, _u8) for name in ("class", "ecn_before", "ecn_after", "unused")],
+        *[(name, _u8) for name in ("class", "ecn_before", "ecn_after", "reason")],
     ]
 
 
@@ -149,6 +149,18 @@ class ExplainCause(ctypes.Structure):
     ]
 
 
+MARK_REASONS: Final = ("before", "here", "empty", "held", "other")
+"""enum vn_mark_reason."""
+MARK_AHEADS: Final = ("nothing", "frame", "more", "unknown")
+"""enum vn_mark_ahead."""
+
+
+class ExplainMarks(ctypes.Structure):
+    """struct vn_explain_marks."""
+
+    _fields_ = [("packets", _u64 * len(MARK_AHEADS) * len(MARK_REASONS))]
+
+
 LOGS: Final = (ExplainSent, ExplainHop, ExplainLine, ExplainCause)
 """The entries of each log."""
 EXPLAIN = native.Part(
@@ -157,8 +169,9 @@ EXPLAIN = native.Part(
     includes=(HOST_CSRC,),
     signatures={
         "vn_explain": (_int, [ctypes.c_bool]),
-        "vn_explain_log": (_int, [ctypes.c_char_p, _u32, ctypes.c_char_p, _u32, _u64, _u64, ctypes.c_bool]),
+        "vn_explain_log": (_int, [ctypes.c_char_p, _u32, ctypes.c_char_p, _u32, _u64, _u64, *[ctypes.c_bool] * 2]),
         "vn_explained": (_int, [_u32, _u32, ctypes.c_void_p]),
+        "vn_explain_counted_marks": (_int, [_u32, ctypes.c_void_p]),
         "vn_explain_entries": (_u64, [_u32, _u32, ctypes.POINTER(ctypes.c_void_p)]),
         "vn_explain_whole": (_int, []),
     },

@@ -22,6 +22,7 @@ from pcn.softswitch.units import quantity
     "--at", "port", default="", metavar="NODE:PORT", help="Port in place of flows: whose frames, which PAUSEs."
 )
 @click.option("--pause", type=click.IntRange(0), metavar="N", help="PAUSE in place of flows, by its number from 0.")
+@click.option("--marks", is_flag=True, help="Marks in place of flows: why packets have them, or none.")
 @click.option(
     "--from",
     "from_s",
@@ -57,6 +58,7 @@ def explain(
     worst: int | None,
     port: str,
     pause: int | None,
+    marks: bool,
     from_s: float | None,
     to_s: float | None,
     rates: tuple[str, ...],
@@ -70,7 +72,8 @@ def explain(
     same digest. Of each flow: the parts of its completion time, which sum to it; what its last packet waited behind;
     the share that it had of its busiest port, against a fair one; which marks set its rate; PAUSEs by the ports that
     they came from; and one line WHY, with its role: culprit, contributor or victim. --from and --to limit it to what
-    left the sender then. --what-if and --without-flows run it once more with a change. All of it is kept in
+    left the sender then. --marks counts for each port why packets have marks, and what a queue without PAUSE would have
+    made of it. --what-if and --without-flows run it once more with a change. All of it is kept in
     RESULT/explain, unless that can't be written.
 
     \b
@@ -78,18 +81,25 @@ def explain(
       pcn explain results/mine/pcn --worst 3
       pcn explain results/mine/pcn --flow 7 --json
       pcn explain results/mine/pfc --at s0:1 --from 0us --to 1ms
+      pcn explain results/mine/pcn --marks
       pcn explain results/mine/pcn --what-if s0:1=100G
     """
     chosen = [
         name
-        for name, given in (("--flow", flows), ("--worst", worst), ("--at", port), ("--pause", pause is not None))
-        if given
+        for name, value in (
+            ("--flow", flows),
+            ("--worst", worst),
+            ("--at", port),
+            ("--pause", pause is not None),
+            ("--marks", marks),
+        )
+        if value
     ]
     if len(chosen) > 1:
         raise click.UsageError(f"{' and '.join(chosen)}: one of them")
-    if (from_s is not None or to_s is not None) and chosen in (["--worst"], ["--pause"], []):
+    if (from_s is not None or to_s is not None) and chosen not in (["--flow"], ["--at"]):
         raise click.UsageError("--from and --to are for --flow and --at")
-    if (rates or without) and (port or pause is not None):
+    if (rates or without) and (port or pause is not None or marks):
         raise click.UsageError("--what-if and --without-flows are for flows")
     from rich.console import Console
 
@@ -109,6 +119,8 @@ def explain(
             answer = answers.of_port(kept, end, span_s, progress)
         elif pause is not None:
             answer = answers.of_pause(kept, pause, progress)
+        elif marks:
+            answer = answers.of_marks(kept, progress)
         else:
             numbers = flows or kept.slowest(worst or 1, progress)
             answer = answers.of_flows(kept, list(dict.fromkeys(numbers)), span_s, progress)

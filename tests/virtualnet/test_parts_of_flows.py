@@ -17,7 +17,17 @@ from pcn.hosts.algorithms.discovery import names
 from pcn.hosts.paths import Paths
 from pcn.hosts.reliability import Reliability, Repeats
 from pcn.lab.virtual import VirtualNetwork
-from pcn.lab.virtual.native import LOG_HOP, LOG_LINE, LOG_SENT, PARTS, SENDER_PARTS
+from pcn.lab.virtual.native import (
+    LOG_CAUSE,
+    LOG_HOP,
+    LOG_LINE,
+    LOG_SENT,
+    MARK_AHEADS,
+    MARK_REASONS,
+    OPENS,
+    PARTS,
+    SENDER_PARTS,
+)
 from pcn.topologies.buffers import OutputBuffer, Share, SharedBuffer
 from pcn.topologies.compact import compact
 from pcn.topologies.fat_tree import fat_tree
@@ -329,6 +339,83 @@ def test_parts_sum_where_links_fail_and_packets_take_other_ways() -> None:
     assert rows is not None
     assert (rows["complete_ps"] != 0).mean() > 0.9
     assert rows["parts_ps"][:, PARTS.index("recover")].sum() > 0
+
+
+def marks_of(
+    scheme: str, topology: Topology, flows: Iterable[FlowSpec], options: dict[str, Any], threads: int = 1
+) -> tuple[Any, Any, Any, dict[str, int]]:
+    """Returns the counts of marks, hops of all packets, causes, and what the switches' counters have."""
+    flows = tuple(flows)
+    with VirtualNetwork(topology, find_scheme(scheme).configure(), **options, explain=True, threads=threads) as network:
+        network.add_flows((flow, None, None) for flow in flows)
+        network.explain_log([flow.id for flow in flows], causes=True, marks=True)
+        network.run(until_s=20e-3, finish=True)
+        counted = dict.fromkeys(("marked", "transmitted"), 0)
+        for switch in network.switches.values():
+            for name in counted.keys() & set(switch.counters()):
+                counted[name] += sum(cell.packets for cell in switch.read_counters(name, range(512)).values())
+        return network.explain_marks(), network.explain_entries(LOG_HOP), network.explain_entries(LOG_CAUSE), counted
+
+
+def second_account(topology: Topology, hops: Any, causes: Any, n_ports: int) -> Any:
+    """By the packets' log and the times at which gates opened."""
+    (rate_bps,) = {link.rate_bps for link in topology.links}
+    opens = causes[causes["what"] == OPENS]
+    result = np.zeros((n_ports, len(MARK_REASONS), len(MARK_AHEADS)), np.int64)
+    for link in np.unique(hops["link"]):
+        times = np.sort(opens["time_ps"][opens["link"] == link])
+        for hop in hops[hops["link"] == link]:
+            resumes = np.searchsorted(times, hop["start_ps"], "right") - np.searchsorted(
+                times, hop["since_ps"], "right"
+            )
+            reason = (
+                "before" if hop["ecn_before"] == 3
+                else "here" if hop["ecn_after"] == 3
+                else "empty" if hop["queue_bytes"] == 0
+                else "held" if resumes else "other"
+            )  # fmt: skip
+            frame = round(int(hop["bytes"]) * 8e12 / rate_bps)
+            ahead = "nothing" if hop["without_ps"] == 0 else "frame" if hop["without_ps"] <= frame else "more"
+            result[link, MARK_REASONS.index(reason), MARK_AHEADS.index(ahead)] += 1
+    return result
+
+
+@pytest.mark.parametrize("name", ["in-cast", "victim"])
+def test_marks_are_counted_as_a_second_account_has_them(name: str) -> None:
+    topology, flows, options = NETWORKS[name]
+    marks, hops, causes, counters = marks_of("pcn", topology, flows, options)
+    assert np.array_equal(marks, second_account(topology, hops, causes, len(marks)))
+    by_reason = dict(zip(MARK_REASONS, marks.sum(axis=(0, 2)).tolist(), strict=True))
+    assert all(by_reason[reason] > 0 for reason in ("here", "empty", "held"))
+    assert marks.sum() == len(hops)
+    assert by_reason["here"] <= counters["marked"] <= by_reason["here"] + by_reason["before"]
+    assert np.array_equal(marks, marks_of("pcn", topology, flows, options, threads=2)[0])
+
+
+@pytest.mark.parametrize("name", sorted(NETWORKS))
+def test_every_unmarked_packet_of_np_ecn_has_its_reason(name: str) -> None:
+    topology, flows, options = NETWORKS[name]
+    try:
+        marks, hops, _, _ = marks_of("pcn", topology, flows, options)
+    except VirtualError:
+        pytest.skip("PCN refuses this network")
+    assert marks.sum() == len(hops) > 0
+    assert marks[:, MARK_REASONS.index("other")].sum() == 0
+
+
+def test_where_order_is_not_by_coming_nothing_is_known_without_pause() -> None:
+    topology = with_switches(compact(senders=4, **FABRIC), arbitration=ROUND_ROBIN)
+    marks, _, _, _ = marks_of("pcn", topology, random_flows(topology, 40), {})
+    assert marks[:, :, MARK_AHEADS.index("unknown")].sum() == marks.sum() > 0
+
+
+def test_marks_that_were_not_counted_are_refused() -> None:
+    topology, flows, options = NETWORKS["pool"]
+    with VirtualNetwork(topology, find_scheme("pcn").configure(), **options, explain=True) as network:
+        network.add_flows((flow, None, None) for flow in flows)
+        network.run(until_s=1e-6)
+        with pytest.raises(VirtualError):
+            network.explain_marks()
 
 
 def test_explaining_begins_with_the_network() -> None:

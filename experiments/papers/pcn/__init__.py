@@ -32,6 +32,7 @@ PAPER = Paper(
         "pcn-x": "studies.fairness:FairnessRules",
         "silence": "studies.silence:Silence",
         "today": "studies.today:Today",
+        "marks": "studies.marks:Marks",
         "shared-buffer": "studies.shared_buffer:SharedBuffers",
     },
 )

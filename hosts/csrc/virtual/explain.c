@@ -16,7 +16,7 @@
 #define TIME_MASK ((UINT64_C(1) << TIME_BITS) - 1)
 #define MOST_WORK ((UINT64_C(1) << 40) - 1) /* 1.1 s of work on a line; more counts as so much */
 struct note {
-    uint64_t came; /* in a queue: when it came, shifted by 8; its class */
+    uint64_t came; /* in a queue: when it came, shifted by 8; struct arrival */
     uint64_t queue[2]; /* likewise: the idle time of its class (48 bits), behind, without (40 bits each): see vn_explain_hop */
     uint64_t waited[3]; /* contention, backlog, idle by PAUSE, overtaken (48 bits each) */
     uint64_t wire, inside; /* inside: where it comes into a queue its time is added; where it is due at a node, subtracted */
@@ -63,13 +63,19 @@ static inline struct waited waited_load(const struct note *note)
 }
 
 static inline uint64_t came_at(const struct note *note) { return note->came >> 8; }
-static inline uint32_t class_of(const struct note *note) { return note->came & 0xff; }
+static inline uint32_t class_of(const struct note *note) { return note->came & (VN_CLASSES - 1); }
+
+/* Behind the class in `came`, of a packet whose mark is looked at: its ECN bits then, whether its queue was empty, and whether the gate had
+ * opened at this very time. */
+#define ECN_SHIFT 3
+#define FOUND_EMPTY 0x20
+#define JUST_OPENED 0x40
+#define ECN_CE 3
 
 /* Of a packet whose flow is logged, or whose packets may overtake each other. */
 struct trace {
     uint64_t sender[VN_PARTS_SENDER], busy;
     uint32_t serial, queue_bytes;
-    uint8_t ecn;
 };
 
 /* A class of a port where a gate was ever closed: a port without has the work that it would have without PAUSE. Work is in ps on the line. */
@@ -79,6 +85,7 @@ struct line_class {
     uint64_t busy; /* since when there has been work of the class or above */
     struct span *spans; /* of a host: idle by PAUSE, in order */
     uint32_t n_spans, capacity;
+    uint64_t opened; /* when the gate last did */
 } __attribute__((aligned(64)));
 _Static_assert(sizeof(struct line_class) == 64, "a cache line");
 
@@ -117,6 +124,7 @@ struct explain {
     bool unordered, causes, whole;
     uint8_t *logged_flows, *logged_links; /* NULL: none */
     uint32_t *serials; /* by flow, of those that are logged */
+    struct vn_explain_marks *marks; /* by link; NULL: they aren't counted */
     uint32_t n_logged_flows, n_logged_links;
     uint64_t from, to;
     struct {
@@ -275,8 +283,12 @@ static void vn_explain_gate(const struct vn_context *context, const struct vn_li
     bool *stopped = &explain_of(context)->stopped[link - context->links];
     if (closes && !*stopped) accounts_begin(context, link);
     *stopped = true;
-    if (closes) of->idle_from = link->free_at > context->now ? link->free_at : context->now;
-    else idle_ends(context, link, of);
+    if (closes) {
+        of->idle_from = link->free_at > context->now ? link->free_at : context->now;
+    } else {
+        idle_ends(context, link, of);
+        of->opened = context->now;
+    }
     if (!explain_of(context)->causes) return;
     struct vn_explain_cause *cause = entry(context, VN_EXPLAIN_CAUSE);
     if (cause == NULL) return;
@@ -314,11 +326,48 @@ static void vn_explain_queued(const struct vn_context *context, const struct vn_
                           .without = without < MOST_WORK ? without : MOST_WORK,
                       });
     note->inside += now;
-    if (__builtin_expect(!is_data(packet), 0) || !is_logged(explain_of(context), packet->flow)) return;
+    if (!is_data(packet)) return;
+    bool logged = is_logged(explain_of(context), packet->flow);
+    if (__builtin_expect(!logged && explain_of(context)->marks == NULL, 1)) return;
+    note->came |= (vn_frame(context, (struct vn_packet *)packet)[WIRE_TOS] & 3u) << ECN_SHIFT;
+    if (link->classes[class].queued_bytes == 0) note->came |= FOUND_EMPTY;
+    if (line_of(context, link, class)->opened == now) note->came |= JUST_OPENED;
+    if (!logged) return;
     struct trace *trace = trace_of(context, id);
     trace->busy = explain_of(context)->stopped[number] ? line_of(context, link, class)->busy : now;
     trace->queue_bytes = (uint32_t)link->classes[class].queued_bytes;
-    trace->ecn = vn_frame(context, (struct vn_packet *)packet)[WIRE_TOS] & 3;
+}
+
+/* ---- marks ---- */
+
+static uint8_t ecn_before(const struct note *note) { return note->came >> ECN_SHIFT & 3; }
+static uint8_t ecn_after(const struct vn_context *context, uint32_t id)
+{
+    return vn_frame(context, vn_packet_at(context, id))[WIRE_TOS] & 3;
+}
+
+static enum vn_mark_reason reason_of(const struct vn_context *context, const struct vn_link *link, uint32_t id)
+{
+    const struct note *note = note_of(context, id);
+    uint64_t opened = line_of(context, link, class_of(note))->opened, came = came_at(note);
+    if (ecn_before(note) == ECN_CE) return VN_MARK_BEFORE;
+    if (ecn_after(context, id) == ECN_CE) return VN_MARK_HERE;
+    if (note->came & FOUND_EMPTY) return VN_MARK_EMPTY;
+    return opened > came || (opened == came && opened != 0 && !(note->came & JUST_OPENED)) ? VN_MARK_HELD : VN_MARK_OTHER;
+}
+
+static enum vn_mark_ahead ahead_of(const struct vn_context *context, const struct vn_link *link, uint32_t id)
+{
+    uint64_t without = load_queue(note_of(context, id)).without;
+    if (!is_ordered(link)) return VN_AHEAD_UNKNOWN;
+    if (without == 0) return VN_AHEAD_NOTHING;
+    return without <= vn_duration(link, vn_packet_at(context, id)->bytes) ? VN_AHEAD_FRAME : VN_AHEAD_MORE;
+}
+
+static void count_mark(const struct vn_context *context, const struct vn_link *link, uint32_t id)
+{
+    struct vn_explain_marks *marks = &explain_of(context)->marks[link - context->links];
+    marks->packets[reason_of(context, link, id)][ahead_of(context, link, id)]++;
 }
 
 static void log_hop(const struct vn_context *context, const struct vn_link *link, uint32_t id, uint64_t idle)
@@ -341,8 +390,9 @@ static void log_hop(const struct vn_context *context, const struct vn_link *link
                                    .queue_bytes = trace->queue_bytes,
                                    .bytes = packet->bytes,
                                    .class = (uint8_t)class_of(note),
-                                   .ecn_before = trace->ecn,
-                                   .ecn_after = vn_frame(context, packet)[WIRE_TOS] & 3};
+                                   .ecn_before = ecn_before(note),
+                                   .ecn_after = ecn_after(context, id),
+                                   .reason = (uint8_t)reason_of(context, link, id)};
 }
 
 /* A packet of data leaves a switch's queue: what it waited for. */
@@ -368,6 +418,7 @@ static void add_wait(const struct vn_context *context, const struct vn_link *lin
         waited_store(note, waited);
     }
     if (is_logged(explain_of(context), vn_packet_at(context, id)->flow)) log_hop(context, link, id, idle);
+    if (__builtin_expect(explain_of(context)->marks != NULL, 0)) count_mark(context, link, id);
 }
 
 static void vn_explain_starts(const struct vn_context *context, const struct vn_link *link, uint32_t id)
@@ -602,7 +653,7 @@ static uint8_t *copied(const uint8_t *bytes, uint32_t n)
 }
 
 int vn_explain_log(struct vn_context *context, const uint8_t *flows, uint32_t n_flows, const uint8_t *links, uint32_t n_links,
-                   uint64_t from_ps, uint64_t to_ps, bool causes)
+                   uint64_t from_ps, uint64_t to_ps, bool causes, bool marks)
 {
     struct explain *explain = explain_of(context);
     if (explain == NULL || context->pool.base != NULL || explain->serials != NULL) {
@@ -611,8 +662,10 @@ int vn_explain_log(struct vn_context *context, const uint8_t *flows, uint32_t n_
     explain->logged_flows = copied(flows, n_flows);
     explain->logged_links = copied(links, n_links);
     explain->serials = calloc(n_flows + 1, sizeof *explain->serials);
+    if (marks) explain->marks = calloc(context->n_links, sizeof *explain->marks);
     bool flows_there = n_flows == 0 || explain->logged_flows != NULL, links_there = n_links == 0 || explain->logged_links != NULL;
-    if (explain->serials == NULL || !flows_there || !links_there) return vn_refuse(context, -ENOMEM, "out of memory");
+    bool there = explain->serials != NULL && flows_there && links_there && (!marks || explain->marks != NULL);
+    if (!there) return vn_refuse(context, -ENOMEM, "out of memory");
     explain->n_logged_flows = n_flows;
     explain->n_logged_links = n_links;
     explain->from = from_ps;
@@ -643,6 +696,14 @@ uint64_t vn_explain_entries(const struct vn_context *context, uint32_t thread, u
     return explain->logs[thread].of[which].n;
 }
 
+int vn_explain_counted_marks(const struct vn_context *context, uint32_t n, struct vn_explain_marks *out)
+{
+    const struct explain *explain = explain_of(context);
+    if (explain == NULL || explain->marks == NULL || n > context->n_links) return -ENOENT;
+    memcpy(out, explain->marks, n * sizeof *out);
+    return 0;
+}
+
 int vn_explain_whole(const struct vn_context *context)
 {
     const struct explain *explain = explain_of(context);
@@ -671,6 +732,7 @@ static void vn_explain_free(struct vn_context *context)
     free(explain->logged_flows);
     free(explain->logged_links);
     free(explain->serials);
+    free(explain->marks);
     free(explain->used);
     free(explain->stopped);
     free(explain);

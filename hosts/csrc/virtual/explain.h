@@ -33,9 +33,10 @@ struct vn_explained {
 /* Before the first flow. unordered: packets of a flow may overtake each other though it has one path and repeats none. */
 int vn_explain(struct vn_context *, bool unordered);
 /* Before the first packet: logs packets of those of `n_flows` flows that aren't 0 in `flows`, and, from `from_ps` to `to_ps`, what starts on
- * links that aren't 0 in `links`, of which there are `n_links`; with `causes` each PAUSE and what waited then. */
+ * links that aren't 0 in `links`, of which there are `n_links`; with `causes` each PAUSE and what waited then; with `marks` it counts why
+ * packets have marks, or none. */
 int vn_explain_log(struct vn_context *, const uint8_t *flows, uint32_t n_flows, const uint8_t *links, uint32_t n_links,
-                   uint64_t from_ps, uint64_t to_ps, bool causes);
+                   uint64_t from_ps, uint64_t to_ps, bool causes, bool marks);
 /* Of `n` flows from `flow` on. -EPROTO: of a flow, the sum isn't the time from its start to its completion. */
 int vn_explained(const struct vn_context *, uint32_t flow, uint32_t n, struct vn_explained *out);
 
@@ -44,12 +45,21 @@ struct vn_explain_sent {
     uint64_t time_ps, parts_ps[VN_PARTS_SENDER];
     uint32_t flow, serial, bytes, link;
 };
-/* A packet leaves a switch. behind_ps: work ahead of it when it came; without_ps: likewise, if the port had never been PAUSEd; idle_ps: the
+/* A packet leaves a switch. behind_ps: work ahead of it when it came; without_ps: likewise, if the port had never been PAUSEd, both
+ * 2^40 - 1 if the port doesn't serve in order; idle_ps: the
  * line was idle for its class's PAUSE; busy_ps: since when the port hasn't been without work of its class or above. */
 struct vn_explain_hop {
     uint64_t since_ps, start_ps, behind_ps, without_ps, idle_ps, busy_ps;
     uint32_t flow, serial, link, queue_bytes, bytes;
-    uint8_t class, ecn_before, ecn_after, unused;
+    uint8_t class, ecn_before, ecn_after, reason; /* enum vn_mark_reason */
+};
+/* Why a packet of data that leaves a switch has a mark (CE), or none. HELD: it waited there when a PAUSE ended. */
+enum vn_mark_reason { VN_MARK_BEFORE, VN_MARK_HERE, VN_MARK_EMPTY, VN_MARK_HELD, VN_MARK_OTHER, VN_MARK_REASONS };
+/* What would have been ahead of it if the port had never been PAUSEd: nothing, no more than the time of a frame of its length, more; or it
+ * isn't known, as the port doesn't serve in order. */
+enum vn_mark_ahead { VN_AHEAD_NOTHING, VN_AHEAD_FRAME, VN_AHEAD_MORE, VN_AHEAD_UNKNOWN, VN_MARK_AHEADS };
+struct vn_explain_marks {
+    uint64_t packets[VN_MARK_REASONS][VN_MARK_AHEADS];
 };
 /* A frame starts on a link. flow VN_NONE: it is no flow's data. */
 struct vn_explain_line {
@@ -67,6 +77,8 @@ struct vn_explain_cause {
 enum vn_explain_logs { VN_EXPLAIN_SENT, VN_EXPLAIN_HOP, VN_EXPLAIN_LINE, VN_EXPLAIN_CAUSE, VN_EXPLAIN_LOGS };
 /* The log of a thread, from 0: how many entries it has, valid until the next vn_run; of one node they are in order. */
 uint64_t vn_explain_entries(const struct vn_context *, uint32_t thread, uint32_t log, const void **entries);
+/* Of links 0 to n - 1 what was counted; -ENOENT: nothing was. */
+int vn_explain_counted_marks(const struct vn_context *, uint32_t n, struct vn_explain_marks *out);
 /* -ENOMEM: a log had no memory; 0: all are whole. */
 int vn_explain_whole(const struct vn_context *);
 

@@ -37,6 +37,7 @@ SMALL = {
     "tcd-fig17": {"count": 50},
     "shared-buffer": {"count": 50},
     "silence": {"count": 50},
+    "marks": {"count": 50},
     "hpcc-fig11": {"count": 50},
 }
 """Arguments that make plans of thousands of flows small."""

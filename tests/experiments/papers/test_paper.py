@@ -49,7 +49,7 @@ pytestmark = pytest.mark.long
 ALL = tuple(schemes)
 SMALL = {
     **{one: {"k": 4, "count": 200} for one in ("tcd-fig16", "tcd-fig17")},
-    **{one: {"count": 40} for one in ("fig14", "fig20", "silence", "today", "hpcc-fig11")},
+    **{one: {"count": 40} for one in ("fig14", "fig20", "silence", "today", "hpcc-fig11", "marks")},
     "shared-buffer": {"count": 500},
     "fig21": {"duration": 4e-3},
 }
