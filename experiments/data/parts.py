@@ -39,10 +39,12 @@ class Logs:
 
 @dataclass(frozen=True)
 class Parts:
-    """A row a flow, in the order of the topology's flows; ps. `fct_ps`: completion times; 0: it hadn't arrived.
+    """A row a flow, in the order of the topology's flows; ps. `start_ps`: from the run's start; `fct_ps`: completion
+    times, both 0 of flows that hadn't arrived.
     `parts_ps`: a column a part of `names`, 0 of flows that hadn't arrived."""
 
     names: tuple[str, ...]
+    start_ps: NDArray[np.int64]
     fct_ps: NDArray[np.int64]
     parts_ps: NDArray[np.int64]
 

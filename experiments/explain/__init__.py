@@ -5,6 +5,7 @@ lines.py   what ports sent: by flow, and what was fair
 pauses.py  PAUSEs, and the ports that they come from
 flow.py    a flow: parts, hops, the busiest port of its path, marks, roots, why
 port.py    a port, and a PAUSE
+job.py     flows that wait for each other
 marks.py   why packets have marks, or none
 words.py   all of it as text;  keep.py: in the result's folder
 """

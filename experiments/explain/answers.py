@@ -13,6 +13,7 @@ from pcn.experiments.data.parts import Parts
 from pcn.experiments.data.records import LogChoice
 from pcn.experiments.explain.again import Again, Change, KeptResult
 from pcn.experiments.explain.flow import Explanation, explain_flow, named_ports
+from pcn.experiments.explain.job import Job, explain_job
 from pcn.experiments.explain.lines import Lines
 from pcn.experiments.explain.marks import explain_marks
 from pcn.experiments.explain.pauses import Pauses
@@ -25,11 +26,12 @@ Span = tuple[float, float]
 
 @dataclass(frozen=True)
 class Answer:
-    """What was explained: `kind` is flow, port, pause or marks."""
+    """What was explained: `kind` is flow, port, pause, marks or job."""
 
     kind: str
     flows: tuple[Explanation, ...] = ()
     result: dict[str, Any] | None = None
+    job: Job | None = None
     parts: Parts | None = None
     ids: tuple[int, ...] = ()
     """Of the flows of `parts`."""
@@ -38,6 +40,8 @@ class Answer:
     """The explained flows' completion times with the change; None: they didn't arrive."""
 
     def as_json(self) -> dict[str, Any]:
+        if self.job is not None:
+            return {self.kind: self.job.as_json()}
         if self.kind != "flow":
             return {self.kind: self.result}
         result: dict[str, Any] = {"flows": [item.as_json() for item in self.flows]}
@@ -105,6 +109,15 @@ def of_marks(kept: KeptResult, progress: RunProgress) -> Answer:
     """Explains why a run's packets have marks, or none. Raises ExperimentError."""
     progress.stage("The run again: why packets have marks, or none")
     return Answer("marks", result=explain_marks(kept.run(LogChoice(causes=False, marks=True), progress)))
+
+
+def of_job(kept: KeptResult, progress: RunProgress) -> Answer:
+    """Explains the makespan of a run's longest job. Raises ExperimentError."""
+    progress.stage("The run again: parts of all flows")
+    again = kept.run(LogChoice(causes=False), progress)
+    return Answer(
+        "job", job=explain_job(again), parts=again.parts, ids=tuple(flow.id for flow in again.plan.topology.flows)
+    )
 
 
 def of_pause(kept: KeptResult, number: int, progress: RunProgress) -> Answer:

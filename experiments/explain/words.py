@@ -7,6 +7,7 @@ from typing import Any
 
 from pcn.experiments.explain.answers import Answer
 from pcn.experiments.explain.flow import Explanation
+from pcn.experiments.explain.job import Job, slowest
 from pcn.experiments.explain.lines import CONTROL
 
 PARTS = {
@@ -36,6 +37,8 @@ def lines_of(answer: Answer) -> Iterator[str]:
         yield from _pause(answer.result or {})
     elif answer.kind == "marks":
         yield from _run_marks(answer.result or {})
+    elif answer.job is not None:
+        yield from _job(answer.job)
     for place, item in enumerate(answer.flows):
         yield from [""] * bool(place)
         yield from _flow(item)
@@ -123,6 +126,21 @@ def _marks(item: Explanation) -> Iterator[str]:
     if item.rate_set_by:
         ports = ", ".join(f"{port} {share:.1%}" for port, share in list(item.rate_set_by.items())[:_MOST])
         yield f"    while its rate held it, that had been set by marks of {ports}"
+
+
+def _job(job: Job) -> Iterator[str]:
+    among = f", of {job.jobs} the one that takes longest" if job.jobs > 1 else ""
+    yield f"job of {job.flows:,} flows that wait for each other{among}"
+    yield f"  makespan {us(job.time_ps)}, from {us(job.from_ps)} on: a chain of {len(job.chain)} flows"
+    for name, what in {"between": "between an arrival and the next start", **PARTS}.items():
+        if ps := job.parts_ps[name]:
+            yield f"    {us(ps):>14} {ps / job.time_ps:6.1%}  {what}"
+    yield f"    {us(sum(job.parts_ps.values())):>14}         sum"
+    yield "  the longest of the chain:"
+    for item in slowest(job, _MOST):
+        largest = sorted(item.parts_ps.items(), key=lambda part: -part[1])[:3]
+        parts = ", ".join(f"{name} {us(ps)}" for name, ps in largest if ps)
+        yield f"    flow {item.id} {item.src} > {item.dst}  {us(item.time_ps)}: {parts}"
 
 
 def _decided(of: Mapping[str, int]) -> str:

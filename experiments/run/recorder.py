@@ -114,7 +114,8 @@ class Recorder:
         rows = network.explained()[indices]
         complete = rows["complete_ps"] != 0
         fct_ps = np.where(complete, rows["complete_ps"] - rows["start_ps"], 0)
-        return Parts(PARTS, fct_ps.astype(np.int64), rows["parts_ps"].astype(np.int64))
+        start_ps = np.where(complete, rows["start_ps"], 0)
+        return Parts(PARTS, start_ps.astype(np.int64), fct_ps.astype(np.int64), rows["parts_ps"].astype(np.int64))
 
     def add_queues(self, series: Series) -> None:
         """Adds the queues of all ports, as far as they were read, to `series`."""

@@ -23,6 +23,7 @@ from pcn.softswitch.units import quantity
 )
 @click.option("--pause", type=click.IntRange(0), metavar="N", help="PAUSE in place of flows, by its number from 0.")
 @click.option("--marks", is_flag=True, help="Marks in place of flows: why packets have them, or none.")
+@click.option("--job", is_flag=True, help="Makespan of flows that wait for each other, in place of flows.")
 @click.option(
     "--from",
     "from_s",
@@ -59,6 +60,7 @@ def explain(
     port: str,
     pause: int | None,
     marks: bool,
+    job: bool,
     from_s: float | None,
     to_s: float | None,
     rates: tuple[str, ...],
@@ -73,8 +75,8 @@ def explain(
     the share that it had of its busiest port, against a fair one; which marks set its rate; PAUSEs by the ports that
     they came from; and one line WHY, with its role: culprit, contributor or victim. --from and --to limit it to what
     left the sender then. --marks counts for each port why packets have marks, and what a queue without PAUSE would have
-    made of it. --what-if and --without-flows run it once more with a change. All of it is kept in
-    RESULT/explain, unless that can't be written.
+    made of it. --job is for collective operations. --what-if and --without-flows run it once more with a change. All of
+    it is kept in RESULT/explain, unless that can't be written.
 
     \b
     Examples:
@@ -92,6 +94,7 @@ def explain(
             ("--at", port),
             ("--pause", pause is not None),
             ("--marks", marks),
+            ("--job", job),
         )
         if value
     ]
@@ -99,7 +102,7 @@ def explain(
         raise click.UsageError(f"{' and '.join(chosen)}: one of them")
     if (from_s is not None or to_s is not None) and chosen not in (["--flow"], ["--at"]):
         raise click.UsageError("--from and --to are for --flow and --at")
-    if (rates or without) and (port or pause is not None or marks):
+    if (rates or without) and (port or pause is not None or marks or job):
         raise click.UsageError("--what-if and --without-flows are for flows")
     from rich.console import Console
 
@@ -119,6 +122,8 @@ def explain(
             answer = answers.of_port(kept, end, span_s, progress)
         elif pause is not None:
             answer = answers.of_pause(kept, pause, progress)
+        elif job:
+            answer = answers.of_job(kept, progress)
         elif marks:
             answer = answers.of_marks(kept, progress)
         else:

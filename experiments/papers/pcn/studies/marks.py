@@ -28,7 +28,7 @@ from pcn.topologies.model import Endpoint, FlowSpec, Topology
 _DCQCN = "dcqcn"
 SCHEMES = (PFC, PCN, _DCQCN)
 NP_ECN = (PFC, PCN)
-"""Whose switches mark by NP-ECN; nobody obeys that with PFC alone."""
+"""Whose switches mark by NP-ECN; with PFC alone no sender obeys that."""
 SEEDS = tuple(range(1, 11))
 VICTIM, INCAST, WEBSEARCH = SETTINGS = ("victim", "in-cast", "WebSearch")
 _XOFF_BYTES, _SENDERS, _BESIDE, _SIZE = 100e3, 8, 4, 1_000_000
