@@ -15,7 +15,7 @@ from pcn.experiments.data.failures import Failures, IncompleteError
 from pcn.experiments.data.parameters import Parameter, Value, lookup
 from pcn.experiments.data.plan import Plan
 from pcn.experiments.data.recording import PortRecord
-from pcn.experiments.data.records import Records
+from pcn.experiments.data.records import LogChoice, Records
 from pcn.experiments.define import scheme_parameters
 from pcn.experiments.page.write_run import write_run, write_together
 from pcn.experiments.papers import find_scenario
@@ -188,10 +188,15 @@ def _recording(plan: Plan, records: Records, export: str, clocks: Sequence[str])
             "--export need --clock virtual"
         )
     if export:
-        from pcn.experiments.results.export import EXPORTS  # only here, and there: it loads formats of topologies
+        from pcn.experiments.results.export import (  # only here, and there: it loads formats of topologies
+            EXPLAINED,
+            EXPORTS,
+        )
 
         lookup(export, EXPORTS, "format to export")
         records = replace(records, events=True, queues_s=records.queues_s or plan.sampling.counters_s)
+        if export in EXPLAINED:
+            records = replace(records, explain=True, logs=LogChoice(causes=False, series=True))
     if records.events or records.queues_s or records.explain:
         extras.require("parquet")
     records.check(plan.topology)

@@ -38,6 +38,7 @@ VXLAN = Need("no VXLAN interfaces in this kernel; with them", "modprobe vxlan; m
 BMV2 = Need("no simple_switch_grpc on PATH (BMv2: docs/bmv2.md); with it", "make unit", optional=True)
 NEW_CASES = Need("new cases for BMv2, which has to be on PATH", "make differential SEED=7", optional=True)
 FUSED = Need("a processor without fused operations; on another one", "make unit", optional=True)
+SPEEDSCOPE = Need("no speedscope among npm's global packages", "npm install -g speedscope; make unit", optional=True)
 ZIG = Need("no zig in .venv/tools", "make dist; make unit ARGS=tests/test_dist.py", optional=True)
 P4C = Need("no p4c-bm2-ss on PATH; with it", "make unit ARGS=tests/p4", optional=True)
 TOFINO = Need("no Tofino switch; in a lab that has one", "by hand, by docs/tofino.md", optional=True)

@@ -16,11 +16,19 @@ PARTS = (
     "contention", "pause_backlog", "pause_idle", "overtaken", "wire", "inside",
 )  # fmt: skip
 """As `pcn.lab.virtual.native` has them, without its engine."""
+SENDER_PARTS = PARTS[:6]
 MARK_REASONS = ("before", "here", "empty", "held", "other")
 MARK_AHEADS = ("nothing", "frame", "more", "unknown")
 """Likewise."""
 NO_FLOW = 2**32 - 1
 """In a log: the frame is no flow's data."""
+
+
+def completing(sent: NDArray[Any], parts_ps: NDArray[np.int64]) -> int:
+    """Returns the place in a complete flow's log of packets of the one that completed it: its sender's parts are the
+    flow's."""
+    wanted = parts_ps[: len(SENDER_PARTS)].astype(np.uint64)
+    return int(np.flatnonzero((sent["parts_ps"] == wanted).all(axis=1))[-1])
 
 
 @dataclass(frozen=True)

@@ -57,7 +57,8 @@ class FlowChoice:
 @dataclass(frozen=True)
 class LogChoice:
     """What a run that is explained logs besides: the packets of these flows; what starts at these ports from `from_s`
-    to `to_s`, nominal; each PAUSE and what waited then; `marks`: counts of why packets have marks, or none."""
+    to `to_s`, nominal; each PAUSE and what waited then; `marks`: counts of why packets have marks, or none;
+    `series`: the packets of flows that have series, too."""
 
     flows: tuple[int, ...] = ()
     ports: tuple[Endpoint, ...] = ()
@@ -65,6 +66,7 @@ class LogChoice:
     to_s: float = math.inf
     causes: bool = True
     marks: bool = False
+    series: bool = False
 
 
 @dataclass(frozen=True)

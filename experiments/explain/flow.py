@@ -10,12 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pcn.experiments.data import marks
-from pcn.experiments.data.parts import MARK_REASONS
+from pcn.experiments.data.parts import MARK_REASONS, SENDER_PARTS, completing
 from pcn.experiments.data.recording import flow_entity
 from pcn.experiments.explain.again import Again
 from pcn.experiments.explain.lines import CONTROL, Line, Lines
 from pcn.experiments.explain.pauses import Pauses, Root
-from pcn.lab.virtual.native import PARTS, SENDER_PARTS
+from pcn.lab.virtual.native import PARTS
 from pcn.topologies.model import FlowSpec
 
 CE = 3
@@ -128,8 +128,7 @@ class FlowLog:
         """Returns the place in `sent` of the packet that completed the flow; else of the last one."""
         if not self.complete:
             return len(self.sent) - 1
-        wanted = self.parts_ps[: len(SENDER_PARTS)].astype(np.uint64)
-        return int(np.flatnonzero((self.sent["parts_ps"] == wanted).all(axis=1))[-1])
+        return completing(self.sent, self.parts_ps)
 
     @property
     def nic(self) -> int:

@@ -91,7 +91,8 @@ class Recorder:
         chosen, start_s = self._plan.records.logs, self._plan.start_s
         if chosen is not None:
             from_s, to_s = max(chosen.from_s - start_s, 0.0), chosen.to_s - start_s
-            self._network.explain_log(chosen.flows, chosen.ports, from_s, to_s, chosen.causes, chosen.marks)
+            flows = {*chosen.flows, *(self.singles if chosen.series else ())}
+            self._network.explain_log(sorted(flows), chosen.ports, from_s, to_s, chosen.causes, chosen.marks)
 
     def _logs(self) -> Logs:
         network = self._network

@@ -76,7 +76,8 @@ _OPTIONS = (
         "--export",
         default="",
         metavar="FORMAT",
-        help="Results in another project's format as well: hpcc (fct.txt, pfc.txt, qlen.txt) (default: none).",
+        help="Results in another project's format as well: hpcc (fct.txt, pfc.txt, qlen.txt), trace "
+        "(trace.json, for Perfetto and speedscope) (default: none).",
     ),
 )
 
