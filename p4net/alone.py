@@ -76,7 +76,7 @@ def _named(reference: str) -> Topology:
 
 
 def _hosts(made: Topology) -> dict[str, P4Host]:
-    """Hosts know each other: few programs forward ARP's broadcasts."""
+    """Returns hosts that have each other in ARP: few programs forward ARP's broadcasts."""
     return {
         host.name: P4Host(16, tuple(f"arp -s {one.ip} {one.mac}" for one in made.hosts if one.name != host.name))
         for host in made.hosts

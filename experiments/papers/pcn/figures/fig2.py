@@ -125,6 +125,8 @@ class Fig2(Experiment):
         def tree(**keys: str) -> str:
             return said(_ms(outcomes.mean("tree_s", **keys)), "ms")
 
+        printed = "one RTT each 64 KB and decreases without a bound, Algorithm 1 as printed"
+        unbounded = tree(open=printed)
         return [
             f"TIMELY's link is full again {full(scheme='timely')} here; by the RTTs of single packets "
             f"{full(open='the RTT of every packet')}, since F1 reacts at once, and by those of 64 KB "
@@ -132,8 +134,8 @@ class Fig2(Experiment):
             f"{LOSS['timely']:g} ms).",
             "The tree lasts until F1 has been notified and slowed down. TIMELY: "
             f"{tree(scheme='timely')} by RTTs of 16 KB, {tree(open='one RTT each 64 KB')} by those of 64, "
-            f"{tree(open='one RTT each 64 KB and decreases without a bound, Algorithm 1 as printed')} where decreases "
-            f"have no bound, {tree(scheme='pfc')} with PFC alone. QCN, whose switch has a sample of F1 in time: "
+            f"{unbounded} where decreases have no bound, {tree(scheme='pfc')} with PFC alone. QCN, whose "
+            "switch has a sample of F1 in time: "
             f"{tree(scheme='qcn')}, and with a tenth of the samples {tree(open='a tenth of the samples')}. DCQCN's "
             f"{tree(scheme='dcqcn')} depend on its alpha at time 0 ([victim.md](victim.md#before-time-0)).",
         ]
