@@ -29,7 +29,7 @@ def network_at(
 ) -> P4Network:
     """Returns the network of an exercise's folder or of a file, as `read_exercise`; of a program, x.p4 or the x.json
     that p4c made, one that runs it: one switch, s1, with h1 at port 1 and so on (`hosts`, 2 of them), or a `topology`
-    by its reference. Hosts are in 10.0.0.0/16, and know each other's MACs. `rate_bps`: of links of the one switch in
+    by its reference. Hosts are in 10.0.0.0/16, and have each other's MACs. `rate_bps`: of links of the one switch in
     virtual time. Raises LabError."""
     if not _is_program(place):
         if topology is not None or hosts is not None:

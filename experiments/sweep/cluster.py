@@ -189,9 +189,9 @@ def _connected(scheduler: str, tls: Tls | None) -> Iterator[Any]:
         except (OSError, ValueError) as error:
             raise ExperimentError(f"--scheduler {scheduler}: no Dask scheduler answers there ({error})") from None
         try:
-            _asked(lambda: client.wait_for_workers(1, timeout=_WORKERS_S))
-            _asked(lambda: _require_dask(client, scheduler))
-            versions = _asked(lambda: client.run(_version))
+            _answer(lambda: client.wait_for_workers(1, timeout=_WORKERS_S))
+            _answer(lambda: _require_dask(client, scheduler))
+            versions = _answer(lambda: client.run(_version))
         except NoWorkers:
             raise ExperimentError(
                 f"--scheduler {scheduler}: it has no workers. Start some: dask worker {scheduler} --nthreads 1"
@@ -208,8 +208,8 @@ def _connected(scheduler: str, tls: Tls | None) -> Iterator[Any]:
         yield client
 
 
-def _asked(question: Callable[[], Any]) -> Any:
-    """Returns the answer to a question that changes nothing, asked again over a new connection where one is lost.
+def _answer(question: Callable[[], Any]) -> Any:
+    """Returns the answer to a question that changes nothing. One whose connection is lost is put again, over a new one.
 
     In a scheduler on Python 3.14 the end of one TLS connection can end another, with its error (EPIPE of a read).
     """
