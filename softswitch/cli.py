@@ -20,6 +20,13 @@ from pcn.softswitch.together import parse_all
 from pcn.softswitch.values import LOG_LEVELS
 
 log = logging.getLogger("pcn.softswitch")
+GRPC = {
+    "GRPC_VERBOSITY": "NONE",  # its messages would double ours
+    # The thread that takes requests polls the sockets itself: the event engine hands each request over between three
+    # threads, and these wake-ups cost a Write more than the front's (csrc/front.c).
+    "GRPC_EXPERIMENTS": "-event_engine_listener",
+}
+"""Variables of gRPC, where the environment has none."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -36,7 +43,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         for options in switches:
             own = log if len(switches) == 1 else logging.getLogger(f"{log.name}.{options.device_id}")
             _set_up_logging(options, own)
-        os.environ.setdefault("GRPC_VERBOSITY", "NONE")  # gRPC's own messages would double ours
+        for name, value in GRPC.items():
+            os.environ.setdefault(name, value)
         from pcn.softswitch.cache.compiler_process import end_compilers
         from pcn.softswitch.serve import serve  # late: --help and bad arguments don't wait for it
 

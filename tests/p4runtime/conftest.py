@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import os
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,10 +14,12 @@ from p4rt_client import Client, Names
 from p4rt_switch import PROGRAMS, Program, Switch, load, running_switch
 from p4rt_thrift import Bmv2
 
+from pcn.softswitch import cli
 from pcn.softswitch.clock import ManualClock
 from pcn.softswitch.codegen.build import build_runtime
 from pcn.softswitch.native import load_library
 
+os.environ.update(cli.GRPC)  # servers in this process are like the command's
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "judges/p4runtime"))  # some share its messages and target
 
 

@@ -9,6 +9,7 @@ import select
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
@@ -24,7 +25,7 @@ from p4rt_process import COMMAND, Process
 from p4rt_switch import PROGRAMS, Program, running_switch
 
 from pcn.softswitch.codegen.build import build_program, build_runtime
-from pcn.softswitch.p4runtime import service
+from pcn.softswitch.p4runtime import server, service
 
 
 @pytest.fixture
@@ -52,6 +53,7 @@ def test_its_end_waits_for_no_interval(library: ctypes.CDLL, monkeypatch: pytest
 CONTROLLER = """
 import faulthandler
 import sys
+import threading
 faulthandler.enable()
 from pathlib import Path
 sys.path.insert(0, sys.argv[1])
@@ -241,3 +243,36 @@ def test_an_interface_vanishes_and_returns(processes: Callable[..., Process]) ->
         assert switch.end() == 0
     finally:
         subprocess.run(["ip", "link", "delete", ends[0]], check=False)
+
+
+def test_server_goes_on_with_its_workers_when_the_system_gives_no_more(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    workers, started, going, ended = server._Pool(3), threading.Event(), threading.Event(), threading.Semaphore(0)
+
+    def wait() -> None:
+        started.set()
+        going.wait(WAIT_S)
+        ended.release()
+
+    def refuse(_: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(threading.Thread, "start", refuse)
+        with pytest.raises(RuntimeError):
+            server._Pool(3).submit(wait)
+    workers.submit(wait)
+    assert started.wait(WAIT_S)
+    with monkeypatch.context() as patched:
+        patched.setattr(threading.Thread, "start", refuse)
+        workers.submit(wait)
+    assert "the system gives the switch no more threads" in caplog.text
+    workers.submit(int, "no number")
+    going.set()
+    for _ in range(2):
+        assert ended.acquire(timeout=WAIT_S)
+    workers.submit(wait)
+    assert ended.acquire(timeout=WAIT_S)
+    workers.shutdown()
+    assert "a call failed" in caplog.text
