@@ -47,7 +47,7 @@ _HANDLE_IN, _LETTER_IN = 0.55, 0.075
 _BELOW_IN, _LINE_IN = 0.36, 0.17
 """How far below its axes a chart's own legend begins, and a line of the text between them."""
 _FULL, _FAINT, _FEW = 0.7, 0.3, 6
-"""Opacity of intervals: of up to that number of lines, and of more."""
+"""Opacity of intervals: of as many lines at most, and of more."""
 _SEEDS = "points and bars: means over the seeds, with standard errors; dots: each seed"
 
 

@@ -67,7 +67,10 @@ class Section:
 
     @property
     def runs(self) -> str:
-        return f"{self.count} runs, {self.summary['wall_s']:.0f} s of one core." if self.count else "No run is needed."
+        """How many, and how long they took, by the clock: beside other work it is longer."""
+        if not self.count:
+            return "No run is needed."
+        return f"{self.count} run{'s' * (self.count > 1)}, {self.summary['wall_s']:.0f} s one after the other."
 
     @property
     def heading(self) -> str:
@@ -156,7 +159,8 @@ def markdown(made: Sequence[Section], claims: str = "") -> str:
         parts += [_wrapped(_CLAIMS), claims_page.table(claims, verdicts)]
     table = [f"| paper | figure | {' | '.join(VERDICTS)} |", f"| --- | --- |{' --: |' * len(VERDICTS)}"]
     runs, wall_s = sum(section.count for section in made), sum(section.summary["wall_s"] for section in made)
-    reading = f"{_READING} All together: {runs:,} runs, {wall_s / 60:.0f} minutes of one core."
+    took = f"{wall_s / 60:.0f} minutes one after the other, some of them beside other work"
+    reading = f"{_READING} All together: {runs:,} runs, {took}."
     parts += [_wrapped(reading), "\n".join([*table, *map(_line, made)]), *map(_body, made)]
     return "\n\n".join(parts) + "\n"
 
