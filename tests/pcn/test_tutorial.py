@@ -38,7 +38,7 @@ def test_program_of_lesson_prints_what_its_page_shows(name: str, tmp_path: Path)
 
 
 def test_lesson_has_exercise_and_solution() -> None:
-    assert len(LESSONS) == 6
+    assert len(LESSONS) == 7
     for page in LESSONS:
         before, exercise, solution = re.split(r"^## (?:Exercise|Solution)$", page.read_text(), flags=re.M)
         assert "```python" in before
