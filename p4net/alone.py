@@ -29,8 +29,8 @@ def network_at(
 ) -> P4Network:
     """Returns the network of an exercise's folder or of a file, as `read_exercise`; of a program, x.p4 or the x.json
     that p4c made, one that runs it: one switch, s1, with h1 at port 1 and so on (`hosts`, 2 of them), or a `topology`
-    by its reference. Hosts are in 10.0.0.0/16, and have each other's MACs. `rate_bps`: of links of the one switch in
-    virtual time. Raises LabError."""
+    by its reference. Hosts are in 10.0.0.0/16, and have entries for each other's MACs. `rate_bps`: of links of the one
+    switch in virtual time. Raises LabError."""
     if not _is_program(place):
         if topology is not None or hosts is not None:
             raise P4NetError(f"{place}: it has a network: --topology and --hosts are for a program alone")
@@ -76,7 +76,7 @@ def _named(reference: str) -> Topology:
 
 
 def _hosts(made: Topology) -> dict[str, P4Host]:
-    """Returns hosts that have each other in ARP: few programs forward ARP's broadcasts."""
+    """Returns hosts with an entry for each other: few programs forward ARP's broadcasts."""
     return {
         host.name: P4Host(16, tuple(f"arp -s {one.ip} {one.mac}" for one in made.hosts if one.name != host.name))
         for host in made.hosts

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from pcn.p4net.neighbours import Neighbours, neighbours
+from pcn.p4net.neighbours import Neighbours, address_of, group_mac, neighbours
 
 if TYPE_CHECKING:
     from pcn.p4net.virtual import VirtualP4
@@ -55,7 +55,7 @@ class Arp:
         self._answering = False
 
     def send(self, host: str, time_s: float, dst: str, frame: bytes) -> None:
-        """Sends a frame to the host `dst` at a time, with its next hop's MAC. Raises LabError."""
+        """Sends a frame to the host or the IPv4 address `dst` at a time, with its next hop's MAC. Raises LabError."""
         hop, mac = self._next_hop(host, dst)
         if mac is not None:
             self._network.send(host, time_s, mac + frame[6:])
@@ -91,9 +91,9 @@ class Arp:
         if host not in self._static:
             self._static[host] = neighbours(self._network.value, host)
         known = self._static[host]
-        hop = known.next_hop(IPv4Address(self._network.topology.host(dst).ip))
+        hop = known.next_hop(address_of(self._network.value, dst))
         entry = self._entries.get((host, hop))
-        found = known.macs.get(hop)
+        found = group_mac(hop) or known.macs.get(hop)
         return hop, _bytes(found) if found is not None else entry.mac if entry is not None else None
 
     def _begin(self, host: str, hop: IPv4Address, times: Any, frame: bytes) -> None:

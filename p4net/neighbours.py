@@ -18,7 +18,26 @@ from pcn.p4net.errors import P4NetError
 from pcn.p4net.network import P4Network
 
 _MAC = re.compile(r"[0-9a-fA-F]{2}(:[0-9a-fA-F]{2}){5}\Z")
+_LIMITED_BROADCAST = IPv4Address("255.255.255.255")
 _DEFAULT = IPv4Network("0.0.0.0/0")
+
+
+def address_of(network: P4Network, target: str) -> IPv4Address:
+    """Returns the address of a host, or the IPv4 address that stands there. Raises LabError."""
+    try:
+        return IPv4Address(target)
+    except ValueError:
+        return IPv4Address(network.topology.host(target).ip)
+
+
+def group_mac(address: IPv4Address) -> str | None:
+    """Returns the MAC of a multicast group (RFC 1112) or of all hosts; None: the address is a host's."""
+    if address == _LIMITED_BROADCAST:
+        return "ff:ff:ff:ff:ff:ff"
+    if not address.is_multicast:
+        return None
+    low = int(address) & 0x7FFFFF
+    return f"01:00:5e:{low >> 16:02x}:{low >> 8 & 0xFF:02x}:{low & 0xFF:02x}"
 
 
 @dataclass
@@ -31,7 +50,10 @@ class Neighbours:
     macs: dict[IPv4Address, str] = field(default_factory=dict)
 
     def next_hop(self, address: IPv4Address) -> IPv4Address:
-        """Returns the address whose MAC a frame needs: by the longest prefix. Raises P4NetError without a route."""
+        """Returns the address whose MAC a frame needs: by the longest prefix, or a group's. Raises P4NetError without a
+        route."""
+        if group_mac(address) is not None:
+            return address
         found = [(prefix.prefixlen, hop) for prefix, hop in self.routes.items() if address in prefix]
         if address in self.own:
             found.append((self.own.prefixlen, None))
@@ -58,6 +80,8 @@ def mac_of(network: P4Network, host: str, address: str) -> str:
     """Returns the MAC that a frame of a host for an IPv4 address goes to. Raises P4NetError."""
     known = neighbours(network, host)
     hop = known.next_hop(IPv4Address(address))
+    if (group := group_mac(hop)) is not None:
+        return group
     if hop in known.macs:
         return known.macs[hop]
     for other in network.topology.hosts:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import struct
 from ipaddress import IPv4Address
 
-from pcn.p4net.neighbours import mac_of
+from pcn.p4net.neighbours import address_of, mac_of
 from pcn.p4net.network import P4Network
 
 UDP = 17
@@ -20,17 +20,16 @@ def ipv4(
     network: P4Network, src: str, dst: str, payload: bytes, *, protocol: int, tos: int = 0, ttl: int = 64,
     mac: str | None = None,
 ) -> bytes:  # fmt: skip
-    """Returns a frame from host to host. `mac`: its destination; None: the next hop's, as `mac_of` has it without ARP.
-    `tos`: DSCP and ECN. Raises LabError."""
-    source, target = network.topology.host(src), network.topology.host(dst)
+    """Returns a frame from a host to a host or an IPv4 address. `mac`: its destination; None: the next hop's, as
+    `mac_of` has it without ARP. `tos`: DSCP and ECN. Raises LabError."""
+    source, target = network.topology.host(src), address_of(network, dst)
     header = struct.pack(
         ">BBHHHBBH4s4s", 0x45, tos, 20 + len(payload), 0, 0x4000, ttl, protocol, 0,
-        IPv4Address(source.ip).packed, IPv4Address(target.ip).packed,
+        IPv4Address(source.ip).packed, target.packed,
     )  # fmt: skip
     header = header[:10] + struct.pack(">H", checksum(header)) + header[12:]
-    ethernet = (
-        _mac(mac_of(network, src, target.ip) if mac is None else mac) + _mac(source.mac) + struct.pack(">H", _TYPE_IPV4)
-    )
+    to = _mac(mac_of(network, src, str(target)) if mac is None else mac)
+    ethernet = to + _mac(source.mac) + struct.pack(">H", _TYPE_IPV4)
     return ethernet + header + payload
 
 
@@ -38,8 +37,9 @@ def udp(
     network: P4Network, src: str, dst: str, payload: bytes = b"", *, sport: int = 49152, dport: int = 9, tos: int = 0,
     ttl: int = 64, mac: str | None = None,
 ) -> bytes:  # fmt: skip
-    """Returns a UDP datagram from host to host, with its checksum; `mac` as of `ipv4`. Raises LabError."""
-    addresses = b"".join(IPv4Address(network.topology.host(name).ip).packed for name in (src, dst))
+    """Returns a UDP datagram from a host to a host or an IPv4 address, with its checksum; `mac` as of `ipv4`. Raises
+    LabError."""
+    addresses = IPv4Address(network.topology.host(src).ip).packed + address_of(network, dst).packed
     length = 8 + len(payload)
     start = struct.pack(">HHH", sport, dport, length)
     found = checksum(addresses + struct.pack(">BBH", 0, UDP, length) + start + b"\0\0" + payload) or 0xFFFF

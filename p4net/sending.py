@@ -4,6 +4,8 @@ h1,h2                                              a datagram of 60 bytes
 h1,h2,rate=500k,length=1000,times=poisson,tos=1    at random times, 500 kbit/s on average, ECN-capable
 h1,h2,tcp=dctcp,bytes=1MB                          a TCP connection, which reacts to loss and marks
 h1,h2,ping=3,every=100ms                           echo requests of ICMP, which h2 answers
+h1,10.0.0.100,rate=1M                              to any address of IPv4, or a multicast group
+h1,hex=ffffffffffff0200000000018888,rate=1M        a frame, byte by byte
 h1,pcap=ping.pcap,from=1ms                         frames of a capture, at their distances
 """
 
@@ -19,7 +21,7 @@ from pcn.p4net.arp import ARP
 from pcn.p4net.errors import P4NetError
 from pcn.p4net.packets import NO_MAC, UDP_BYTES, udp
 from pcn.p4net.ping import FRAME_BYTES, ping
-from pcn.p4net.virtual import VirtualP4
+from pcn.p4net.virtual import JUMBO_BYTES, VirtualP4
 from pcn.softswitch.units import Kind, quantity
 from pcn.topologies.errors import nearest
 
@@ -29,13 +31,15 @@ _KINDS: dict[str, Kind] = {
     "ping": "count", "every": "time",
 }  # fmt: skip
 TIMES = ("equal", "poisson", "bursts")
-_MOST = {"ecn": 1, "tos": 255, "sport": 65535, "dport": 65535, "ttl": 255, "length": 9216}
-_SHORTEST = 60
+_MOST = {"ecn": 1, "tos": 255, "sport": 65535, "dport": 65535, "ttl": 255, "length": JUMBO_BYTES}
+_SHORTEST, _ETHERNET = 60, 14
 _TCP = {"tcp", "bytes", "ecn", "length", "from", "until", "sport", "dport", "tos"}
 _UDP = {"rate", "length", "times", "from", "until", "on", "off", "tos", "sport", "dport", "ttl"}
+_HEX = {"hex", "rate", "times", "from", "until", "on", "off"}
 _PING = {"ping", "every", "length", "from"}
 _OF = {
     "pcap": ({"pcap", "from", "until"}, "a capture's frames are sent as they are"),
+    "hex": (_HEX, "a frame in hex is sent as it is"),
     "tcp": (_TCP, "a TCP connection has no such value"),
     "ping": (_PING, "a ping has no such value"),
 }
@@ -59,6 +63,7 @@ class Source:
             found = traffic.capture(Path(self.values["pcap"]))
             times = found.times_s + from_s
             count = int((times <= end_s).sum())
+            self._require_room(network, max(map(len, found.frames[:count]), default=0))
             if any(frame[12:14] == ARP for frame in found.frames):
                 network.arp.answer()
             if count:
@@ -74,10 +79,18 @@ class Source:
             target = network.topology.host(self.dst).name
             ping(network, host, target, count=count, every_s=every_s, from_s=from_s, length=length)
             return
-        frame = self._frame(network)
+        frame = self.values["hex"] if "hex" in self.values else self._frame(network)
+        self._require_room(network, len(frame))
         times = self._times(len(frame), from_s, end_s, seed)
-        assert self.dst is not None
-        network.arp.send_all(host, times, network.topology.host(self.dst).name, frame)
+        if self.dst is None:
+            network.send_all(host, times, [frame])
+        else:
+            network.arp.send_all(host, times, self.dst, frame)
+
+    def _require_room(self, network: VirtualP4, length: int) -> None:
+        if length > network.frame_bytes:
+            way = "" if network.frame_bytes >= JUMBO_BYTES else f"; --jumbo allows {JUMBO_BYTES}"
+            raise P4NetError(f"{self.text}: a frame of {length} bytes: {network.frame_bytes} is the most{way}")
 
     def _connect(self, network: VirtualP4, from_s: float, end_s: float) -> None:
         assert self.dst is not None
@@ -102,8 +115,7 @@ class Source:
         if length < UDP_BYTES:
             raise P4NetError(f"{self.text}: a frame of UDP has at least {UDP_BYTES} bytes")
         fields = {name: self.values[name] for name in ("tos", "sport", "dport", "ttl") if name in self.values}
-        dst = network.topology.host(self.dst).name
-        return udp(network.value, self.src, dst, bytes(length - UDP_BYTES), mac=NO_MAC, **fields)
+        return udp(network.value, self.src, self.dst, bytes(length - UDP_BYTES), mac=NO_MAC, **fields)
 
     def _times(self, length: int, from_s: float, end_s: float, seed: int) -> traffic.Times:
         if "rate" not in self.values:
@@ -126,8 +138,8 @@ def read(text: str) -> Source:
         if not equals or not value or name in values:
             raise P4NetError(f"{text}: {word!r}: write NAME=VALUE, each name once")
         values[name] = _read(text, name, value)
-    if not src or (dst is None) == ("pcap" not in values):
-        raise P4NetError(f"{text}: write SRC,DST,... or SRC,pcap=FILE: the destination is in a capture's frames")
+    if not src or (dst is None) != bool(values.keys() & {"pcap", "hex"}):
+        raise P4NetError(f"{text}: write SRC,DST,... or SRC,pcap=FILE or SRC,hex=FRAME: frames have their destination")
     allowed, reason = next((found for name, found in _OF.items() if name in values), (_UDP, _FOR_OTHERS))
     if more := values.keys() - allowed:
         raise P4NetError(f"{text}: {', '.join(sorted(more))}: {reason}")
@@ -137,7 +149,7 @@ def read(text: str) -> Source:
 
 
 def _read(text: str, name: str, value: str) -> Any:
-    readers: dict[str, Callable[[str], Any]] = {"pcap": str, "times": _times, "tcp": _algorithm}
+    readers: dict[str, Callable[[str], Any]] = {"pcap": str, "hex": _hex, "times": _times, "tcp": _algorithm}
     try:
         if name in _KINDS:
             number = quantity(_KINDS[name], value)
@@ -149,6 +161,16 @@ def _read(text: str, name: str, value: str) -> Any:
         raise ValueError(f"no such name; {nearest(name, [*_KINDS, *readers])}")
     except ValueError as error:
         raise P4NetError(f"{text}: {name}: {error}") from None
+
+
+def _hex(value: str) -> bytes:
+    try:
+        frame = bytes.fromhex(value.removeprefix("0x").replace(":", ""))
+    except ValueError:
+        raise ValueError("write bytes of two digits, as ffffffffffff0200000000018888") from None
+    if not _ETHERNET <= len(frame) <= JUMBO_BYTES:
+        raise ValueError(f"a frame of {len(frame)} bytes: from {_ETHERNET} to {JUMBO_BYTES} are possible")
+    return frame
 
 
 def _times(value: str) -> str:

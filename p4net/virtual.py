@@ -36,6 +36,8 @@ if TYPE_CHECKING:
 
 FRAME_BYTES = 2048
 """The longest frame, with the headers that programs add."""
+JUMBO_BYTES = 9216
+"""The most that `frame_bytes` can be."""
 _STARTS = 128  # bytes that are kept of a frame without `frame_bytes`
 Controller = Callable[[ControlPlane], None]
 

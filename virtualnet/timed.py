@@ -10,6 +10,7 @@ import contextlib
 import ctypes
 import math
 import os
+import re
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -65,6 +66,9 @@ class _Progress:
         known = self._until_s is not None and done_s > 0
         left_s = (now - self._begun) * (self._until_s - now_s) / done_s if known and self._until_s else math.inf
         self._function(now_s, left_s)
+
+
+_NODE = re.compile(r"\bnode ([0-9]+)\b")
 
 
 class TimedNetwork(LinkSources, Frames, SharedBuffers, Ports):
@@ -320,7 +324,7 @@ class TimedNetwork(LinkSources, Frames, SharedBuffers, Ports):
                         self._calls[exchange.flow][0]()
                     elif reason == native.FAILED:
                         error = self._library.vn_error(self._handle).decode()
-                        raise VirtualError(f"{self.now_s * 1e6:.6f} us: {error}")
+                        raise VirtualError(f"{self.now_s * 1e6:.6f} us: {self._with_names(error)}")
                     else:
                         return reason == native.FINISHED
         except VirtualError:
@@ -389,6 +393,11 @@ class TimedNetwork(LinkSources, Frames, SharedBuffers, Ports):
         """Yields the function that a run calls between batches of events: it raises a Ctrl-C that was deferred. Here
         none is: Ctrl-C raises at any time."""
         yield lambda: None
+
+    def _with_names(self, error: str) -> str:
+        """Returns an error of the engine, whose nodes have numbers there, with their names."""
+        names = {number: name for name, number in self._nodes.items()}
+        return _NODE.sub(lambda found: names.get(int(found[1]), found[0]), error)
 
     def _who(self, error: Exception) -> str:
         """Returns the name of the code that raised."""

@@ -158,6 +158,12 @@ def alone_options(function: _F) -> _F:
     )(hosts(function))
 
 
+def jumbo_option(function: _F) -> _F:
+    return click.option(
+        "--jumbo", is_flag=True, help="Frames of up to 9,216 bytes in virtual time (default: 2,048)."
+    )(function)  # fmt: skip
+
+
 def refuse(why: str, *names: str) -> None:
     """Raises UsageError where the command line has options of these names, which would do nothing."""
     context = click.get_current_context()

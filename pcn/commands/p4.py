@@ -15,6 +15,7 @@ from pcn.commands.common import (
     Quantity,
     alone_options,
     control_option,
+    jumbo_option,
     port_option,
     print_json,
     print_table,
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
 
 _LIVE, _VIRTUAL = (
     ("name", "logs", "trace", "thrift", "control"),
-    ("until", "sends", "script", "sample", "seed", "as_json", "rate", "top"),
+    ("until", "sends", "script", "sample", "seed", "as_json", "rate", "jumbo", "top"),
 )
 
 
@@ -80,8 +81,8 @@ _FAILED = 3
     "sends",
     multiple=True,
     metavar="SRC,DST[,NAME=VALUE...]",
-    help="Traffic: rate, length, times, tos, from, until ...; tcp=reno|cubic|dctcp; ping=COUNT; or SRC,pcap=FILE "
-    "(default: one datagram a pair).",
+    help="Traffic to a host or an address: rate, length, times, tos, from, until ...; tcp=reno|cubic|dctcp; "
+    "ping=COUNT; or SRC,hex=FRAME, SRC,pcap=FILE (default: one datagram a pair).",
 )
 @click.option(
     "--script", type=FilePath(), metavar="FILE.py", help="Python file whose `start(network)` prepares the run."
@@ -99,6 +100,7 @@ _FAILED = 3
 )
 @port_option
 @control_option
+@jumbo_option
 @alone_options
 @strict_option
 @click.option("--top", is_flag=True, help="The run in virtual time on this terminal, as `pcn watch`; q ends the view.")
@@ -123,6 +125,7 @@ def run(
     control: bool,
     topology: str | None,
     hosts: int | None,
+    jumbo: bool,
     strict: bool,
     top: bool,
     as_json: bool,
@@ -159,7 +162,7 @@ def run(
         hold(network, name, logs, say, note, trace=trace, pcap=pcap, thrift=thrift, strict=strict, **stay)
         return
     from pcn.p4net.report import Queues, whole
-    from pcn.p4net.virtual import VirtualP4
+    from pcn.p4net.virtual import FRAME_BYTES, JUMBO_BYTES, VirtualP4
 
     if web:
         from pcn.web.p4 import p4_on_page
@@ -170,7 +173,9 @@ def run(
         refuse("not beside --top", "web")
         require_terminal()
     with contextlib.ExitStack() as stack:
-        made = stack.enter_context(VirtualP4(network, seed=seed, strict=strict))
+        made = stack.enter_context(
+            VirtualP4(network, seed=seed, strict=strict, frame_bytes=JUMBO_BYTES if jumbo else FRAME_BYTES)
+        )
         complain(made)
         page = stack.enter_context(p4_on_page(made, until, sample, port)) if web else None
         queues = Queues(made, sample, until) if sample else None

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, TextIO
 
 import click
 
-from pcn.commands.common import FilePath, Quantity, alone_options, print_json, strict_option, text_output
+from pcn.commands.common import FilePath, Quantity, alone_options, jumbo_option, print_json, strict_option, text_output
 from pcn.commands.output import note, quiet_option, say
 
 if TYPE_CHECKING:
@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     "--rate", type=Quantity("rate"), default="10G", show_default=True, help="Rate of links without a bandwidth."
 )
 @click.option("--seed", type=int, default=1, show_default=True, help="Seed of random times and of programs.")
+@jumbo_option
 @alone_options
 @strict_option
 @click.option("--packet", "packets", type=int, multiple=True, metavar="N", help="Packets, as numbered (default: all).")
@@ -76,6 +77,7 @@ def trace(
     seed: int,
     topology: str | None,
     hosts: int | None,
+    jumbo: bool,
     strict: bool,
     packets: tuple[int, ...],
     at: tuple[str, ...],
@@ -110,7 +112,9 @@ def trace(
     wanted = Wanted(packets, at, match)
     wanted.require(network)
     with text_output(Path(steps)) if steps else nullcontext() as target:
-        ways = _live(network, logs) if logs is not None else _virtual(network, until, sends, script, seed, strict)
+        ways = (
+            _live(network, logs) if logs is not None else _virtual(network, until, sends, script, seed, strict, jumbo)
+        )
         found = [(n, way) for n, way in enumerate(ways.all(network.topology), start=1) if wanted.has(n, way)]
         if target is not None:
             _write_steps(target, (way for _, way in found))
@@ -133,14 +137,15 @@ def _write_steps(target: TextIO, ways: Iterable[Hop]) -> None:
 
 
 def _virtual(
-    network: P4Network, until: float, sends: tuple[str, ...], script: Path | None, seed: int, strict: bool
+    network: P4Network, until: float, sends: tuple[str, ...], script: Path | None, seed: int, strict: bool, jumbo: bool
 ) -> Ways:
     from pcn.commands.p4 import complain, empty, prepare
-    from pcn.p4net.virtual import VirtualP4
+    from pcn.p4net.virtual import FRAME_BYTES, JUMBO_BYTES, VirtualP4
     from pcn.p4net.ways import Ways
 
     ways = Ways()
-    with VirtualP4(network, seed=seed, trace=ways.take, strict=strict) as made:
+    longest = JUMBO_BYTES if jumbo else FRAME_BYTES
+    with VirtualP4(network, seed=seed, trace=ways.take, strict=strict, frame_bytes=longest) as made:
         complain(made)
         prepare(made, until, sends, script, None, seed)
         made.run(until_s=until)

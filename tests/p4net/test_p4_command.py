@@ -15,7 +15,9 @@ from p4net_switches import error_of
 
 from pcn.cli import run
 from pcn.p4net import sending
+from pcn.p4net.packets import udp
 from pcn.p4net.traffic import capture
+from pcn.p4net.tutorials import read_exercise
 
 RUN = ["p4", "run", str(EXAMPLE), "--clock", "virtual"]
 
@@ -72,6 +74,27 @@ def test_run_prints_tables(capsys: pytest.CaptureFixture[str]) -> None:
     text = capsys.readouterr().out
     assert "Ports of switches" in text
     assert "1 passes of switches, 0 dropped by programs; digest" in text
+
+
+def test_run_sends_to_addresses_and_frames_in_hex(capsys: pytest.CaptureFixture[str]) -> None:
+    """To the router's h3 by its address: as by its name; to a group, which it drops; a frame byte by byte."""
+    by_name = result(capsys, "--send", "h1,h3,rate=1M")
+    by_address = result(capsys, "--send", "h1,10.0.3.3,rate=1M")
+    assert by_name == by_address
+    assert hosts(result(capsys, "--send", "h1,239.0.0.1"))["h3"] == (0, 0)
+    frame = udp(read_exercise(EXAMPLE), "h1", "h3", bytes(18)).hex()
+    found = result(capsys, "--send", f"h1,hex={frame},rate=480k,until=10ms")
+    assert hosts(found)["h1"] == (10, 0)
+    assert hosts(found)["h3"] == (0, 10)
+
+
+def test_run_takes_jumbo_frames_by_an_option(capsys: pytest.CaptureFixture[str]) -> None:
+    words = [*RUN, "--send", "h1,h3,length=4000"]
+    assert run(words) == 1
+    text = "h1,h3,length=4000: a frame of 4000 bytes: 2048 is the most; --jumbo allows 9216"
+    assert text in capsys.readouterr().err
+    assert run([*words, "--jumbo", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["hosts"][2]["received_bytes"] == 4000
 
 
 def test_run_goes_on_behind_commands_that_fail(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -137,7 +160,7 @@ WRONG = [
     ("h1,h2,rate=0", "out of range"),
     ("h1,h2,length=10", "at least 42 bytes"),
     ("h1,h2,length=9217", "out of range"),
-    ("h1,h2,length=3000", "too long"),
+    ("h1,h2,length=3000", "a frame of 3000 bytes: 2048 is the most; --jumbo"),
     ("h1,h2,times=poisson", "needs a rate"),
     ("h1,h2,rate=1M,times=often", "equal, poisson, bursts are possible"),
     ("h1,h2,rate=1M,times=bursts", "both must be above 0"),

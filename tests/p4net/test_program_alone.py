@@ -19,7 +19,7 @@ from pcn.p4net.virtual import VirtualP4
 ROUTER, BENCH = EXAMPLE / "router.json", PROGRAMS / "bench.json"
 
 
-def test_program_runs_at_one_switch_whose_hosts_have_addresses() -> None:
+def test_program_runs_at_one_switch_whose_hosts_need_no_arp() -> None:
     with VirtualP4(network_at(BENCH, hosts=4)) as network:
         assert [host.ip for host in network.topology.hosts] == [f"10.0.0.{number}" for number in range(1, 5)]
         target = network.topology.host("h4")

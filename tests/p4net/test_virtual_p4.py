@@ -226,15 +226,32 @@ def test_application_answers_at_the_time_of_its_frame(network: P4Network) -> Non
         made.react("h3", lambda frame: None)
 
 
+def test_datagram_goes_to_an_address_without_a_host(network: P4Network) -> None:
+    """To h1's gateway, as the router's entries have it; to a group, with the MAC of RFC 1112 and without ARP."""
+    with VirtualP4(network) as made:
+        targets = ("10.0.3.77", "239.255.0.5", "255.255.255.255")
+        sent = [udp(network, "h1", dst, b"x") for dst in targets]
+        assert [frame[:6].hex(":") for frame in sent] == ["08:00:00:00:01:00", "01:00:5e:7f:00:05", "ff:ff:ff:ff:ff:ff"]
+        assert [".".join(map(str, frame[30:34])) for frame in sent] == list(targets)
+        made.arp.send("h1", 0.0, "239.255.0.5", sent[1])
+        made.run(until_s=0.1)
+        assert made.totals().traversals == 1
+        assert list(made.arp.unanswered()) == []
+
+
 def test_frame_that_grows_beyond_the_longest_ends_the_run(network: P4Network) -> None:
     probe = udp(network, "h1", "h3", bytes(150 - 42), dport=PROBE)
     with VirtualP4(network, frame_bytes=160) as made:
         made.send("h1", 0.0, probe)
         with pytest.raises(
-            VirtualError, match="headers that a program adds make a frame of 166 bytes: 160 is the most"
+            VirtualError,
+            match="us: s2, a packet that came by port 1: headers that a program adds make a frame of 166 bytes: 160 is",
         ):
             made.run(until_s=0.1)
-    with VirtualP4(network, frame_bytes=160) as made, pytest.raises(VirtualError, match="too long"):
+    with (
+        VirtualP4(network, frame_bytes=160) as made,
+        pytest.raises(VirtualError, match="a frame of 161 bytes: 160 is the most"),
+    ):
         made.send("h1", 0.0, bytes(161))
 
 

@@ -124,7 +124,7 @@ def test_program_that_resubmits_without_end_is_refused(tmp_path: Path) -> None:
             action["primitives"].append({"op": "resubmit", "parameters": [{"type": "hexstr", "value": "0x1"}]})
     with VirtualNetwork(star(1), PFC_ONLY, program=load(changed(tmp_path, source), False)) as network:
         network.add_flow(FlowSpec(1, "h0", "r0", size_bytes=1000))
-        with pytest.raises(VirtualError, match="a packet was resubmitted 64 times without time going on"):
+        with pytest.raises(VirtualError, match="us: s0: a packet was resubmitted 64 times without time going on"):
             network.run(until_s=1e-3)
 
 

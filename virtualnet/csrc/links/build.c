@@ -167,7 +167,10 @@ int vn_allow_frame(struct vn_context *context, uint32_t bytes)
 {
     if (bytes <= context->longest_frame) return 0;
     if (bytes > (context->pool.whole != 0 ? context->pool.whole : UINT16_MAX)) {
-        return vn_refuse(context, -EINVAL, "a frame that is too long");
+        char why[64];
+        snprintf(why, sizeof why, "a frame of %u bytes: %u is the most", bytes,
+                 context->pool.whole != 0 ? context->pool.whole : UINT16_MAX);
+        return vn_refuse(context, -EINVAL, why);
     }
     for (uint32_t i = 0; i < context->n_nodes; i++) {
         const struct vn_node *node = &context->nodes[i];

@@ -125,10 +125,15 @@ static bool is_stored(struct vn_context *context, uint32_t id)
 }
 
 /* A frame's length, once headers were written. */
-static uint16_t frame_bytes(struct vn_context *context, uint32_t length)
+static uint16_t frame_bytes(struct visit *visit, const struct sw_packet *p, uint32_t length)
 {
+    struct vn_context *context = visit->context;
     uint32_t most = context->pool.whole != 0 ? context->pool.whole : UINT16_MAX;
-    if (length > most) vn_fail(context, "headers that a program adds make a frame of %u bytes: %u is the most", length, most);
+    if (length > most) {
+        vn_fail(context,
+                "node %u, a packet that came by port %u: headers that a program adds make a frame of %u bytes: %u is the most",
+                (uint32_t)(visit->node - context->nodes), p->std.ingress_port, length, most);
+    }
     return (uint16_t)length;
 }
 
@@ -149,7 +154,8 @@ static void rules_enqueue(struct visit *visit, uint32_t id, uint32_t number)
         return;
     }
     if (visit->passes >= MAX_PASSES) {
-        vn_fail(context, "a packet went through port %u %u times without time going on", number, visit->passes);
+        vn_fail(context, "node %u: a packet went through port %u %u times without time going on",
+                (uint32_t)(visit->node - context->nodes), number, visit->passes);
     }
     if (context->failed || number >= SW_MAX_PORTS || queue >= VN_CLASSES) rules_drop(visit, id);
     else vn_phv_egress(context, visit->node, (uint16_t)number, id, queue, 0, visit->passes + 1);
@@ -160,7 +166,8 @@ static void rules_reenter(struct visit *visit, uint32_t id, int32_t list, enum s
 {
     struct visit again = *visit;
     if (type == SW_RESUBMIT && again.passes++ >= MAX_PASSES) {
-        vn_fail(visit->context, "a packet was resubmitted %u times without time going on", visit->passes);
+        vn_fail(visit->context, "node %u: a packet was resubmitted %u times without time going on",
+                (uint32_t)(visit->node - visit->context->nodes), visit->passes);
         rules_drop(visit, id);
         return;
     }
@@ -173,7 +180,7 @@ static void rules_reenter(struct visit *visit, uint32_t id, int32_t list, enum s
     restore_headroom(visit->context, id);
     phv_packet_of(visit->context, id)->truncate_to = UINT32_MAX;
     p->std.packet_length = p->length;
-    vn_packet_at(visit->context, id)->bytes = frame_bytes(visit->context, p->length);
+    vn_packet_at(visit->context, id)->bytes = frame_bytes(visit, p, p->length);
     rules_ingress(&again, id);
 }
 
@@ -199,7 +206,8 @@ enum vn_verdict vn_phv_egress(struct vn_context *context, struct vn_node *node, 
     struct sw_packet *p = &phv_packet->p;
     p->std.enq_timestamp = packet->enq_timestamp;
     p->std.enq_qdepth = packet->enq_qdepth;
-    enum rules_verdict verdict = rules_egress(&(struct visit){context, node, passes}, id, port, queue, deq_qdepth);
+    struct visit visit = {context, node, passes};
+    enum rules_verdict verdict = rules_egress(&visit, id, port, queue, deq_qdepth);
     if (verdict != RULES_SEND) return verdict == RULES_RECIRCULATED ? VN_RECIRCULATED : VN_DROPPED;
     uint32_t length = phv_packet->truncate_to < p->length ? phv_packet->truncate_to : p->length;
     if (vn_switch_of(node)->out[port] == VN_NONE) {
@@ -210,7 +218,7 @@ enum vn_verdict vn_phv_egress(struct vn_context *context, struct vn_node *node, 
         return VN_DROPPED;
     }
     restore_headroom(context, id);
-    packet->bytes = frame_bytes(context, length);
+    packet->bytes = frame_bytes(&visit, p, length);
     if (packet->data != VN_TRIMMED) return VN_SEND;
     return vn_trim_finish(context, vn_link_of(context, vn_switch_of(node)->out[port]), id);
 }
