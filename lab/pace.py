@@ -17,6 +17,7 @@ from typing import Any
 from pcn.lab.journal import Record
 from pcn.softswitch.errors import StartError
 from pcn.softswitch.pace import MILLION, Board, Pace
+from pcn.topologies.errors import LabError
 
 TOLERANCE_S = 10e-6
 """Nominal: twice what halves the steady queue, half of what costs two points of utilisation (docs/hosts.md)."""
@@ -64,12 +65,17 @@ class Pacing:
     """What the nodes of a network report. Cheap: one look at shared memory."""
 
     def __init__(self, record: Record) -> None:
+        """Raises LabError where the network's process has ended, and its number is another's."""
         self._dilation = record.dilation
         self._enough_k = record.enough_k
         self._names = _names(record.topology)
         self._board: Board | None = None
         with suppress(StartError):  # a network that ends just now
             self._board = Board.open(Path(record.board))
+        if self._board is not None and self._board.slots != len(self._names):
+            raise LabError(
+                f"{record.board} isn't the board of network {record.name}, whose process has ended: run `pcn down`"
+            )
         self._since_ns = time.monotonic_ns()
 
     def overload(self, now_ns: int | None = None) -> Overload | None:

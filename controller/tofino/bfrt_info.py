@@ -11,6 +11,8 @@ from pcn.controller.errors import SwitchError
 
 _BYTES = {"uint8": 1, "uint16": 2, "uint32": 4, "int32": 4, "uint64": 8}
 _MOST_BITS = 1 << 16
+_MOST_BYTES = 16 << 20
+"""Of a description, which takes twenty times as much once it is parsed."""
 PRIORITY = "$MATCH_PRIORITY"
 INDEXES = {"Counter": "$COUNTER_INDEX", "Register": "$REGISTER_INDEX"}
 """The key of a table that is an array, by the table's type."""
@@ -57,6 +59,11 @@ class Info:
     def __init__(self, switch: str, documents: Iterable[bytes]) -> None:
         """Raises SwitchError for what is no description."""
         self._switch = switch
+        documents = list(documents)
+        if (largest := max(map(len, documents), default=0)) > _MOST_BYTES:
+            raise SwitchError(
+                f"{switch}: a BF-RT description of {largest >> 20} MB: {_MOST_BYTES >> 20} MB are the most"
+            )
         try:
             made = [_table(one) for document in documents for one in json.loads(document)["tables"]]
         except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:

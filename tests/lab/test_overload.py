@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from contextlib import closing
+from types import SimpleNamespace
+from typing import Any, cast
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pcn.lab.pace import overload, rounded_up
-from pcn.softswitch.pace import MILLION, NEVER, WINDOW_NS, Pace
+from pcn.lab.pace import Pacing, overload, rounded_up
+from pcn.softswitch.pace import MILLION, NEVER, WINDOW_NS, Board, Pace
+from pcn.topologies.errors import LabError
 
 NOW = 10**13
 
@@ -62,3 +67,20 @@ def test_k_is_rounded_up_to_two_digits(k: float) -> None:
     rounded = rounded_up(k)
     assert k * (1 - 1e-9) <= rounded <= k * 1.1 + 1e-9
     assert f"{rounded:.1e}" == f"{float(f'{rounded:.6e}'):.1e}"
+
+
+def test_board_of_another_network_under_the_same_name_is_refused() -> None:
+    """As where the number of the process that held it is another's by now."""
+    topology = {"switches": [{"name": "s0"}], "hosts": [{"name": "h0"}]}
+    for nodes, refused in ((2, False), (3, True)):
+        with closing(Board.make(nodes, 40)) as board:
+            record = cast(
+                Any, SimpleNamespace(name="mine", dilation=1.0, enough_k=0.0, topology=topology, board=str(board.path))
+            )
+            if refused:
+                with pytest.raises(
+                    LabError, match=rf"^{board.path} isn't the board of network mine, .*run `pcn down`$"
+                ):
+                    Pacing(record)
+            else:
+                assert Pacing(record).behind_since_last() == frozenset()

@@ -11,7 +11,6 @@ import socket
 import subprocess
 import sys
 import threading
-import time
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
@@ -22,6 +21,7 @@ from typing import Any
 import forks
 import needs
 import pytest
+import waiting
 from hypothesis import example, given
 from hypothesis import strategies as st
 from prometheus_client.parser import text_string_to_metric_families
@@ -156,13 +156,14 @@ def test_connections_that_make_room_end_with_their_threads(served: str, sent: by
         for one in idle:
             one.sendall(sent)
         assert urllib.request.urlopen(served).status == 200
-        limit_s = time.monotonic() + 60
-        while threading.active_count() > before + 16 and time.monotonic() < limit_s:
+
+        def ended() -> bool:
             for one in idle:
                 with contextlib.suppress(OSError):
                     one.sendall(sent and b"a")
-            time.sleep(0.01)
-        assert threading.active_count() <= before + 16
+            return threading.active_count() <= before + 16
+
+        waiting.wait_until(ended, "the threads' end")
     finally:
         for one in idle:
             one.close()

@@ -337,6 +337,11 @@ def test_description_of_a_lying_server_is_refused(document: bytes) -> None:
         Info("tofino", [document])
 
 
+def test_description_that_is_too_large_is_not_parsed() -> None:
+    with pytest.raises(SwitchError, match=r"^tofino: a BF-RT description of 16 MB: 16 MB are the most$"):
+        Info("tofino", [b'{"tables": []}', b" " * ((16 << 20) + 1)])
+
+
 @pytest.mark.parametrize(
     ("file", "message"),
     [
