@@ -12,7 +12,7 @@ from pcn.controller.errors import SwitchError
 _BYTES = {"uint8": 1, "uint16": 2, "uint32": 4, "int32": 4, "uint64": 8}
 _MOST_BITS = 1 << 16
 _MOST_BYTES = 16 << 20
-"""Of a description, which takes twenty times as much once it is parsed."""
+"""Of a description."""
 PRIORITY = "$MATCH_PRIORITY"
 INDEXES = {"Counter": "$COUNTER_INDEX", "Register": "$REGISTER_INDEX"}
 """The key of a table that is an array, by the table's type."""
