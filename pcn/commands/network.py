@@ -250,13 +250,13 @@ def status(name: str | None, network: str | None, as_json: bool) -> None:
     for one in networks:
         title = (
             f"{one['name']}: {_state(one)}, {one['target']}, {one['scheme']}, "
-            f"k = {one['dilation']:g}, process {one['pid']}"
+            f"k = {one['dilation']:g}, process {one['pid']}; logs in {one['logs']}"
         )
         rows = [
             (
                 *(node["name"], node["kind"], _PROGRAM[node["runs"]], node["pid"] or "-"),
                 *((node["device_id"], node["control"]) if node["device_id"] is not None else ("-", "-")),
-                node["log"] or "-",
+                _below(node["log"], one["logs"]) or "-",
             )
             for node in one["nodes"]
         ]
@@ -271,6 +271,11 @@ def _ours() -> list[str]:
 
     held = [name for name in records.names() if records.is_held(name)]
     return [name for name in held if (record := records.load(name)) and record.role == "up"]
+
+
+def _below(log: str | None, folder: str) -> str | None:
+    """Returns a log's path from the folder of all logs, where it is in there."""
+    return log and str(Path(log).relative_to(folder) if Path(log).is_relative_to(folder) else log)
 
 
 _PROGRAM = {True: "runs", False: "ENDED", None: "the kernel"}

@@ -63,8 +63,13 @@ def test_status_shows_every_program(network: str) -> None:
     assert address == f"unix:/run/pcn-lab/{network}/s1.grpc"
     with SwitchClient.connect("s1", address, nodes["s1"]["device_id"]) as client:
         assert "ipv4_lpm" in client.tables()
-    (row,) = [line for line in pcn("status").stdout.splitlines() if address in line]
+    shown = pcn("status", network).stdout.splitlines()
+    (row,) = [line for line in shown if address in line]
     assert row.split()[:6] == ["s1", "switch", "runs", str(nodes["s1"]["pid"]), "2", address]
+    # The folder of all logs stands once, above the table; rows have paths from there.
+    assert shown[0].endswith(f"logs in {found['logs']}")
+    assert Path(found["logs"], row.split()[6]) == Path(nodes["s1"]["log"])
+    assert not any(found["logs"] in line for line in shown[1:])
 
 
 def test_tables_show_what_was_programmed(network: str) -> None:
