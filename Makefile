@@ -172,4 +172,4 @@ arm64: root $(VENV)/.ready ## the release's wheel, virtual time and PTF on arm64
 	.ci/arm64
 
 clean: ## remove the virtual environment and caches, not results
-	rm -rf $(VENV) build dist *.egg-info .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) build dist *.egg-info src/*.egg-info .mypy_cache .pytest_cache .ruff_cache .hypothesis

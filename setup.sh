@@ -3,6 +3,7 @@
 # locked Python packages in a virtual environment. Called by the Makefile: setup.sh VENV [tests]; LOCK: another lock than
 # requirements.lock.
 set -euo pipefail
+PATH=$PATH:/usr/local/sbin:/usr/sbin:/sbin # a user's has no ethtool and sysctl on Debian
 venv=${1:?usage: setup.sh VENV [tests]}
 python=${PYTHON:-python3}
 lock=${LOCK:-requirements.lock}

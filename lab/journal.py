@@ -269,7 +269,9 @@ def _reached(path: Path) -> Iterator[None]:
     except private.NotPrivateError as error:
         raise RunDirError(f"{error}: {'remove it' if error.removable else 'root has to mend that'}") from None
     except PermissionError:
-        raise RunDirError(f"{path}: networks are root's, and this user can't see them: use sudo") from None
+        raise RunDirError(
+            f"{path}: networks are root's, and this user can't see them: use `sudo \"$(which pcn)\"`"
+        ) from None
     except OSError as error:
         if error.errno not in NO_ROOM:
             raise

@@ -83,6 +83,7 @@ _DATA = (
 )
 _NAMED = 3
 _CHECKOUT = (ROOT / "pyproject.toml").is_file()
+_PACKAGES_AGAIN = "make clean setup" if _CHECKOUT else "a virtual environment of pcn-lab's own"
 _AGAIN = "git checkout ." if _CHECKOUT else "pipx install --force ., in a clone of the repository"
 
 
@@ -155,17 +156,19 @@ def _cache() -> Check:
 
 def _libraries() -> Check:
     """Compiled, unless the cache has them, and loaded: then no source is missing, and no symbol."""
-    from pcn.hosts.native import library
-    from pcn.lab.virtual.native import engine
-    from pcn.softswitch.embed.library import build_program
-
     name, what_for = "C libraries", "switch, hosts, virtual time"
     try:
+        from pcn.hosts.native import library
+        from pcn.lab.virtual.native import engine
+        from pcn.softswitch.embed.library import build_program
+
         library()
         engine()
         build_program((ROOT / FOLDER / "pcn_native.json").read_text(encoding="utf-8"))
     except (BuildError, OSError) as error:
         return Check(name, what_for, True, False, str(error), _AGAIN)
+    except Exception as error:  # a Python package that is missing, or that another has pushed to a version too old
+        return Check(name, what_for, True, False, f"{type(error).__name__}: {error}", _PACKAGES_AGAIN)
     return Check(name, what_for, True, True, "they compile")
 
 

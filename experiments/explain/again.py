@@ -133,14 +133,15 @@ class KeptResult:
         return {flow.id: fct_ps or None for flow, fct_ps in times}
 
     def slowest(self, n: int, progress: RunProgress) -> tuple[int, ...]:
-        """Returns the numbers of the flows with the largest slowdowns, of those that have arrived."""
+        """Returns the numbers of the flows with the largest slowdowns, of those that have arrived; where none has, of
+        those that were under way for longest."""
         kept = self._of_table(n)
         if kept is not None:
             return kept
         recording = run_virtual(self.plan, progress)
         arrived = {flow.id for flow in recording.flows if flow.fct_s is not None}
         ordered = recording_numbers.slowest(self.plan, recording.flows, len(recording.flows))
-        return tuple(number for number in ordered if number in arrived)[:n]
+        return tuple(number for number in ordered if number in arrived or not arrived)[:n]
 
     def _of_table(self, n: int) -> tuple[int, ...] | None:
         """Returns them by flows.parquet; None where that has no slowdown."""
@@ -159,7 +160,7 @@ class KeptResult:
         except (LookupError, ValueError, TypeError):
             return None
         known = {flow.id for flow in self.plan.topology.flows}
-        return tuple(number for _, _, number in ordered if number in known)[:n]
+        return tuple(number for _, _, number in ordered if number in known)[:n] or None
 
 
 def _plan(summary: Mapping[str, Any]) -> Plan:

@@ -235,7 +235,9 @@ def test_another_user_gets_one_line(
         assert as_nobody(lambda: cli.run(command)) == 1
     said = capfd.readouterr()
     assert said.out == ""
-    assert said.err == f"pcn: {run_dir}: networks are root's, and this user can't see them: use sudo\n"
+    assert (
+        said.err == f"pcn: {run_dir}: networks are root's, and this user can't see them: use `sudo \"$(which pcn)\"`\n"
+    )
 
 
 @pytest.mark.root

@@ -128,6 +128,16 @@ def test_every_scenario_is_run_again_with_its_digest(scenario: str, tmp_path: Pa
     KeptResult(out).run(LogChoice(causes=False), Silent())  # raises where it differs
 
 
+def test_explanation_of_flows_without_an_end_has_their_first(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Where no flow has ended there is no largest slowdown."""
+    place = kept_run(tmp_path, "dumbbell", "--set", "duration=2ms", "--scheme", "pcn")
+    capsys.readouterr()
+    assert pcn(["explain", str(place)]) == 0
+    assert "flow 1" in capsys.readouterr().out
+
+
 def test_explanation_is_kept_whole_and_printed(mixed: Path, capsys: pytest.CaptureFixture[str]) -> None:
     place = mixed / "pfc"
     assert pcn(["explain", str(place), "--worst", "2", "--json"]) == 0
