@@ -135,9 +135,9 @@ class KeptResult:
     def slowest(self, n: int, progress: RunProgress) -> tuple[int, ...]:
         """Returns the numbers of the flows with the largest slowdowns, of those that have arrived; where none has, of
         those that were under way for longest."""
-        kept = self._of_table(n)
-        if kept is not None:
-            return kept
+        numbers = self._of_table(n)
+        if numbers is not None:
+            return numbers
         recording = run_virtual(self.plan, progress)
         arrived = {flow.id for flow in recording.flows if flow.fct_s is not None}
         ordered = recording_numbers.slowest(self.plan, recording.flows, len(recording.flows))

@@ -50,15 +50,15 @@ class Answer:
         return result
 
 
-def of_flows(kept: KeptResult, numbers: Sequence[int], span_s: Span | None, progress: RunProgress) -> Answer:
+def of_flows(original: KeptResult, numbers: Sequence[int], span_s: Span | None, progress: RunProgress) -> Answer:
     """Explains these flows; with `span_s` (nominal s of the run) what their senders did within it. Raises
     ExperimentError."""
-    known = {flow.id for flow in kept.plan.topology.flows}
+    known = {flow.id for flow in original.plan.topology.flows}
     for number in numbers:
         if number not in known:
             raise ExperimentError(f"no flow {number}: flows are numbered {min(known)} to {max(known)}")
     progress.stage("The run again: packets of these flows, and causes of PAUSEs")
-    first = kept.run(LogChoice(flows=tuple(numbers)), progress)
+    first = original.run(LogChoice(flows=tuple(numbers)), progress)
     span_ps = _in_ps(first, span_s)
     for number in numbers:
         _require_explained(first, number, span_s)
@@ -74,56 +74,56 @@ def of_flows(kept: KeptResult, numbers: Sequence[int], span_s: Span | None, prog
         start_s + (int(first.logs.hops["start_ps"].max()) if first.logs.hops.size else int(times.max())) / 1e12,
         marks=True,
     )
-    second = kept.run(lives, progress)
+    second = original.run(lives, progress)
     lines = Lines(second.plan.topology, second.logs)
     result = tuple(explain_flow(second, lines, pauses, number, span_ps) for number in numbers)
     return Answer("flow", result, parts=second.parts, ids=tuple(flow.id for flow in second.plan.topology.flows))
 
 
-def with_change(answer: Answer, kept: KeptResult, change: Change, progress: RunProgress) -> Answer:
+def with_change(answer: Answer, original: KeptResult, change: Change, progress: RunProgress) -> Answer:
     """Returns an answer about flows with what they take with a change. Raises ExperimentError."""
     if endless := [item.id for item in answer.flows if not item.complete]:
         raise ExperimentError(f"flow {endless[0]}: a change is seen in completion times, and it has none here")
     progress.stage(f"The run with a change: {change}")
-    times = kept.changed(change, progress)
+    times = original.changed(change, progress)
     if gone := [item.id for item in answer.flows if item.id not in times]:
         raise ExperimentError(f"flow {gone[0]} is among those that are left out")
     return replace(answer, change=str(change), changed_ps={item.id: times[item.id] for item in answer.flows})
 
 
-def of_port(kept: KeptResult, port: Endpoint, span_s: Span | None, progress: RunProgress) -> Answer:
+def of_port(original: KeptResult, port: Endpoint, span_s: Span | None, progress: RunProgress) -> Answer:
     """Explains a port: whose frames it sent, and where its PAUSEs came from. Raises ExperimentError."""
     try:
-        kept.plan.topology.link_at(port.node, port.port)
+        original.plan.topology.link_at(port.node, port.port)
     except TopologyError as error:
         raise ExperimentError(f"--at {port}: {error}") from None
     progress.stage(f"The run again: what {port} sent, and causes of PAUSEs")
-    again = kept.run(LogChoice(ports=(port,)), progress)
+    again = original.run(LogChoice(ports=(port,)), progress)
     end_ps = _end_ps(again)
     span_ps = _in_ps(again, span_s) or (0, end_ps)
     lines, pauses = Lines(again.plan.topology, again.logs), Pauses(again.logs, end_ps)
     return Answer("port", result=explain_port(again, lines, pauses, again.logs.ports.index(port), span_ps))
 
 
-def of_marks(kept: KeptResult, progress: RunProgress) -> Answer:
+def of_marks(original: KeptResult, progress: RunProgress) -> Answer:
     """Explains why a run's packets have marks, or none. Raises ExperimentError."""
     progress.stage("The run again: why packets have marks, or none")
-    return Answer("marks", result=explain_marks(kept.run(LogChoice(causes=False, marks=True), progress)))
+    return Answer("marks", result=explain_marks(original.run(LogChoice(causes=False, marks=True), progress)))
 
 
-def of_job(kept: KeptResult, progress: RunProgress) -> Answer:
+def of_job(original: KeptResult, progress: RunProgress) -> Answer:
     """Explains the makespan of a run's longest job. Raises ExperimentError."""
     progress.stage("The run again: parts of all flows")
-    again = kept.run(LogChoice(causes=False), progress)
+    again = original.run(LogChoice(causes=False), progress)
     return Answer(
         "job", job=explain_job(again), parts=again.parts, ids=tuple(flow.id for flow in again.plan.topology.flows)
     )
 
 
-def of_pause(kept: KeptResult, number: int, progress: RunProgress) -> Answer:
+def of_pause(original: KeptResult, number: int, progress: RunProgress) -> Answer:
     """Explains the PAUSE of this number, from 0 in the order of time. Raises ExperimentError."""
     progress.stage("The run again: causes of PAUSEs")
-    first = kept.run(LogChoice(), progress)
+    first = original.run(LogChoice(), progress)
     pauses = Pauses(first.logs, _end_ps(first))
     if not 0 <= number < len(pauses.all):
         there = f"PAUSEs are numbered 0 to {len(pauses.all) - 1}" if pauses.all else "the run has none"
@@ -131,7 +131,7 @@ def of_pause(kept: KeptResult, number: int, progress: RunProgress) -> Answer:
     pause = pauses.all[number]
     ports = tuple(first.logs.ports[item.port] for item in pause.waiting)
     progress.stage(f"The run again: {len(ports)} ports for which packets waited")
-    second = kept.run(LogChoice(ports=ports), progress)
+    second = original.run(LogChoice(ports=ports), progress)
     return Answer("pause", result=explain_pause(second, Lines(second.plan.topology, second.logs), pauses, pause))
 
 

@@ -136,8 +136,8 @@ class FlowLog:
 
     def of_packet(self, place: int) -> NDArray[Any]:
         """Returns the hops of the packet at this place of `sent`, in order."""
-        own: NDArray[Any] = self.hops[self.hops["serial"] == self.sent["serial"][place]]
-        return own[np.argsort(own["since_ps"], kind="stable")]
+        hops: NDArray[Any] = self.hops[self.hops["serial"] == self.sent["serial"][place]]
+        return hops[np.argsort(hops["since_ps"], kind="stable")]
 
     def ports(self) -> set[int]:
         """Returns the ports that it crosses, its NIC's included."""
@@ -293,10 +293,10 @@ def _origins(
                 filled[flow] += size
         everything = sum(filled.values())
         shares = {flow: size / everything for flow, size in sorted(filled.items(), key=lambda item: -item[1])}
-        own, inside = shares.get(log.spec.id, 0.0), root.port in crossed
+        share, inside = shares.get(log.spec.id, 0.0), root.port in crossed
         fair = _ABOVE / max(len(shares), 1)
-        role = "" if root.kind else VICTIM if not inside else CULPRIT if own > fair else CONTRIBUTOR
-        result.append(Origin(names[root.port], root.kind, ps / total, inside, own, shares, role))
+        role = "" if root.kind else VICTIM if not inside else CULPRIT if share > fair else CONTRIBUTOR
+        result.append(Origin(names[root.port], root.kind, ps / total, inside, share, shares, role))
     return result
 
 
@@ -350,7 +350,7 @@ def _bottleneck(
     port, idle, shift, by_flow, line = result
     span = left - begin
     fair = line.fair(begin + shift, left + shift)
-    own = by_flow.pop(log.spec.id, 0)
+    frames_ps = by_flow.pop(log.spec.id, 0)
     above = {
         flow: (ps / span, fair.get(flow, 0.0) / span)
         for flow, ps in by_flow.items()
@@ -359,7 +359,8 @@ def _bottleneck(
     shares = {flow: ps / span for flow, ps in sorted(by_flow.items(), key=lambda item: -item[1])}
     stopped = sum(ps for _, ps in pauses.closed((port, log.spec.traffic_class), begin + shift, left + shift))
     return Bottleneck(
-        names[port], idle / span, min(stopped, idle) / span, own / span, fair.get(log.spec.id, 0.0) / span, shares,
+        names[port], idle / span, min(stopped, idle) / span,
+        frames_ps / span, fair.get(log.spec.id, 0.0) / span, shares,
         dict(sorted(above.items(), key=lambda item: item[1][1] - item[1][0])),
     )  # fmt: skip
 
@@ -442,9 +443,9 @@ def _longest(result: Explanation) -> str:
     return max(waits, key=lambda port: waits[port], default="")
 
 
-def _held(result: Explanation, what: str, share: str) -> tuple[str, str]:
+def _held(result: Explanation, limit: str, share: str) -> tuple[str, str]:
     """Returns likewise why its scheme held it."""
-    port, begin = result.bottleneck, f"its scheme's {what} ({share})"
+    port, begin = result.bottleneck, f"its scheme's {limit} ({share})"
     if port is None:
         return begin, ""
     if port.idle > _IDLE:

@@ -72,7 +72,7 @@ def explain_job(again: Again) -> Job:
         flow, number = before, place[before.id]
         before = max(
             (flows[place[id_]] for id_ in flow.after),
-            key=lambda other: end_ps(other) + _delay_ps(flow, other.id),
+            key=lambda earlier: end_ps(earlier) + _delay_ps(flow, earlier.id),
             default=None,
         )
         if before is not None and end_ps(before) + _delay_ps(flow, before.id) < starts[number]:
@@ -87,9 +87,9 @@ def explain_job(again: Again) -> Job:
     return Job(len(jobs), len(job), begin - again.zero_ps, total_ps, sums, chain)
 
 
-def _delay_ps(flow: FlowSpec, other: int) -> int:
-    """Returns how long after the other's arrival a flow starts, as far as it waits for that one."""
-    return picoseconds(flow.after_s[flow.after.index(other)] if flow.after_s else flow.start_s)
+def _delay_ps(flow: FlowSpec, earlier: int) -> int:
+    """Returns how long after an earlier one's arrival a flow starts, as far as it waits for that one."""
+    return picoseconds(flow.after_s[flow.after.index(earlier)] if flow.after_s else flow.start_s)
 
 
 def _jobs(flows: Sequence[FlowSpec]) -> list[list[FlowSpec]]:
@@ -103,8 +103,8 @@ def _jobs(flows: Sequence[FlowSpec]) -> list[list[FlowSpec]]:
         return number
 
     for flow in flows:
-        for other in flow.after:
-            job_of[first(flow.id)] = first(other)
+        for earlier in flow.after:
+            job_of[first(flow.id)] = first(earlier)
     jobs: dict[int, list[FlowSpec]] = {}
     for flow in flows:
         jobs.setdefault(first(flow.id), []).append(flow)

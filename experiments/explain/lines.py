@@ -65,8 +65,8 @@ class Line:
         )
         shares = np.where(under_way > 0, np.diff(times) / np.maximum(under_way, 1), 0.0)
         sums = np.concatenate([[0.0], np.cumsum(shares)])
-        own = sums[np.searchsorted(times, ends)] - sums[np.searchsorted(times, starts)]
-        return dict(zip(numbers.tolist(), own.tolist(), strict=True))
+        fair_ps = sums[np.searchsorted(times, ends)] - sums[np.searchsorted(times, starts)]
+        return dict(zip(numbers.tolist(), fair_ps.tolist(), strict=True))
 
 
 class Lines:

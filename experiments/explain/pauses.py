@@ -79,21 +79,21 @@ class Pauses:
             "without_ps",
             "busy_ps",
         )
-        for time, link, number, what, out, size, used, threshold, work, without, busy in zip(
+        for time, link, number, event, out, size, used, threshold, work, without, busy in zip(
             *(logs.causes[name].tolist() for name in names), strict=True
         ):
             key = link, number
-            if what == CLOSES:
+            if event == CLOSES:
                 since[key] = time
-            elif what == OPENS and key in since:
+            elif event == OPENS and key in since:
                 closed[key].append((since.pop(key), time))
-            elif what == XOFF:
+            elif event == XOFF:
                 pause = Pause(len(self.all), link, number, time, end_ps, size, used, threshold)
                 self.all.append(pause)
                 self._by_key[key].append(pause)
-            elif what == WAITS:
+            elif event == WAITS:
                 self._by_key[key][-1].waiting.append(Waiting(out, size, work, without, busy))
-            elif what == XON and self._by_key[key]:
+            elif event == XON and self._by_key[key]:
                 self._by_key[key][-1].to_ps = time
         for key, start in since.items():
             closed[key].append((start, end_ps))
@@ -130,11 +130,11 @@ class Pauses:
             key = waiting.port, pause.traffic_class
             length = max(pause.to_ps - pause.from_ps, 1)
             stopped = min(sum(ps for _, ps in self.closed(key, pause.from_ps, pause.to_ps)) / length, 1.0)
-            own = min(waiting.without_ps / waiting.work_ps, 1.0) if waiting.work_ps else 1.0
-            result[Root(waiting.port)] += share * (1 - stopped) * own
+            unpaused = min(waiting.without_ps / waiting.work_ps, 1.0) if waiting.work_ps else 1.0
+            result[Root(waiting.port)] += share * (1 - stopped) * unpaused
             for part, begin, end in (
                 (share * stopped, pause.from_ps, pause.to_ps),
-                (share * (1 - stopped) * (1 - own), waiting.busy_ps, pause.from_ps),
+                (share * (1 - stopped) * (1 - unpaused), waiting.busy_ps, pause.from_ps),
             ):
                 spans = self.closed(key, begin, end) if part > 0 else []
                 total = sum(ps for _, ps in spans)

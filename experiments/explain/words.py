@@ -67,9 +67,9 @@ def _flow(item: Explanation) -> Iterator[str]:
     else:
         rate = 8e3 * item.sent_bytes / item.time_ps if item.time_ps else 0.0
         yield f"  {us(item.time_ps)} from {us(item.from_ps)} on: {rate:.2f} Gb/s of its frames left"
-    for name, what in PARTS.items():
+    for name, text in PARTS.items():
         if ps := item.parts_ps.get(name, 0):
-            yield f"    {us(ps):>14} {ps / item.time_ps:6.1%}  {what}"
+            yield f"    {us(ps):>14} {ps / item.time_ps:6.1%}  {text}"
     yield f"    {us(sum(item.parts_ps.values())):>14}         sum"
     if item.hops:
         yield "  hops of the packet that completed it:"
@@ -132,9 +132,9 @@ def _job(job: Job) -> Iterator[str]:
     among = f", of {job.jobs} the one that takes longest" if job.jobs > 1 else ""
     yield f"job of {job.flows:,} flows that wait for each other{among}"
     yield f"  makespan {us(job.time_ps)}, from {us(job.from_ps)} on: a chain of {len(job.chain)} flows"
-    for name, what in {"between": "between an arrival and the next start", **PARTS}.items():
+    for name, text in {"between": "between an arrival and the next start", **PARTS}.items():
         if ps := job.parts_ps[name]:
-            yield f"    {us(ps):>14} {ps / job.time_ps:6.1%}  {what}"
+            yield f"    {us(ps):>14} {ps / job.time_ps:6.1%}  {text}"
     yield f"    {us(sum(job.parts_ps.values())):>14}         sum"
     yield "  the longest of the chain:"
     for item in slowest(job, _MOST):
@@ -146,12 +146,12 @@ def _job(job: Job) -> Iterator[str]:
 def _decided(of: Mapping[str, int]) -> str:
     """Returns how many of the decisions that a PAUSE may have changed the queue without PAUSE confirms."""
     texts = []
-    for what, n, confirmed in (
+    for decision, n, confirmed in (
         ("marked", of["marked"], of["marked_still"]),
         ("left unmarked for a PAUSE", of.get("held", 0), of.get("held", 0) - of.get("held_marked", 0)),
     ):
         if n:
-            texts.append(f"{what} {n:,}, {confirmed / n:.0%} confirmed")
+            texts.append(f"{decision} {n:,}, {confirmed / n:.0%} confirmed")
     return "; ".join(texts) or "none"
 
 
@@ -159,7 +159,7 @@ def _run_marks(result: dict[str, Any]) -> Iterator[str]:
     sums = {reason: sum(row.values()) for reason, row in result["packets"].items()}
     total = sum(sums.values())
     yield f"{total:,} times a packet of data left a switch" + ("" if sums["here"] else ", and none was marked")
-    for reason, what in (
+    for reason, text in (
         ("before", "it had come with a mark"),
         ("here", "it was marked there"),
         ("empty", "unmarked: its queue was empty when it came"),
@@ -167,7 +167,7 @@ def _run_marks(result: dict[str, Any]) -> Iterator[str]:
         ("other", "unmarked: neither, as the marking point isn't NP-ECN"),
     ):
         if sums[reason]:
-            yield f"    {sums[reason]:>14,} {sums[reason] / total:6.1%}  {what}"
+            yield f"    {sums[reason]:>14,} {sums[reason] / total:6.1%}  {text}"
     if any(row["unknown"] for row in result["packets"].values()):
         yield "  ports that don't serve in order: nothing is known of their queues without PAUSE"
     if sums["here"]:
@@ -186,24 +186,27 @@ def _roots(item: Explanation) -> Iterator[str]:
     yield f"  PAUSE, and queues that it built, {us(item.pause_ps)}, by root:"
     for origin in item.origins[:3]:
         if origin.kind:
-            what = (
+            reason = (
                 "stopped by credits, or by no PAUSE of a switch"
                 if origin.kind == "unknown"
                 else "in a circle of PAUSEs"
             )
-            yield f"    {origin.share:6.1%}  {origin.port}, {what}"
+            yield f"    {origin.share:6.1%}  {origin.port}, {reason}"
             continue
-        own = (
+        crossing = (
             f"the flow crosses it, {origin.queue_share:.1%} of its queue"
             if origin.crossed
             else "the flow does NOT cross it"
         )
-        yield f"    {origin.share:6.1%}  {origin.port}, congested and not PAUSEd; {own}"
+        yield f"    {origin.share:6.1%}  {origin.port}, congested and not PAUSEd; {crossing}"
         groups: dict[str, list[float]] = {}
         for flow, share in origin.filled.items():
             groups.setdefault(item.groups[flow] or _name(item, flow), []).append(share)
         ordered = sorted(groups.items(), key=lambda item: -sum(item[1]))[:_MOST]
-        texts = [f"{name}{f' ({len(got)} flows)' if len(got) > 1 else ''} {sum(got):.1%}" for name, got in ordered]
+        texts = [
+            f"{name}{f' ({len(shares)} flows)' if len(shares) > 1 else ''} {sum(shares):.1%}"
+            for name, shares in ordered
+        ]
         if texts:
             yield f"            its queue at those PAUSEs: {', '.join(texts)}"
     if len(item.origins) > 3:

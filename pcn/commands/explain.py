@@ -115,22 +115,22 @@ def explain(
     errors = Console(stderr=True)
     end = parse_port(port, "--at") if port else None
     change = Change({parse_port(at, "--what-if"): rate for at, rate in map(_rate, rates)}, without)
-    kept = KeptResult(result, allow_code)
-    change.of(kept.plan.topology)  # before minutes are spent
+    original = KeptResult(result, allow_code)
+    change.of(original.plan.topology)  # before minutes are spent
     with Notes(errors) if is_quiet() else ConsoleProgress(errors) as progress:
         if end is not None:
-            answer = answers.of_port(kept, end, span_s, progress)
+            answer = answers.of_port(original, end, span_s, progress)
         elif pause is not None:
-            answer = answers.of_pause(kept, pause, progress)
+            answer = answers.of_pause(original, pause, progress)
         elif job:
-            answer = answers.of_job(kept, progress)
+            answer = answers.of_job(original, progress)
         elif marks:
-            answer = answers.of_marks(kept, progress)
+            answer = answers.of_marks(original, progress)
         else:
-            numbers = flows or kept.slowest(worst or 1, progress)
-            answer = answers.of_flows(kept, list(dict.fromkeys(numbers)), span_s, progress)
+            numbers = flows or original.slowest(worst or 1, progress)
+            answer = answers.of_flows(original, list(dict.fromkeys(numbers)), span_s, progress)
             if change:
-                answer = answers.with_change(answer, kept, change, progress)
+                answer = answers.with_change(answer, original, change, progress)
     text = list(words.lines_of(answer))
     if as_json:
         print_json(answer.as_json())

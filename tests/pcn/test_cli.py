@@ -210,9 +210,8 @@ def without_tools(monkeypatch: pytest.MonkeyPatch) -> None:
 class TestDoctor:
     @pytest.mark.parametrize("module", ["numpy", "google.protobuf", "finsy"])
     def test_doctor_reports_a_package_that_is_missing(self, module: str) -> None:
-        lines = (
-            f"import sys; sys.modules[{module!r}] = None; from pcn.cli import run; sys.exit(run(['doctor', '--json']))"
-        )
+        lines = f"import sys; sys.modules[{module!r}] = None; from pcn.cli import run; sys.exit(run(sys.argv[1:]))"
+        command = [sys.executable, "-c", lines, "doctor", "--json"]
         process = subprocess.run(command, capture_output=True, text=True, check=False)
         assert process.returncode == 1
         (check,) = (check for check in json.loads(process.stdout) if check["name"] == "C libraries")

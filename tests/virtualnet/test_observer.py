@@ -37,7 +37,7 @@ def test_an_engine_without_observer_has_the_code_of_one_without_calls(tmp_path: 
         shutil.copytree(source, without[source])
     removed = 0
     for path in (path for folder in without.values() for path in folder.rglob("*.[ch]")):
-        if path.name in ("observer.h", "explain.c"):
+        if path.name == "observer.h" or path.name.startswith("explain"):
             continue
         text, n = CALL.subn("", path.read_text())
         path.write_text(text)
