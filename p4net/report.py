@@ -88,7 +88,9 @@ def whole(network: VirtualP4, queues: Queues | None = None) -> Mapping[str, Any]
     return {
         "simulated_s": totals.now_s,
         "traversals": totals.traversals,
-        "dropped_by_programs": totals.dropped,
+        "dropped_by_programs": totals.dropped - totals.unlinked - totals.ungrouped,
+        "for_ports_without_link": totals.unlinked,
+        "for_unknown_groups": totals.ungrouped,
         "inside": totals.packets,
         "digest": f"{totals.digest:016x}",
         "hosts": by_host(network),

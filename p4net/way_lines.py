@@ -119,7 +119,7 @@ def _hop_json(hop: Hop, topology: Topology) -> dict[str, Any]:
         "bytes": received.fields["length"],
         "instance": received.fields["instance"],
         "fields": dict(hop.fields()),
-        "tables": [*_tables(hop.steps)],
+        "tables": [*_tables(hop.own)],
         "dropped": any(step.fields.get("dropped", False) for step in hop.steps),
         "departures": [_departure_json(hop, departure, topology) for departure in hop.departures],
     }
@@ -130,6 +130,7 @@ def _departure_json(hop: Hop, departure: Departure, topology: Topology) -> dict[
     assert hop.decided is not None  # what waits in a queue was put there
     return {
         "port": departure.port,
+        "clone_of": departure.clone or None,
         "queue": queue.fields["queue"],
         "packets_ahead": queue.fields["enq_qdepth"],
         "waited_s": (queue.time_ns - hop.decided.time_ns) / 1e9,
@@ -154,18 +155,25 @@ def _hop(hop: Hop, topology: Topology, steps: bool) -> Iterator[str]:
     if steps:
         yield from _logged(text, hop.steps)
     else:
-        yield from _program(hop.steps)
-        if hop.steps[-1].kind == "decided" and hop.steps[-1].fields.get("dropped"):
+        yield from _program(hop.own)
+        if hop.own[-1].kind == "decided" and hop.own[-1].fields.get("dropped"):
             yield "    dropped by the program"
     for departure in hop.departures:
+        inner = ""
+        if departure.clone:
+            inner = "  "
+            yield f"    clone of {departure.clone}"
         if steps:
             yield from _logged(text, departure.steps)
         else:
-            yield from _program(departure.steps)
-        yield f"    {_left(hop, departure, topology)}"
+            parsed = hop.cloned if departure.clone == "ingress" else []
+            yield from (f"{inner}{line}" for line in _program([*parsed, *departure.steps]))
+        yield f"    {inner}{_left(hop, departure, topology)}"
     decided: dict[str, Any] = next((step.fields for step in reversed(hop.steps) if step.kind == "decided"), {})
     if not hop.departures and not decided.get("dropped") and not decided.get("resubmitted"):
-        yield "    didn't come to egress: the queue was full, or it waits still"
+        group = decided.get("multicast_group")
+        missing = f"multicast group {group} has no members, or " if group else ""
+        yield f"    didn't come to egress: {missing}the queue was full, or it waits still"
 
 
 def _logged(text: Lines, steps: Sequence[Step]) -> Iterator[str]:
@@ -209,8 +217,9 @@ def _left(hop: Hop, departure: Departure, topology: Topology) -> str:
     if sent is None:
         again = departure.next is not None
         return f"{waited}; {'recirculated' if again else 'dropped by the program'}"
-    to = _to(hop, departure, topology) or "nobody"
-    return f"{waited}; {sent.fields['length']} bytes left for {to} at {_seconds(sent.time_ns)}"
+    to = _to(hop, departure, topology)
+    where = "by a port without a link" if to is None else f"for {to}"
+    return f"{waited}; {sent.fields['length']} bytes left {where} at {_seconds(sent.time_ns)}"
 
 
 def _to(hop: Hop, departure: Departure, topology: Topology) -> str | None:

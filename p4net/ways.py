@@ -35,6 +35,11 @@ class Departure:
         return int(self.queued.fields["port"])
 
     @property
+    def clone(self) -> str:
+        """Whose clone it is: ingress or egress; empty: it is none."""
+        return {"ingress clone": "ingress", "egress clone": "egress"}.get(self.queued.fields["instance"], "")
+
+    @property
     def sent(self) -> Step | None:
         """The frame that left; None: none did."""
         return self.steps[-1] if self.steps[-1].kind == "sent" else None
@@ -63,6 +68,20 @@ class Hop:
         """What ingress decided; None: it hasn't ended."""
         return next((step for step in self.steps if step.kind == "decided"), None)
 
+    @property
+    def own(self) -> list[Step]:
+        """The steps of the packet itself, up to the decision."""
+        return self.steps[: self._end]
+
+    @property
+    def cloned(self) -> list[Step]:
+        """The steps of its clone of ingress, which is parsed anew."""
+        return self.steps[self._end :]
+
+    @property
+    def _end(self) -> int:
+        return next((n for n, step in enumerate(self.steps, start=1) if step.kind == "decided"), len(self.steps))
+
     def later(self) -> Iterator[Hop]:
         """Yields this visit, and those that follow from it, depth first."""
         waiting = [self]
@@ -74,7 +93,7 @@ class Hop:
 
     def fields(self) -> Iterator[tuple[str, str]]:
         """Yields the names of header fields with their values, as the parser found them."""
-        for step in self.steps:
+        for step in self.own:
             if step.kind == "extracted":
                 header = step.fields["header"]
                 yield from ((f"{header}.{name}", value) for name, value in step.fields["fields"].items())

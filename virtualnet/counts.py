@@ -92,8 +92,8 @@ class Deadlock:
 @dataclass(frozen=True)
 class Totals:
     """The run so far. A traversal is a packet that comes into a switch; `data_traversals` counts data alone. `dropped`:
-    by programs, which drop each PFC frame and each generated one that they are given, or for a port without a link or a
-    multicast group that doesn't exist. Tail drops are a link's (`LinkStats.refused`).
+    by programs, which drop each PFC frame and each generated one that they are given, or for a port without a link
+    (`unlinked`) or a multicast group that doesn't exist (`ungrouped`). Tail drops are a link's (`LinkStats.refused`).
 
     `packets` are those in the network now; credits' flow control packets, of which there are always some, don't count.
     `packets_most` is how many frames were in memory at once. Nodes don't go strictly in step, so it is a fact of the
@@ -109,6 +109,8 @@ class Totals:
     packets: int
     packets_most: int = field(compare=False)
     dropped: int
+    unlinked: int
+    ungrouped: int
     bad_frames: int
     stray_frames: int
     unusable_cnps: int

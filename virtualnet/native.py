@@ -152,7 +152,7 @@ class Totals(ctypes.Structure):
         (name, _u64)
         for name in (
             "now_ps", "events", "digest", "traversals", "data_traversals", "packets", "packets_most", "dropped",
-            "bad_frames", "stray_frames", "unusable_cnps", "unfinished",
+            "unlinked", "ungrouped", "bad_frames", "stray_frames", "unusable_cnps", "unfinished",
         )
     ]  # fmt: skip
 

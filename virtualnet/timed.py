@@ -337,7 +337,7 @@ class TimedNetwork(LinkSources, Frames, SharedBuffers, Ports):
         self._library.vn_totals(self._alive(), ctypes.byref(raw))
         return Totals(
             raw.now_ps / 1e12, raw.events, raw.digest, raw.traversals, raw.data_traversals, raw.packets,
-            raw.packets_most, raw.dropped, raw.bad_frames, raw.stray_frames,
+            raw.packets_most, raw.dropped, raw.unlinked, raw.ungrouped, raw.bad_frames, raw.stray_frames,
             raw.unusable_cnps, raw.unfinished,
         )  # fmt: skip
 

@@ -303,9 +303,14 @@ def _print(found: Mapping[str, Any], as_json: bool) -> None:
         print_table("TCP", ("from", "to", "algorithm", *sent), connections)
     for one in found["arp_unanswered"]:
         say(f"{one['host']} got no answer to ARP for {one['address']}; a static entry: `arp -s` in its commands")
-    inside = f", {found['inside']} still inside" if found["inside"] else ""
+    others = (
+        ("for_ports_without_link", "to ports without a link"),
+        ("for_unknown_groups", "to groups that don't exist"),
+        ("inside", "still inside"),
+    )
+    lost = "".join(f", {found[key]} {text}" for key, text in others if found[key])
     say(
-        f"{found['traversals']} passes of switches, {found['dropped_by_programs']} dropped by programs{inside}; "
+        f"{found['traversals']} passes of switches, {found['dropped_by_programs']} dropped by programs{lost}; "
         f"digest {found['digest']}"
     )
 

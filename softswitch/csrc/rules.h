@@ -23,10 +23,11 @@ static rules_packet rules_copy(rules_switch *, rules_packet);
 /* An unparsed packet with the frame as it entered ingress, from the same ingress port. RULES_NONE: no memory. */
 static rules_packet rules_copy_unparsed(rules_switch *, rules_packet, const uint8_t *frame, uint32_t length);
 /* These take ownership of the packet: they add it to a port's queue; send it back to ingress, with the metadata of a field list;
- * drop it, since the program drops it or its multicast group doesn't exist. */
+ * drop it, since the program drops it; drop it, since its multicast group doesn't exist. */
 static void rules_enqueue(rules_switch *, rules_packet, uint32_t port);
 static void rules_reenter(rules_switch *, rules_packet, int32_t list, enum sw_instance_type);
 static void rules_drop(rules_switch *, rules_packet);
+static void rules_drop_ungrouped(rules_switch *, rules_packet);
 static void rules_digest(rules_switch *, rules_packet);
 
 /* ---- the rules ---- */
@@ -112,7 +113,7 @@ static void rules_ingress(rules_switch *sw, rules_packet packet)
         const struct sw_pre_group *group = sw_pre_find(rules_groups(sw), p->std.mcast_grp);
         p->std.instance_type = SW_REPLICATION;
         if (group != NULL) rules_replicate(sw, packet, group);
-        else rules_drop(sw, packet);
+        else rules_drop_ungrouped(sw, packet);
         return;
     }
     if (p->std.egress_spec == instance->drop_port) {

@@ -19,6 +19,7 @@ static uint64_t rules_now(struct sw_switch *sw) { return sw_now(sw); }
 static struct sw_packet *rules_view(struct sw_switch *sw, struct sw_pkt *pkt) { return (void)sw, &pkt->p; }
 static uint32_t *rules_truncate_to(struct sw_switch *sw, struct sw_pkt *pkt) { return (void)sw, &pkt->truncate_to; }
 static void rules_drop(struct sw_switch *sw, struct sw_pkt *pkt) { sw_pkt_free(&sw->pool, pkt); }
+static void rules_drop_ungrouped(struct sw_switch *sw, struct sw_pkt *pkt) { rules_drop(sw, pkt); }
 
 static void rules_enqueue(struct sw_switch *sw, struct sw_pkt *pkt, uint32_t number)
 {

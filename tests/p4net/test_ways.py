@@ -8,12 +8,16 @@ from pathlib import Path
 
 import pytest
 from exercise import EXAMPLE
+from finsy.p4entity import P4Replica as Replica
 from hypothesis import given
 from hypothesis import strategies as st
-from p4net_switches import error_of
+from p4net_switches import PROGRAMS, error_of
 
 from pcn.cli import run
+from pcn.controller.control_plane import CloneSession, TableAction, TableEntry, TableMatch
+from pcn.p4net.alone import network_at
 from pcn.p4net.packets import udp
+from pcn.p4net.report import whole
 from pcn.p4net.tutorials import read_exercise
 from pcn.p4net.virtual import VirtualP4
 from pcn.p4net.way_lines import lines
@@ -70,6 +74,52 @@ def test_packet_that_a_queue_refuses_has_no_egress(capsys: pytest.CaptureFixture
     text = capsys.readouterr().out
     assert text.count("didn't come to egress: the queue was full") == 100 - 65
     assert text.endswith("packets: 100\n")
+
+
+BENCH_MAC = 0x020000000000
+
+
+def bench(action: str, **arguments: int) -> tuple[list[str], dict[str, object]]:
+    """The lines of a packet that an entry of programs/bench.p4 takes, and the run's counts. Clone session 7 goes to
+    port 3."""
+    found = Ways()
+    with VirtualP4(network_at(PROGRAMS / "bench.json", hosts=3), trace=found.take) as network:
+        switch = network.switches["s1"]
+        key = TableMatch(dst_addr=BENCH_MAC)
+        switch.insert([TableEntry("l2", match=key, action=TableAction(action, **arguments))])
+        switch.insert([CloneSession(7, replicas=[Replica(3, instance=1)])])
+        network.send("h1", 0.0, BENCH_MAC.to_bytes(6, "big") + bytes([2, 0, 0, 0, 0, 1, 8, 0]) + bytes(46))
+        network.run(until_s=1.0)
+        (way,) = found.all(network.topology)
+        return list(lines(1, way, network.topology, steps=False)), dict(whole(network))
+
+
+def test_clone_has_its_own_parse_and_tables() -> None:
+    text, counts = bench("mirror", port=2)
+    clone = text.index("    clone of ingress")
+    assert [line.split() for line in text if "headers" in line] == [["headers", "ethernet"]] * 2
+    assert text[1:clone].count("    headers ethernet") == 1
+    assert text[clone + 1] == "      headers ethernet"
+    (left,) = [line for line in text if "left for h3" in line]
+    assert left.startswith("      port 3, queue 0:")
+    assert any(line.startswith("    port 2, queue 0:") and "left for h2" in line for line in text)
+    assert (counts["dropped_by_programs"], counts["for_ports_without_link"], counts["for_unknown_groups"]) == (0, 0, 0)
+
+
+@pytest.mark.parametrize(
+    ("action", "arguments", "counts", "line"),
+    [
+        ("forward", {"port": 7}, (0, 1, 0), "bytes left by a port without a link"),
+        ("multicast", {"group": 5}, (0, 0, 1), "didn't come to egress: multicast group 5 has no members, or"),
+    ],
+)
+def test_packet_without_a_way_on_is_counted_and_shown_by_its_reason(
+    action: str, arguments: dict[str, int], counts: tuple[int, int, int], line: str
+) -> None:
+    text, found = bench(action, **arguments)
+    names = ("dropped_by_programs", "for_ports_without_link", "for_unknown_groups")
+    assert tuple(found[name] for name in names) == counts
+    assert any(line in one for one in text)
 
 
 def test_ways_are_chosen_by_number_place_and_header(capsys: pytest.CaptureFixture[str]) -> None:

@@ -36,7 +36,7 @@ enum vn_observer_number {
 
 /* Of vn_totals. */
 struct vn_counts {
-    uint64_t traversals, data_traversals, dropped, bad_frames, stray_frames, unusable_cnps;
+    uint64_t traversals, data_traversals, dropped, unlinked, ungrouped, bad_frames, stray_frames, unusable_cnps;
 };
 
 struct vn_context {

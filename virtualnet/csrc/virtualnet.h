@@ -274,6 +274,7 @@ struct vn_totals {
     /* In switches, by the program (which drops PFC and generated frames, too), or on their way to a port without a link or a multicast group
      * that doesn't exist. Tail drops are `refused` of vn_link_stats. */
     uint64_t dropped;
+    uint64_t unlinked, ungrouped; /* of them: for a port without a link; for a group that doesn't exist */
     uint64_t bad_frames, stray_frames, unusable_cnps; /* at hosts: wrong checksum; not for this host; without the RecRate that the
                                                        * RP needs */
     uint64_t unfinished; /* flows of known size that haven't arrived completely, those that haven't started among them */

@@ -46,6 +46,8 @@ void vn_totals(const struct vn_net *net, struct vn_totals *out)
         .packets = (uint64_t)(context->packets.in_use - context->packets.flow_control),
         .packets_most = (uint64_t)context->packets.most_in_use,
         .dropped = context->totals.dropped,
+        .unlinked = context->totals.unlinked,
+        .ungrouped = context->totals.ungrouped,
         .bad_frames = context->totals.bad_frames,
         .stray_frames = context->totals.stray_frames,
         .unusable_cnps = context->totals.unusable_cnps,

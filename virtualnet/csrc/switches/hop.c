@@ -21,6 +21,7 @@ void vn_hop_ingress(struct vn_context *context, struct vn_node *node, uint16_t p
     uint32_t link = in_place.egress_spec < SW_MAX_PORTS ? vn_switch_of(node)->out[in_place.egress_spec] : VN_NONE;
     if (in_place.egress_spec == instance->drop_port || link == VN_NONE || in_place.priority >= VN_CLASSES) {
         context->totals.dropped++;
+        if (in_place.egress_spec != instance->drop_port && link == VN_NONE) context->totals.unlinked++;
         vn_packet_lose(context, id);
         return;
     }

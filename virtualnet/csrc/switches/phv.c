@@ -76,6 +76,19 @@ static void rules_drop(struct visit *visit, uint32_t id)
     vn_packet_lose(visit->context, id);
 }
 
+static void rules_drop_ungrouped(struct visit *visit, uint32_t id)
+{
+    visit->context->totals.ungrouped++;
+    rules_drop(visit, id);
+}
+
+/* To a port without a link. */
+static void drop_unlinked(struct visit *visit, uint32_t id)
+{
+    visit->context->totals.unlinked++;
+    rules_drop(visit, id);
+}
+
 static void rules_digest(struct visit *visit, uint32_t id)
 {
     vn_cpu_digest(visit->context, visit->node, &phv_packet_of(visit->context, id)->p);
@@ -157,7 +170,8 @@ static void rules_enqueue(struct visit *visit, uint32_t id, uint32_t number)
         vn_fail(context, "node %u: a packet went through port %u %u times without time going on",
                 (uint32_t)(visit->node - context->nodes), number, visit->passes);
     }
-    if (context->failed || number >= SW_MAX_PORTS || queue >= VN_CLASSES) rules_drop(visit, id);
+    if (number >= SW_MAX_PORTS) drop_unlinked(visit, id);
+    else if (context->failed || queue >= VN_CLASSES) rules_drop(visit, id);
     else vn_phv_egress(context, visit->node, (uint16_t)number, id, queue, 0, visit->passes + 1);
 }
 
@@ -212,9 +226,12 @@ enum vn_verdict vn_phv_egress(struct vn_context *context, struct vn_node *node, 
     uint32_t length = phv_packet->truncate_to < p->length ? phv_packet->truncate_to : p->length;
     if (vn_switch_of(node)->out[port] == VN_NONE) {
         const struct sw_switch *sw = vn_switch_of(node)->sw;
-        if (port == sw->cpu_port && port != 0) vn_cpu_in(context, node, packet, p->data, length);
-        else context->totals.dropped++;
-        vn_packet_lose(context, id);
+        if (port == sw->cpu_port && port != 0) {
+            vn_cpu_in(context, node, packet, p->data, length);
+            vn_packet_lose(context, id);
+        } else {
+            drop_unlinked(&visit, id);
+        }
         return VN_DROPPED;
     }
     restore_headroom(context, id);

@@ -239,6 +239,8 @@ static void merge(struct vn_context *network, struct vn_context *own)
     to->traversals += from->traversals;
     to->data_traversals += from->data_traversals;
     to->dropped += from->dropped;
+    to->unlinked += from->unlinked;
+    to->ungrouped += from->ungrouped;
     to->bad_frames += from->bad_frames;
     to->stray_frames += from->stray_frames;
     to->unusable_cnps += from->unusable_cnps;
