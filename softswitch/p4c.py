@@ -13,6 +13,7 @@ from pathlib import Path
 
 from pcn.softswitch import inputs
 from pcn.softswitch.cache.objects import BuildError, cache_dir
+from pcn.softswitch.old_p4 import changes
 
 COMPILER = "p4c-bm2-ss"
 NATIVE = "_native"
@@ -60,7 +61,8 @@ def run(compiler: Path, source: str, flags: Sequence[str], folder: Path, json: P
     command += ["--p4runtime-files", str(p4info), "-o", str(json), f"./{source}"]
     result = subprocess.run(command, cwd=folder, capture_output=True, text=True, errors="replace", check=False)
     if result.returncode != 0 or not json.exists():
-        raise P4Error(f"p4c refused {source}:\n{result.stderr.strip()}")
+        known = "".join(f"\nfor an older p4c: {change}" for change in changes(result.stderr))
+        raise P4Error(f"p4c refused {source}:\n{result.stderr.strip()}{known}")
     return result.stderr.strip()
 
 
