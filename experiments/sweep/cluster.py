@@ -179,7 +179,6 @@ def _connected(scheduler: str, tls: Tls | None) -> Iterator[Any]:
     with signals.deferred():
         from dask.distributed import Client
         from dask.distributed import TimeoutError as NoWorkers  # not Python 3.10's own
-        from distributed.comm.core import CommClosedError
 
     with contextlib.ExitStack() as stack:
         stack.enter_context(_configured())
@@ -198,7 +197,7 @@ def _connected(scheduler: str, tls: Tls | None) -> Iterator[Any]:
             ) from None
         except ImportError as error:
             raise ExperimentError(f"--scheduler {scheduler}: its workers lack our packages ({error})") from None
-        except CommClosedError as error:
+        except OSError as error:  # Dask's CommClosedError is one
             raise ExperimentError(
                 f"--scheduler {scheduler}: its connection was lost, before any run ({error}): give the command again"
             ) from None
@@ -213,11 +212,11 @@ def _answer(question: Callable[[], Any]) -> Any:
 
     In a scheduler on Python 3.14 the end of one TLS connection can end another, with its error (EPIPE of a read).
     """
-    from distributed.comm.core import CommClosedError
-
     for _ in range(_QUESTIONS - 1):
         try:
             return question()
-        except CommClosedError:
+        except TimeoutError:
+            raise
+        except OSError:
             time.sleep(_LOOK_S)
     return question()

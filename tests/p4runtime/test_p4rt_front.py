@@ -17,7 +17,7 @@ import waiting
 from finsy.proto import p4r, rpc_code
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from p4rt_client import Client, Names
+from p4rt_client import Client, Names, RefusedError
 from p4rt_process import Process
 from p4rt_stranger import (
     CONTINUATION,
@@ -64,15 +64,26 @@ def strangers(switch: Switch) -> Iterator[list[Stranger]]:
         yield [stack.enter_context(Stranger(switch.port)) for _ in range(4)]
 
 
+def arbitrates(switch: Switch) -> bool:
+    """Returns whether a new client gets its answers. Its stream may have to make room for a stranger's that comes
+    before its first message is read: then it connects again, as controllers do."""
+    with Client(switch.port, election_id=1) as newcomer:
+        newcomer.stub.Capabilities(p4r.CapabilitiesRequest(), timeout=waiting.LIMIT_S)
+        try:
+            arbitration = newcomer.arbitrate()
+        except RefusedError as error:
+            assert error.code is grpc.StatusCode.RESOURCE_EXHAUSTED
+            return False
+        newcomer.leave()
+        return arbitration.status.code == rpc_code.ALREADY_EXISTS
+
+
 def serves(client: Client, switch: Switch) -> None:
     """The primary writes, reads and configures, and a new client gets its answers."""
     client.write()
     list(client.read(table_entry=p4r.TableEntry()))
     assert client.get_pipeline() is not None
-    with Client(switch.port, election_id=1) as newcomer:
-        newcomer.stub.Capabilities(p4r.CapabilitiesRequest(), timeout=waiting.LIMIT_S)
-        assert newcomer.arbitrate().status.code == rpc_code.ALREADY_EXISTS
-        newcomer.leave()
+    waiting.wait_until(lambda: arbitrates(switch), "a new client's answers")
     client.write()
 
 
