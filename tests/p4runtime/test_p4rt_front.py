@@ -72,7 +72,8 @@ def arbitrates(switch: Switch) -> bool:
         try:
             arbitration = newcomer.arbitrate()
         except RefusedError as error:
-            assert error.code is grpc.StatusCode.RESOURCE_EXHAUSTED
+            if error.code is not grpc.StatusCode.RESOURCE_EXHAUSTED:
+                raise
             return False
         newcomer.leave()
         return arbitration.status.code == rpc_code.ALREADY_EXISTS
