@@ -37,9 +37,9 @@ from pcn.p4net.errors import P4NetError  # noqa: E402
 from pcn.p4net.network import P4Network, P4Switch  # noqa: E402
 from pcn.p4net.packets import udp  # noqa: E402
 from pcn.p4net.virtual import VirtualP4  # noqa: E402
+from pcn.softswitch.p4runtime.described import describe  # noqa: E402
 from pcn.softswitch.program.errors import ProgramError  # noqa: E402
 from pcn.softswitch.program.load import load_program  # noqa: E402
-from pcn.softswitch.thrift.p4info import describe  # noqa: E402
 from pcn.topologies.errors import LabError  # noqa: E402
 from pcn.topologies.model import Endpoint, Host, Link, Switch, Topology  # noqa: E402
 
