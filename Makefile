@@ -45,6 +45,7 @@ lint: $(VENV)/.ready ## style, types, spelling and words
 	$(BIN)/ruff format --check .
 	git ls-files | xargs $(BIN)/codespell
 	$(BIN)/python lint/prose.py
+	$(BIN)/python lint/names.py
 	git ls-files '*.c' '*.h' | xargs $(BIN)/clang-format --dry-run -Werror
 	$(BIN)/mypy
 

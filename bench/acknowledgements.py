@@ -49,7 +49,7 @@ def cost_ns(rate_bps: float | None, name: str, in_c: bool, settings: dict[str, f
 def main() -> None:
     repetitions = int(sys.argv[1]) if len(sys.argv) > 1 else 5
     for how, rate_bps in RATES_BPS.items():
-        found: dict[str, list[float]] = {what: [] for what in RUNS}
+        found: dict[str, list[float]] = {run: [] for run in RUNS}
         for _ in range(repetitions):
             for what, run in RUNS.items():
                 found[what].append(cost_ns(rate_bps, *run))

@@ -75,16 +75,16 @@ def drained(lab: Attached) -> tuple[int, int, int]:
     arrived = -1
     while True:
         stats = flows.ask(lab.agents)
-        sent = sum(flow.packets for one in stats.values() for flow in one.sent)
-        sends = any(flow.state in ("waiting", "sending") for one in stats.values() for flow in one.sent)
-        before, arrived = arrived, sum(flow.packets for one in stats.values() for flow in one.received)
+        sent = sum(flow.packets for stat in stats.values() for flow in stat.sent)
+        sends = any(flow.state in ("waiting", "sending") for stat in stats.values() for flow in stat.sent)
+        before, arrived = arrived, sum(flow.packets for stat in stats.values() for flow in stat.received)
         now = time.monotonic()
         if arrived > before:
             moved = now
         if (arrived == sent and not sends) or now > moved + STILL_S:
             return sent, 0, sent - arrived
         if now > began + DRAIN_S:
-            lost = discarded(lab) + sum(one.socket_drops for one in stats.values())
+            lost = discarded(lab) + sum(stat.socket_drops for stat in stats.values())
             return sent, sent - arrived - lost, lost
         time.sleep(0.2)
 

@@ -29,7 +29,7 @@ def spent(pids: Iterable[int]) -> tuple[float, int]:
     for pid in pids:
         for task in Path(f"/proc/{pid}/task").iterdir():
             us += int((task / "schedstat").read_text().split()[0]) / 1e3
-            line = next(one for one in (task / "status").read_text().splitlines() if one.startswith("voluntary"))
+            line = next(line for line in (task / "status").read_text().splitlines() if line.startswith("voluntary"))
             sleeps += int(line.split()[1])
     return us, sleeps
 
@@ -50,7 +50,7 @@ def main() -> None:
     ):
         running = lab.network
         parts = {
-            "switches": {one.pid for one in running.switches.values()},
+            "switches": {switch.pid for switch in running.switches.values()},
             "sender": {running.hosts[src].pid},
             "receiver": {running.hosts[dst].pid},
         }

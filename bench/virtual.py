@@ -150,9 +150,9 @@ def floor() -> LoadedProgram:
         "groups": tables.index("next_hop_group"),
         "multipath": actions.index("ipv4_multipath"),
     }
-    own = re.search(r"static const struct sw_inplace inplace = .*?;", text)
-    assert own is not None
-    built = build_source(text.replace(own[0], _FLOOR % numbers))
+    match = re.search(r"static const struct sw_inplace inplace = .*?;", text)
+    assert match is not None
+    built = build_source(text.replace(match[0], _FLOOR % numbers))
     return LoadedProgram(program.schema, bind(program.schema.p4info, model), json_text, built)
 
 

@@ -39,7 +39,7 @@ def numbers(scenario: str, way: str, k: float, settings: list[str]) -> dict[str,
         "utilisation": steady["utilisation"],
         "Jain": steady["jain"],
         "queue, KB": steady["queue_bytes_mean"] / 1e3,
-        "marked": sum(one["marked"] for one in ports) / sum(one["transmitted"] for one in ports),
+        "marked": sum(port["marked"] for port in ports) / sum(port["transmitted"] for port in ports),
     }
     if scenario == "victim":
         found["F0 marked"] = summary["measures"]["f0_marked_burst"]

@@ -311,8 +311,8 @@ class ControlPlane(ABC):
 
     def acknowledge(self, digests: Iterable[DigestList]) -> None:
         """Acknowledges digest lists: what they hold is sent again when it is learned again."""
-        for one in digests:
-            self._send(one.ack().encode_update(self.schema))
+        for digest in digests:
+            self._send(digest.ack().encode_update(self.schema))
 
     def _cell(self, cells: Mapping[int, _Cell], name: str, index: int) -> _Cell:
         if index not in cells:

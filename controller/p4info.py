@@ -116,14 +116,16 @@ class Schema(P4Schema):
         self._counters = Names("counter", map(P4Counter, info.counters))
         self._meters = Names("meter", map(P4Meter, info.meters))
         self._direct_meters = Names("direct meter", map(P4DirectMeter, info.direct_meters))
-        self._registers = Names("register", (Register(one, self._types) for one in info.registers))
-        self._digests = Names("digest", (Digest(one, self._types) for one in info.digests))
+        self._registers = Names("register", (Register(register, self._types) for register in info.registers))
+        self._digests = Names("digest", (Digest(digest, self._types) for digest in info.digests))
         self._value_sets = Names("value set", (ValueSet(one, defs) for one in info.value_sets))
         self._headers = Names("header", map(P4ControllerPacketMetadata, info.controller_packet_metadata))
         tables = {table.preamble.id: table.preamble for table in info.tables}
-        self._direct_counters = Names("direct counter", (DirectCounter(one, tables) for one in info.direct_counters))
-        self._profiles = Names("action profile", (ActionProfile(one, tables) for one in info.action_profiles))
-        self._tables = Names("table", (Table(one, self, defs) for one in info.tables))
+        self._direct_counters = Names(
+            "direct counter", (DirectCounter(counter, tables) for counter in info.direct_counters)
+        )
+        self._profiles = Names("action profile", (ActionProfile(profile, tables) for profile in info.action_profiles))
+        self._tables = Names("table", (Table(table, self, defs) for table in info.tables))
         self._cookie = P4SchemaCache.compute_cookie(info.SerializeToString(deterministic=True), self.p4blob)
 
     exists = property(lambda self: True)
@@ -303,10 +305,10 @@ class Types:
             self._structs[name] = None
             members = self._info.structs[name].members
             self._structs[name] = Struct({part.name: self.read(part.type_spec) for part in members})
-        made = self._structs[name]
-        if made is None:
+        struct = self._structs[name]
+        if struct is None:
             raise ValueError(f"the struct {name!r} contains itself")
-        return made
+        return struct
 
 
 class Choice:

@@ -84,7 +84,7 @@ def configure(topology: Topology, switch: str, port: int, dilation: float, param
     """Builds a port's entry from the topology's parameters; it doesn't depend on the scheme. Raises ValueError, also
     for a PAUSE that expires before it can be sent again, which takes up to the time of the longest frame and eight PFC
     frames."""
-    found = PfcPort(
+    pfc_port = PfcPort(
         port,
         xoff_bytes=round(topology.number("xoff_bytes")),
         xon_bytes=round(topology.number("xon_bytes")),
@@ -92,15 +92,15 @@ def configure(topology: Topology, switch: str, port: int, dilation: float, param
         quantum_q16_us=quantum_q16_us(topology.link_at(switch, port).rate_bps, dilation),
         lossless=lossless(topology),
     )
-    quantum_us = found.quantum_q16_us / 65536
+    quantum_us = pfc_port.quantum_q16_us / 65536
     wait_us = (topology.number("mtu_bytes") + CLASSES * PFC_BYTES) * 8 / QUANTUM_BITS * quantum_us
     least = math.ceil(max(2 * wait_us, 1 + wait_us) / quantum_us)
-    if found.quanta < least:
+    if pfc_port.quanta < least:
         raise ValueError(
-            f"a PAUSE of {found.quanta} quanta lasts {found.pause_s * 1e6:.3g} us there, and is over before it can be "
-            f"sent again, behind a frame of {topology.number('mtu_bytes'):g} bytes: pause_quanta {least} or more"
+            f"a PAUSE of {pfc_port.quanta} quanta lasts {pfc_port.pause_s * 1e6:.3g} us there, and is over before it "
+            f"can be sent again, behind a frame of {topology.number('mtu_bytes'):g} bytes: pause_quanta {least} or more"
         )
-    return found
+    return pfc_port
 
 
 def lossless(topology: Topology) -> int:

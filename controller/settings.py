@@ -87,18 +87,18 @@ def check(table: SettableTable, ports: Iterable[PortEntries]) -> str:
     """
     names, seen = [setting.name for setting in table.SETTINGS], 0
     with _named(table):
-        for one in ports:
-            for arguments in _arguments(table, one):
+        for port in ports:
+            for arguments in _arguments(table, port):
                 seen += 1
                 shown = table.show(arguments)
                 if sorted(shown) != sorted(names):
                     raise SettingError(f"show has {', '.join(shown)}, SETTINGS {', '.join(names)}")
                 for setting in table.SETTINGS:
                     value = shown[setting.name]
-                    if not _takes(table, one.port, arguments, setting, value):
+                    if not _takes(table, port.port, arguments, setting, value):
                         raise SettingError(f"{setting.name}={value:g}, as it shows, is refused")
                     if setting.minimum <= value / 2:
-                        _takes(table, one.port, arguments, setting, value / 2)
+                        _takes(table, port.port, arguments, setting, value / 2)
     if seen == 0:
         raise SettingError("no port has an entry of it")
     return f"{', '.join(names)} of {seen} ports"
@@ -113,7 +113,7 @@ def _takes(table: SettableTable, port: int, arguments: Mapping[str, Any], settin
     entries = _arguments(table, changed)
     if not entries:
         raise SettingError(f"a change of {setting.name} has no entry of the table")
-    for after in (table.show(one)[setting.name] for one in entries):
+    for after in (table.show(entry)[setting.name] for entry in entries):
         if abs(after - value) > max(1e-3 * abs(value), 0.5 if setting.kind != "share" else 1e-6):
             raise SettingError(f"changed to {setting.name}={value:g}, it shows {after:g}")
     return True

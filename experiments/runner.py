@@ -79,7 +79,7 @@ def run(
     k = K.check(k)
     for one in schemes:
         _require_counters(find_scheme(one))
-    plans = [made.plan(one, seed, values[one]) for one in schemes]
+    plans = [made.plan(scheme, seed, values[scheme]) for scheme in schemes]
     if records or export:
         plans = [_recording(plan, records or Records(), export, clocks) for plan in plans]
     place = _own_place(made.name, schemes, clocks) if out is None else Path(out)
@@ -136,8 +136,8 @@ def parameters(scenario: str, scheme: str | None = None) -> dict[Parameter, list
     made = find_scenario(scenario)
     found: dict[Parameter, list[str]] = {}
     for name in scheme_parameters.scheme_names(scheme) if scheme else schemes:
-        for one in made.parameters(name):
-            found.setdefault(one, []).append(name)
+        for parameter in made.parameters(name):
+            found.setdefault(parameter, []).append(name)
     return found
 
 
@@ -150,7 +150,9 @@ def in_effect(scenario: str, scheme: str | None = None) -> dict[str, Value]:
         values = made.plan(first, 1, {}).values
     except ExperimentError:
         return {}
-    return {one.name: values.get(one.name) for one in made.parameters(first) if one.default is None}
+    return {
+        parameter.name: values.get(parameter.name) for parameter in made.parameters(first) if parameter.default is None
+    }
 
 
 def place_of(scenario: str, scheme: str | None, clock: str) -> Path:

@@ -108,9 +108,9 @@ class Agent:
                 tolerance_s, place = settings.pace
                 self._window = Window(place, round(self._clock.real(tolerance_s) * 1e9))
                 stack.callback(self._window.close)
-            self._ports = [stack.enter_context(Port(one.interface)) for one in settings.nics]
+            self._ports = [stack.enter_context(Port(nic.interface)) for nic in settings.nics]
             self._control = stack.enter_context(ControlServer(settings.control, self._command))
-            links = [None if one.link is None else HostLink(*one.link, one.delay_s) for one in settings.nics]
+            links = [None if nic.link is None else HostLink(*nic.link, nic.delay_s) for nic in settings.nics]
             sockets = (port.fileno() for port in self._ports)
             self._loop = Loop(
                 ip,

@@ -135,7 +135,7 @@ def attach(name: str | None = None, election_id: int | None = None) -> Attached:
 
 def find(name: str | None = None) -> records.Record:
     """Returns the record of a network that is up, as `attach`."""
-    up = [found for found in records.names() if records.is_held(found)]
+    up = [name for name in records.names() if records.is_held(name)]
     if name is None and len(up) > 1:
         raise NotRunningError(f"several networks are up ({', '.join(up)}): name one with --network NAME")
     if name is None and not up:

@@ -184,7 +184,7 @@ def rounds_per_s(frame_bytes: int) -> list[float]:
         worker.join()
         ours.close()
     free = 1 - used_by_networks()
-    return [free * one for one in rounds]
+    return [free * round_ for round_ in rounds]
 
 
 def _work(result: Connection, frame_bytes: int) -> None:

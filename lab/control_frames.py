@@ -59,15 +59,15 @@ def lost(lab: Running) -> list[ControlLoss]:
 
 
 def _sent(lab: Running) -> dict[_Key, int]:
-    found: Counter[_Key] = Counter()
+    counter: Counter[_Key] = Counter()
     for node, by_port in _switches(lab, "sent").items():
         for port, counts in by_port.items():
             for kind, number in counts.items():
-                found[kind.upper(), f"on {lab.topology.link_name(node, port)}"] += number
+                counter[kind.upper(), f"on {lab.topology.link_name(node, port)}"] += number
     for host, stats in _agents(lab).items():
         for flow in stats.received:
-            found["CNP", _of_flow(flow.flow, host)] += flow.cnps
-    return dict(found)
+            counter["CNP", _of_flow(flow.flow, host)] += flow.cnps
+    return dict(counter)
 
 
 def _received(lab: Running) -> dict[_Key, int]:
@@ -82,10 +82,10 @@ def _received(lab: Running) -> dict[_Key, int]:
     for host, stats in _agents(lab).items():
         for port in lab.topology.ports(host):
             peer = lab.topology.peer(host, port)
-            pauses = [one for one in stats.pauses if one.priority == ROCE_CLASS and one.port == port]
+            pauses = [pause for pause in stats.pauses if pause.priority == ROCE_CLASS and pause.port == port]
             for kind in _PFC:
                 link = f"on {lab.topology.link_name(peer.node, peer.port)}"
-                found[kind.upper(), link] = sum(getattr(one, kind) for one in pauses)
+                found[kind.upper(), link] = sum(getattr(pause, kind) for pause in pauses)
         for flow in stats.sent:
             found["CNP", _of_flow(flow.flow, names.get(flow.dst_ip, flow.dst_ip))] = flow.cnps
     return found
@@ -118,10 +118,10 @@ def _switches(lab: Running, what: str) -> dict[str, dict[int, dict[str, int]]]:
 def _agents(lab: Running) -> Mapping[str, AgentStats]:
     from pcn.hosts.client import AgentError
 
-    found = {}
+    agent_stats = {}
     for name in lab.agents:
         try:
-            found[name] = lab.agents[name].stats()
+            agent_stats[name] = lab.agents[name].stats()
         except (LabError, AgentError):
             continue
-    return found
+    return agent_stats

@@ -182,7 +182,7 @@ def flows(topology: Topology, stats: Mapping[str, AgentStats]) -> list[Flow]:
 
 def remarks(stats: Mapping[str, AgentStats]) -> list[str]:
     """Returns what beside its flows concerns a host: what failed, was dropped, or forgotten."""
-    return [line for one in stats.values() for line in (*one.failed(), *one.refused())]
+    return [line for stat in stats.values() for line in (*stat.failed(), *stat.refused())]
 
 
 def _flow(sent: SentFlow, src: str, dst: str, got: ReceivedFlow | None, several: bool) -> Flow:

@@ -73,7 +73,7 @@ def virtual_alone(topology: Topology) -> Iterator[tuple[str, str]]:
         ("weights", lambda one: bool(one.schedules), "weights of classes are"),
         ("buffer", lambda one: one.buffer is not None, "a shared buffer is"),
     ):
-        switches = [one.name for one in topology.switches if has(one)]
+        switches = [switch.name for switch in topology.switches if has(switch)]
         if switches:
             yield name, f"{', '.join(switches)}: {what} there in virtual time alone"
 
@@ -109,7 +109,7 @@ def without(topology: Topology, names: Collection[str]) -> Topology:
     for name in names:
         fields |= plain.get(name, {})
     parameters = {**topology.parameters, **({lossy.QUEUE: 0} if "queue" in names else {})}
-    switches = tuple(replace(one, **fields) for one in topology.switches)
+    switches = tuple(replace(switch, **fields) for switch in topology.switches)
     return replace(topology, switches=switches, parameters=parameters)
 
 

@@ -72,11 +72,14 @@ class _Network:
 
     def note(self, node: Any, program: subprocess.Popen[str] | None = None) -> None:
         """A node that is there; of a switch, with what runs in it."""
-        made = records.NodeRecord(node.name, records.Process.of(node.pid), [str(one) for one in node.intfList()])
+        node_record = records.NodeRecord(node.name, records.Process.of(node.pid), [str(one) for one in node.intfList()])
         if program is not None:
-            made.process = records.Process.of(program.pid)
-            made.control, made.log = f"unix:{self.directory / node.name}.grpc", str(self.directory / f"{node.name}.log")
-        self.record.note(made)
+            node_record.process = records.Process.of(program.pid)
+            node_record.control, node_record.log = (
+                f"unix:{self.directory / node.name}.grpc",
+                str(self.directory / f"{node.name}.log"),
+            )
+        self.record.note(node_record)
         if all(switch["name"] in self.record.nodes for switch in self._topology["switches"]):
             self.record.state = "up"
             self.record.save()

@@ -129,7 +129,7 @@ class Snapshot:
         for one in self.ports:
             if one.port == name:
                 return one
-        raise UnknownNameError("port", name, [one.port for one in self.ports])
+        raise UnknownNameError("port", name, [port.port for port in self.ports])
 
 
 class Observer:
@@ -173,8 +173,8 @@ class Observer:
             self._flow(flow, stats.get(flow.dst, stats[flow.src]).now_s)
             for flow in flows.flows(self._lab.topology, stats)
         ]
-        now_s = max((one.now_s for one in stats.values()), default=self._now() - self._began_s)
-        hosts = tuple(self._hosts({one.port: one for one in ports})) if self._by_interface else ()
+        now_s = max((stat.now_s for stat in stats.values()), default=self._now() - self._began_s)
+        hosts = tuple(self._hosts({port.port: port for port in ports})) if self._by_interface else ()
         sends = tuple(self._sends((*found, *hosts)))
         return Snapshot(now_s, over_s, ports, (*found, *hosts), self._pacing.overload(), sends)
 

@@ -51,7 +51,7 @@ class Overload:
     k: float
 
     def __str__(self) -> str:
-        names = [one.node for one in self.nodes]
+        names = [node.node for node in self.nodes]
         more = len(names) - _NAMES
         listed = f"{', '.join(names[:_NAMES])} and {more} more" if more > 0 else " and ".join(names)
         verb = "don't" if len(names) > 1 else "doesn't"

@@ -144,17 +144,17 @@ class SoftswitchTarget:
     def together(self, specs: Sequence[Together], file: Path) -> list[str]:
         """Returns the command of one process for switches, whose options it finds in the file."""
         lines = []
-        for one in specs:
-            more = ["--namespace", str(one.namespace_pid)]
-            if one.log is not None:
-                more += ["--log-file", one.log]
-            for port, (device_id, other_port) in one.links.items():
+        for spec in specs:
+            more = ["--namespace", str(spec.namespace_pid)]
+            if spec.log is not None:
+                more += ["--log-file", spec.log]
+            for port, (device_id, other_port) in spec.links.items():
                 more += ["--channel", f"{port}={device_id}:{other_port}"]
-            for port, (memory, bell, end) in one.process_links.items():
+            for port, (memory, bell, end) in spec.process_links.items():
                 more += ["--process-link", f"{port}={memory}:{bell}:{end}"]
-            if one.trace is not None:
-                more += ["--trace", one.trace]
-            lines.append(shlex.join([*more, *self._options(one.spec)]))
+            if spec.trace is not None:
+                more += ["--trace", spec.trace]
+            lines.append(shlex.join([*more, *self._options(spec.spec)]))
         with os.fdopen(private.new_file(file), "w", encoding="utf-8") as lines_file:
             lines_file.write("\n".join(lines) + "\n")
         return [*python_command("pcn.softswitch"), "--together", str(file)]

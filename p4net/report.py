@@ -19,7 +19,7 @@ class Queues:
     def __init__(self, network: VirtualP4, every_s: float, until_s: float) -> None:
         self._until_s = until_s
         self._ports = [
-            (one.name, port) for one in network.topology.switches for port in network.topology.ports(one.name)
+            (switch.name, port) for switch in network.topology.switches for port in network.topology.ports(switch.name)
         ]
         sources = [network.queue_packets(*port, queue) for port in self._ports for queue in range(CLASSES)]
         self._samples = network.sample(every_s, sources)
@@ -96,7 +96,7 @@ def whole(network: VirtualP4, queues: Queues | None = None) -> Mapping[str, Any]
         "hosts": by_host(network),
         "ports": by_port(network, queues),
         "tcp": [connection.summary() for connection in network.connections],
-        "pings": [one.summary() for one in network.pings],
+        "pings": [ping.summary() for ping in network.pings],
         "arp_unanswered": [{"host": host, "address": address} for host, address in network.arp.unanswered()],
         "entries_read": {name: one.lines for name, one in network.written.items() if one.lines},
         "commands": sum(one.commands for one in network.written.values()),

@@ -163,7 +163,7 @@ def _table_entry(schema: P4Schema, fields: dict[str, Any]) -> tuple[Any, TableEn
     given = fields["action_params"]
 
     def texts(action: Any) -> dict[str, str]:
-        known = [one.name for one in action.params]
+        known = [param.name for param in action.params]
         if given.keys() != set(known):
             raise ValueError(f"{action.name} has the parameters {known or 'none'}, not {list(given) or 'none'}")
         return given  # type: ignore[no-any-return]
@@ -180,14 +180,14 @@ def _table_entry(schema: P4Schema, fields: dict[str, Any]) -> tuple[Any, TableEn
         raise ValueError(f"{table.name}: each entry needs a priority above 0, the highest wins")
     if priority and not values.needs_priority(table):
         priority = 0  # the tutorials' controller sends it, and BMv2 ignores it
-    found = TableMatch({key: value for key, value in match.items() if value is not None})
-    return p4r.Update.INSERT, TableEntry(table.name, match=found, action=action, priority=priority)
+    table_match = TableMatch({key: value for key, value in match.items() if value is not None})
+    return p4r.Update.INSERT, TableEntry(table.name, match=table_match, action=action, priority=priority)
 
 
 def _match_field(table: P4Table, name: str) -> Any:
     found = table.match_fields.get(name)
     if found is None:
-        known = ", ".join(one.name for one in table.match_fields)
+        known = ", ".join(field.name for field in table.match_fields)
         raise ValueError(f"{table.name} has no match field {name!r}; it has {known}")
     return found
 

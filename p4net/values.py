@@ -119,7 +119,7 @@ def arguments(schema: P4Schema, table: P4Table | None, action: str, values: Call
     gets the action, and returns texts by parameter. Raises ValueError."""
     own = find_action(schema, table, action)
     texts = values(own)
-    return own.name, {one.name: number(texts[one.name], one.bitwidth) for one in own.params}
+    return own.name, {param.name: number(texts[param.name], param.bitwidth) for param in own.params}
 
 
 def find_action(schema: P4Schema, table: P4Table | None, name: str) -> Any:

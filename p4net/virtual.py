@@ -158,9 +158,9 @@ class VirtualP4(TimedNetwork):
     def _make(self, switch: Switch, settings: P4Switch, seed: int) -> None:
         program = load(settings.program, False, self._trace is not None)
         write = partial(self._trace, switch.name) if self._trace is not None else None
-        made = VirtualSwitch(switch.name, program, seed + switch.device_id, settings.cpu_port, write)
-        self._made[switch.name] = made
-        self.switches[switch.name] = self._stack.enter_context(InProcessSwitch(switch.name, made))
+        virtual_switch = VirtualSwitch(switch.name, program, seed + switch.device_id, settings.cpu_port, write)
+        self._made[switch.name] = virtual_switch
+        self.switches[switch.name] = self._stack.enter_context(InProcessSwitch(switch.name, virtual_switch))
 
     def _program(self, name: str, settings: P4Switch) -> None:
         self._queues = {

@@ -35,7 +35,7 @@ class Wanted:
     def require(self, network: P4Network) -> None:
         """Raises P4NetError for a port or a field that the network lacks: no packet would ever be found."""
         topology = network.topology
-        places = {one.name: set(topology.ports(one.name)) for one in topology.switches}
+        places = {switch.name: set(topology.ports(switch.name)) for switch in topology.switches}
         for text in self.at:
             name, colon, port = text.partition(":")
             if name not in places:
@@ -185,10 +185,10 @@ def _program(steps: Sequence[Step]) -> Iterator[str]:
     headers = [step.fields["header"] for step in steps if step.kind == "extracted"]
     if headers:
         yield f"    headers {' '.join(headers)}"
-    for one in _tables(steps):
-        entry = "no entry" if one["entry"] is None else f"entry {one['entry']}"
-        values = " ".join(f"{name}={value}" for name, value in one["arguments"].items())
-        words = (one["table"], " ".join(one["key"].values()), "->", f"{entry}:", one["action"], values)
+    for table in _tables(steps):
+        entry = "no entry" if table["entry"] is None else f"entry {table['entry']}"
+        values = " ".join(f"{name}={value}" for name, value in table["arguments"].items())
+        words = (table["table"], " ".join(table["key"].values()), "->", f"{entry}:", table["action"], values)
         yield f"    {' '.join(word for word in words if word)}"
 
 

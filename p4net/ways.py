@@ -89,7 +89,7 @@ class Hop:
             hop = waiting.pop()
             yield hop
             next_hops = [hop.again, *(departure.next for departure in hop.departures)]
-            waiting += [one for one in reversed(next_hops) if one is not None]
+            waiting += [hop for hop in reversed(next_hops) if hop is not None]
 
     def fields(self) -> Iterator[tuple[str, str]]:
         """Yields the names of header fields with their values, as the parser found them."""
@@ -161,8 +161,8 @@ class Ways:
             for hop in hops.values():
                 if any(step.fields.get("resubmitted") for step in hop.steps):
                     found[switch, "resubmitted"].append(hop)
-            departures = [one for hop in hops.values() for one in hop.departures]
-            for departure in sorted(departures, key=lambda one: one.steps[-1].time_ns):
+            departures = [departure for hop in hops.values() for departure in hop.departures]
+            for departure in sorted(departures, key=lambda departure: departure.steps[-1].time_ns):
                 if any(step.fields.get("recirculated") for step in departure.steps):
                     found[switch, "recirculated"].append(departure)
         return found

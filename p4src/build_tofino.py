@@ -152,9 +152,9 @@ def _text(document: Any) -> bytes:
 
 def pack(archive: Path, contents: Mapping[str, bytes]) -> None:
     """Writes an archive of files by name, with no date in it."""
-    with zipfile.ZipFile(archive, "w") as made:
+    with zipfile.ZipFile(archive, "w") as zip_file:
         for name, content in contents.items():
-            made.writestr(zipfile.ZipInfo(name), content, zipfile.ZIP_DEFLATED, compresslevel=9)
+            zip_file.writestr(zipfile.ZipInfo(name), content, zipfile.ZIP_DEFLATED, compresslevel=9)
 
 
 def in_order(tables: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:

@@ -102,7 +102,7 @@ def _parameters(context: click.Context) -> list[str]:
     from pcn.experiments.runner import parameters
 
     scenario = context.params.get("scenario") or context.params.get("experiment") or next(iter(context.args), "")
-    return list(dict.fromkeys(f"{one.name}=" for one in parameters(scenario, context.params.get("scheme"))))
+    return list(dict.fromkeys(f"{parameter.name}=" for parameter in parameters(scenario, context.params.get("scheme"))))
 
 
 def _figures(_context: click.Context) -> Iterable[str]:

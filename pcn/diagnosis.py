@@ -30,7 +30,7 @@ def diagnosis() -> Iterator[None]:
         if before is None:
             os.environ.pop(VARIABLE, None)
         if (logging := sys.modules.get("logging")) and (log := logging.getLogger("pcn")).handlers:
-            for handler in [one for one in log.handlers if one.name == VARIABLE]:
+            for handler in [handler for handler in log.handlers if handler.name == VARIABLE]:
                 log.removeHandler(handler)
                 log.setLevel(logging.NOTSET)
 
@@ -40,7 +40,7 @@ def _show_log(level: str) -> None:
     import logging  # only here: a command that logs nothing starts sooner
 
     log = logging.getLogger("pcn")
-    if not any(one.name == VARIABLE for one in log.handlers):
+    if not any(handler.name == VARIABLE for handler in log.handlers):
         handler = logging.StreamHandler()
         handler.name = VARIABLE
         handler.setFormatter(logging.Formatter("%(name)s: %(message)s"))
@@ -86,7 +86,7 @@ def options(hidden: bool = False) -> list[click.Option]:
 
 def add_to(command: click.Command) -> click.Command:
     """Gives a command, and those in it, the options that `pcn` has, so that they work after its name too."""
-    if not any("--debug" in one.opts for one in command.params):
+    if not any("--debug" in param.opts for param in command.params):
         command.params += options(hidden=True)
     if isinstance(command, click.Group):
         for inner in command.commands.values():

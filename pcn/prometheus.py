@@ -63,8 +63,8 @@ def text(now: Snapshot, network: str) -> str:
     """Returns a look in Prometheus' text format: nominal units, a gauge, or a counter of a total, for each number of
     ports and of flows that haven't ended. What the network's programs don't have is left out."""
     own = {"network": network}
-    ports = [({**own, **_labels(one, _PORT_LABELS)}, one) for one in now.ports]
-    flows = [({**own, **_labels(one, _FLOW_LABELS)}, one) for one in now.flows if one.state in GOING_ON]
+    ports = [({**own, **_labels(port, _PORT_LABELS)}, port) for port in now.ports]
+    flows = [({**own, **_labels(flow, _FLOW_LABELS)}, flow) for flow in now.flows if flow.state in GOING_ON]
     lines = [
         *_family("pcn_time_s", "nominal time of the look", [(own, now.time_s)]),
         *_family("pcn_over_s", "nominal time that rates are over", [(own, now.over_s)]),
@@ -73,7 +73,7 @@ def text(now: Snapshot, network: str) -> str:
         lines += _family(f"pcn_port_{name}", what, [(labels, getattr(one, name)) for labels, one in ports])
     for name, what in _FLOW.items():
         lines += _family(f"pcn_flow_{name}", what, [(labels, getattr(one, name)) for labels, one in flows])
-    hosts = [({**own, **_labels(one, ("port",))}, one) for one in now.hosts]
+    hosts = [({**own, **_labels(host, ("port",))}, host) for host in now.hosts]
     for name, what in _HOST.items():
         lines += _family(f"pcn_host_{name}", what, [(labels, getattr(one, name)) for labels, one in hosts])
     states = [({**labels, "state": one.state}, 1) for labels, one in flows]

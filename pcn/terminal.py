@@ -184,7 +184,7 @@ class View:
 def _value(now: Snapshot, chosen: Chosen, field: str) -> float | None:
     """Returns a field of a row in a look; None where there is none."""
     if chosen[0] == "port":
-        rows: Sequence[object] = [one for one in now.ports if one.port == chosen[1]]
+        rows: Sequence[object] = [port for port in now.ports if port.port == chosen[1]]
     else:
         single = chosen[1].isdigit()
         rows = [one for one in (flow_rows if single else pair_rows)(now.flows) if _same(flow_row(one), chosen, single)]

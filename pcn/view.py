@@ -112,7 +112,7 @@ class Shown:
     @property
     def rows(self) -> list[Chosen]:
         """All of them, from the top."""
-        return [("port", one.port) for one in self.ports] + [flow_row(one) for one in self.flows]
+        return [("port", port.port) for port in self.ports] + [flow_row(flow) for flow in self.flows]
 
 
 def flow_row(row: FlowRow) -> Chosen:
@@ -140,7 +140,7 @@ def picture(about: Titled, now: Snapshot, width: int, height: int | None = None,
     """Returns what `shown` does as tables; the chosen row stands out."""
     found = shown(now, width, height)
     ended = sum(flow.state not in GOING_ON for flow in now.flows)
-    knows_ue = any(one.marked_ue_share is not None for one in now.ports)
+    knows_ue = any(port.marked_ue_share is not None for port in now.ports)
     return Group(
         _title(about, now, width),
         *_overload(now, width),
@@ -285,21 +285,21 @@ def flow_rows(flows: Sequence[FlowState]) -> list[FlowRow]:
     """Returns a row for each flow that waits or sends."""
     return [
         FlowRow(
-            str(one.id),
-            one.sender,
-            one.dst,
-            one.state,
-            one.sent_bps,
-            one.rate_bps,
-            one.goodput_bps,
-            one.marked_share,
-            one.marked_ue_share,
-            one.kept_pace,
-            one.window_bytes,
-            one.in_flight_bytes,
+            str(flow.id),
+            flow.sender,
+            flow.dst,
+            flow.state,
+            flow.sent_bps,
+            flow.rate_bps,
+            flow.goodput_bps,
+            flow.marked_share,
+            flow.marked_ue_share,
+            flow.kept_pace,
+            flow.window_bytes,
+            flow.in_flight_bytes,
         )
-        for one in flows
-        if one.state in GOING_ON
+        for flow in flows
+        if flow.state in GOING_ON
     ]
 
 

@@ -25,13 +25,13 @@ class Case:
 
 def read(text: str) -> dict[str, Case]:
     """Returns the cases of a record by name. A test that ran several times keeps its last run."""
-    found: dict[str, Case] = {}
+    cases: dict[str, Case] = {}
     for block in text.split("== ")[1:]:
         name, *lines = block.splitlines()
         counters = dict(line.split(" ", 1) for line in lines if not line[0].isdigit())
         frames = tuple(line for line in lines if line[0].isdigit())
-        found[name] = Case(frames, {counter: ast.literal_eval(cells) for counter, cells in counters.items()})
-    return found
+        cases[name] = Case(frames, {counter: ast.literal_eval(cells) for counter, cells in counters.items()})
+    return cases
 
 
 def dump(cases: Mapping[str, Case]) -> str:

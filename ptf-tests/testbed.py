@@ -159,7 +159,7 @@ class PcnTest(unittest.TestCase):
         switch.become_primary()
         program = _program(name)
         self.by_time = any(table.alias == rest.TABLE for table in program.schema.tables)
-        self.compared = {one.alias for one in program.schema.counters if one.alias.startswith(COMPARING)}
+        self.compared = {counter.alias for counter in program.schema.counters if counter.alias.startswith(COMPARING)}
         switch.set_pipeline(program)
         plan = self.plan()
         program_switch(switch, plan)

@@ -35,8 +35,8 @@ def lab(ports: tuple[int, ...], mtu: int, lossless: int) -> TofinoLab:
         mtu=mtu,
         classes=tuple(Class(number, number, bool(lossless >> number & 1)) for number in range(8)),
         ports=tuple(
-            Port(device_port(one), one // CHIP.lanes + 1, one % CHIP.lanes, SPEED_BPS, False, False, pfc, 1, 0)
-            for one in ports
+            Port(device_port(port), port // CHIP.lanes + 1, port % CHIP.lanes, SPEED_BPS, False, False, pfc, 1, 0)
+            for port in ports
         ),
         routes=(),
         chip=CHIP,

@@ -72,8 +72,8 @@ def _description(command: click.Command) -> Iterator[str]:
 
 
 def _options(context: click.Context) -> Iterator[str]:
-    for one in context.command.get_params(context):
-        if (record := one.get_help_record(context)) is not None:
+    for param in context.command.get_params(context):
+        if (record := param.get_help_record(context)) is not None:
             yield from _definition(*record)
 
 

@@ -81,7 +81,7 @@ class _Version(argparse.Action):
 
 def new_parser() -> argparse.ArgumentParser:
     """Returns the parser of a switch's arguments. It raises OptionError; --help and --version exit."""
-    made = _Parser(
+    parser = _Parser(
         prog="softswitch",
         usage="softswitch [PROGRAM.json | --no-p4] -i PORT@INTERFACE ... [options] [-- options]",
         description="A v1model switch on Linux interfaces, controlled over P4Runtime. "
@@ -90,11 +90,11 @@ def new_parser() -> argparse.ArgumentParser:
         formatter_class=_Help,
         allow_abbrev=False,
     )
-    made.add_argument(
+    parser.add_argument(
         "program", nargs="?", type=Path, metavar="PROGRAM.json", help="what p4c's BMv2 backend wrote; runs at once"
     )
-    made.add_argument("--no-p4", action="store_true", help="start without a program")
-    made.add_argument(
+    parser.add_argument("--no-p4", action="store_true", help="start without a program")
+    parser.add_argument(
         "-i",
         "--interface",
         action="append",
@@ -102,19 +102,19 @@ def new_parser() -> argparse.ArgumentParser:
         metavar="PORT@INTERFACE",
         help="attach an interface as a port; repeatable. With --clock manual PORT alone is a port without one",
     )
-    made.add_argument(
+    parser.add_argument(
         "--clock",
         choices=("live", "manual"),
         default="live",
         help="manual: for tests, the switch's time stands until pcn.softswitch.clock moves it (default: live)",
     )
-    made.add_argument(
+    parser.add_argument(
         "--reentry",
         type=parse_delay,
         metavar="TIME",
         help="with --clock manual: how long resubmitted and recirculated packets are on their way, as 1us (default: 0)",
     )
-    made.add_argument(
+    parser.add_argument(
         "--tick",
         type=parse_delay,
         default=TICK_NS,
@@ -122,10 +122,10 @@ def new_parser() -> argparse.ArgumentParser:
         help="of the clock that programs read, 1ns to 1us: what timestamps of standard metadata count (default: 1us, "
         "as BMv2)",
     )
-    made.add_argument(
+    parser.add_argument(
         "--device-id", type=number(0, 2**64 - 1), default=0, metavar="N", help="P4Runtime's device id (default: 0)"
     )
-    made.add_argument(
+    parser.add_argument(
         "-L",
         "--log-level",
         choices=LOG_LEVELS,
@@ -133,9 +133,9 @@ def new_parser() -> argparse.ArgumentParser:
         help="trace and debug: with a line for each step of a packet, as parser states, tables and primitives, which "
         "takes much time (default: warn)",
     )
-    made.add_argument("--log-file", type=Path, metavar="FILE", help="log there instead of to stderr")
-    made.add_argument("--trace", type=Path, metavar="FILE", help="each step of a packet to FILE, as a line of JSON")
-    made.add_argument(
+    parser.add_argument("--log-file", type=Path, metavar="FILE", help="log there instead of to stderr")
+    parser.add_argument("--trace", type=Path, metavar="FILE", help="each step of a packet to FILE, as a line of JSON")
+    parser.add_argument(
         "--pcap",
         nargs="?",
         const=Path(),
@@ -143,9 +143,9 @@ def new_parser() -> argparse.ArgumentParser:
         metavar="DIR",
         help="capture all frames of ports: INTERFACE_in.pcap and INTERFACE_out.pcap in DIR, a folder (default: here)",
     )
-    made.add_argument("-v", "--version", action=_Version, nargs=0, help="show the version and exit")
+    parser.add_argument("-v", "--version", action=_Version, nargs=0, help="show the version and exit")
 
-    traffic = made.add_argument_group("queues and links")
+    traffic = parser.add_argument_group("queues and links")
     traffic.add_argument(
         "--priority-queues",
         type=number(1, 8),
@@ -215,7 +215,7 @@ def new_parser() -> argparse.ArgumentParser:
     traffic.add_argument("--seed", type=number(0, 2**64 - 1), default=1, metavar="N", help="of random() (default: 1)")
     traffic.add_argument("--drop-port", type=number(0, MAX_PORT), default=MAX_PORT, metavar="PORT", help="default: 511")
 
-    together = made.add_argument_group("several switches in a process")
+    together = parser.add_argument_group("several switches in a process")
     together.add_argument(
         "--together", type=Path, metavar="FILE", help="a switch for each line, with the options there; alone"
     )
@@ -243,7 +243,7 @@ def new_parser() -> argparse.ArgumentParser:
         help="in such a file: whose network namespace has the ports",
     )
 
-    control = made.add_argument_group("P4Runtime")
+    control = parser.add_argument_group("P4Runtime")
     control.add_argument(
         "--grpc-server-addr",
         default="127.0.0.1:9559",
@@ -296,11 +296,11 @@ def new_parser() -> argparse.ArgumentParser:
         help="accept only clients with a certificate of --grpc-server-cacert",
     )
 
-    ignored = made.add_argument_group(
+    ignored = parser.add_argument_group(
         "accepted and ignored", "options of simple_switch_grpc without a meaning here: " + ", ".join(_IGNORED)
     )
     for option, count in _IGNORED.items():
         ignored.add_argument(
             option, dest="ignored", action=_Ignore, nargs=None if count == 1 else count, help=argparse.SUPPRESS
         )
-    return made
+    return parser

@@ -244,7 +244,7 @@ class NativeSwitch(NativeState):
     def start_together(switches: Sequence[NativeSwitch]) -> None:
         """Starts one worker thread for several switches."""
         first, error = switches[0], ctypes.create_string_buffer(ERROR_BYTES)
-        handles = (ctypes.c_void_p * len(switches))(*(one.handle for one in switches))
+        handles = (ctypes.c_void_p * len(switches))(*(switch.handle for switch in switches))
         result = first._lib.sw_start_together(handles, len(switches), error)
         if result < 0:
             raise NativeError(-result, _line(error) or os.strerror(-result))

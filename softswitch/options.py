@@ -131,48 +131,48 @@ def parse(arguments: Sequence[str]) -> Options:
     words = list(arguments)
     if "--" in words:  # simple_switch_grpc wants its target options behind it; here all are equal
         words.remove("--")
-    given = new_parser().parse_args(words)
-    if given.program is None and not given.no_p4:
+    args = new_parser().parse_args(words)
+    if args.program is None and not args.no_p4:
         raise OptionError("name a program (p4c's BMv2 JSON), or --no-p4 to wait for one over P4Runtime")
-    if given.program is not None and given.no_p4:
-        raise OptionError(f"--no-p4 would ignore the program {given.program}: leave one of them out")
+    if args.program is not None and args.no_p4:
+        raise OptionError(f"--no-p4 would ignore the program {args.program}: leave one of them out")
     try:
-        address.check(given.grpc_server_addr)
+        address.check(args.grpc_server_addr)
     except address.AddressError as error:
         raise OptionError(f"--grpc-server-addr {error}") from None
-    interfaces = _interfaces(given.interface, given.cpu_port, given.clock == "manual")
+    interfaces = _interfaces(args.interface, args.cpu_port, args.clock == "manual")
     return Options(
-        program=given.program,
+        program=args.program,
         interfaces=interfaces,
-        manual_clock=given.clock == "manual",
-        reentry_ns=_reentry(given),
-        tick_ns=_tick(given.tick),
-        device_id=given.device_id,
-        grpc_address=given.grpc_server_addr,
-        cpu_port=given.cpu_port,
-        drop_port=given.drop_port,
-        priorities=given.priority_queues,
-        queue_depths=_there("--queue-depth", given.queue_depth, given.priority_queues),
-        queue_rates=_there("--queue-rate", given.queue_rate, given.priority_queues),
-        trimming=_trimming(given.trim, given.priority_queues),
-        seed=given.seed,
-        rates=_by_port("--rate", given.rate),
-        delays=_by_port("--delay", given.delay),
-        generator=_generator(given.packet_generator, dict(interfaces)),
-        slack_ns=given.slack,
-        pace=given.pace,
-        log_level=given.log_level,
-        log_file=given.log_file,
-        trace=given.trace,
-        pcap=given.pcap,
-        tls_files=tls_files.named(given),
-        message_bytes=given.grpc_max_message_size,
-        thrift_port=given.thrift_port,
-        thrift_interfaces=tuple(given.thrift_interface),
-        channels=tuple(Channel(port, *other) for port, other in _by_port("--channel", given.channel).items()),
-        process_links=_by_port("--process-link", given.process_link),
-        namespace=given.namespace,
-        ignored=tuple(given.ignored or ()),
+        manual_clock=args.clock == "manual",
+        reentry_ns=_reentry(args),
+        tick_ns=_tick(args.tick),
+        device_id=args.device_id,
+        grpc_address=args.grpc_server_addr,
+        cpu_port=args.cpu_port,
+        drop_port=args.drop_port,
+        priorities=args.priority_queues,
+        queue_depths=_there("--queue-depth", args.queue_depth, args.priority_queues),
+        queue_rates=_there("--queue-rate", args.queue_rate, args.priority_queues),
+        trimming=_trimming(args.trim, args.priority_queues),
+        seed=args.seed,
+        rates=_by_port("--rate", args.rate),
+        delays=_by_port("--delay", args.delay),
+        generator=_generator(args.packet_generator, dict(interfaces)),
+        slack_ns=args.slack,
+        pace=args.pace,
+        log_level=args.log_level,
+        log_file=args.log_file,
+        trace=args.trace,
+        pcap=args.pcap,
+        tls_files=tls_files.named(args),
+        message_bytes=args.grpc_max_message_size,
+        thrift_port=args.thrift_port,
+        thrift_interfaces=tuple(args.thrift_interface),
+        channels=tuple(Channel(port, *other) for port, other in _by_port("--channel", args.channel).items()),
+        process_links=_by_port("--process-link", args.process_link),
+        namespace=args.namespace,
+        ignored=tuple(args.ignored or ()),
     )
 
 

@@ -61,14 +61,17 @@ def _log(options: Options) -> logging.Logger:
 
 def _serve(switches: Sequence[Options], say: Callable[[str], None], wait: Callable[[], object]) -> None:
     priority.raise_descriptors(_descriptors(switches))
-    if any(one.interfaces for one in switches):
+    if any(switch.interfaces for switch in switches):
         priority.lock_memory()  # pages that packets rarely touch could be swapped out
         if priority.refused():
             say(f"warning: {priority.REFUSED}")
     with ExitStack() as stack:
-        objects = _build({(one.program, one.traced) for one in switches if one.program is not None})
+        objects = _build({(switch.program, switch.traced) for switch in switches if switch.program is not None})
         library = load_library(objects.runtime)
-        natives = {one.device_id: in_namespace(one.namespace, partial(_make, library, one, stack)) for one in switches}
+        natives = {
+            switch.device_id: in_namespace(switch.namespace, partial(_make, library, switch, stack))
+            for switch in switches
+        }
         stack.callback(_close, list(natives.values()))
         for one in switches:
             for port, device_id, other_port in one.channels:
@@ -76,7 +79,9 @@ def _serve(switches: Sequence[Options], say: Callable[[str], None], wait: Callab
                     natives[one.device_id].connect(port, natives[device_id], other_port)
             for port, link in one.process_links.items():
                 _connect_process(natives[one.device_id], port, *link)
-        tracers = {one.device_id: _trace(natives[one.device_id], one, stack) for one in switches if one.traced}
+        tracers = {
+            switch.device_id: _trace(natives[switch.device_id], switch, stack) for switch in switches if switch.traced
+        }
         for one in switches:
             tracer = tracers.get(one.device_id)
             in_namespace(one.namespace, partial(_prepare, natives[one.device_id], objects, one, tracer, stack))
@@ -84,11 +89,12 @@ def _serve(switches: Sequence[Options], say: Callable[[str], None], wait: Callab
             stack.callback(native.stop)  # all of them before one is closed
         for few in _by_worker(list(natives.values())):
             NativeSwitch.start_together(few)
-        if any(one.pace is not None for one in switches):
+        if any(switch.pace is not None for switch in switches):
             # The threads that this one makes answer commands: before workers and agents without real-time priority.
             priority.raise_priority(CONTROL_NICE)
         servers = [
-            _offer(natives[one.device_id], library, one, tracers.get(one.device_id), stack, say) for one in switches
+            _offer(natives[switch.device_id], library, switch, tracers.get(switch.device_id), stack, say)
+            for switch in switches
         ]
         for one, server in zip(switches, servers, strict=True):
             ready = f"device {one.device_id} listening on {server.address}, ports: {_ports(one)}"

@@ -61,17 +61,17 @@ def quantity(kind: Kind, text: str, *, si: bool = False) -> float:
     with the form that is right.
     """
     text = text.strip()
-    found = _NUMBER.fullmatch(text)
+    match = _NUMBER.fullmatch(text)
     units = _UNITS[kind]
-    if found is None or (found[3] and found[3] not in units) or (found[2] and units is not _PLAIN):
+    if match is None or (match[3] and match[3] not in units) or (match[2] and units is not _PLAIN):
         raise ValueError(f"{text!r} is no {_NAMES[kind]}: write it like {_EXAMPLES[kind]}")
-    divisor = float(found[2] or 1)
-    if divisor == 0 or not math.isfinite(float(found[1])):
+    divisor = float(match[2] or 1)
+    if divisor == 0 or not math.isfinite(float(match[1])):
         raise ValueError(f"{text!r} is too much")
-    exact = Decimal(found[1]) * units.get(found[3] or "", 1)  # in decimals, so that 10us is 1e-5
+    exact = Decimal(match[1]) * units.get(match[3] or "", 1)  # in decimals, so that 10us is 1e-5
     value = float(exact) / divisor
-    if kind in _WITH_UNIT and value and not (found[3] or si):
-        raise ValueError(f"{text!r} has no unit: write {_with_unit(kind, found[1], value)}")
+    if kind in _WITH_UNIT and value and not (match[3] or si):
+        raise ValueError(f"{text!r} has no unit: write {_with_unit(kind, match[1], value)}")
     if not math.isfinite(value):
         raise ValueError(f"{text!r} is too much")
     if value < 0 and kind != "number":

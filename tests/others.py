@@ -64,12 +64,12 @@ def refused(work: Callable[[], object]) -> str:
 @contextmanager
 def shared_folder() -> Iterator[Path]:
     """A folder where every user may make files of his own, as /tmp is; pytest's own aren't open to others."""
-    made = Path(tempfile.mkdtemp(prefix="pcn-shared-"))
-    made.chmod(0o1777)
+    path = Path(tempfile.mkdtemp(prefix="pcn-shared-"))
+    path.chmod(0o1777)
     try:
-        yield made
+        yield path
     finally:
-        shutil.rmtree(made)
+        shutil.rmtree(path)
 
 
 @contextmanager

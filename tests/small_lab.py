@@ -52,4 +52,6 @@ def start_flow(dcqcn_lab: Lab) -> Iterator[StartFlow]:
     stopped_s = sender.stats().now_s
     wait_until(lambda: sender.stats().now_s > stopped_s + LONGEST_DELAY_S, "what an agent delays, on BMv2")
     switches = dcqcn_lab.switches.values()
-    wait_until(lambda: not any(sum(one.read_registers("waiting_packets").values()) for one in switches), "the drain")
+    wait_until(
+        lambda: not any(sum(switch.read_registers("waiting_packets").values()) for switch in switches), "the drain"
+    )

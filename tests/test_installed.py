@@ -139,14 +139,14 @@ def made(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Make:
     def make(*chosen: str) -> Environment:
         if chosen == tuple(extras.MODULES):
             return first
-        made = fresh(closure(chosen))
+        environment = fresh(closure(chosen))
         for path in set(first.site_packages.iterdir()) - theirs:
-            (made.site_packages / path.name).symlink_to(path)
+            (environment.site_packages / path.name).symlink_to(path)
         for script in ("pcn", "softswitch"):
             text = (first.folder / "bin" / script).read_text()
-            (made.folder / "bin" / script).write_text(text.replace(str(first.folder), str(made.folder)))
-            (made.folder / "bin" / script).chmod(0o755)
-        return made
+            (environment.folder / "bin" / script).write_text(text.replace(str(first.folder), str(environment.folder)))
+            (environment.folder / "bin" / script).chmod(0o755)
+        return environment
 
     return make
 

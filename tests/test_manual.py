@@ -37,9 +37,9 @@ def test_page_has_each_command_with_its_options_and_examples(page: str) -> None:
     assert list(sections) == [context.command_path for context in contexts]
     for context in contexts:
         text = sections[context.command_path].replace("\\-", "-")
-        for one in context.command.get_params(context):
-            if isinstance(one, click.Option) and not one.hidden:
-                assert all(re.search(rf"^\.B .*{re.escape(name)}\b", text, re.MULTILINE) for name in one.opts)
+        for param in context.command.get_params(context):
+            if isinstance(param, click.Option) and not param.hidden:
+                assert all(re.search(rf"^\.B .*{re.escape(name)}\b", text, re.MULTILINE) for name in param.opts)
         for line in (context.command.help or "").partition("Examples:\n")[2].splitlines():
             assert line.strip() in text
     assert "dumbbell" in sections["pcn run"].partition("Scenarios")[2]

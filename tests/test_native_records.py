@@ -25,9 +25,9 @@ MODULES = {
 
 def structures(module: ModuleType) -> list[type[ctypes.Structure]]:
     return [
-        one
-        for one in vars(module).values()
-        if isinstance(one, type) and issubclass(one, ctypes.Structure) and one.__module__ == module.__name__
+        var
+        for var in vars(module).values()
+        if isinstance(var, type) and issubclass(var, ctypes.Structure) and var.__module__ == module.__name__
     ]
 
 

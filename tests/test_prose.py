@@ -29,7 +29,7 @@ from lint import prose
     ],
 )
 def test_prose_finds_listed_words_at_their_lines(name: str, text: str, expected: list[tuple[int, str]]) -> None:
-    assert [(one.line, one.text) for one in prose.findings(name, text, prose.words())] == expected
+    assert [(finding.line, finding.text) for finding in prose.findings(name, text, prose.words())] == expected
 
 
 def test_command_refuses_a_file_with_listed_words(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

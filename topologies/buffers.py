@@ -85,7 +85,7 @@ class SharedBuffer:
 
     def share(self, port: int, rate_bps: float, traffic_class: int, lossless: bool) -> Share:
         """Returns a class's share at a port."""
-        found = next(one for one in self.shares if one.applies(port, rate_bps, traffic_class))
+        found = next(share for share in self.shares if share.applies(port, rate_bps, traffic_class))
         if lossless:
             return found
         reserve = 0.0 if found.traffic_class is None else found.reserve_bytes

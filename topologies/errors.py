@@ -38,7 +38,7 @@ def nearest(name: str, known: Iterable[str], listed: str = "") -> str:
 
 def _near(name: str, names: Iterable[str], cutoff: float) -> list[str]:
     """Returns those that are about as near as the nearest, whatever their case, with - for _."""
-    folded = {_folded(one): one for one in names}
+    folded = {_folded(name): name for name in names}
     close = difflib.get_close_matches(_folded(name), folded, _NEAR, cutoff)
     ratios = [difflib.SequenceMatcher(None, one, _folded(name)).ratio() for one in close]
     return [folded[one] for one, ratio in zip(close, ratios, strict=True) if ratio > ratios[0] - _ALIKE]

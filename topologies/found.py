@@ -56,16 +56,16 @@ class Blueprint:
     def options(self) -> dict[str, inspect.Parameter]:
         """By name, with their types: the function's own, then flow control's, lossy queues' and ECMP's, which have no
         default where the function doesn't take them: the topology has values. Raises TopologyError."""
-        found: dict[str, inspect.Parameter] = {}
+        parameters: dict[str, inspect.Parameter] = {}
         for function in (self.function, lossless.parameters, lossy.parameters, ecmp.parameters):
             for option, one in inspect.signature(function).parameters.items():
-                if one.kind is not inspect.Parameter.VAR_KEYWORD and option not in found:
-                    found[option] = one.replace(annotation=self._type(function, one))
-        for option in found.keys() - self._taken:
-            kind = found[option].annotation
+                if one.kind is not inspect.Parameter.VAR_KEYWORD and option not in parameters:
+                    parameters[option] = one.replace(annotation=self._type(function, one))
+        for option in parameters.keys() - self._taken:
+            kind = parameters[option].annotation
             optional = {int: int | None, float: float | None}.get(kind, kind)
-            found[option] = found[option].replace(annotation=optional, default=None)
-        return {option: one for option, one in found.items() if one.annotation in _TYPES}
+            parameters[option] = parameters[option].replace(annotation=optional, default=None)
+        return {option: one for option, one in parameters.items() if one.annotation in _TYPES}
 
     @cached_property
     def _taken(self) -> set[str]:
@@ -106,14 +106,14 @@ class Blueprint:
 
     def _made(self, own: Mapping[str, Value]) -> Topology:
         try:
-            made = self.function(**own)
+            topology = self.function(**own)
         except TopologyError:
             raise
         except Exception as error:
             raise TopologyError(f"{self.reference}: {error_text(error)}") from error
-        if not isinstance(made, Topology):
-            raise TopologyError(f"{self.reference} returns no Topology, but {made!r:.60}")
-        return made
+        if not isinstance(topology, Topology):
+            raise TopologyError(f"{self.reference} returns no Topology, but {topology!r:.60}")
+        return topology
 
 
 def find_topology(reference: str) -> Blueprint:

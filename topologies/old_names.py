@@ -21,7 +21,7 @@ def old_import(error: BaseException) -> str | None:
     if not isinstance(error, ModuleNotFoundError) or not error.name or error.name.partition(".")[0] not in TOP:
         return None
     calls = traceback.extract_tb(error.__traceback__)
-    frames = [one for one in calls if Path(one.filename).is_file() and Path(one.filename).parent != _IMPORTING]
+    frames = [call for call in calls if Path(call.filename).is_file() and Path(call.filename).parent != _IMPORTING]
     if not frames or not frames[-1].lineno:
         return None
     path, line = Path(frames[-1].filename), frames[-1].lineno

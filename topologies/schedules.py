@@ -22,5 +22,5 @@ class Schedule:
     port: int | None = None
 
     def __post_init__(self) -> None:
-        if len(self.weights) != CLASSES or not all(0 <= one <= MOST_WEIGHT for one in self.weights):
+        if len(self.weights) != CLASSES or not all(0 <= weight <= MOST_WEIGHT for weight in self.weights):
             raise TopologyError(f"weights {self.weights}: {CLASSES} numbers from 0 to {MOST_WEIGHT}, one a class")

@@ -42,7 +42,7 @@ class Switch:
         return self.latency_s > 0 or self.cut_through
 
     def schedule(self, port: int) -> Schedule | None:
-        return next((one for one in self.schedules if one.port in (None, port)), None)
+        return next((schedule for schedule in self.schedules if schedule.port in (None, port)), None)
 
 
 def check_switch(switch: Switch, mtu_bytes: float, flow_control: str) -> None:

@@ -66,12 +66,12 @@ class Trails:
     def between(self, src: str, dst: str) -> Trail:
         """Returns the links from host to host; equal ones are one object. Raises TopologyError if there is no way."""
         alike = self._alike.get(src), self._alike.get(dst)
-        found = self._between.get(alike)
-        if found is None:
-            found = self._found_between(src, dst)
+        trail = self._between.get(alike)
+        if trail is None:
+            trail = self._found_between(src, dst)
             if None not in alike:
-                self._between[alike] = found
-        return found
+                self._between[alike] = trail
+        return trail
 
     def _found_between(self, src: str, dst: str) -> Trail:
         first = self._first(src, dst)

@@ -30,18 +30,18 @@ def compose(text: str) -> Tree | None:
     """Returns the tree of a JSON text; None of an empty one. Raises ComposeError."""
     made, at, line, wanted = Composer(), 0, 1, _VALUE
     while True:
-        found = _TOKEN.match(text, at)
-        start = at if found is None else found.start(found.lastgroup or 0)
+        match = _TOKEN.match(text, at)
+        start = at if match is None else match.start(match.lastgroup or 0)
         line += text.count("\n", at, start)
-        if found is None:
+        if match is None:
             line += text.count("\n", at, len(text) - len(text[at:].lstrip()))
             raise ComposeError(line, f"this is no JSON: {text[at : at + 80].strip()[:20]!r} where {wanted} is wanted")
-        at, token = found.end(), found[found.lastgroup or 0]
-        if found["end"] is not None:
+        at, token = match.end(), match[match.lastgroup or 0]
+        if match["end"] is not None:
             if made.open or (made.root is None and text.strip()):
                 raise ComposeError(line, f"this is no JSON: it ends where {wanted} is wanted")
             return made.root
-        wanted = _step(made, found, token, wanted, line)
+        wanted = _step(made, match, token, wanted, line)
         line += token.count("\n")
 
 

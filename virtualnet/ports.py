@@ -41,7 +41,7 @@ class Ports:
         numbers = set(classes)
         if not numbers <= set(range(native.CLASSES)):
             raise VirtualError(f"classes {sorted(numbers)}: there are 0 to {native.CLASSES - 1}")
-        mask = sum(1 << one for one in numbers)
+        mask = sum(1 << number for number in numbers)
         raw = native.Trimming(trimming.size, trimming.dscp_value, trimming.queue_index, mask, trimming.weight)
         self._check(
             self._library.vn_set_trimming(self._changing(), self._links[Endpoint(switch, port)], ctypes.byref(raw))

@@ -186,5 +186,5 @@ def _wait(switch: subprocess.Popen[str]) -> None:
 
 
 def _proportional_mb(pid: int) -> float:
-    found = re.search(r"^Pss:\s+(\d+)", Path(f"/proc/{pid}/smaps_rollup").read_text(), re.MULTILINE)
-    return int(found[1]) / 1000 if found else 0.0
+    match = re.search(r"^Pss:\s+(\d+)", Path(f"/proc/{pid}/smaps_rollup").read_text(), re.MULTILINE)
+    return int(match[1]) / 1000 if match else 0.0

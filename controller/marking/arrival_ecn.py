@@ -35,7 +35,7 @@ def configure(topology: Topology, switch: str, port: int, dilation: float, param
     """Returns the port with the scheme's K, or with the switch's thresholds of such a port, where they are one step."""
     rate_bps = topology.link_at(switch, port).rate_bps
     steps = (one for one in topology.switch(switch).ecn if one.k_min_bytes == one.k_max_bytes)
-    own = next((one.k_min_bytes for one in steps if one.applies(port, rate_bps)), parameters.k_bytes)
+    own = next((step.k_min_bytes for step in steps if step.applies(port, rate_bps)), parameters.k_bytes)
     return ArrivalPort(port, round(own))
 
 

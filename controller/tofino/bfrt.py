@@ -92,13 +92,13 @@ class BfRuntimeSwitch(ControlPlane):
             channel = address_channel(address, _OPTIONS)
         except AddressError as error:
             raise SwitchError(f"{name}: {error}") from None
-        made = cls(name, device_id, channel, messages, progress)
+        bf_runtime_switch = cls(name, device_id, channel, messages, progress)
         try:
-            made._subscribe(address, limit_s)
+            bf_runtime_switch._subscribe(address, limit_s)
         except Exception:
-            made.close()
+            bf_runtime_switch.close()
             raise
-        return made
+        return bf_runtime_switch
 
     def close(self) -> None:
         with signals.deferred():
@@ -290,7 +290,9 @@ class BfRuntimeSwitch(ControlPlane):
             part = [one for one in wanted if one.is_default_entry is default]
             read = self._read_entries(part, "reading") if part else []
             with self._understood("reading"):
-                found += [made for one in read if one.is_default_entry is default for made in entities.entities(one)]
+                found += [
+                    entity for one in read if one.is_default_entry is default for entity in entities.entities(one)
+                ]
         return found
 
     def _read_entries(self, entries: Sequence[Any], what: str, pipe: int = _ALL_PIPES) -> list[Any]:
@@ -372,13 +374,13 @@ class BfRuntimeSwitch(ControlPlane):
         entry = self._messages.TableEntry()
         self._ready().fill(entry, one.table, keys, {})
         try:
-            found = self._read_entries([entry], f"reading {one.table} {keys}", _pipe(one))
+            entries = self._read_entries([entry], f"reading {one.table} {keys}", _pipe(one))
         except SwitchError:
             if one.adds:  # it isn't there yet
                 return {}
             raise
         with self._understood(f"reading {one.table} {keys}"):
-            return self._ready().values(found[0]) if found else {}
+            return self._ready().values(entries[0]) if entries else {}
 
     def _place(self, port: int, number: int) -> dict[str, int]:
         """Returns where the queue of a port and class is."""

@@ -33,10 +33,12 @@ class Entities:
         kinds = (schema.p4info.tables, schema.p4info.counters, schema.p4info.registers)
         self._names = {one.preamble.id: one.preamble.name for kind in kinds for one in kind}
         self._ids = {self._info.table(name).id: number for number, name in self._names.items()}
-        self._keys = {one.preamble.id: {key.id: key.name for key in one.match_fields} for one in schema.p4info.tables}
+        self._keys = {
+            table.preamble.id: {key.id: key.name for key in table.match_fields} for table in schema.p4info.tables
+        }
         self._actions = {
-            one.preamble.id: (one.preamble.name, {param.id: param.name for param in one.params})
-            for one in schema.p4info.actions
+            action.preamble.id: (action.preamble.name, {param.id: param.name for param in action.params})
+            for action in schema.p4info.actions
         }
         self._action_ids = {name: number for number, (name, _) in self._actions.items()}
 
@@ -177,29 +179,29 @@ class Entities:
         pipe, whole = index * _PIPES // table.size, 0
         for name, values in self.values(entry).items():
             whole = whole << (table.data[name].width or 0) | values[pipe if pipe < len(values) else 0]
-        made = p4r.RegisterEntry(register_id=number, index=p4r.Index(index=index))
-        made.data.bitstring = _short(whole)
-        return made
+        register_entry = p4r.RegisterEntry(register_id=number, index=p4r.Index(index=index))
+        register_entry.data.bitstring = _short(whole)
+        return register_entry
 
     def _table_entry(self, number: int, table: Table, entry: Any) -> p4r.TableEntry:
-        made = p4r.TableEntry(table_id=number, is_default_action=entry.is_default_entry)
+        table_entry = p4r.TableEntry(table_id=number, is_default_action=entry.is_default_entry)
         ids = {name: key for key, name in self._keys[number].items()}
         for key in entry.key.fields:
-            field = {one.id: one for one in table.keys.values()}[key.field_id]
+            field = {key.id: key for key in table.keys.values()}[key.field_id]
             if field.name == PRIORITY:
-                made.priority = MOST_PRIORITY - int.from_bytes(key.exact.value, "big")
+                table_entry.priority = MOST_PRIORITY - int.from_bytes(key.exact.value, "big")
             elif not _matches_all(field, key):
-                _match_back(key, made.match.add(field_id=ids[field.name]))
+                _match_back(key, table_entry.match.add(field_id=ids[field.name]))
         name = next((one for one, (action, _) in table.actions.items() if action == entry.data.action_id), None)
         if name is not None:
-            made.action.action.action_id = self._action_ids[name]
+            table_entry.action.action.action_id = self._action_ids[name]
             params = {text: param for param, text in self._actions[self._action_ids[name]][1].items()}
             fields = {field.id: field.name for field in table.actions[name][1].values()}
             for one in entry.data.fields:
                 if one.field_id in fields:
                     value = _short(int.from_bytes(one.stream, "big"))
-                    made.action.action.params.add(param_id=params[fields[one.field_id]], value=value)
-        return made
+                    table_entry.action.action.params.add(param_id=params[fields[one.field_id]], value=value)
+        return table_entry
 
 
 def _is_session(entity: p4r.Entity) -> bool:

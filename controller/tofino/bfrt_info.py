@@ -65,7 +65,7 @@ class Info:
                 f"{switch}: a BF-RT description of {largest >> 20} MB: {_MOST_BYTES >> 20} MB are the most"
             )
         try:
-            made = [_table(one) for document in documents for one in json.loads(document)["tables"]]
+            made = [_table(load) for document in documents for load in json.loads(document)["tables"]]
         except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
             raise SwitchError(f"{switch}: no BF-RT description: {type(error).__name__}: {error}") from None
         self.tables = {table.name: table for table in made}
@@ -112,7 +112,7 @@ def _text(value: Any) -> str:
 def _fields(found: Iterable[dict[str, Any]]) -> dict[str, Field]:
     """Returns the fields by name; containers of fields, which nothing here uses, have no type."""
     singles = (one | one.get("singleton", {}) for one in found)
-    made = (_field(one) for one in singles if "type" in one)
+    made = (_field(single) for single in singles if "type" in single)
     return {one.name: one for one in made}
 
 

@@ -133,12 +133,17 @@ def _groups(lab: TofinoLab) -> Iterator[Setting]:
 def _queues(lab: TofinoLab) -> Iterator[Setting]:
     """Yields what waits to leave: the program gives a packet's class as its queue."""
     for port in lab.ports:
-        for one in lab.classes:
-            place, priority = (port.number, one.number), _PRIORITY_NAMES.get(one.priority, str(one.priority))
+        for traffic_class in lab.classes:
+            place, priority = (
+                (port.number, traffic_class.number),
+                _PRIORITY_NAMES.get(traffic_class.priority, str(traffic_class.priority)),
+            )
             served: dict[str, Value] = {"min_priority": priority, "max_priority": priority}
             yield Setting(lab.chip.table("queue.sched_cfg"), {}, served, pipe=port.pipe, queue=place)
-            if one.lossless:
-                yield Setting(lab.chip.table("queue.cfg"), {}, {"pfc_cos": one.number}, pipe=port.pipe, queue=place)
+            if traffic_class.lossless:
+                yield Setting(
+                    lab.chip.table("queue.cfg"), {}, {"pfc_cos": traffic_class.number}, pipe=port.pipe, queue=place
+                )
                 # PFC bounds it where it came in; nothing is dropped here.
                 kept: dict[str, Value] = {"tail_drop_enable": False, "pool_id": _EGRESS_POOL}
                 yield Setting(
@@ -200,7 +205,10 @@ print("PFC of classes {lossless} at {ports} ports: {{}} fields were written and 
 
 def pfc_script(lab: TofinoLab) -> str:
     """Returns the script's text."""
-    rows = [(one.table, one.action, one.adds, one.pipe, one.queue, one.keys, one.data) for one in settings(lab)]
+    rows = [
+        (setting.table, setting.action, setting.adds, setting.pipe, setting.queue, setting.keys, setting.data)
+        for setting in settings(lab)
+    ]
     return _SCRIPT.format(
         switch=lab.switch,
         cell=lab.chip.cell_bytes,

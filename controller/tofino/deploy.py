@@ -89,17 +89,17 @@ def check(lab: TofinoLab, package: Package) -> list[TableEntry]:
         marking = qcn.entries(lab, package.name)
     else:
         marking = [*rest_entries(lab), *(tcd.entries(lab, lab.tcd) if package.name == "tcd" else [])]
-    made = [*marking, *entries(plan(lab))]
-    for entry in made:
+    table_entries = [*marking, *entries(plan(lab))]
+    for entry in table_entries:
         try:
             entry.encode(package.schema)
         except ValueError as error:
             raise SwitchError(f"{lab.switch}: program {package.name}: {entry}: {error}") from None
-    for name, count in Counts(entry.table_id for entry in made).items():
+    for name, count in Counts(entry.table_id for entry in table_entries).items():
         size = package.schema.tables[name].size
         if count > size:
             raise SwitchError(f"{lab.switch}: {count} entries for {name}, which holds {size} in program {package.name}")
-    return made
+    return table_entries
 
 
 def deploy(

@@ -250,16 +250,16 @@ def _device_port(chip: Chip, text: str) -> int:
 
 
 def _panel(text: str) -> tuple[int, int]:
-    found = _PANEL.fullmatch(text)
-    if found is None:
+    match = _PANEL.fullmatch(text)
+    if match is None:
         raise ValueError(f"{text!r}: write it as CONNECTOR/LANE, as at the front: 1/0")
-    return int(found.group(1)), int(found.group(2))
+    return int(match.group(1)), int(match.group(2))
 
 
 def _speed(chip: Chip, text: str) -> int:
     speed = round(quantity("rate", text))
     if speed not in chip.speeds:
-        there = ", ".join(f"{one / 1e9:g}G" for one in chip.speeds)
+        there = ", ".join(f"{speed / 1e9:g}G" for speed in chip.speeds)
         raise ValueError(f"{text!r}: a port of {chip.title} has one of {there}")
     return speed
 

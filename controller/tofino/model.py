@@ -115,13 +115,17 @@ class TofinoLab:
 
     @property
     def lossless(self) -> tuple[Class, ...]:
-        return tuple(one for one in self.classes if one.lossless)
+        return tuple(traffic_class for traffic_class in self.classes if traffic_class.lossless)
 
     @property
     def delaying(self) -> tuple[Class, ...]:
         """Those that can keep a lossless one waiting: of its priority, or a higher one."""
         least = min(one.priority for one in self.lossless)
-        return tuple(one for one in self.classes if not one.lossless and one.priority >= least)
+        return tuple(
+            traffic_class
+            for traffic_class in self.classes
+            if not traffic_class.lossless and traffic_class.priority >= least
+        )
 
     def faults(self) -> Iterator[Fault]:
         """Yields what can't be, with the way out."""

@@ -45,7 +45,7 @@ def curve(tcd: Tcd, chip: Chip, steps: int = STEPS) -> list[Step]:
 def entries(lab: TofinoLab, tcd: Tcd) -> list[TableEntry]:
     """Returns the entries of `tcd_config`, `red_config` and `red_curves` for all ports. max(Ton) follows docs/tcd.md,
     with a port's own XOFF and XON in place of its neighbour's."""
-    made = []
+    table_entries = []
     for port in lab.ports:
         span = port.pfc.xoff_bytes - port.pfc.xon_bytes
         on_s = max_ton_s(port.speed_bps, tcd.delay_s, span, lab.mtu, tcd.epsilon)
@@ -53,10 +53,10 @@ def entries(lab: TofinoLab, tcd: Tcd) -> list[TableEntry]:
             "set_tcd", max_ton_ns=math.ceil(on_s * 1e9), empty_cells=_FRAMES * lab.chip.cells(lab.mtu), looks=tcd.looks
         )
         match = TableMatch(port=port.number)
-        made.append(TableEntry("tcd_config", match=match, action=states))
-        made.append(TableEntry("red_config", match=match, action=TableAction("set_red", curve=_CURVE)))
+        table_entries.append(TableEntry("tcd_config", match=match, action=states))
+        table_entries.append(TableEntry("red_config", match=match, action=TableAction("set_red", curve=_CURVE)))
     for step in curve(tcd, lab.chip):
         match = TableMatch(curve=_CURVE, queue_cells=f"{step.low}...{step.high}")
         action = TableAction("set_probability", last_draw=step.draws - 1)
-        made.append(TableEntry("red_curves", match=match, action=action, priority=_PRIORITY))
-    return made
+        table_entries.append(TableEntry("red_curves", match=match, action=action, priority=_PRIORITY))
+    return table_entries

@@ -67,11 +67,11 @@ class Group:
             grid = np.linspace(grid[0], grid[-1], _POINTS)
         each = np.array([np.interp(grid, x, y, right=0.0) for x, y in found])
         ends = [intervals.of_mean(column.tolist()) for column in each.T]
-        made = Line("", grid, each.mean(axis=0))
+        line = Line("", grid, each.mean(axis=0))
         if None in ends:
-            return made
+            return line
         low, high = (np.array([getattr(end, name) for end in ends], float) for name in ("low", "high"))
-        return replace(made, low=low, high=high)
+        return replace(line, low=low, high=high)
 
     @property
     def samples(self) -> list[RunSamples]:
@@ -170,7 +170,7 @@ def _kinds(groups: Sequence[Group]) -> dict[str, Kind]:
     """Returns the kinds of settings: of schemes' parameters and scenarios'; of others by a name's end."""
     found: dict[str, Kind] = {setting: kind_of(setting) for group in groups for setting in group.settings}
     for scenario, scheme in {(run.scenario, run.scheme) for group in groups for run in group.runs}:
-        found |= {one.name: one.kind for one in _parameters(scenario, scheme)}
+        found |= {parameter.name: parameter.kind for parameter in _parameters(scenario, scheme)}
     return found
 
 

@@ -52,7 +52,7 @@ def numbers(groups: Sequence[Group]) -> Table:
 
 def notes(groups: Sequence[Group]) -> list[str]:
     """Returns what intervals are, and which test marks what."""
-    note = interval_note(len(one.runs) for one in groups)
+    note = interval_note(len(group.runs) for group in groups)
     made = [f"Means over the seeds; in brackets {note}."] if note else []
     first, others = groups[0], groups[1:]
     tested = [one for one in others if len(one.runs) > 1 and len(first.runs) > 1]
@@ -67,7 +67,7 @@ def notes(groups: Sequence[Group]) -> list[str]:
                 "95%: of a hundred numbers that don't differ it marks five). Below a mean stands its difference from "
                 f"{first.name}'s, with a 95% interval."
             )
-    if untested := [one.name for one in groups if len(one.runs) < 2]:
+    if untested := [group.name for group in groups if len(group.runs) < 2]:
         made.append(
             f"{', '.join(untested)}: one seed, so nothing shows whether a difference is more than chance, and nothing "
             "is marked: compare runs of several seeds."
@@ -225,4 +225,4 @@ def _own(groups: Sequence[Group]) -> list[Table]:
         return []
     means = {group.name: Measured({name: group.mean(name) for name in _names([group])}) for group in groups}
     several = any(len(group.runs) > 1 for group in groups)
-    return [replace(one, notes=[*one.notes, *["Means over the seeds."] * several]) for one in page.tables(means)]
+    return [replace(table, notes=[*table.notes, *["Means over the seeds."] * several]) for table in page.tables(means)]

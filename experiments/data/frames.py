@@ -34,8 +34,10 @@ class Frames:
 
     def __init__(self, topology: Topology, flows: Sequence[FlowSpec]) -> None:
         self._topology = topology
-        self._ports = [Endpoint(one.name, port) for one in topology.switches for port in topology.ports(one.name)]
-        self._hosts = [Endpoint(one.name, port) for one in topology.hosts for port in topology.ports(one.name)]
+        self._ports = [
+            Endpoint(switch.name, port) for switch in topology.switches for port in topology.ports(switch.name)
+        ]
+        self._hosts = [Endpoint(host.name, port) for host in topology.hosts for port in topology.ports(host.name)]
         self._ends = {flow_entity(flow.id, flow.group): (flow.src, flow.dst) for flow in flows if not flow.group}
         self._sizes: dict[str, float] = {}
         self._senders: dict[str, set[str]] = {}
@@ -56,9 +58,9 @@ class Frames:
             yield {
                 "time_s": time_s,
                 "over_s": seconds,
-                "ports": [{name: values[number] for name, values in one.items()} for one in ports],
-                "flows": [{name: values[number] for name, values in one.items()} for one in flows],
-                "hosts": [{name: values[number] for name, values in one.items()} for one in hosts],
+                "ports": [{name: values[number] for name, values in port.items()} for port in ports],
+                "flows": [{name: values[number] for name, values in flow.items()} for flow in flows],
+                "hosts": [{name: values[number] for name, values in host.items()} for host in hosts],
                 "overload": None,
             }
 
@@ -148,7 +150,7 @@ def interval(start_s: float, end_s: float, least_s: float, topology: Topology) -
     lasts_s = end_s - start_s
     if not 0 < least_s < lasts_s:
         return max(lasts_s, 0.0)
-    ports = sum(len(topology.ports(one.name)) for one in topology.switches)
+    ports = sum(len(topology.ports(switch.name)) for switch in topology.switches)
     most = min(_MOST_FRAMES, max(_MOST_CELLS // max(ports, 1), 20))
     return least_s * math.ceil(lasts_s / least_s / most)
 

@@ -253,11 +253,11 @@ def shown(panels: Sequence[Chart]) -> list[tuple[Line, ...]]:
     """Returns the lines to draw of the same chart of one run or of several. Lines of the same values hide each other:
     such as are the same in all panels are one, which has all their names; others lie on a wider one."""
     groups = [_alike(chart.lines) for chart in panels]
-    if all(one == groups[0] for one in groups):
+    if all(group == groups[0] for group in groups):
         return [
             tuple(
-                replace(chart.lines[own[0]], label=", ".join(chart.lines[index].label for index in own))
-                for own in groups[0]
+                replace(chart.lines[group[0]], label=", ".join(chart.lines[index].label for index in group))
+                for group in groups[0]
             )
             for chart in panels
         ]
@@ -284,7 +284,7 @@ def _alike(lines: Sequence[Line]) -> list[list[int]]:
 def values(lines: Sequence[Line], view: View | None = None) -> Array:
     """Returns all that lines have, their seeds and intervals too, in a view if there is one."""
     inside = [line.y if view is None else line.y[(line.x >= view.start) & (line.x <= view.end)] for line in lines]
-    seeds = [np.array(own, float) for line in lines for own in line.seeds]
+    seeds = [np.array(seed, float) for line in lines for seed in line.seeds]
     ends = [end for line in lines for end in (line.low, line.high) if end is not None]
     found: Array = np.concatenate([*inside, *seeds, *ends, np.empty(0)])
     return np.compress(~np.isnan(found), found)

@@ -48,11 +48,11 @@ def _part(size: int, parts: int, number: int) -> int:
 
 def _ring(ranks: int, size: int, steps: int) -> list[Message]:
     """Rank r sends part r - step of the buffer to r + 1."""
-    made = _Schedule()
+    schedule = _Schedule()
     last: list[int] | None = None
     for step in range(steps):
         last = [
-            made.send(
+            schedule.send(
                 rank,
                 (rank + 1) % ranks,
                 _part(size, ranks, rank - step),
@@ -60,14 +60,14 @@ def _ring(ranks: int, size: int, steps: int) -> list[Message]:
             )
             for rank in range(ranks)
         ]
-    return made.messages
+    return schedule.messages
 
 
 def _exchanges(ranks: int, size: int, halving: bool, doubling: bool) -> list[Message]:
     """Exchanges with the rank whose number differs in one bit: halves of what a rank still has, from the highest bit
     down (reduce-scatter); then the same parts back, from the lowest bit up (all-gather)."""
     bits = ranks.bit_length() - 1
-    made = _Schedule()
+    schedule = _Schedule()
     last: list[int | None] = [None] * ranks
     spans = [[(0, size)] for _ in range(ranks)]
     for bit in reversed(range(bits)):
@@ -82,14 +82,14 @@ def _exchanges(ranks: int, size: int, halving: bool, doubling: bool) -> list[Mes
         for rank in range(ranks):
             peer = rank ^ 1 << bit
             low, high = spans[peer if halves else rank][bits - bit]  # the peer's half, or all that the rank has
-            sent.append(made.send(rank, peer, high - low, (last[rank], last[rank ^ 1 << before])))
+            sent.append(schedule.send(rank, peer, high - low, (last[rank], last[rank ^ 1 << before])))
         last, before = [*sent], bit
-    return made.messages
+    return schedule.messages
 
 
 def _tree(ranks: int, size: int, chunks: int) -> list[Message]:
     """Up a binary tree in which rank r's parent is (r - 1) / 2, summed on the way, and down again; chunk by chunk."""
-    made = _Schedule()
+    schedule = _Schedule()
     up: list[int | None] = [None] * ranks
     down: list[int | None] = [None] * ranks
     for chunk in range(chunks):
@@ -97,31 +97,31 @@ def _tree(ranks: int, size: int, chunks: int) -> list[Message]:
         above, up = up, [None] * ranks
         for rank in reversed(range(1, ranks)):
             children = [up[child] for child in (2 * rank + 1, 2 * rank + 2) if child < ranks]
-            up[rank] = made.send(rank, (rank - 1) // 2, part, (*children, above[rank]))
+            up[rank] = schedule.send(rank, (rank - 1) // 2, part, (*children, above[rank]))
         before, down = down, [None] * ranks
         for rank in range(1, ranks):
             parent = (rank - 1) // 2
             sources = [down[parent]] if parent else [up[child] for child in (1, 2) if child < ranks]
-            down[rank] = made.send(parent, rank, part, (*sources, before[rank]))
-    return made.messages
+            down[rank] = schedule.send(parent, rank, part, (*sources, before[rank]))
+    return schedule.messages
 
 
 def _all_to_all(ranks: int, size: int) -> list[Message]:
-    made = _Schedule()
+    schedule = _Schedule()
     for step in range(1, ranks):
         for src in range(ranks):
             dst = (src + step) % ranks
-            made.send(src, dst, _part(size, ranks, dst))
-    return made.messages
+            schedule.send(src, dst, _part(size, ranks, dst))
+    return schedule.messages
 
 
 def _pairwise(ranks: int, size: int) -> list[Message]:
     """Returns messages: in step s rank r sends to r + s and receives from r - s."""
-    made = _Schedule()
+    schedule = _Schedule()
     last: list[int | None] = [None] * ranks
     for step in range(1, ranks):
         last = [
-            made.send(
+            schedule.send(
                 rank,
                 (rank + step) % ranks,
                 _part(size, ranks, rank + step),
@@ -129,27 +129,29 @@ def _pairwise(ranks: int, size: int) -> list[Message]:
             )
             for rank in range(ranks)
         ]
-    return made.messages
+    return schedule.messages
 
 
 def _pipeline(ranks: int, size: int, chunks: int, back: bool) -> list[Message]:
     """Returns the messages of each chunk from stage to stage; then, with `back`, each from the last stage to the
     first, as GPipe trains."""
-    made = _Schedule()
+    schedule = _Schedule()
     before: list[int | None] = [None] * ranks
     first_back: int | None = None
     for chunk in range(chunks):
         arrived: int | None = None
         for rank in range(ranks - 1):
-            before[rank] = arrived = made.send(rank, rank + 1, _part(size, chunks, chunk), (arrived, before[rank]))
+            before[rank] = arrived = schedule.send(rank, rank + 1, _part(size, chunks, chunk), (arrived, before[rank]))
         first_back = arrived
     if back:
         before = [None] * ranks
         for chunk in range(chunks):
             arrived = first_back
             for rank in reversed(range(1, ranks)):
-                before[rank] = arrived = made.send(rank, rank - 1, _part(size, chunks, chunk), (arrived, before[rank]))
-    return made.messages
+                before[rank] = arrived = schedule.send(
+                    rank, rank - 1, _part(size, chunks, chunk), (arrived, before[rank])
+                )
+    return schedule.messages
 
 
 Build = Callable[[int, int, int], list[Message]]
@@ -184,7 +186,7 @@ _POWERS = ("halving-doubling", "doubling", "halving")
 
 def names() -> list[str]:
     """Returns all names, as `OPERATION:ALGORITHM`."""
-    return [f"{operation}:{one}" for operation, algorithms in COLLECTIVES.items() for one in algorithms]
+    return [f"{operation}:{algorithm}" for operation, algorithms in COLLECTIVES.items() for algorithm in algorithms]
 
 
 def collective(name: str) -> str:
@@ -240,7 +242,9 @@ def ends(once: Sequence[Message]) -> dict[int, list[int]]:
             for other in message.after:
                 if rank in once[other][:2]:
                     awaited.setdefault(rank, set()).add(other)
-    return {rank: [one for one in numbers if one not in awaited.get(rank, ())] for rank, numbers in own.items()}
+    return {
+        rank: [number for number in numbers if number not in awaited.get(rank, ())] for rank, numbers in own.items()
+    }
 
 
 def flows(

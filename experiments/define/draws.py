@@ -37,4 +37,4 @@ def spreads(outcomes: Sequence[Outcome], what: str = "") -> bool:
 
 def distinct(outcomes: Sequence[Outcome]) -> int:
     """Returns how many of the runs differ in any number or curve."""
-    return len({json.dumps([dict(one.numbers), dict(one.curves)]) for one in outcomes})
+    return len({json.dumps([dict(outcome.numbers), dict(outcome.curves)]) for outcome in outcomes})

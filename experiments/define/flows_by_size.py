@@ -107,13 +107,17 @@ def _titled(title: str, group: str) -> str:
 
 
 def _notes(runs: ByRun) -> list[str]:
-    note = samples.interval_note(own.seeds for own in runs.values())
+    note = samples.interval_note(run.seeds for run in runs.values())
     return [f"{caption(runs)}; in brackets {note}." if note else f"{caption(runs)}."]
 
 
 def _whole(groups: Mapping[str, ByRun], unit: str) -> Table:
     made = [
-        [_titled(label(name), group), f"{own.flows():,}", *(cell(own.estimate(unit, one)) for one in STATISTICS)]
+        [
+            _titled(label(name), group),
+            f"{own.flows():,}",
+            *(cell(own.estimate(unit, statistic)) for statistic in STATISTICS),
+        ]
         for group, runs in groups.items()
         for name, own in runs.items()
     ]
@@ -128,7 +132,7 @@ def _whole(groups: Mapping[str, ByRun], unit: str) -> Table:
 
 def _has_bins(group: str, runs: ByRun) -> bool:
     """Returns whether a group has more than one bin."""
-    return group == FLOWS or any(len(own.limits) > 1 for own in runs.values())
+    return group == FLOWS or any(len(run.limits) > 1 for run in runs.values())
 
 
 def _by_size(group: str, runs: ByRun) -> Iterator[Table]:
@@ -136,7 +140,7 @@ def _by_size(group: str, runs: ByRun) -> Iterator[Table]:
         return
     if len(runs) == 1:
         yield from (_of_one(group, runs, unit) for unit in UNITS)
-    elif any(own.seeds > 1 for own in runs.values()):
+    elif any(run.seeds > 1 for run in runs.values()):
         yield from (_beside(group, same, [name]) for same in _alike(runs) for name in SHOWN)
     else:
         for same in _alike(runs):
@@ -159,7 +163,11 @@ def _of_one(group: str, runs: ByRun, unit: str) -> Table:
         _titled(f"{UNITS[unit]}, by size", group),
         ["up to", "flows", *STATISTICS],
         [
-            [size_text(limit), f"{own.flows(place):,}", *(cell(own.estimate(unit, one, place)) for one in STATISTICS)]
+            [
+                size_text(limit),
+                f"{own.flows(place):,}",
+                *(cell(own.estimate(unit, statistic, place)) for statistic in STATISTICS),
+            ]
             for place, limit in enumerate(own.limits)
             if own.flows(place)
         ],
@@ -170,8 +178,8 @@ def _of_one(group: str, runs: ByRun, unit: str) -> Table:
 def _beside(group: str, runs: ByRun, shown: Sequence[str]) -> Table:
     """Returns the slowdown side by side."""
     first = next(iter(runs.values()))
-    places = [place for place in range(len(first.limits)) if any(own.flows(place) for own in runs.values())]
-    same = all(own.flows(place) == first.flows(place) for own in runs.values() for place in places)
+    places = [place for place in range(len(first.limits)) if any(run.flows(place) for run in runs.values())]
+    same = all(run.flows(place) == first.flows(place) for run in runs.values() for place in places)
     counted = {"flows": first} if same else {f"flows {label(name)}": own for name, own in runs.items()}
     of_one = f" {shown[0]}" if len(shown) == 1 else ""
     return Table(
@@ -181,7 +189,7 @@ def _beside(group: str, runs: ByRun, shown: Sequence[str]) -> Table:
             [
                 size_text(first.limits[place]),
                 *(f"{own.flows(place):,}" for own in counted.values()),
-                *(cell(own.estimate("slowdown", one, place)) for own in runs.values() for one in shown),
+                *(cell(run.estimate("slowdown", one, place)) for run in runs.values() for one in shown),
             ]
             for place in places
         ],
@@ -223,11 +231,11 @@ def _line(own: Pooled, statistic: str) -> Line:
     """Returns a statistic by size, over the largest sizes of the bins."""
     each = [(place, own.estimate("slowdown", statistic, place)) for place in range(len(own.limits))]
     known = [(place, estimate) for place, estimate in each if estimate]
-    made = curve("", [own.limits[place] for place, _ in known], [one.value for _, one in known], points=True)
-    made = replace(made, counts=[own.flows(place) for place, _ in known])
+    line = curve("", [own.limits[place] for place, _ in known], [one.value for _, one in known], points=True)
+    line = replace(line, counts=[own.flows(place) for place, _ in known])
     if own.seeds < 2:
-        return made
+        return line
     ends = [(one.value, one.interval) for _, one in known]
     low = [np.nan if end is None else min(end.low, value) for value, end in ends]
     high = [np.nan if end is None else max(end.high, value) for value, end in ends]
-    return replace(made, low=np.array(low, float), high=np.array(high, float))
+    return replace(line, low=np.array(low, float), high=np.array(high, float))

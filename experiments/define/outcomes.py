@@ -65,11 +65,15 @@ class Outcomes:
         self._outcomes = tuple(outcomes)
 
     def where(self, **keys: Key) -> list[Outcome]:
-        return [one for one in self._outcomes if all(one.keys.get(name) == value for name, value in keys.items())]
+        return [
+            outcome
+            for outcome in self._outcomes
+            if all(outcome.keys.get(name) == value for name, value in keys.items())
+        ]
 
     def values(self, name: str) -> list[Key]:
         """Returns the different values of a key, in the order in which they came."""
-        return list(dict.fromkeys(one.keys[name] for one in self._outcomes if name in one.keys))
+        return list(dict.fromkeys(outcome.keys[name] for outcome in self._outcomes if name in outcome.keys))
 
     def among(self, schemes: Sequence[str]) -> list[str]:
         """Returns those of these schemes that were run."""

@@ -51,7 +51,7 @@ class Offers(Protocol):
 def scheme_names(text: str) -> list[str]:
     """Returns the names of the schemes that a text finds, with commas between, each once. Raises ExperimentError."""
     try:
-        return list(dict.fromkeys(find_scheme(one.strip()).name for one in text.split(",")))
+        return list(dict.fromkeys(find_scheme(word.strip()).name for word in text.split(",")))
     except SchemeError as error:
         raise ExperimentError(str(error)) from None
 
@@ -99,10 +99,10 @@ def as_run(plan: Plan, recording: Recording) -> dict[str, Value | None]:
     """Returns the plan's values, where ports have another one that they had in the run, read back: None where they
     differ."""
     values: dict[str, Value | None] = dict(plan.values)
-    if all(one.buffer is not None for one in plan.topology.switches):
+    if all(switch.buffer is not None for switch in plan.topology.switches):
         values |= dict.fromkeys(("xoff_bytes", "xon_bytes") & values.keys())
-    ports = sum(len(plan.topology.ports(one.name)) for one in plan.topology.switches)
-    by_port = {field for one in plan.port_parameters.values() for field in one}
+    ports = sum(len(plan.topology.ports(switch.name)) for switch in plan.topology.switches)
+    by_port = {field for parameter in plan.port_parameters.values() for field in parameter}
     for field in dict.fromkeys((*_READ_BACK, *sorted(by_port))):
         if field not in plan.scheme_parameters:
             continue
@@ -110,7 +110,7 @@ def as_run(plan: Plan, recording: Recording) -> dict[str, Value | None]:
         had = {found[setting] for found in recording.settings.values() if setting in found}
         own = plan.scheme_parameters[field]
         if len(recording.settings) < ports:
-            had |= {one[field] for one in plan.port_parameters.values()} if field in by_port else {own}
+            had |= {parameter[field] for parameter in plan.port_parameters.values()} if field in by_port else {own}
         if not all(math.isclose(one, own, rel_tol=1e-6) for one in had):
             values[name_of(plan.scheme, field, plan.values)] = next(iter(had)) if len(had) == 1 else None
     return values
@@ -204,11 +204,13 @@ def settings(scenario: Offers, chosen: Sequence[str], assignments: Iterable[str]
 
 def meant(scenario: Offers, chosen: Sequence[str], name: str) -> dict[str, Parameter]:
     """Returns the parameter that a name is, of each of these schemes that has it. Raises ExperimentError."""
-    found = _named(scenario, chosen, name)
-    if len({(one.kind, one.what) for one in found.values()}) > 1:
-        raise ExperimentError(f"{name} differs by scheme: give {' or '.join(f'{scheme}.{name}' for scheme in found)}")
-    if found:
-        return found
+    parameters = _named(scenario, chosen, name)
+    if len({(one.kind, one.what) for one in parameters.values()}) > 1:
+        raise ExperimentError(
+            f"{name} differs by scheme: give {' or '.join(f'{scheme}.{name}' for scheme in parameters)}"
+        )
+    if parameters:
+        return parameters
     if name in scenario.elsewhere:
         raise ExperimentError(f"no parameter {name!r}: {scenario.elsewhere[name]}")
     if others := [*_named(scenario, tuple(schemes), name)]:
@@ -216,17 +218,17 @@ def meant(scenario: Offers, chosen: Sequence[str], name: str) -> dict[str, Param
             f"{name} is a parameter of {', '.join(others)}: no such scheme runs here. Leave it out, "
             f"or add --scheme {others[0]}"
         )
-    known = [one.name for scheme in (*chosen, *schemes) for one in scenario.parameters(scheme)]
+    known = [parameter.name for scheme in (*chosen, *schemes) for parameter in scenario.parameters(scheme)]
     listed = f"`pcn run {scenario.name} --list` lists them"
     raise ExperimentError(f"no parameter {name!r}; {nearest(name, known)} ({listed})")
 
 
 def _named(scenario: Offers, among: Sequence[str], name: str) -> dict[str, Parameter]:
     return {
-        scheme: one
+        scheme: parameter
         for scheme in among
-        for one in scenario.parameters(scheme)
-        if name in (one.name, f"{scheme}.{one.name}")
+        for parameter in scenario.parameters(scheme)
+        if name in (parameter.name, f"{scheme}.{parameter.name}")
     }
 
 

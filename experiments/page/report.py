@@ -129,7 +129,7 @@ def render(
         "panels": [_panel_text(runs) for runs in by_scheme(results)],
         "headlines": first.failures.attempt("headlines", lambda: _headlines(results)) or [],
         "flow_columns": _FLOW_COLUMNS,
-        "claims": any(check.claim for check in (*compared, *(one for run in results for one in run.checks))),
+        "claims": any(check.claim for check in (*compared, *(check for run in results for check in run.checks))),
         "compared": [row(check) for check in compared],
         "known": known([*compared, *(check for result in results for check in result.checks)]),
     }

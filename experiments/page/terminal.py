@@ -73,13 +73,13 @@ def measured(directory: Path) -> Measured:
 
 def show_table(table: Table, console: Console) -> None:
     """Prints a table as wide as it needs to be; of one without rows the title alone, and what stands below it."""
-    made = RichTable(title=Text(table.title), title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False)
-    made.padding = (0, 0)
+    rich_table = RichTable(title=Text(table.title), title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False)
+    rich_table.padding = (0, 0)
     for place, heading in enumerate(table.columns):
-        made.add_column(Text(heading), justify="right" if place else "left", no_wrap=not place)
+        rich_table.add_column(Text(heading), justify="right" if place else "left", no_wrap=not place)
     for row in table.rows:
-        made.add_row(*map(Text, row))
-    console.print(made if table.rows else Text(table.title))
+        rich_table.add_row(*map(Text, row))
+    console.print(rich_table if table.rows else Text(table.title))
     for text in table.notes:
         console.print(text, highlight=False, markup=False, soft_wrap=True)
 

@@ -148,7 +148,7 @@ def _compare(results: Sequence[Result]) -> list[Check]:
     found = [check for runs in by_scheme(results) if len(runs) > 1 for check in agreement.agreement(*runs)]
     clocks = dict.fromkeys(result.clock for result in results)
     for clock in clocks:
-        own = Outcomes(result.outcome for result in results if result.clock == clock)
-        checks = results[0].experiment.checks(own)
+        outcomes = Outcomes(result.outcome for result in results if result.clock == clock)
+        checks = results[0].experiment.checks(outcomes)
         found += [replace(check, what=f"{clock}: {check.what}") for check in checks] if len(clocks) > 1 else checks
     return found

@@ -25,10 +25,10 @@ def charts(runs: Sequence[Result]) -> tuple[Chart, ...]:
         return first.charts
     (second,) = others
     return tuple(
-        overlay((first.clock, one), (second.clock, other))
-        for one in first.charts
+        overlay((first.clock, chart), (second.clock, other))
+        for chart in first.charts
         for other in second.charts
-        if one.name == other.name
+        if chart.name == other.name
     )
 
 

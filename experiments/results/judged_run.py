@@ -68,7 +68,7 @@ def judge(
     steady = steady_state(recording, plan.bottleneck, plan.capacity_bps, plan.steady_from_s)
     run = Run({"scheme": plan.scheme, "seed": plan.seed}, plan.scheme, plan.seed)
     charts = experiment.page.charts if experiment.page else ()
-    drawn = [own.attempt(f"chart {one.__name__}", functools.partial(one, plan, recording)) for one in charts]
+    drawn = [own.attempt(f"chart {chart.__name__}", functools.partial(chart, plan, recording)) for chart in charts]
     return Result(
         experiment=experiment,
         plan=plan,

@@ -107,7 +107,7 @@ def _over_time(place: Path, topology: Topology, end_s: float) -> dict[str, Any]:
 
 
 def _add_queues(series: Series, table: dict[str, list[Any]], topology: Topology) -> None:
-    known = {str(Endpoint(one.name, port)) for one in topology.switches for port in topology.ports(one.name)}
+    known = {str(Endpoint(switch.name, port)) for switch in topology.switches for port in topology.ports(switch.name)}
     wanted = {name for name in known if (name, "queue_bytes") not in series}
     for time_s, port, value in zip(table["time_s"], table["port"], table["queue_bytes"], strict=True):
         if port in wanted:

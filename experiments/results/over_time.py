@@ -18,16 +18,16 @@ def over_time(recording: Recording) -> dict[str, Curve]:
     200 bins (the latest value where a bin has no sample); and all links' PAUSE frames a ms, in the same bins."""
     edges = np.linspace(recording.start_s, recording.duration_s, _POINTS + 1)
     starts_ms = [_rounded(start) for start in edges[:-1] * 1e3]
-    found: dict[str, Curve] = {}
+    curves: dict[str, Curve] = {}
     if (queue := _queue(recording, edges)) is not None:
-        found[QUEUE] = (starts_ms, [_rounded(value / 1e3) for value in queue])
+        curves[QUEUE] = (starts_ms, [_rounded(value / 1e3) for value in queue])
     sent = np.zeros(_POINTS)
     for link, record in recording.links.items():
         if record.pause:
             sent += np.diff(series_math.counter_at(*recording.series.get(link, "pause"), edges))
     width_ms = float(edges[1] - edges[0]) * 1e3
-    found[PAUSE] = (starts_ms, [_rounded(value / width_ms) for value in sent])
-    return found
+    curves[PAUSE] = (starts_ms, [_rounded(value / width_ms) for value in sent])
+    return curves
 
 
 def _queue(recording: Recording, edges: Array) -> Array | None:

@@ -79,7 +79,7 @@ def run_live(plan: Plan, target: str, k: float, logs: Path, progress: RunProgres
         host_logs = [logs / Path(host.log).name for host in lab.network.hosts.values()]
         lost = control_frames.lost(lab)
         notes = [*_notes(lab.network.features), *run.late_nodes(), *(f"Lost on the way: {one}." for one in lost)]
-        notes += [f"{line}." for one in stats.values() for line in one.refused()]
+        notes += [f"{line}." for stat in stats.values() for line in stat.refused()]
         notes += _left(left)
     series = run.sampler.series
     read_logs(host_logs, plan.topology, series)
@@ -170,7 +170,7 @@ class _Run:
 
     def _look(self, stats: Mapping[str, AgentStats]) -> None:
         """Of a run until all flows have arrived: whether they have, or nothing has arrived for _STILL_S."""
-        received = [flow for one in stats.values() for flow in one.received]
+        received = [flow for stat in stats.values() for flow in stat.received]
         arrived = sum(flow.packets for flow in received)
         now = time.monotonic()
         if arrived > self._arrived or self.clock.now() < self._last_start_s:
@@ -186,9 +186,9 @@ class _Run:
         quiet_since = time.monotonic()
         while True:
             stats = self.read_agents()
-            sent = sum(flow.packets for one in stats.values() for flow in one.sent)
-            received = sum(flow.packets - flow.duplicates for one in stats.values() for flow in one.received)
-            sending = any(flow.state in ("waiting", "sending") for one in stats.values() for flow in one.sent)
+            sent = sum(flow.packets for stat in stats.values() for flow in stat.sent)
+            received = sum(flow.packets - flow.duplicates for stat in stats.values() for flow in stat.received)
+            sending = any(flow.state in ("waiting", "sending") for stat in stats.values() for flow in stat.sent)
             arrived = not sending and received == sent
             left = self.sampler.inside() if arrived else {}  # all cells: no reading for each poll
             if arrived and not left:
@@ -344,9 +344,9 @@ def _notes(features: Mapping[str, str]) -> list[str]:
 
 
 def _pace_note(stats: Mapping[str, AgentStats]) -> str:
-    worst = min(stats.values(), key=lambda one: one.worst_pace)
-    late = max(stats.values(), key=lambda one: one.late_real_s)
-    busy = sum(one.cpu_s / one.elapsed_real_s for one in stats.values() if one.elapsed_real_s)
+    worst = min(stats.values(), key=lambda stat: stat.worst_pace)
+    late = max(stats.values(), key=lambda stat: stat.late_real_s)
+    busy = sum(stat.cpu_s / stat.elapsed_real_s for stat in stats.values() if stat.elapsed_real_s)
     return (
         f"Pace: the agents took {busy:.0%} of a core together; in its worst second {worst.name} sent "
         f"{worst.worst_pace:.1%} of what it was allowed to; the latest frame left {late.name} "

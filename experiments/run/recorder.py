@@ -80,7 +80,9 @@ class Recorder:
             logs=self._logs() if plan.records.logs else None,
             events=events and replace(events, times_s=events.times_s + plan.start_s),
             queues=Queues(times, self._ports, values) if plan.records.queues_s else None,
-            latency={one: self._network.latency(one) for one in self._classes} if plan.records.latency else {},
+            latency={traffic_class: self._network.latency(traffic_class) for traffic_class in self._classes}
+            if plan.records.latency
+            else {},
             captures=tuple(self._captures),
             paths=self._network.paths() if plan.records.paths else None,
             queue_max={str(port): float(most[place]) for place, port in enumerate(self._ports)},

@@ -115,7 +115,9 @@ class _Run:
         self._arrived = -1
         self._samplers: list[tuple[Samples, list[tuple[str, str]]]] = []
         topology = plan.topology
-        self._ports = [Endpoint(one.name, port) for one in topology.switches for port in topology.ports(one.name)]
+        self._ports = [
+            Endpoint(switch.name, port) for switch in topology.switches for port in topology.ports(switch.name)
+        ]
         counters = {name: switch.counters() for name, switch in network.switches.items()}
         self._marks = {node: [name for name in MARKS if name in names] for node, names in counters.items()}
         self._recorder = Recorder(plan, network, self._ports, folder)
@@ -170,7 +172,9 @@ class _Run:
         return self._arrived > before
 
     def _look(self) -> None:
-        buffered = any(one.output is not None or one.buffer is not None for one in self._plan.topology.switches)
+        buffered = any(
+            switch.output is not None or switch.buffer is not None for switch in self._plan.topology.switches
+        )
         found = None if buffered else self._network.deadlock()
         if found is not None:
             self.deadlock = replace(found, since_s=found.since_s + self._plan.start_s)

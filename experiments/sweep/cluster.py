@@ -166,12 +166,12 @@ def _security(tls: Tls) -> Any:
     from dask.distributed import Security
 
     ca, cert, key = map(str, tls)
-    found = Security(tls_ca_file=ca, tls_client_cert=cert, tls_client_key=key, require_encryption=True)
+    security = Security(tls_ca_file=ca, tls_client_cert=cert, tls_client_key=key, require_encryption=True)
     try:
-        found.get_connection_args("client")
+        security.get_connection_args("client")
     except OSError as error:  # an SSLError is one
         raise ExperimentError(f"--tls-ca {ca}, --tls-cert {cert}, --tls-key {key}: {error}") from None
-    return found
+    return security
 
 
 @contextlib.contextmanager

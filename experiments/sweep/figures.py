@@ -39,7 +39,7 @@ class FigureResult:
     @property
     def wall_s(self) -> float:
         """Of all runs, one after the other."""
-        return sum(one.wall_s for one in self.outcomes)
+        return sum(outcome.wall_s for outcome in self.outcomes)
 
 
 def run_figure(
@@ -99,7 +99,7 @@ def write(result: FigureResult, place: Path) -> None:
     """The result as a directory: figure.json, outcomes.json, then figure.png and figure.svg. What was there is kept
     beside it. What fails or has no room is noted in the result's failures. Raises ExperimentError where nothing has."""
     with result_directory(place) as work:
-        for name, content in ((FIGURE, _as_json(result)), (OUTCOMES, [asdict(one) for one in result.outcomes])):
+        for name, content in ((FIGURE, _as_json(result)), (OUTCOMES, [asdict(outcome) for outcome in result.outcomes])):
             with result.failures.noting(name), whole(work / name) as file:
                 file.write(f"{json.dumps(content, indent=1 if name == FIGURE else None, allow_nan=False)}\n".encode())
         if not has_numbers(work):
@@ -124,8 +124,8 @@ def _as_json(result: FigureResult) -> dict[str, Any]:
         "tables": [asdict(table) for table in result.tables],
         "checks": [asdict(check) for check in result.checks],
         "runs": [
-            {"keys": dict(one.keys), "numbers": dict(one.numbers), "wall_s": round(one.wall_s, 2)}
-            for one in result.outcomes
+            {"keys": dict(outcome.keys), "numbers": dict(outcome.numbers), "wall_s": round(outcome.wall_s, 2)}
+            for outcome in result.outcomes
         ],
     }
 
@@ -150,7 +150,7 @@ def kept(place: Path) -> list[Outcome]:
     if not path.is_file():
         raise ExperimentError(f"{place} has no {OUTCOMES}: run the figure first, without --redraw")
     try:
-        return [Outcome.from_json(one) for one in json.loads(path.read_text(encoding="utf-8"))]
+        return [Outcome.from_json(load) for load in json.loads(path.read_text(encoding="utf-8"))]
     except (OSError, ValueError, TypeError, RecursionError) as error:
         text = " ".join(str(error).split())
         raise ExperimentError(f"{path}: no figure's runs: run it again, without --redraw: {text}") from None

@@ -181,7 +181,9 @@ def notes(outcomes: Sequence[Outcome], decided: Mapping[str, str], shown: Sequen
             found.append(f"{name}: {len(members)} seeds give {different} different runs, so no standard error")
         for number in shown:
             lacking = [
-                str(one.keys["seed"]) for one in members if number in one.numbers and one.numbers[number] is None
+                str(member.keys["seed"])
+                for member in members
+                if number in member.numbers and member.numbers[number] is None
             ]
             if lacking:
                 found.append(f"{name}: no mean of {number}, which seed {', '.join(lacking)} lacks")

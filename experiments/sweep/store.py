@@ -116,7 +116,7 @@ class Store:
             os.close(file)
 
     def _read(self) -> Iterator[Done]:
-        names = [one.name for one in fields(Done)]
+        names = [field.name for field in fields(Done)]
         with held(self.place) as folder:
             whole, end, torn = inputs.read_bytes(folder / self._path.name).rpartition(b"\n")
         if torn:
@@ -142,7 +142,7 @@ class Store:
 def _is_ours(done: Done) -> bool:
     texts = (done.identity, done.error, done.traceback, done.digest, done.host)
     numbers = (done.wall_s, done.cpu_s, done.max_rss_bytes)
-    plain = all(isinstance(one, str) for one in texts) and all(type(one) in (int, float) for one in numbers)
+    plain = all(isinstance(text, str) for text in texts) and all(type(number) in (int, float) for number in numbers)
     return plain and (bool(done.error) or digest(done.value) == done.digest)
 
 

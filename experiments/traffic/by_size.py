@@ -77,7 +77,7 @@ def _sizes(plan: Plan) -> Array:
 
 def _groups(plan: Plan) -> NDArray[np.str_]:
     """Returns the group of each flow; classes by size aren't ones."""
-    return np.array([one.group if one.group in (COLLECTIVE, INCAST) else FLOWS for one in plan.topology.flows])
+    return np.array([flow.group if flow.group in (COLLECTIVE, INCAST) else FLOWS for flow in plan.topology.flows])
 
 
 def _values(plan: Plan, recording: Recording) -> dict[str, Array]:
@@ -108,7 +108,7 @@ def charts(runs: Mapping[str, Measured]) -> list[Chart]:
 
 def _counts(runs: Mapping[str, Measured]) -> Table:
     """Returns how many flows, what they got, what PFC and the queues did."""
-    names = dict.fromkeys(name for one in runs.values() for name in one.numbers if name.startswith("pause_frames "))
+    names = dict.fromkeys(name for run in runs.values() for name in run.numbers if name.startswith("pause_frames "))
     tiers = [name for name in names if not name.startswith("pause_frames class")]
     tiers = tiers if len(tiers) > 1 else []
     columns = ["", "flows", "done", "largest queue, KB", "PAUSE"]
@@ -144,7 +144,7 @@ def _parts(runs: Mapping[str, Measured]) -> list[Table]:
         for size in [ALL, *(name for name, _ in SIZES)]:
             means = [of.get(f"{name}_ms {size}") or 0.0 for name in names]
             if total := sum(means):
-                texts = (f"{100 * one / total:.1f}" if one else "–" for one in means)
+                texts = (f"{100 * mean / total:.1f}" if mean else "–" for mean in means)
                 rows.append([f"{label(run)}, {size}", _number(total), *texts])
     columns = ["", "mean, ms", *(name.replace("_", " ") for name in names)]
     note = "Shares of the completion times of all flows of a size: docs/explain.md."

@@ -32,11 +32,11 @@ def size_class(name: str) -> str:
 
 def by_size(flows: Iterable[FlowSpec]) -> Iterator[FlowSpec]:
     """Yields each in a group of its size, if it has no other: series are of groups."""
-    for one in flows:
+    for flow in flows:
         # All fields by hand: there are hundreds of thousands, and dataclasses.replace takes three times as long.
-        yield one if one.group else FlowSpec(
-            one.id, one.src, one.dst, one.start_s, one.size_bytes, one.rate_bps, one.duration_s,
-            size_group(one.size_bytes), one.traffic_class, one.after, one.after_s, one.colour,
+        yield flow if flow.group else FlowSpec(
+            flow.id, flow.src, flow.dst, flow.start_s, flow.size_bytes, flow.rate_bps, flow.duration_s,
+            size_group(flow.size_bytes), flow.traffic_class, flow.after, flow.after_s, flow.colour,
         )  # fmt: skip
 
 
@@ -107,9 +107,9 @@ def _numbers(plan: Plan, recording: Recording) -> dict[str, float | None]:
                 enough = values if values.size >= needed(f"p{q:g}") else values[:0]
                 found[f"p{q:g}_{name} {size}"] = recording_numbers.percentile(enough, q)
     found |= _parts(plan, recording)
-    ends = [one.start_s + one.fct_s for one in recording.flows if one.fct_s is not None]
+    ends = [flow.start_s + flow.fct_s for flow in recording.flows if flow.fct_s is not None]
     span_s = (max(ends) if len(ends) == len(recording.flows) else recording.duration_s) - recording.start_s
-    found["goodput_gbps"] = 8e-9 * sum(one.received_bytes for one in recording.flows) / span_s
+    found["goodput_gbps"] = 8e-9 * sum(flow.received_bytes for flow in recording.flows) / span_s
     found["flows_a_host"] = len(recording.flows) / len(plan.topology.hosts)
     found["starts_ms"] = 1e3 * (float(of.start_s.max()) - recording.start_s)
     found["end_ms"] = 1e3 * span_s
@@ -145,7 +145,7 @@ def _parts(plan: Plan, recording: Recording) -> dict[str, float | None]:
 def _goodput_gbps(recording: Recording, end_s: float) -> float | None:
     """Returns the payload that arrives from the run's start to a time; None where nothing was read until then."""
     each = [
-        recording.series.get(name, "received_bytes") for name in dict.fromkeys(one.group for one in recording.flows)
+        recording.series.get(name, "received_bytes") for name in dict.fromkeys(flow.group for flow in recording.flows)
     ]
     if end_s <= recording.start_s or not all(times.size > 1 and times[1] <= end_s for times, _ in each):
         return None
@@ -200,12 +200,12 @@ def table(plan: Plan, recording: Recording) -> dict[str, list[Any]]:
         "finished": (~np.isnan(of.fct_s)).tolist(),
         "fct_s": _known(of.fct_s),
         "slowdown": _known(of.slowdown),
-        "sent_packets": [one.sent_packets for one in recording.flows],
-        "src_port": [one.src_port for one in recording.flows],
-        "received_packets": [one.received_packets for one in recording.flows],
-        "marked_packets": [one.marked_packets for one in recording.flows],
-        "repeated_packets": [one.repeated_packets for one in recording.flows],
-        "timeouts": [one.timeouts for one in recording.flows],
+        "sent_packets": [flow.sent_packets for flow in recording.flows],
+        "src_port": [flow.src_port for flow in recording.flows],
+        "received_packets": [flow.received_packets for flow in recording.flows],
+        "marked_packets": [flow.marked_packets for flow in recording.flows],
+        "repeated_packets": [flow.repeated_packets for flow in recording.flows],
+        "timeouts": [flow.timeouts for flow in recording.flows],
         **(recording.recorded.parts.columns() if recording.recorded.parts else {}),
     }
 

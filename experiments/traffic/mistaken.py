@@ -23,7 +23,7 @@ def other_kind(path: Path, option: str) -> str:
 def _topology(path: Path) -> str:
     try:
         source = Source.of(path)
-        found = [one.name for one in FORMATS.values() if one.recognises(source)]
+        found = [format_.name for format_ in FORMATS.values() if format_.recognises(source)]
     except LabError:
         return ""
     return f"a topology ({' or '.join(found)})" if found else ""

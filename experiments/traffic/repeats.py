@@ -16,16 +16,16 @@ _FORM = "write CLASS=go-back-n or CLASS=selective, as 0=selective,timeout=1ms,re
 
 def reliability(texts: Iterable[str]) -> Mapping[int, Reliability]:
     """Returns what each class of these repeats, times in s. Raises ExperimentError."""
-    made: dict[int, Reliability] = {}
+    reliabilities: dict[int, Reliability] = {}
     for text in texts:
         number, _, rest = text.partition("=")
         kind, *times = rest.split(",")
         if number not in map(str, range(CONTROL_CLASS)) or kind not in KINDS:
             raise ExperimentError(f"--reliability {text}: {_FORM}; classes are 0 to {CONTROL_CLASS - 1}")
-        if int(number) in made:
+        if int(number) in reliabilities:
             raise ExperimentError(f"--reliability {text}: class {number} has one already")
-        made[int(number)] = _reliability(text, KINDS[kind], times)
-    return made
+        reliabilities[int(number)] = _reliability(text, KINDS[kind], times)
+    return reliabilities
 
 
 def _reliability(text: str, repeats: Repeats, times: Iterable[str]) -> Reliability:

@@ -178,11 +178,11 @@ def parse_spec(
 def from_reference(text: str) -> TrafficSpec:
     """Parses `TrafficSpec.reference`. Raises ExperimentError where a file has another content by now."""
     _, _, query = text.partition("?")
-    found = TrafficSpec(**dict(parse_qsl(query)))
-    if found.digest and _digest(found) != found.digest:
-        names = " or ".join(map(str, files(found)))
+    traffic_spec = TrafficSpec(**dict(parse_qsl(query)))
+    if traffic_spec.digest and _digest(traffic_spec) != traffic_spec.digest:
+        names = " or ".join(map(str, files(traffic_spec)))
         raise ExperimentError(f"{names} isn't what it was when these runs were declared: give the command again")
-    return found
+    return traffic_spec
 
 
 def sizes(of: TrafficSpec) -> FlowSizes:
@@ -244,9 +244,9 @@ def _until(
     while count <= 2 * MOST_FLOWS:
         drawn = _background(of, np.random.default_rng(seed), per_s, count, hosts, more)
         if drawn[-1].start_s >= end_s:
-            found = [flow for flow in drawn if flow.start_s < end_s]
-            if len(found) <= MOST_FLOWS:
-                return found
+            flow_specs = [flow for flow in drawn if flow.start_s < end_s]
+            if len(flow_specs) <= MOST_FLOWS:
+                return flow_specs
         count *= 2
     raise ExperimentError(f"some {expected:,.0f} flows start within {end_s:g} s: more than {MOST_FLOWS:,}")
 

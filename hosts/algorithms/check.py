@@ -59,12 +59,12 @@ def check(scheme: Scheme, seed: int = 1) -> list[Finding]:
     ):
         if c_file(type(make())) is not None:
             rules.append((f"the {end} in C decides what the {end} in Python does", partial(same, scheme, seed)))
-    found: list[Finding] = []
+    findings: list[Finding] = []
     for rule, test in rules:
-        found.append(_verdict(rule, test))
-        if not found[-1].kept and rule.startswith("rates"):
+        findings.append(_verdict(rule, test))
+        if not findings[-1].kept and rule.startswith("rates"):
             break  # what comes after goes by its rates
-    return found
+    return findings
 
 
 def _verdict(rule: str, test: Callable[[], str]) -> Finding:
@@ -95,7 +95,7 @@ def _parameters(scheme: Scheme) -> str:
         one.check(one.default)
     recommended = scheme.recommended(NetworkFacts(4, 500e-6))
     scheme.configure(dict(recommended))
-    return f"{len(fields)}: {', '.join(one.name for one in fields)}" if fields else "it has none"
+    return f"{len(fields)}: {', '.join(field.name for field in fields)}" if fields else "it has none"
 
 
 def _methods(scheme: Scheme) -> str:
@@ -164,7 +164,7 @@ def _notifications(scheme: Scheme, seed: int) -> str:
     if not 0 <= np.phase_spread <= 1:
         raise _BrokenError(f"phase_spread is {np.phase_spread}: it is a part of the period, from 0 to 1")
     answers = [_answer(np, event, number) for number, event in enumerate(np_events(np, seed))]
-    sent = [one for one in answers if one is not None]
+    sent = [answer for answer in answers if answer is not None]
     if any(not one.rec_rate_bps for one in sent) and scheme.configure().new_rp(LINE_RATES_BPS[0]).needs_rec_rate:
         raise _BrokenError("it sends CNPs without a rate, and its RP has needs_rec_rate: hosts drop them")
     return f"{len(answers):,} events, {len(sent):,} CNPs"
@@ -189,17 +189,17 @@ def _turns(np: NotificationPoint, seed: int) -> str:
 
 
 def _answer(np: NotificationPoint, event: Event, number: int) -> Cnp | None:
-    made: object = bring(np, event)
+    cnp: object = bring(np, event)
     where = f"event {number + 1}, {event_text(event)}"
-    if made is None:
+    if cnp is None:
         return None
-    if not isinstance(made, Cnp):
-        raise _BrokenError(f"{where} is answered by {made!r}: a Cnp or None")
-    if not isinstance(made.mark, Mark):
-        raise _BrokenError(f"{where}: mark is {made.mark!r}: a Mark")
-    if not (math.isfinite(made.rec_rate_bps) and 0 <= made.rec_rate_bps < 2**32 * 1e6):
-        raise _BrokenError(f"{where}: rec_rate_bps is {made.rec_rate_bps}: bit/s, 0 for none")
-    return made
+    if not isinstance(cnp, Cnp):
+        raise _BrokenError(f"{where} is answered by {cnp!r}: a Cnp or None")
+    if not isinstance(cnp.mark, Mark):
+        raise _BrokenError(f"{where}: mark is {cnp.mark!r}: a Mark")
+    if not (math.isfinite(cnp.rec_rate_bps) and 0 <= cnp.rec_rate_bps < 2**32 * 1e6):
+        raise _BrokenError(f"{where}: rec_rate_bps is {cnp.rec_rate_bps}: bit/s, 0 for none")
+    return cnp
 
 
 def _deterministic(scheme: Scheme, seed: int) -> str:

@@ -41,8 +41,10 @@ def prepare(client: Client, names: Names, setup: Setup) -> None:
         client.modify(table_entry=names.entry(entry.table, {}, action, is_default_action=True))
     for entry in setup.entries:
         if entry.meter is not None:
-            found = p4r.DirectMeterEntry(table_entry=names.entry(entry.table, entry.keys), config=_meter(*entry.meter))
-            client.modify(direct_meter_entry=found)
+            direct_meter_entry = p4r.DirectMeterEntry(
+                table_entry=names.entry(entry.table, entry.keys), config=_meter(*entry.meter)
+            )
+            client.modify(direct_meter_entry=direct_meter_entry)
     for name, index, committed, peak in setup.meters:
         cell = p4r.MeterEntry(meter_id=names.id("meters", name), config=_meter(committed, peak))
         cell.index.index = index

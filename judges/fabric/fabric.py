@@ -85,13 +85,13 @@ def network(folder: Path) -> P4Network:
     switches = tuple(Switch(name, number) for number, name in enumerate((*LEAVES, *UPLINKS), 1))
     topology = Topology("fabric", tuple(hosts), switches, tuple(links))
     program = Program("fabric", folder / "bmv2.json", folder / "p4info.txt")
-    made = P4Switch(program, cpu_port=CPU_PORT)
+    p4_switch = P4Switch(program, cpu_port=CPU_PORT)
     settings = {}
     for host in hosts:
         gateway = f"{host.ip.rpartition('.')[0]}.254"
         mac = MACS[leaf_of(topology, host.name)]
         settings[host.name] = P4Host(24, (f"ip route add default via {gateway}", f"arp -i eth0 -s {gateway} {mac}"))
-    return P4Network(topology, {switch.name: made for switch in switches}, settings)
+    return P4Network(topology, {switch.name: p4_switch for switch in switches}, settings)
 
 
 def leaf_of(topology: Topology, host: str) -> str:
@@ -161,7 +161,9 @@ def next_group(
 
 
 def group(number: int, members: list[int]) -> ProfileGroup:
-    return ProfileGroup(SELECTOR, group_id=number, max_size=16, members=[P4Member(one, weight=1) for one in members])
+    return ProfileGroup(
+        SELECTOR, group_id=number, max_size=16, members=[P4Member(member, weight=1) for member in members]
+    )
 
 
 def program_leaf(made: VirtualP4, leaf: str) -> None:
@@ -423,13 +425,13 @@ def main() -> int:
     parser.add_argument("folder", type=Path, help="has bmv2.json and p4info.txt")
     parser.add_argument("checks", nargs="*", metavar="CHECK", help=f"of {', '.join(CHECKS)} (default: all)")
     parser.add_argument("--rate", action="store_true", help="measure traversals a second instead")
-    given = parser.parse_args()
-    value = network(given.folder)
-    if given.rate:
+    args = parser.parse_args()
+    value = network(args.folder)
+    if args.rate:
         print(speed(value, 0.1))
         return 0
     failed = 0
-    for name in given.checks or CHECKS:
+    for name in args.checks or CHECKS:
         with tempfile.TemporaryDirectory() as scratch:
             try:
                 line = CHECKS[name](value, Path(scratch))

@@ -170,23 +170,23 @@ def _network() -> Topology:
 
 def _sizes(path: Path) -> str:
     try:
-        found = read_cdf(path)
+        cdf = read_cdf(path)
     except (ValueError, OSError) as error:
         _one_line(str(error), path)
         return "refused"
-    assert 0 <= found.mean_bytes < math.inf
+    assert 0 <= cdf.mean_bytes < math.inf
     return "read"
 
 
 def _paths(path: Path) -> str:
     topology = _network()
     try:
-        found = read_paths(path, topology)
+        paths = read_paths(path, topology)
     except VirtualError as error:
         _one_line(str(error), path)
         return "refused"
-    path.write_text(path_lines(topology, found))
-    assert read_paths(path, topology) == found
+    path.write_text(path_lines(topology, paths))
+    assert read_paths(path, topology) == paths
     return "read"
 
 

@@ -263,17 +263,17 @@ def run(
     parser = argparse.ArgumentParser(description=(description or "").partition("\n")[0])
     parser.add_argument("seconds", type=float)
     parser.add_argument("--seed", type=int, default=1)
-    given = parser.parse_args()
+    args = parser.parse_args()
     resource.setrlimit(resource.RLIMIT_AS, (MOST_BYTES, MOST_BYTES))
     number, counts, names = 0, Counter[str](), list(samples)
-    while spent_s() < given.seconds:
+    while spent_s() < args.seconds:
         name = names[number % len(names)]
-        case = cases(name, random.Random(f"{given.seed} {number}"))
+        case = cases(name, random.Random(f"{args.seed} {number}"))
         try:
             with limited():
                 counts[f"{name} {judge(name, case)}"] += 1
         except BaseException:
-            print(f"case {number} of seed {given.seed}, {name}:\n{case[:3000]!r}")
+            print(f"case {number} of seed {args.seed}, {name}:\n{case[:3000]!r}")
             raise
         number += 1
     most_mb = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1000

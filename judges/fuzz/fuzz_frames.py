@@ -186,9 +186,9 @@ class Attack:
 
     def memory_kb(self) -> int:
         status = Path(f"/proc/{self.pair.processes[VICTIM].pid}/status").read_text()
-        found = re.search(r"^VmRSS:\s+(\d+)", status, re.MULTILINE)
-        assert found
-        return int(found[1])
+        match = re.search(r"^VmRSS:\s+(\d+)", status, re.MULTILINE)
+        assert match
+        return int(match[1])
 
     def log_bytes(self) -> int:
         return self.pair.logs[VICTIM].stat().st_size

@@ -74,8 +74,8 @@ class _Changed:
     more: list[bytes] = field(default_factory=list)
 
     def encoded(self) -> bytes:
-        own = Node(self.number, self.kind, self.before, self.us, self.values, self.packed)
-        return own.encoded() + b"".join(self.more)
+        node = Node(self.number, self.kind, self.before, self.us, self.values, self.packed)
+        return node.encoded() + b"".join(self.more)
 
 
 def cases(name: str, draw: random.Random) -> bytes:
@@ -110,7 +110,7 @@ def _change(nodes: list[_Changed], draw: random.Random) -> None:
         case 3:
             node.kind = draw.choice(_KINDS)
         case 4:
-            node.before = draw.choice((node.before * 3, [], [draw.choice(_NUMBERS)], [one.number for one in nodes]))
+            node.before = draw.choice((node.before * 3, [], [draw.choice(_NUMBERS)], [node.number for node in nodes]))
         case 5:
             node.us = draw.choice(_NUMBERS)
         case 6:
@@ -126,7 +126,7 @@ def _change(nodes: list[_Changed], draw: random.Random) -> None:
 
 def _file(nodes: list[_Changed]) -> bytes:
     messages = [block(1, b"0.0.4"), *(node.encoded() for node in nodes)]
-    return b"".join(varint(len(one)) + one for one in messages)
+    return b"".join(varint(len(message)) + message for message in messages)
 
 
 def judge(name: str, data: bytes) -> str:

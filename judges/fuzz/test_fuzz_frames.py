@@ -22,7 +22,7 @@ def test_attack_reports_memory_beyond_its_bound(monkeypatch: pytest.MonkeyPatch)
 
 
 def test_attack_reports_agent_that_ends(tmp_path: Path) -> None:
-    with fuzz_frames.Attack("pcn", tmp_path) as made:
-        made.pair.processes[fuzz_frames.VICTIM].kill()
+    with fuzz_frames.Attack("pcn", tmp_path) as attack:
+        attack.pair.processes[fuzz_frames.VICTIM].kill()
         with pytest.raises(pytest.fail.Exception, match=r"seed 1-notifications: the agent ended with -9: $"):
-            made.cycle(1, frames=10)
+            attack.cycle(1, frames=10)

@@ -90,13 +90,13 @@ def draw_flows(file: Path, out: Path, workload: str, load: float, duration_s: fl
         names = [host.name for host in topology.hosts]
         for at in (0.25, 0.5, 0.75):
             target, *senders = random.choice(names, incast + 1, replace=False).tolist()
-            flows += [FlowSpec(0, one, target, at * duration_s, 500_000, group="incast") for one in senders]
+            flows += [FlowSpec(0, sender, target, at * duration_s, 500_000, group="incast") for sender in senders]
     flows.sort(key=lambda flow: flow.start_s)
     numbers = numbered(topology)
     lines = [
-        f"{numbers[one.src]} {numbers[one.dst]} 3 {INCAST if one.group == 'incast' else NORMAL} {one.size_bytes} "
-        f"{START_S + one.start_s:.9f}"
-        for one in flows
+        f"{numbers[flow.src]} {numbers[flow.dst]} 3 {INCAST if flow.group == 'incast' else NORMAL} {flow.size_bytes} "
+        f"{START_S + flow.start_s:.9f}"
+        for flow in flows
     ]
     out.write_text("\n".join([str(len(lines)), *lines, ""]))
 
@@ -222,8 +222,10 @@ def run(
         cpu_s = resource.getrusage(resource.RUSAGE_SELF).ru_utime - before_s
         paths = net.paths()
         stats = [net.flows[flow.id].stats() for flow in flows]
-        links = [net.link_stats(one.name, port) for one in topology.switches for port in topology.ports(one.name)]
-        buffers = [net.buffer_stats(one.name) for one in topology.switches]
+        links = [
+            net.link_stats(switch.name, port) for switch in topology.switches for port in topology.ports(switch.name)
+        ]
+        buffers = [net.buffer_stats(switch.name) for switch in topology.switches]
         totals = net.totals()
     write_paths(out / "paths.csv", topology, paths)
     (out / "paths.txt").write_text(hops_of(topology, flows, paths))
@@ -245,8 +247,8 @@ def run(
     return (
         f"{totals.unfinished} flows unfinished, PAUSE {sum(link.pause for link in links)}, RESUME "
         f"{sum(link.resume for link in links)}, paused {1e3 * sum(link.paused_s for link in links):.2f} ms, most of "
-        f"pool {max(one.used_max_bytes for one in buffers)}, of headroom "
-        f"{max(one.headroom_max_bytes for one in buffers)}, CPU {cpu_s:.2f} s, digest {totals.digest:x}"
+        f"pool {max(buffer.used_max_bytes for buffer in buffers)}, of headroom "
+        f"{max(buffer.headroom_max_bytes for buffer in buffers)}, CPU {cpu_s:.2f} s, digest {totals.digest:x}"
     )
 
 

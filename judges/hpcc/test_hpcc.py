@@ -48,7 +48,7 @@ def network(tmp_path: Path) -> Path:
 def test_network_has_hpccs_buffers_and_thresholds(network: Path) -> None:
     tor = hpcc.network(network).switch("s4")
     assert tor.buffer is not None
-    assert [(one.alpha, one.headroom_bytes) for one in tor.buffer.shares[:4]] == [(1 / 8, 37_500)] * 2 + [
+    assert [(share.alpha, share.headroom_bytes) for share in tor.buffer.shares[:4]] == [(1 / 8, 37_500)] * 2 + [
         (0.5, 150_000)
     ] * 2
     assert [(one.k_min_bytes, one.k_max_bytes, one.rate_bps) for one in tor.ecn] == [
@@ -108,8 +108,8 @@ def test_frames_are_as_long_as_in_ns3(network: Path, tmp_path: Path, scheme: lis
     flows.write_text("2\n0 3 3 100 2500 2.000000000\n1 0 3 100 700 2.001000000\n")
     assert hpcc.main(["run", str(network), str(flows), str(out), "--as-ns3", *scheme]) == 0
     topology = find_topology(str(network)).build({})
-    found = hpcc.read_fct(out / "fct.txt", topology, 90 if scheme else 48, bool(scheme))
-    assert [(one.size_bytes, one.slowdown) for one in found.values()] == [
+    fct = hpcc.read_fct(out / "fct.txt", topology, 90 if scheme else 48, bool(scheme))
+    assert [(one.size_bytes, one.slowdown) for one in fct.values()] == [
         (2500, pytest.approx(1, abs=2e-3)),
         (700, pytest.approx(1, abs=2e-3)),
     ]
@@ -128,8 +128,8 @@ def test_slowdown_in_the_empty_network_is_one(network: Path, tmp_path: Path) -> 
     # 748 bytes over two links of 100 Gb/s and 1 us, and an ACK of 60 bytes back.
     fct_ns = round(2 * (1000 + 748 * 0.08) + 2 * (1000 + 60 * 0.08))
     (tmp_path / "ns3.txt").write_text(f"0b000101 0b000001 10000 100 700 2001000000 {fct_ns} 4120\n")
-    found = hpcc.read_fct(tmp_path / "ns3.txt", topology, 48, False)
-    assert [one.slowdown for one in found.values()] == pytest.approx([1], abs=1e-3)
+    fct = hpcc.read_fct(tmp_path / "ns3.txt", topology, 48, False)
+    assert [one.slowdown for one in fct.values()] == pytest.approx([1], abs=1e-3)
     with pytest.raises(ValueError, match="1 flows in common"):
         hpcc.compare(network, out / "fct.txt", tmp_path / "ns3.txt")
 
@@ -146,8 +146,8 @@ def test_slowdown_of_hpcc_in_the_empty_network_is_one(network: Path, tmp_path: P
     # 790 bytes over two links of 100 Gb/s and 1 us, and an ACK of 102 bytes back.
     fct_ns = round(2 * (1000 + 790 * 0.08) + 2 * (1000 + 102 * 0.08))
     (tmp_path / "ns3.txt").write_text(f"0b000101 0b000001 10000 100 700 2001000000 {fct_ns} 4120\n")
-    found = hpcc.read_fct(tmp_path / "ns3.txt", topology, 90, True)
-    assert [one.slowdown for one in found.values()] == pytest.approx([1], abs=1e-3)
+    fct = hpcc.read_fct(tmp_path / "ns3.txt", topology, 90, True)
+    assert [one.slowdown for one in fct.values()] == pytest.approx([1], abs=1e-3)
     both = ["compare", str(network), str(out / "fct.txt"), str(out / "fct.txt"), "--telemetry"]
     assert hpcc.main(both) == 0
 

@@ -181,8 +181,8 @@ def ours(name: str, folder: Path | None, seed: int = 1, scheme: str = "nscc", qu
         made.run(until_s=0.2, finish=True)
         made.run(until_s=made.now_s + 1e-3)
         stats = [flow.stats() for flow in made.flows.values()]
-        ended = [one.ended_s * 1e6 for one in stats if one.ended_s is not None]
-        repeated, timeouts = sum(one.repeated_packets for one in stats), sum(one.timeouts for one in stats)
+        ended = [stat.ended_s * 1e6 for stat in stats if stat.ended_s is not None]
+        repeated, timeouts = sum(stat.repeated_packets for stat in stats), sum(stat.timeouts for stat in stats)
     memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
     cpu = time.process_time() - begun
     return Result(sum(ended) / len(ended), max(ended), len(ended), repeated, cpu, memory, timeouts)
@@ -253,17 +253,17 @@ def main() -> int:
     parser.add_argument("--others", action="store_true")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--seeds", type=int, default=1, metavar="N", help="means over N seeds (default: 1)")
-    given = parser.parse_args()
-    names = [word for word in given.words if word in SCENARIOS]
-    folder = next((Path(word) for word in given.words if word not in SCENARIOS), None)
-    if given.ours:
-        print(json.dumps(asdict(ours(names[0], folder, given.seed, given.scheme))))
+    args = parser.parse_args()
+    names = [word for word in args.words if word in SCENARIOS]
+    folder = next((Path(word) for word in args.words if word not in SCENARIOS), None)
+    if args.ours:
+        print(json.dumps(asdict(ours(names[0], folder, args.seed, args.scheme))))
         return 0
     print(f"{'':16} {'mean us':>10} {'max us':>10} {'flows':>6} {'repeated':>8} {'timeouts':>8} {'CPU s':>8} {'GB':>8}")
     failed = False
     for name in names:
         print(name)
-        if given.others:
+        if args.others:
             for scheme, queues in (
                 ("dctcp", "trim"),
                 ("nscc", "lossless"),
@@ -271,14 +271,14 @@ def main() -> int:
                 ("nscc", "drop"),
                 ("dctcp", "drop"),
             ):
-                print(_row(f"  {scheme} {queues}", ours(name, folder, given.seed, scheme, queues)), flush=True)
+                print(_row(f"  {scheme} {queues}", ours(name, folder, args.seed, scheme, queues)), flush=True)
             continue
         if folder is None:
             parser.error("give htsim's folder, or --ours")
-        seeds = range(given.seed, given.seed + given.seeds)
-        theirs = _mean([htsim(name, folder, seed, given.scheme) for seed in seeds])
+        seeds = range(args.seed, args.seed + args.seeds)
+        theirs = _mean([htsim(name, folder, seed, args.scheme) for seed in seeds])
         print(_row("  htsim", theirs), flush=True)
-        command = [sys.executable, str(Path(__file__)), "--scheme", given.scheme, "--ours", name, str(folder), "--seed"]
+        command = [sys.executable, str(Path(__file__)), "--scheme", args.scheme, "--ours", name, str(folder), "--seed"]
         mine = _mean([Result(**json.loads(_measured([*command, str(seed)])[0])) for seed in seeds])
         print(_row("  ours", mine), flush=True)
         near = math.isclose(mine.mean_us, theirs.mean_us, rel_tol=MEAN_BOUND)

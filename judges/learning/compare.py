@@ -286,15 +286,15 @@ def main() -> int:
     parser.add_argument("--only", default="", metavar="TEXT", help="cases whose path contains it (default: all)")
     parser.add_argument("--frames", type=int, default=100, metavar="N", help="frames of a case (default: 100)")
     parser.add_argument("--seed", type=int, default=1, help="seed of the frames (default: 1)")
-    given = parser.parse_args()
+    args = parser.parse_args()
     cli = shutil.which("simple_switch_CLI")
     if cli is None or shutil.which("simple_switch_grpc") is None:
         raise SystemExit("simple_switch_grpc and simple_switch_CLI must be on PATH")
-    found = [case for folder in given.folders for case in cases(folder) if given.only in str(case.source)]
+    found = [case for folder in args.folders for case in cases(folder) if args.only in str(case.source)]
     wrong = refused = 0
     for case in found:
         try:
-            verdict = judge(case, given.frames, given.seed, cli)
+            verdict = judge(case, args.frames, args.seed, cli)
         except p4c.P4Error as error:
             refused += 1
             reason = next(line for line in str(error).splitlines() if "error" in line)

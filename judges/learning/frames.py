@@ -71,7 +71,7 @@ class Frames:
         """Returns the state of a transition drawn, whose value the fields of its key then have; None: accepted."""
         transitions = rules["transitions"]
         if self._whole:
-            lengths = [self._most(one["next_state"], frozenset()) for one in transitions]
+            lengths = [self._most(transition["next_state"], frozenset()) for transition in transitions]
             transitions = [one for one, length in zip(transitions, lengths, strict=True) if length == max(lengths)]
         chosen = self._random.choice(transitions)
         if chosen["type"] == "hexstr":
@@ -101,7 +101,7 @@ class Frames:
             return 0
         rules = self._states[state]
         own = sum(step["op"] == "extract" for step in rules["parser_ops"])
-        return own + max(self._most(one["next_state"], passed | {state}) for one in rules["transitions"])
+        return own + max(self._most(rule["next_state"], passed | {state}) for rule in rules["transitions"])
 
 
 def known_values(commands: str) -> dict[int, list[int]]:

@@ -263,7 +263,7 @@ def tried(commit: str, found: Sequence[Change], store: Store, means: Means, prog
     """All of them, after their folders' baselines. Raises LabError where one of these fails."""
     folders = sorted({folder_of(change.path) for change in found})
     progress.stage("mutants: the tests without a change")
-    whole = [Task("mutants:baseline", {"commit": commit, "folder": one}, {"folder": one}) for one in folders]
+    whole = [Task("mutants:baseline", {"commit": commit, "folder": folder}, {"folder": folder}) for folder in folders]
     before = dict(zip(folders, sweep(whole, store, means, progress), strict=True))
     if failed := [one.error for one in before.values() if one.error]:
         raise LabError("; ".join(failed))

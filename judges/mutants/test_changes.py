@@ -50,7 +50,7 @@ def test_changes_of_python() -> None:
 
 
 def test_change_names_its_place() -> None:
-    change = next(one for one in changes("a.c", C_TEXT) if one.old == " < ")
+    change = next(change for change in changes("a.c", C_TEXT) if change.old == " < ")
     assert change.said(C_TEXT) == "a.c:3:11: if (a < b && c != 0) call(x, 1); // one [< -> <=]"
     assert "if (a <= b && c" in change.applied(C_TEXT)
 

@@ -116,12 +116,12 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--packets", type=int, default=50_000_000, help="of each kind and load (default: 50000000)")
     parser.add_argument("--seed", type=int, default=1)
-    given = parser.parse_args()
+    args = parser.parse_args()
     worst = 0.0
     print("kind   load   wait: theory  measured   queue: theory  measured   differs by")
     for kind in KINDS:
         for load in LOADS:
-            theory, found = closed_form(kind, load), measure(kind, load, given.packets, given.seed)
+            theory, found = closed_form(kind, load), measure(kind, load, args.packets, args.seed)
             off = max(abs(got / expected - 1) for got, expected in zip(found, theory, strict=True))
             worst = max(worst, off)
             numbers = f"{theory.wait:12.4f} {found.wait:9.4f} {theory.queue:15.4f} {found.queue:9.4f}"

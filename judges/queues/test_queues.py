@@ -43,10 +43,10 @@ def departures(times_ps: list[int], lengths_bytes: list[int], rate_bps: float) -
 def test_every_packet_leaves_at_the_time_of_lindleys_recursion(kind: str, load: float) -> None:
     draw = np.random.default_rng(7)
     times, sizes = arrivals(load, 20_000, draw), lengths(kind, 20_000, draw)
-    with open_network() as made:
-        made.send_all("h0", times, [udp(made.value, "h0", "h1")], lengths=sizes)
-        made.run(until_s=1.0)
-        found = [round(one.time_s * 1e12) for one in made.arrived("h1")]
+    with open_network() as network:
+        network.send_all("h0", times, [udp(network.value, "h0", "h1")], lengths=sizes)
+        network.run(until_s=1.0)
+        found = [round(one.time_s * 1e12) for one in network.arrived("h1")]
     came = departures([int(one) for one in np.rint(times * 1e12)], sizes.tolist(), FAST_BPS)
     assert found == departures(came, sizes.tolist(), PORT_BPS)
 

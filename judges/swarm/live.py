@@ -299,7 +299,7 @@ def interfaces() -> set[str]:
 def left(record: records.Record, before: set[str]) -> list[str]:
     """What is there of a network that has gone down. `before`: the interfaces of the time before it came up."""
     return [
-        *(f"process {one.pid}" for one in record.processes() if one.alive()),
+        *(f"process {process.pid}" for process in record.processes() if process.alive()),
         *(f"interface {one}" for one in sorted(interfaces() - before)),
         *(str(path) for path in [record.directory] if path.exists()),
     ]
@@ -309,7 +309,7 @@ def happen(scenario: Scenario, faults: LiveFaults) -> None:
     events = [(flow.start_s, partial(faults.start_flow, flow)) for flow in scenario.flows]
     events += [(fault.time_s, partial(faults.happen, fault.what, fault.arguments)) for fault in scenario.faults]
     began = time.monotonic()
-    for time_s, event in sorted(events, key=lambda one: one[0]):
+    for time_s, event in sorted(events, key=lambda event: event[0]):
         time.sleep(max(0.0, began + time_s - time.monotonic()))
         event()
     faults.end()
@@ -334,7 +334,7 @@ def at_the_end(lab: Running, before: Before) -> Found:
     found.missing_control = sum(max(0, one.lost - before.control.get((one.kind, one.where), 0)) for one in control)
     found.silent = _probe(lab)
     found.counted = _counted(lab) - before.counted
-    found.bad_frames = sum(one.bad_frames for one in stats.values())
+    found.bad_frames = sum(stat.bad_frames for stat in stats.values())
     return found
 
 
@@ -359,7 +359,7 @@ def _counted(lab: Running) -> int:
     lost = sum(agent.stats().socket_drops for agent in lab.agents.values())
     for client in lab.switches.values():
         lost += sum(one.in_discards + one.out_discards for one in (interface_counters.read(client) or {}).values())
-        lost += sum(one.packets for one in client.read_counters("dropped").values())
+        lost += sum(counter.packets for counter in client.read_counters("dropped").values())
     return lost
 
 

@@ -96,17 +96,17 @@ def grown(samples: Sequence[Sample], switches: Mapping[str, int]) -> Iterator[st
 def figures(topology: Topology, samples: Sequence[Sample]) -> Iterator[str]:
     """Of all programs of a kind together: after the first quarter, and at the end."""
     for kind, names in (
-        ("switches", {one.name for one in topology.switches}),
-        ("hosts", {one.name for one in topology.hosts}),
+        ("switches", {switch.name for switch in topology.switches}),
+        ("hosts", {host.name for host in topology.hosts}),
         ("process that holds them", {HOLDER}),
     ):
         own = [one for one in samples if one.program in names]
         rounds = sorted({one.round for one in own})
         early, late = rounds[len(rounds) // 4], rounds[-1]
         texts = []
-        for what in MEASURES:
-            first, last = (sum(getattr(one, what) for one in own if one.round == now) for now in (early, late))
-            texts.append(f"{what} {first:,} then {last:,}")
+        for measure in MEASURES:
+            first, last = (sum(getattr(one, measure) for one in own if one.round == now) for now in (early, late))
+            texts.append(f"{measure} {first:,} then {last:,}")
         yield f"{len(names)} {kind}: {', '.join(texts)}"
 
 
@@ -149,7 +149,7 @@ def soak(topology: Topology, k: float | None, minutes: float, seed: int, out: Pa
         record = find(NETWORK)
         found = find_scheme(record.scheme)
         scheme = configured(record.scheme, recommended(topology, found), recommended_at_ports(topology, found))
-        plans = {one.name: plan(topology, one.name, record.dilation, scheme) for one in topology.switches}
+        plans = {switch.name: plan(topology, switch.name, record.dilation, scheme) for switch in topology.switches}
         programs, carried = programs_of(record)
         number, lost, began = 0, 0, time.monotonic()
         with out.open("w", newline="") as file, ConsoleProgress(stdout()) as progress:

@@ -56,8 +56,8 @@ def load(program: str) -> tuple[p4i.P4Info, bytes]:
 def own(args: argparse.Namespace) -> int:
     """Makes the tests of all our programs anew, keeps those that the switch passes, prints. Returns the exit code."""
     done = subprocess.run([str(args.p4c), "--version"], capture_output=True, text=True, check=True)
-    found = re.search(r"Version (\S+) \(SHA: (\w+)", done.stdout + done.stderr)
-    version = " ".join(found.groups()) if found else "of unknown version"
+    match = re.search(r"Version (\S+) \(SHA: (\w+)", done.stdout + done.stderr)
+    version = " ".join(match.groups()) if match else "of unknown version"
     failed = 0
     with tempfile.TemporaryDirectory() as folder:
         copy = Path(folder, "p4src")

@@ -183,16 +183,16 @@ def main() -> int:
     parser.add_argument("commands", type=Path)
     parser.add_argument("capture", type=Path)
     parser.add_argument("--record", type=Path, metavar="FILE", help="keep frames, and what BMv2 makes of them")
-    given = parser.parse_args()
+    args = parser.parse_args()
     cli = shutil.which("simple_switch_CLI")
     if cli is None or shutil.which("simple_switch_grpc") is None:
         raise SystemExit("simple_switch_grpc and simple_switch_CLI must be on PATH")
-    frames = capture(given.capture).frames
-    log, theirs = bmv2(given.program, given.commands, frames, [cli])
-    if given.record is not None:
+    frames = capture(args.capture).frames
+    log, theirs = bmv2(args.program, args.commands, frames, [cli])
+    if args.record is not None:
         kept = {"frames": [frame.hex() for frame in frames], "steps": lines_of(log), "left": shown(theirs)}
-        given.record.write_text(json.dumps(kept, indent=1) + "\n")
-    text, mine = ours(given.program, given.commands, frames, [cli])
+        args.record.write_text(json.dumps(kept, indent=1) + "\n")
+    text, mine = ours(args.program, args.commands, frames, [cli])
     pairs = [(lines_of(log), lines_of(text), "steps"), (shown(theirs), shown(mine), "frames that leave")]
     wrong = 0
     for a, b, what in pairs:

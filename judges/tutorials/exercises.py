@@ -121,7 +121,7 @@ def flowcache(made: VirtualP4) -> str:
         for packet in switch.packets_in():
             seen[switch.name] = seen.get(switch.name, 0) + 1
             src, dst, protocol = packet.payload[26:30], packet.payload[30:34], packet.payload[23]
-            (host,) = [one for one in made.topology.hosts if bytes(map(int, one.ip.split("."))) == dst]
+            (host,) = [host for host in made.topology.hosts if bytes(map(int, host.ip.split("."))) == dst]
             port = ports[switch.name][host.name]
             action = TableAction("cached_action", port=port, decrement_ttl=1, new_dscp=5, dst_eth_addr=host.mac)
             switch.insert(
@@ -319,8 +319,8 @@ def play(tutorials: Path, name: str) -> str:
     runs = []
     with solved(tutorials, name) as folder:
         for _ in range(2):
-            with VirtualP4(read_exercise(folder)) as made:
-                runs.append((EXERCISES[name](made), made.totals().digest))
+            with VirtualP4(read_exercise(folder)) as network:
+                runs.append((EXERCISES[name](network), network.totals().digest))
     assert runs[0] == runs[1], runs
     return runs[0][0]
 
@@ -329,12 +329,12 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("tutorials", type=Path)
     parser.add_argument("exercises", nargs="*", metavar="EXERCISE")
-    given = parser.parse_args()
+    args = parser.parse_args()
     failed = 0
-    for name in given.exercises or EXERCISES:
+    for name in args.exercises or EXERCISES:
         begun = time.monotonic()
         try:
-            line = play(given.tutorials, name)
+            line = play(args.tutorials, name)
         except (LabError, AssertionError) as error:
             failed += 1
             line = f"FAILED: {type(error).__name__}: {error}"

@@ -81,7 +81,7 @@ def virtual(folder: Path, name: str) -> tuple[Recorded, Arrivals]:
             host.name: Counter(comparable(frame.start) for frame in made.arrived(host.name))
             for host in made.topology.hosts
         }
-        made.kept = {one.name: made.entries(one.name) for one in made.topology.switches}
+        made.kept = {switch.name: made.entries(switch.name) for switch in made.topology.switches}
     return made, arrived
 
 
@@ -102,7 +102,11 @@ def _write(client: SwitchClient, entities: list[p4r.Entity]) -> None:
     with closing(client):
         client.become_primary()
         there = {one.SerializeToString() for one in client.read([p4r.Entity(table_entry=p4r.TableEntry())])}
-        wanted = [one for one in entities if not one.table_entry.is_default_action and not one.table_entry.is_const]
+        wanted = [
+            entity
+            for entity in entities
+            if not entity.table_entry.is_default_action and not entity.table_entry.is_const
+        ]
         missing = [one for one in wanted if one.SerializeToString() not in there]
         if missing:
             client.write([p4r.Update(type=p4r.Update.INSERT, entity=one) for one in missing])
@@ -122,7 +126,7 @@ def _open(pid: int) -> socket.socket:
 
 
 def _play(sockets: dict[str, socket.socket], sent: list[tuple[float, str, bytes]]) -> Arrivals:
-    found: Arrivals = {name: Counter() for name in sockets}
+    arrivals: Arrivals = {name: Counter() for name in sockets}
     names = {one.fileno(): name for name, one in sockets.items()}
     begun, left = time.monotonic() - sent[0][0], list(sent)
     last = time.monotonic()
@@ -135,9 +139,9 @@ def _play(sockets: dict[str, socket.socket], sent: list[tuple[float, str, bytes]
         for one in select.select(list(sockets.values()), [], [], wait)[0]:
             frame, address = one.recvfrom(65535)
             if address[2] != _OUTGOING:
-                found[names[one.fileno()]][comparable(frame)] += 1
+                arrivals[names[one.fileno()]][comparable(frame)] += 1
                 last = time.monotonic()
-    return found
+    return arrivals
 
 
 def compare(tutorials: Path, name: str) -> str:
@@ -158,11 +162,11 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("tutorials", type=Path)
     parser.add_argument("exercises", nargs="*", metavar="EXERCISE")
-    given = parser.parse_args()
+    args = parser.parse_args()
     failed = 0
-    for name in given.exercises or [one for one in exercises.EXERCISES if one != "flowcache"]:
+    for name in args.exercises or [exercise for exercise in exercises.EXERCISES if exercise != "flowcache"]:
         try:
-            line = compare(given.tutorials, name)
+            line = compare(args.tutorials, name)
         except (LabError, AssertionError) as error:
             failed += 1
             line = f"FAILED: {type(error).__name__}: {error}"

@@ -26,8 +26,8 @@ TUTORIALS = needs.Need(
 
 
 def test_router_carries_what_the_basic_exercise_does() -> None:
-    with VirtualP4(read_exercise(Path(__file__).resolve().parents[2] / "examples/router")) as made:
-        assert each_reaches_each(made).startswith("6 datagrams between 3 hosts arrive")
+    with VirtualP4(read_exercise(Path(__file__).resolve().parents[2] / "examples/router")) as network:
+        assert each_reaches_each(network).startswith("6 datagrams between 3 hosts arrive")
 
 
 @pytest.mark.parametrize("name", EXERCISES)

@@ -121,7 +121,7 @@ class VirtualNetwork(TimedNetwork, Sources, Explanations):
         self._reroute: Reroute | None = None
         if topology.flow_control == CREDITS and not pfc:
             raise VirtualError(f"{topology.name}: credits are counted by switches themselves, not by a program")
-        made: dict[str, VirtualSwitch] = {}
+        virtual_switches: dict[str, VirtualSwitch] = {}
         for switch in topology.switches:
             if switch.output is not None and not pfc:
                 raise VirtualError(f"{switch.name}: output buffers need PFC by the switch itself, not by a program")
@@ -140,13 +140,13 @@ class VirtualNetwork(TimedNetwork, Sources, Explanations):
             for switch in topology.switches:
                 if cpu_port and cpu_port in topology.ports(switch.name):
                     raise VirtualError(f"{switch.name}: port {cpu_port} is its CPU port, and has a link")
-                made[switch.name] = VirtualSwitch(
+                virtual_switches[switch.name] = VirtualSwitch(
                     switch.name, program, seed + switch.device_id, cpu_port, tick_ns=self._tick_ns
                 )
-                self.switches[switch.name] = InProcessSwitch(switch.name, made[switch.name])
+                self.switches[switch.name] = InProcessSwitch(switch.name, virtual_switches[switch.name])
             super().__init__(
                 topology,
-                {name: one.native for name, one in made.items()},
+                {name: one.native for name, one in virtual_switches.items()},
                 endpoints=("rdma",),
                 response_s=response_s,
                 queues=queues,
@@ -154,7 +154,7 @@ class VirtualNetwork(TimedNetwork, Sources, Explanations):
                 threads=threads,
                 parts=parts(explain),
             )
-            for one in made.values():
+            for one in virtual_switches.values():
                 one.join(self)
             if explain:
                 self.call("vn_explain", reroute_s is not None or not pfc)
@@ -310,11 +310,11 @@ class VirtualNetwork(TimedNetwork, Sources, Explanations):
             for spec, start_s, end_s in flows:
                 start_s = spec.start_s if start_s is None else start_s
                 config, ports, rp, np_, keeps = self._make(spec, now_s, start_s, end_s, paths)
-                made = VirtualFlow(self._library, handle, len(self._by_index) + len(new), spec, ports, rp, np_)
-                self.flows[spec.id] = made  # the next ones may wait for it
+                virtual_flow = VirtualFlow(self._library, handle, len(self._by_index) + len(new), spec, ports, rp, np_)
+                self.flows[spec.id] = virtual_flow  # the next ones may wait for it
                 configs.append(config)
                 keep.append(keeps)
-                new.append(made)
+                new.append(virtual_flow)
             rps, nps = [one.rp for one in new], [one.np for one in new]
             n = self._library.vn_add_flows(handle, b"".join(configs), len(new), rps, nps)
             if n < len(new):

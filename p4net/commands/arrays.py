@@ -136,7 +136,7 @@ def _counter_reset(session: Session, words: Sequence[str]) -> Sequence[Step]:
     found, data = _found(session, "counter", words[0]), P4CounterData()
     if (entries := _all_direct(session, found)) is None:
         return [session.write(MODIFY, P4CounterEntry(found.name, data=data))]
-    cells = [P4DirectCounterEntry(found.name, table_entry=one, data=data) for one in entries]
+    cells = [P4DirectCounterEntry(found.name, table_entry=entry, data=data) for entry in entries]
     return [session.write(MODIFY, cell) for cell in cells]
 
 
@@ -167,7 +167,7 @@ def _meter_set(session: Session, words: Sequence[str]) -> Sequence[Step]:
 def _meter_array_set(session: Session, words: Sequence[str]) -> Sequence[Step]:
     found, config = _found(session, "meter", words[0]), _rates(words[1:])
     if (entries := _all_direct(session, found)) is not None:
-        return [session.write(MODIFY, P4DirectMeterEntry(table_entry=one, config=config)) for one in entries]
+        return [session.write(MODIFY, P4DirectMeterEntry(table_entry=entry, config=config)) for entry in entries]
     return [session.write(MODIFY, P4MeterEntry(found.name, config=config))]
 
 

@@ -81,7 +81,7 @@ def _change_group(
     _ = _members(session, profile)[member]
     groups = _groups(session, profile)
     members = change(groups[handle], member)
-    made = [Member(one + 1, weight=1) for one in members]
+    made = [Member(member + 1, weight=1) for member in members]
     step = session.write(MODIFY, P4ActionProfileGroup(profile, group_id=handle + 1, members=made))
     groups[handle] = members
     return [step]

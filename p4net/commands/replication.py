@@ -143,7 +143,7 @@ def _dump(session: Session, words: Sequence[str]) -> Sequence[Step]:
 
 def _groups(found: Sequence[p4r.Entity]) -> list[str]:
     groups = [one.packet_replication_engine_entry.multicast_group_entry for one in found]
-    return [f"{one.multicast_group_id}: {_copies(one.replicas)}" for one in groups]
+    return [f"{group.multicast_group_id}: {_copies(group.replicas)}" for group in groups]
 
 
 def _get_mirror(session: Session, words: Sequence[str]) -> Sequence[Step]:
@@ -153,11 +153,14 @@ def _get_mirror(session: Session, words: Sequence[str]) -> Sequence[Step]:
 
 def _sessions(found: Sequence[p4r.Entity]) -> list[str]:
     sessions = [one.packet_replication_engine_entry.clone_session_entry for one in found]
-    return [f": {_copies(one.replicas)}" for one in sessions]
+    return [f": {_copies(session.replicas)}" for session in sessions]
 
 
 def _copies(replicas: Iterable[p4r.Replica]) -> str:
-    ports = [(int.from_bytes(one.port, "big") if one.port else one.egress_port, one.instance) for one in replicas]
+    ports = [
+        (int.from_bytes(replica.port, "big") if replica.port else replica.egress_port, replica.instance)
+        for replica in replicas
+    ]
     return ", ".join(f"port {port} instance {rid}" for port, rid in ports)
 
 

@@ -43,7 +43,7 @@ def action(session: Session, table: P4Table | None, name: str, words: Sequence[s
     """Returns an action with its arguments in order. Raises ValueError."""
 
     def by_name(own: Any) -> dict[str, str]:
-        names = [one.name for one in own.params]
+        names = [param.name for param in own.params]
         if len(words) != len(names):
             wanted = f"takes {' '.join(names)}" if names else "takes no arguments"
             raise ValueError(f"{own.name} {wanted}, not {len(words)}")
@@ -65,7 +65,7 @@ def match(table: P4Table, words: Sequence[str]) -> TableMatch:
     """Returns the match of an entry. Raises ValueError."""
     fields = list(table.match_fields)
     if len(words) != len(fields):
-        names = " ".join(one.name for one in fields)
+        names = " ".join(field.name for field in fields)
         raise ValueError(f"{table.name} has {len(fields)} match fields ({names}), not {len(words)}")
     found: dict[str, Any] = {}
     for one, word in zip(fields, words, strict=True):

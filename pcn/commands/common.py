@@ -168,9 +168,9 @@ def refuse(why: str, *names: str) -> None:
     """Raises UsageError where the command line has options of these names, which would do nothing."""
     context = click.get_current_context()
     given = [
-        max(one.opts, key=len)
-        for one in context.command.params
-        if one.name in names and context.get_parameter_source(one.name) is ParameterSource.COMMANDLINE
+        max(param.opts, key=len)
+        for param in context.command.params
+        if param.name in names and context.get_parameter_source(param.name) is ParameterSource.COMMANDLINE
     ]
     if given:
         raise click.UsageError(f"{', '.join(given)}: {why}")
@@ -321,4 +321,4 @@ program_option = click.option(
 
 def with_program(schemes: str, program: str | None) -> str:
     """Schemes, with commas between, with another program in the switches: as `find_scheme` reads them."""
-    return ",".join(f"{one.strip()}@{program}" for one in schemes.split(",")) if program else schemes
+    return ",".join(f"{word.strip()}@{program}" for word in schemes.split(",")) if program else schemes

@@ -77,7 +77,11 @@ def _show_settings(lab: Running, switch: str, found: dict[int, dict[str, float]]
         f"{switch}: settings",
         ("port", "link", *(_heading(setting) for setting in settings)),
         [
-            (port, lab.topology.link_name(switch, port), *(_shown(row[one.name], one.kind) for one in settings))
+            (
+                port,
+                lab.topology.link_name(switch, port),
+                *(_shown(row[setting.name], setting.kind) for setting in settings),
+            )
             for port, row in found.items()
         ],
     )

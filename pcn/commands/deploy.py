@@ -24,8 +24,8 @@ _PROGRAMS = ("pcn", "tcd", "qcn", "qcn_in")
 
 
 def _address(_context: click.Context, _parameter: click.Parameter, value: str | None) -> str | None:
-    found = _ADDRESS.fullmatch(value or "")
-    if value is not None and not (found and 0 < int(found.group(2)) <= _MOST_PORT):
+    match = _ADDRESS.fullmatch(value or "")
+    if value is not None and not (match and 0 < int(match.group(2)) <= _MOST_PORT):
         raise click.BadParameter(f"{value!r}: write it as HOST:PORT; Stratum's port is 9559, the driver's 50052")
     return value
 

@@ -26,10 +26,10 @@ class Seeds(click.ParamType):  # type: ignore[type-arg]  # generic in newer rele
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> list[int]:
         seeds: dict[int, None] = {}
         for part in str(value).split(","):
-            found = re.fullmatch(r"\s*(\d+)(?::(\d+))?\s*", part)
-            if found is None or int(found[2] or found[1]) < int(found[1]):
+            match = re.fullmatch(r"\s*(\d+)(?::(\d+))?\s*", part)
+            if match is None or int(match[2] or match[1]) < int(match[1]):
                 self.fail(f"{value!r}: write them as 1:20 or 1,2,5", param, ctx)
-            seeds |= dict.fromkeys(range(int(found[1]), int(found[2] or found[1]) + 1))
+            seeds |= dict.fromkeys(range(int(match[1]), int(match[2] or match[1]) + 1))
         return list(seeds)
 
 

@@ -238,7 +238,7 @@ def status(name: str | None, network: str | None, as_json: bool) -> None:
     from pcn.lab import journal as records
 
     wanted = named_network(name, network)
-    found = [record for one in records.names() if wanted in (None, one) and (record := records.load(one))]
+    found = [record for name in records.names() if wanted in (None, name) and (record := records.load(name))]
     if wanted and not found:
         raise UnknownNameError("network", wanted, records.names())
     networks = [_network(record, records.is_held(record.name)) for record in found]

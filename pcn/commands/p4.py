@@ -248,7 +248,7 @@ def end(made: VirtualP4, as_json: bool) -> None:
 
 def empty(made: VirtualP4) -> None:
     """Lets what is inside of a run leave, as long as it does, and pings end."""
-    made.run(until_s=max([made.now_s, *(one.sent_s[-1] for one in made.pings)]))
+    made.run(until_s=max([made.now_s, *(ping.sent_s[-1] for ping in made.pings)]))
     before = -1
     while (inside := made.totals().packets) not in (0, before):
         before = inside

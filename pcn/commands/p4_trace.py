@@ -132,7 +132,7 @@ def _write_steps(target: TextIO, ways: Iterable[Hop]) -> None:
 
     for way in ways:
         for hop in way.later():
-            for step in (*hop.steps, *(one for departure in hop.departures for one in departure.steps)):
+            for step in (*hop.steps, *(step for departure in hop.departures for step in departure.steps)):
                 target.write(json_lines.line(hop.switch, step) + "\n")
 
 
@@ -158,8 +158,8 @@ def _live(network: P4Network, logs: Path) -> Ways:
     from pcn.p4net.ways import read
     from pcn.topologies.errors import LabError
 
-    names = {str(one.device_id): one.name for one in network.topology.switches}
-    files = [path for one in network.topology.switches if (path := logs / f"{one.name}.{STEPS}").is_file()]
+    names = {str(switch.device_id): switch.name for switch in network.topology.switches}
+    files = [path for switch in network.topology.switches if (path := logs / f"{switch.name}.{STEPS}").is_file()]
     if not files:
         raise LabError(f"{logs} has no steps of packets: pcn p4 run --trace writes them")
     return read(files, names)

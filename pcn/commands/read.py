@@ -47,8 +47,12 @@ def tables(switch: str, name: str | None, network: str | None, as_json: bool) ->
         return
     for table, entries in found.items():
         rows = [
-            ("default" if one["default"] else assignments(one["match"]), one["action"], assignments(one["parameters"]))
-            for one in entries
+            (
+                "default" if entry["default"] else assignments(entry["match"]),
+                entry["action"],
+                assignments(entry["parameters"]),
+            )
+            for entry in entries
         ]
         print_table(f"{switch} {table}: {len(rows)} entries", ("match", "action", "parameters"), rows)
 

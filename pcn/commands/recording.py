@@ -87,7 +87,7 @@ def recording_options(function: Callable[..., Any]) -> Callable[..., Any]:
 
     @functools.wraps(function)
     def command(**given: Any) -> Any:
-        own = {one.name: given.pop(one.name) for one in fields(Recording)}
+        own = {field.name: given.pop(field.name) for field in fields(Recording)}
         return function(recording=Recording(**own), **given)
 
     made: Callable[..., Any] = command

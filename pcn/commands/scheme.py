@@ -93,14 +93,14 @@ def check(name: str, seed: int, stars: bool, as_json: bool) -> int:
         return 0
     findings = [*check_scheme(found, seed), cost(found), *_in_switches(found)]
     if as_json:
-        print_json([asdict(one) for one in findings])
+        print_json([asdict(finding) for finding in findings])
     else:
         print_table(
             f"{found.name}: {found.summary}",
             ("", "rule", "seen"),
-            [("ok" if one.kept else "BROKEN", one.rule, one.seen) for one in findings],
+            [("ok" if finding.kept else "BROKEN", finding.rule, finding.seen) for finding in findings],
         )
-    return BROKEN if not all(one.kept for one in findings) else 0
+    return BROKEN if not all(finding.kept for finding in findings) else 0
 
 
 def _on_stars(scheme: Scheme, seed: int, as_json: bool) -> None:

@@ -111,7 +111,7 @@ def sweep(
     with Notes(errors) if is_quiet() else ConsoleProgress(errors) as progress:
         if without := left_out():
             progress.note(without)
-        if old := stale(*(find_scheme(one).program for one in schemes)):
+        if old := stale(*(find_scheme(scheme).program for scheme in schemes)):
             progress.note(old)
         decided, remarks = parameter_sweep.foresee(found, runs)
         for remark in remarks:
@@ -153,7 +153,7 @@ def _means(outcomes: Sequence[Outcome], decided: Mapping[str, str]) -> _Means:
 
 
 def _numbers(outcomes: Sequence[Outcome]) -> list[str]:
-    return list(dict.fromkeys(number for one in outcomes for number in one.numbers))
+    return list(dict.fromkeys(number for outcome in outcomes for number in outcome.numbers))
 
 
 def _columns(outcomes: Sequence[Outcome], shown: Sequence[str]) -> list[str]:

@@ -201,7 +201,7 @@ def list_formats(as_json: bool) -> None:
     """
     from pcn.topologies.formats import FORMATS
 
-    rows = [(one.name, one.summary, one.suffix if one.write else "") for one in FORMATS.values()]
+    rows = [(format_.name, format_.summary, format_.suffix if format_.write else "") for format_ in FORMATS.values()]
     if as_json:
         print_json([dict(zip(("name", "summary", "written_to"), row, strict=True)) for row in rows])
         return
@@ -244,7 +244,7 @@ def facts(built: Topology) -> dict[str, Any]:
             f"{count} of {quantity_text('rate', rate)}, {quantity_text('time', delay)} each way"
             for (rate, delay), count in sorted(kinds.items())
         ],
-        "most ports": max((len(built.ports(one.name)) for one in built.switches), default=0),
+        "most ports": max((len(built.ports(switch.name)) for switch in built.switches), default=0),
         "longest round trip": quantity_text("time", built.max_rtt_s()),
         "flow control": built.flow_control,
         "flows": len(built.flows),

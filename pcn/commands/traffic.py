@@ -43,7 +43,7 @@ class Traffic:
             workload, *own = workload.split(",")
             more += own
         names = text_options(self.topology)
-        texts = [one for one in settings if one.partition("=")[0] in names]
+        texts = [setting for setting in settings if setting.partition("=")[0] in names]
         spec = parse_spec(
             self.topology,
             workload,
@@ -55,7 +55,7 @@ class Traffic:
             self.paths,
             self.reliability,
         )
-        return spec.reference, [*(one for one in settings if one not in texts), *more]
+        return spec.reference, [*(setting for setting in settings if setting not in texts), *more]
 
 
 def traffic_options(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -63,7 +63,7 @@ def traffic_options(function: Callable[..., Any]) -> Callable[..., Any]:
 
     @functools.wraps(function)
     def command(**given: Any) -> Any:
-        own = {one.name: given.pop(one.name) for one in fields(Traffic)}
+        own = {field.name: given.pop(field.name) for field in fields(Traffic)}
         return function(traffic=Traffic(**own), **given)
 
     options = (

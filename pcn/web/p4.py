@@ -33,8 +33,8 @@ class P4OnPage:
     def __init__(self, network: VirtualP4, history: History, every_s: float) -> None:
         self._network, self._history = network, history
         topology = network.topology
-        self._ports = [(one.name, port) for one in topology.switches for port in topology.ports(one.name)]
-        self._hosts = [(one.name, port) for one in topology.hosts for port in topology.ports(one.name)]
+        self._ports = [(switch.name, port) for switch in topology.switches for port in topology.ports(switch.name)]
+        self._hosts = [(host.name, port) for host in topology.hosts for port in topology.ports(host.name)]
         waiting = (network.queue_bytes, network.queue_packets)
         sources = [network.link_bytes(*port) for port in (*self._ports, *self._hosts)]
         sources += [one(*port, queue) for one in waiting for port in self._ports for queue in range(CLASSES)]

@@ -82,9 +82,9 @@ class QcnTest(PcnTest):
 
     def received(self, n: int) -> list[wire.CnmPacket]:
         """The next n messages at port 1."""
-        found = messages(self.receive(1, n))
-        self.assertEqual(len(found), n)
-        return found
+        cnm_packets = messages(self.receive(1, n))
+        self.assertEqual(len(cnm_packets), n)
+        return cnm_packets
 
 
 class SourcesAreToldHowFarAndHowFast(QcnTest):

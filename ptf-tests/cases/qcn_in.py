@@ -115,7 +115,7 @@ class Occupancy(QcnInTest):
 
     def sample(self, n: int) -> Counter[tuple[bytes, int]]:
         """Flows notified by n packets that find the others waiting: the flow's destination and QP."""
-        found: Counter[tuple[bytes, int]] = Counter()
+        counter: Counter[tuple[bytes, int]] = Counter()
         before = self.notified()
         for psn in range(n):
             frame = packet(FREE_PORT, 3, psn)
@@ -124,10 +124,10 @@ class Occupancy(QcnInTest):
             while not passed:
                 (arrival,) = self.receive(1)
                 passed = arrival.frame == forwarded(frame, FREE_PORT)
-                found.update((told.src_ip, told.flow) for told in messages([arrival]))
-        while sum(found.values()) < self.notified() - before:
-            found.update((told.src_ip, told.flow) for told in messages(self.receive(1)))
-        return found
+                counter.update((told.src_ip, told.flow) for told in messages([arrival]))
+        while sum(counter.values()) < self.notified() - before:
+            counter.update((told.src_ip, told.flow) for told in messages(self.receive(1)))
+        return counter
 
 
 class ByChance(Occupancy):

@@ -143,11 +143,11 @@ class StoppedOutputByChance(StoppedOutput):
     def runTest(self) -> None:
         self.fill()
         self.expect(2, expected_pfc(2, LONG_PAUSE))
-        told = Counter((one.src_ip, one.flow) for one in self.told(self.samples))
-        self.assertEqual(set(told), {(host_ip(3), 5), (host_ip(SLOW_PORT), 9)})
+        counter = Counter((one.src_ip, one.flow) for one in self.told(self.samples))
+        self.assertEqual(set(counter), {(host_ip(3), 5), (host_ip(SLOW_PORT), 9)})
         share = self.largest / (self.largest + self.second)
         allowed = 3 * math.sqrt(share * (1 - share) / self.samples)
-        self.assertLess(abs(told[(host_ip(3), 5)] / self.samples - share), allowed, told)
+        self.assertLess(abs(counter[(host_ip(3), 5)] / self.samples - share), allowed, counter)
         self.drain()
 
 

@@ -136,15 +136,15 @@ class Ranges:
         return signed_range(max(signed_bits(a), signed_bits(b)))
 
     def _nonnegative(self, *operands: Expression) -> list[Range]:
-        found = []
+        ranges = []
         for operand in operands:
             try:
                 r = self.of(operand)
             except TooWide:
                 continue
             if r[0] >= 0:
-                found.append(r)
-        return found
+                ranges.append(r)
+        return ranges
 
     def _cast(self, op: str, left: Expression, width_range: Range) -> Range:
         width = width_range[0]

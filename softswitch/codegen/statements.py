@@ -209,8 +209,8 @@ class Statements:
     def make_valid(self, header: HeaderExpression, text: str) -> list[str]:
         """Marks a header valid; a member of a union makes the others invalid."""
         lines = [f"{text}.valid = 1;"]
-        for other in self._siblings(header):
-            lines.append(f"{self.e.header(other)}.valid = 0;")
+        for sibling in self._siblings(header):
+            lines.append(f"{self.e.header(sibling)}.valid = 0;")
         return lines
 
     def _siblings(self, header: HeaderExpression) -> list[HeaderExpression]:

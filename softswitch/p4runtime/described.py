@@ -107,7 +107,7 @@ def _table(info: p4i.P4Info, program: Program, number: int, table: Table, action
     )
     for index, field in enumerate(table.key, start=1):
         made.match_fields.add(id=index, name=field.name, bitwidth=field.width, match_type=_MATCHES[field.match])
-    names = dict.fromkeys(program.actions[one].name for one in table.actions)
+    names = dict.fromkeys(program.actions[action].name for action in table.actions)
     for name in names:
         made.action_refs.add(id=actions[name])
     if table.const_default and table.default is not None:

@@ -41,21 +41,21 @@ def pack_fields(
     owner: Table | ValueSet, matches: Iterable[p4r.FieldMatch], *, known: bool = False
 ) -> tuple[bytes, bytes, int]:
     """Returns the key, mask and prefix of what matches. Raises RpcError as `pack` does."""
-    given: dict[int, p4r.FieldMatch] = {}
+    field_matches: dict[int, p4r.FieldMatch] = {}
     for match in matches:
-        if match.field_id in given:
+        if match.field_id in field_matches:
             raise _bad(owner, f"match field {match.field_id} is given twice")
-        given[match.field_id] = match
+        field_matches[match.field_id] = match
     keys, masks, prefix = bytearray(), bytearray(), 0
     for field in owner.fields:
-        found = given.pop(field.id, None)
+        found = field_matches.pop(field.id, None)
         low, high = _unpack_one(owner, field, found, known)
         keys += low.to_bytes(field.size, "big")
         masks += high.to_bytes(field.size, "big")
         if field.match is Match.LPM:
             prefix = high.bit_count()
-    if given:
-        raise _bad(owner, f"there is no match field {next(iter(given))}")
+    if field_matches:
+        raise _bad(owner, f"there is no match field {next(iter(field_matches))}")
     return bytes(keys), bytes(masks), prefix
 
 

@@ -170,14 +170,14 @@ class Types:
 
 
 def _composite(form: str, parts: Iterable[Type], what: str) -> Composite:
-    made: list[Type] = []
+    types: list[Type] = []
     size = 1
     for part in parts:
-        made.append(part)
+        types.append(part)
         size += part.size
         if size > MAX_SIZE:
             raise RpcError(INVALID_ARGUMENT, f"{what}: its type has more than {MAX_SIZE} members in all")
-    return Composite(form, tuple(made), size, sum(part.leaves for part in made))
+    return Composite(form, tuple(types), size, sum(part.leaves for part in types))
 
 
 def _scalar(form: str, width: int, what: str, *, signed: bool = False) -> Scalar:

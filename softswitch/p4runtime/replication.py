@@ -92,10 +92,10 @@ class Replication:
             return
         replicas = _replicas(f"clone session {session}", message.replicas)
         self._native.clone_session(session, replicas, message.packet_length_bytes)
-        kept = p4r.CloneSessionEntry()
-        kept.CopyFrom(message)
-        _make_canonical(kept.replicas)
-        self._sessions[session] = kept
+        clone_session_entry = p4r.CloneSessionEntry()
+        clone_session_entry.CopyFrom(message)
+        _make_canonical(clone_session_entry.replicas)
+        self._sessions[session] = clone_session_entry
 
     def _write_group(self, kind: p4r.Update.Type.ValueType, message: p4r.MulticastGroupEntry) -> Undo:
         group = message.multicast_group_id
@@ -112,10 +112,10 @@ class Replication:
             self._groups.pop(group, None)
             return
         self._native.multicast_group(group, _replicas(f"multicast group {group}", message.replicas))
-        kept = p4r.MulticastGroupEntry()
-        kept.CopyFrom(message)
-        _make_canonical(kept.replicas)
-        self._groups[group] = kept
+        multicast_group_entry = p4r.MulticastGroupEntry()
+        multicast_group_entry.CopyFrom(message)
+        _make_canonical(multicast_group_entry.replicas)
+        self._groups[group] = multicast_group_entry
 
 
 def _session_entity(message: p4r.CloneSessionEntry) -> p4r.Entity:

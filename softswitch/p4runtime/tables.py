@@ -284,10 +284,10 @@ class Tables:
         if query.priority or not state.table.prioritised:
             return [self._entry(state, query)]
         wanted = matches.pack(state.table, query.match, 1, known=True)
-        found = [entry for key, entry in state.entries.items() if key._replace(priority=1) == wanted]
-        if not found:
+        entries = [entry for key, entry in state.entries.items() if key._replace(priority=1) == wanted]
+        if not entries:
             raise RpcError(NOT_FOUND, f"table {state.table.name} has no entry with this match")
-        return found
+        return entries
 
     def _show(self, table: Table, entry: Entry, *, counter: bool, meter: bool, hit: bool = False) -> Shown:
         return Shown(

@@ -100,12 +100,12 @@ class ArrayCalls(Face):
 
     def _register(self, name: str, index: int) -> Register:
         with self.service.locally() as state:
-            found = named(state.schema.registers, name)
-        if found is None:
+            register = named(state.schema.registers, name)
+        if register is None:
             raise self.idl.RegisterFailure(_NAME)
-        if not 0 <= index < max(found.size, 1):
+        if not 0 <= index < max(register.size, 1):
             raise self.idl.RegisterFailure(_INDEX)
-        return found
+        return register
 
     def _cells(self, register: Register, first: int, count: int) -> list[int]:
         """Returns the lower 64 bits of cells, as i64 has them."""
@@ -119,10 +119,10 @@ class ArrayCalls(Face):
 
     def _value_set(self, name: str) -> ValueSet:
         with self.service.locally() as state:
-            found = named(state.schema.value_sets, name)
-        if found is None:
+            value_set = named(state.schema.value_sets, name)
+        if value_set is None:
             raise self.idl.ValueSetFailure(1)
-        return found
+        return value_set
 
     def _values(self, value_set: ValueSet) -> list[tuple[int, ...]]:
         (found,) = self.read(value_set_entry=p4r.ValueSetEntry(value_set_id=value_set.id))

@@ -65,8 +65,8 @@ class Face:
 
     def table_error(self, name: str) -> Exception:
         """BMv2's exception of tables and profiles."""
-        made: Exception = self.idl.TableFailure(getattr(self.idl.TableError, name))
-        return made
+        exception: Exception = self.idl.TableFailure(getattr(self.idl.TableError, name))
+        return exception
 
 
 def named(things: Mapping[int, N], name: str) -> N | None:

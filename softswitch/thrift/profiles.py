@@ -18,7 +18,7 @@ class ProfileCalls(Face):
 
     def bm_mt_act_prof_add_member(self, _context: int, name: str, action: str, data: Sequence[bytes]) -> int:
         profile = self._profile(name)
-        number = _free(one.member_id for one in self._members(profile))
+        number = _free(member.member_id for member in self._members(profile))
         made = self._member_action(profile, action, data)
         self._write_member(INSERT, p4r.ActionProfileMember(member_id=number, action=made), profile)
         return number - 1
@@ -38,7 +38,9 @@ class ProfileCalls(Face):
 
     def bm_mt_act_prof_get_members(self, _context: int, name: str) -> list[Any]:
         profile = self._profile(name)
-        return [self._shown_member(profile, one) for one in sorted(self._members(profile), key=lambda m: m.member_id)]
+        return [
+            self._shown_member(profile, member) for member in sorted(self._members(profile), key=lambda m: m.member_id)
+        ]
 
     def bm_mt_act_prof_get_member(self, _context: int, name: str, member: int) -> Any:
         profile = self._profile(name)
@@ -46,7 +48,7 @@ class ProfileCalls(Face):
 
     def bm_mt_act_prof_create_group(self, _context: int, name: str) -> int:
         profile = self._selector(name)
-        number = _free(one.group_id for one in self._groups(profile))
+        number = _free(group.group_id for group in self._groups(profile))
         self._write_group(INSERT, p4r.ActionProfileGroup(group_id=number), profile)
         return number - 1
 
@@ -75,7 +77,7 @@ class ProfileCalls(Face):
 
     def bm_mt_act_prof_get_groups(self, _context: int, name: str) -> list[Any]:
         groups = self._groups(self._selector(name))
-        return [self._shown_group(one) for one in sorted(groups, key=lambda one: one.group_id)]
+        return [self._shown_group(one) for one in sorted(groups, key=lambda group: group.group_id)]
 
     def bm_mt_act_prof_get_group(self, _context: int, name: str, group: int) -> Any:
         return self._shown_group(self._known_group(self._selector(name), group))
@@ -84,10 +86,10 @@ class ProfileCalls(Face):
 
     def _profile(self, name: str) -> Profile:
         with self.service.locally() as state:
-            found = named(state.schema.profiles, name)
-        if found is None:
+            profile = named(state.schema.profiles, name)
+        if profile is None:
             raise self.table_error("INVALID_ACTION_PROFILE_NAME")
-        return found
+        return profile
 
     def _selector(self, name: str) -> Profile:
         profile = self._profile(name)
@@ -102,16 +104,18 @@ class ProfileCalls(Face):
         return self.read(action_profile_group=p4r.ActionProfileGroup(action_profile_id=profile.id))
 
     def _known_member(self, profile: Profile, handle: int) -> p4r.ActionProfileMember:
-        found = next((one for one in self._members(profile) if one.member_id == handle + 1), None)
-        if found is None:
+        action_profile_member = next(
+            (member for member in self._members(profile) if member.member_id == handle + 1), None
+        )
+        if action_profile_member is None:
             raise self.table_error("INVALID_MBR_HANDLE")
-        return found
+        return action_profile_member
 
     def _known_group(self, profile: Profile, handle: int) -> p4r.ActionProfileGroup:
-        found = next((one for one in self._groups(profile) if one.group_id == handle + 1), None)
-        if found is None:
+        action_profile_group = next((group for group in self._groups(profile) if group.group_id == handle + 1), None)
+        if action_profile_group is None:
             raise self.table_error("INVALID_GRP_HANDLE")
-        return found
+        return action_profile_group
 
     def _member_action(self, profile: Profile, name: str, data: Sequence[bytes]) -> p4r.Action:
         found = named(profile.actions, name)
@@ -122,10 +126,10 @@ class ProfileCalls(Face):
             value >> parameter.width for value, parameter in zip(values, found.params, strict=True)
         ):
             raise self.table_error("BAD_ACTION_DATA")
-        made = p4r.Action(action_id=found.id)
+        action = p4r.Action(action_id=found.id)
         for parameter, value in zip(found.params, values, strict=True):
-            made.params.add(param_id=parameter.id, value=encode(value))
-        return made
+            action.params.add(param_id=parameter.id, value=encode(value))
+        return action
 
     def _write_member(self, kind: Any, message: p4r.ActionProfileMember, profile: Profile) -> None:
         message.action_profile_id = profile.id
@@ -149,11 +153,11 @@ class ProfileCalls(Face):
     def _shown_member(self, profile: Profile, message: p4r.ActionProfileMember) -> Any:
         action = profile.actions[message.action.action_id]
         given = {parameter.param_id: parameter.value for parameter in message.action.params}
-        values = [encode(int.from_bytes(given[one.id], "big")) for one in action.params]
+        values = [encode(int.from_bytes(given[param.id], "big")) for param in action.params]
         return self.idl.Member(message.member_id - 1, action.name, values)
 
     def _shown_group(self, message: p4r.ActionProfileGroup) -> Any:
-        return self.idl.Group(message.group_id - 1, [one.member_id - 1 for one in message.members])
+        return self.idl.Group(message.group_id - 1, [member.member_id - 1 for member in message.members])
 
 
 def _free(used: Iterator[int]) -> int:

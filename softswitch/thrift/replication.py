@@ -86,7 +86,7 @@ class ReplicationCalls(Face):
         nodes, node = self._known(group), self._node(handle)
         if handle not in nodes:
             raise self._error(_ERROR)
-        self._groups[group] = [one for one in nodes if one != handle]
+        self._groups[group] = [node for node in nodes if node != handle]
         self._write(group, nodes)
         node.group = None
 
@@ -125,8 +125,8 @@ class ReplicationCalls(Face):
     # ---- inside ----
 
     def _error(self, code: int) -> Exception:
-        made: Exception = self.idl.ReplicationFailure(code)
-        return made
+        exception: Exception = self.idl.ReplicationFailure(code)
+        return exception
 
     def _adopt(self) -> None:
         """Takes P4Runtime's groups whose replicas aren't those of nodes here: a node for each instance."""
@@ -136,11 +136,11 @@ class ReplicationCalls(Face):
             entries = list(self.read(packet_replication_engine_entry=query))
         except RpcError:  # there is no program
             return
-        for found in entries:
-            by_rid = there.setdefault(found.multicast_group_entry.multicast_group_id, {})
-            for one in found.multicast_group_entry.replicas:
-                port = int.from_bytes(one.port, "big") if one.port else one.egress_port
-                by_rid.setdefault(one.instance, []).append(port)
+        for entry in entries:
+            by_rid = there.setdefault(entry.multicast_group_entry.multicast_group_id, {})
+            for replica in entry.multicast_group_entry.replicas:
+                port = int.from_bytes(replica.port, "big") if replica.port else replica.egress_port
+                by_rid.setdefault(replica.instance, []).append(port)
         for group in {number for number, nodes in self._groups.items() if self._replicas(nodes)} | set(there):
             by_rid = there.get(group, {})
             replicas = {(port, rid) for rid, ports in by_rid.items() for port in ports}
@@ -255,7 +255,7 @@ class MirrorCalls(Face):
             found = list(self.read(packet_replication_engine_entry=query)) if session > 0 else []
         except RpcError:
             return None
-        replicas = [one for entry in found for one in entry.clone_session_entry.replicas]
+        replicas = [replica for entry in found for replica in entry.clone_session_entry.replicas]
         if not replicas:
             return None
         return int.from_bytes(replicas[0].port, "big") if replicas[0].port else replicas[0].egress_port

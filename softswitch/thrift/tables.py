@@ -115,7 +115,8 @@ class TableCalls(Face):
     def bm_mt_get_entries(self, _context: int, name: str) -> list[Any]:
         table = self._table(name)
         return [
-            self._described(table, entry) for entry in sorted(self._entries(table), key=lambda one: one.number & INDEX)
+            self._described(table, entry)
+            for entry in sorted(self._entries(table), key=lambda entry: entry.number & INDEX)
         ]
 
     def bm_mt_get_entry(self, _context: int, name: str, handle: int) -> Any:
@@ -158,10 +159,10 @@ class TableCalls(Face):
 
     def _table(self, name: str) -> Table:
         with self.service.locally() as state:
-            found = named(state.schema.tables, name)
-        if found is None:
+            table = named(state.schema.tables, name)
+        if table is None:
             raise self.table_error("INVALID_TABLE_NAME")
-        return found
+        return table
 
     def _direct(self, name: str) -> Table:
         table = self._table(name)
@@ -245,30 +246,30 @@ class TableCalls(Face):
             raise self.refusal(error) from None
 
     def _action(self, actions: Any, name: str, data: Sequence[bytes]) -> p4r.TableAction:
-        found: Action | None = named(actions, name)
-        if found is None:
+        action: Action | None = named(actions, name)
+        if action is None:
             raise self.table_error("INVALID_ACTION_NAME")
-        if len(data) != len(found.params):
+        if len(data) != len(action.params):
             raise self.table_error("BAD_ACTION_DATA")
-        made = p4r.TableAction(action=p4r.Action(action_id=found.id))
-        for parameter, value in zip(found.params, data, strict=True):
+        table_action = p4r.TableAction(action=p4r.Action(action_id=action.id))
+        for parameter, value in zip(action.params, data, strict=True):
             number = int.from_bytes(value, "big")
             if number >> parameter.width:
                 raise self.table_error("BAD_ACTION_DATA")
-            made.action.params.add(param_id=parameter.id, value=encode(number))
-        return made
+            table_action.action.params.add(param_id=parameter.id, value=encode(number))
+        return table_action
 
     def _match(self, table: Table, key: Sequence[Any]) -> list[p4r.FieldMatch]:
         if len(key) != len(table.fields):
             raise self.table_error("BAD_MATCH_KEY")
-        found = []
+        field_matches = []
         for field, given in zip(table.fields, key, strict=True):
             made = _field(field.id, field.match, field.width, given)
             if made is None:
                 raise self.table_error("BAD_MATCH_KEY")
             if made.WhichOneof("field_match_type") is not None:
-                found.append(made)
-        return found
+                field_matches.append(made)
+        return field_matches
 
     def _described(self, table: Table, entry: Entry) -> Any:
         assert entry.key is not None

@@ -97,13 +97,13 @@ def test_entries_are_what_the_scheme_s_program_takes(scheme: str, flow_control: 
     schema = Program.find(configured.scheme.program).schema
     topology = replace(fat_tree(4), flow_control=flow_control)
     yellow = (EcnThresholds(1, 2, 1, colour="yellow"),)
-    topology = replace(topology, switches=tuple(replace(one, ecn=yellow) for one in topology.switches))
+    topology = replace(topology, switches=tuple(replace(switch, ecn=yellow) for switch in topology.switches))
     made = plan(topology, "e0", 400, configured)
     tables = set()
     for entry in entries(made):
         action = entry.encode(schema).table_entry.action
         actions = [one.action for one in action.action_profile_action_set.action_profile_actions] or [action.action]
-        assert all(one.params for one in actions)
+        assert all(action.params for action in actions)
         tables.add(entry.table_id)
     left_out = set() if "qcn_in_cp" in configured.scheme.marking else {qcn_in_cp.TABLE, qcn_in_cp.DEPARTURES}
     left_out.add(without)

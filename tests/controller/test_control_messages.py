@@ -106,7 +106,7 @@ def test_digest_list_is_due_at_its_time_of_the_switchs_clock() -> None:
         plane.native.advance(5_999)
         assert plane.control.digests() == []
         plane.native.advance(20_000)
-        assert [one.timestamp for one in plane.control.digests()] == [6_000]
+        assert [digest.timestamp for digest in plane.control.digests()] == [6_000]
 
 
 def test_switch_without_cpu_port_refuses_packets() -> None:

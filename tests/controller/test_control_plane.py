@@ -83,7 +83,7 @@ def test_entry_is_modified_and_deleted(switch: ControlPlane) -> None:
     there = len(switch.read_table("ipv4_lpm"))
     switch.modify([TableEntry("ipv4_lpm", match=route.match, action=TableAction("ipv4_forward", dst_mac=5, port=9))])
     actions = [entry.action for entry in switch.read_table("ipv4_lpm")]
-    assert [one.args for one in actions if isinstance(one, TableAction)].count({"dst_mac": 5, "port": 9}) == 1
+    assert [action.args for action in actions if isinstance(action, TableAction)].count({"dst_mac": 5, "port": 9}) == 1
     switch.delete([route])
     assert len(switch.read_table("ipv4_lpm")) == there - 1
 
@@ -158,7 +158,7 @@ def test_meter_is_configured_and_read(kind: str) -> None:
         (name, *_) = switch.meters()
         config = MeterConfig(cir=1000, cburst=2000, pir=3000, pburst=4000)
         switch.write_meter(name, 3, config)
-        found = switch.read_meters(name)
-        assert (found[3], found[4]) == (config, None)
+        meters = switch.read_meters(name)
+        assert (meters[3], meters[4]) == (config, None)
         switch.write_meter(name, 3, None)
         assert switch.read_meters(name)[3] is None

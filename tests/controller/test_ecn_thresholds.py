@@ -27,7 +27,7 @@ BY_RATE = (EcnThresholds(1, 2, 0.5, port=2), EcnThresholds(400e3, 1600e3, 0.2, r
 
 
 def with_ecn(topology: Topology, ecn: tuple[EcnThresholds, ...]) -> Topology:
-    return replace(topology, switches=tuple(replace(one, ecn=ecn) for one in topology.switches))
+    return replace(topology, switches=tuple(replace(switch, ecn=ecn) for switch in topology.switches))
 
 
 def test_port_has_the_first_thresholds_that_apply_or_the_schemes() -> None:

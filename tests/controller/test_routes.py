@@ -190,7 +190,7 @@ def test_ecmp_seed_orders_ports_of_each_group_anew(seed: int) -> None:
         (ways, groups), (same_ways, shuffled) = host_ways(plain, switch.name), host_ways(seeded, switch.name)
         assert ways == same_ways
         same = [(one.number, tuple(sorted(one.ports))) for one in shuffled]
-        assert same == [(one.number, one.ports) for one in groups]
+        assert same == [(group.number, group.ports) for group in groups]
         others += groups != shuffled
     assert others == 0 if seed == 0 else others > 0
 

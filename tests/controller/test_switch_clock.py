@@ -20,14 +20,14 @@ TOPOLOGY = star(1, 1, rate_bps=10e9)
 
 def switch(tick_ns: int) -> tuple[VirtualSwitch, int]:
     """Returns HPCC's program with PFC in it, on ports of 8 Mb/s, and a quantum there, ns."""
-    made = VirtualSwitch("s0", load(Program.find("hpcc"), False), 1, tick_ns=tick_ns)
+    virtual_switch = VirtualSwitch("s0", load(Program.find("hpcc"), False), 1, tick_ns=tick_ns)
     k = TOPOLOGY.link_at("s0", OUT).rate_bps / RATE_BPS
     planned = plan(TOPOLOGY, "s0", k, SCHEME, tick_ns)
-    program_switch(InProcessSwitch("s0", made), planned)
+    program_switch(InProcessSwitch("s0", virtual_switch), planned)
     for port in (IN, OUT):
-        made.native.port_add(port, None)
-        made.native.port_shape(port, rate_bps=int(RATE_BPS))
-    return made, round(512 / RATE_BPS * 1e9)
+        virtual_switch.native.port_add(port, None)
+        virtual_switch.native.port_shape(port, rate_bps=int(RATE_BPS))
+    return virtual_switch, round(512 / RATE_BPS * 1e9)
 
 
 def data(psn: int) -> bytes:
@@ -47,7 +47,7 @@ def test_records_have_times_in_ticks(tick_ns: int) -> None:
         made.native.advance(20_000_000)
         frames = [frame.data for frame in made.native.departed()]
     packets = [packet for packet in map(wire.decode, frames) if isinstance(packet, wire.DataPacket)]
-    (first, *_), *_ = stamps = [telemetry.decode(one.telemetry or b"", tick_ns / 1e9).hops for one in packets]
+    (first, *_), *_ = stamps = [telemetry.decode(packet.telemetry or b"", tick_ns / 1e9).hops for packet in packets]
     assert len(stamps) == 10
     frame_ns = round(len(frames[0]) * 8 / RATE_BPS * 1e9)
     for number, (hop,) in enumerate(stamps):

@@ -39,8 +39,8 @@ def parameters() -> dict[str, set[Parameter]]:
         find_scheme(f"{ROOT}/examples/aimd/aimd.py:AIMD")  # docs/schemes.md explains it
         for experiment in (*EXPERIMENTS.values(), *traffic):
             for scheme in schemes:
-                for one in experiment.parameters(scheme):
-                    found.setdefault(one.name, set()).add(one)
+                for parameter in experiment.parameters(scheme):
+                    found.setdefault(parameter.name, set()).add(parameter)
     return found
 
 
@@ -67,4 +67,4 @@ def test_commands_take_settings_that_texts_name() -> None:
 @pytest.mark.parametrize("text", ["4092", "1000", "3us"])
 def test_payload_needs_a_unit_of_size(text: str) -> None:
     """What the test above has to find."""
-    assert not any(accepts(one, text) for one in parameters()["payload"])
+    assert not any(accepts(parameter, text) for parameter in parameters()["payload"])

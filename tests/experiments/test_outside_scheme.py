@@ -53,7 +53,7 @@ def test_run_names_the_file_of_an_rp_in_c_and_is_another_with_another_file(tmp_p
 
 def test_its_parameters_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
     assert pcn(["run", "dumbbell", "--scheme", AIMD, "--list", "--json"]) == 0
-    listed = {one["name"]: one for one in json.loads(capsys.readouterr().out)}
+    listed = {load["name"]: load for load in json.loads(capsys.readouterr().out)}
     assert listed["cut"]["schemes"] == ["aimd"]
     assert listed["cut"]["default"] == 0.1
 
@@ -96,7 +96,7 @@ def test_what_does_not_fit_is_one_line(
 ) -> None:
     command = ["run", "dumbbell", "--scheme", scheme, "--program", str(EXAMPLE / program), *SHORT]
     assert pcn([*command, "--out", str(tmp_path / "out")]) == 1
-    (line,) = [one for one in capsys.readouterr().err.splitlines() if one.startswith("pcn: ")]
+    (line,) = [line for line in capsys.readouterr().err.splitlines() if line.startswith("pcn: ")]
     assert message in line
     assert not (tmp_path / "out").exists()
 
@@ -142,7 +142,7 @@ def test_a_scheme_that_goes_wrong_in_a_run_is_one_line(
     file = tmp_path / "wrong.py"
     file.write_text(WRONG.format(**{"rate": "1e9", "program": "pcn", "marking": "()", **fields}))
     assert pcn(["run", "dumbbell", "--scheme", f"{file}:WRONG", *SHORT, "--out", str(tmp_path / "out")]) == 1
-    (line,) = [one for one in capsys.readouterr().err.splitlines() if one.startswith("pcn: ")]
+    (line,) = [line for line in capsys.readouterr().err.splitlines() if line.startswith("pcn: ")]
     assert message in line
     assert not (tmp_path / "out").exists()
 
@@ -167,8 +167,8 @@ def test_check_tries_the_switches_too(
     file = tmp_path / "wrong.py"
     file.write_text(WRONG.format(**{"rate": "1e9", "program": "pcn", "marking": "()", **fields}))
     assert pcn(["scheme", "check", f"{file}:WRONG", "--json"]) == 1
-    findings = [one for one in json.loads(capsys.readouterr().out) if one["rule"] != "a call takes little"]
-    (seen,) = [one["seen"] for one in findings if not one["kept"]]
+    findings = [load for load in json.loads(capsys.readouterr().out) if load["rule"] != "a call takes little"]
+    (seen,) = [finding["seen"] for finding in findings if not finding["kept"]]
     assert message in seen
 
 
@@ -198,8 +198,8 @@ def test_check_tries_the_settings_too(
     file = tmp_path / "aimd" / "step_ecn.py"
     file.write_text(file.read_text().replace(right, wrong))
     assert pcn(["scheme", "check", f"{tmp_path}/aimd/aimd.py:AIMD", "--json"]) == 1
-    findings = [one for one in json.loads(capsys.readouterr().out) if one["rule"] != "a call takes little"]
-    (seen,) = [one["seen"] for one in findings if not one["kept"]]
+    findings = [load for load in json.loads(capsys.readouterr().out) if load["rule"] != "a call takes little"]
+    (seen,) = [finding["seen"] for finding in findings if not finding["kept"]]
     assert message in seen
 
 

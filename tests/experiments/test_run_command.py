@@ -105,7 +105,7 @@ def test_parameters_are_listed_with_unit_default_and_meaning(capsys: pytest.Capt
     for name, scenario in SCENARIOS.items():
         assert pcn(["run", name, "--list"]) == 0
         table = capsys.readouterr().out
-        offered = {one for scheme in schemes for one in scenario.parameters(scheme)}
+        offered = {parameter for scheme in schemes for parameter in scenario.parameters(scheme)}
         for parameter in offered:
             rows = [line for line in table.splitlines() if line.split()[:1] == [parameter.name]]
             assert any(parameter.what in row for row in rows)
@@ -172,7 +172,7 @@ def completed(*words: str) -> list[str]:
 def test_completion_offers_parameters_and_figures() -> None:
     def offered(*words: str) -> list[str]:
         shell = ShellComplete(cli.pcn, {}, "pcn", "_PCN_COMPLETE")
-        return [one.value for one in shell.get_completions(list(words[:-1]), words[-1])]
+        return [completion.value for completion in shell.get_completions(list(words[:-1]), words[-1])]
 
     assert completed("run", "dumbbell", "--set", "w_m") == ["w_min=", "w_max="]
     assert offered("run", "dumbbell", "--scheme", "dcqcn", "--set", "w_m") == []

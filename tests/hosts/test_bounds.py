@@ -85,9 +85,9 @@ def test_flows_that_come_and_go_are_each_found_and_each_have_their_windows(packe
         for flow, step_s in packets:
             now_s += step_s
             host.timers(now_s)
-            before = {one.flow for one in host.receiver.stats()}
+            before = {stat.flow for stat in host.receiver.stats()}
             host.packet(now_s, flow=flow)
-            after = {one.flow: one.packets for one in host.receiver.stats()}
+            after = {stat.flow: stat.packets for stat in host.receiver.stats()}
             for gone in before - after.keys():
                 del known[gone]
             known[flow] += 1

@@ -29,12 +29,12 @@ def window(of: DctcpReactionPoint, marked: int, frames: int) -> None:
 
 def test_alpha_is_the_moving_average_of_the_share_of_marked_packets() -> None:
     """Equation 1: it converges to the share, by 1 - g a window."""
-    made = rp(init_window_bytes=100 * FRAME)
-    window(made, 25, 100)
-    alphas = [made.alpha]
+    reaction_point = rp(init_window_bytes=100 * FRAME)
+    window(reaction_point, 25, 100)
+    alphas = [reaction_point.alpha]
     for _ in range(60):
-        window(made, 25, 100)
-        alphas.append(made.alpha)
+        window(reaction_point, 25, 100)
+        alphas.append(reaction_point.alpha)
     assert alphas[-1] == pytest.approx(0.25, rel=0.1)
     steps = [(after - 0.25) / (before - 0.25) for before, after in itertools.pairwise(alphas[5:21])]
     assert steps == pytest.approx([1 - 1 / 16] * 15, abs=0.02)
@@ -43,46 +43,46 @@ def test_alpha_is_the_moving_average_of_the_share_of_marked_packets() -> None:
 @pytest.mark.parametrize("alpha", [1.0, 0.5, 0.1])
 def test_window_falls_by_half_of_alpha_once_a_window(alpha: float) -> None:
     """Equation 2."""
-    made = rp(init_window_bytes=100 * FRAME, g=1e-6)
-    made.alpha, made.sent_bytes = alpha, 100 * FRAME
+    reaction_point = rp(init_window_bytes=100 * FRAME, g=1e-6)
+    reaction_point.alpha, reaction_point.sent_bytes = alpha, 100 * FRAME
     for number in range(50):
-        made.on_ack(Ack(1e-4, Mark.CE, FRAME), 0.0)
-        assert made.window_bytes == pytest.approx(100 * FRAME * (1 - alpha / 2), rel=1e-4), number
+        reaction_point.on_ack(Ack(1e-4, Mark.CE, FRAME), 0.0)
+        assert reaction_point.window_bytes == pytest.approx(100 * FRAME * (1 - alpha / 2), rel=1e-4), number
     for _ in range(50):
-        made.on_ack(Ack(1e-4, Mark.NONE, FRAME), 0.0)
-    before = made.window_bytes
-    made.on_ack(Ack(1e-4, Mark.CE, FRAME), 0.0)  # of the next window
-    assert made.window_bytes == pytest.approx(before * (1 - alpha / 2), rel=1e-4)
+        reaction_point.on_ack(Ack(1e-4, Mark.NONE, FRAME), 0.0)
+    before = reaction_point.window_bytes
+    reaction_point.on_ack(Ack(1e-4, Mark.CE, FRAME), 0.0)  # of the next window
+    assert reaction_point.window_bytes == pytest.approx(before * (1 - alpha / 2), rel=1e-4)
 
 
 def test_window_grows_by_what_is_acknowledged_and_then_by_a_frame_a_window() -> None:
-    made = rp(init_window_bytes=10 * FRAME)
+    reaction_point = rp(init_window_bytes=10 * FRAME)
     for _ in range(10):
-        made.on_ack(Ack(1e-4, Mark.NONE, FRAME), 0.0)
-    assert made.window_bytes == 20 * FRAME
-    made.on_ack(Ack(1e-4, Mark.CE, FRAME), 0.0)  # the end of slow start
-    before = made.window_bytes
+        reaction_point.on_ack(Ack(1e-4, Mark.NONE, FRAME), 0.0)
+    assert reaction_point.window_bytes == 20 * FRAME
+    reaction_point.on_ack(Ack(1e-4, Mark.CE, FRAME), 0.0)  # the end of slow start
+    before = reaction_point.window_bytes
     for _ in range(round(before / FRAME)):
-        made.on_ack(Ack(1e-4, Mark.NONE, FRAME), 0.0)
-    assert made.window_bytes == pytest.approx(before + FRAME, rel=0.01)
+        reaction_point.on_ack(Ack(1e-4, Mark.NONE, FRAME), 0.0)
+    assert reaction_point.window_bytes == pytest.approx(before + FRAME, rel=0.01)
 
 
 def test_loss_halves_the_window_once_and_the_timer_leaves_a_frame() -> None:
-    made = rp(init_window_bytes=100 * FRAME)
-    made.sent_bytes = 100 * FRAME
-    made.on_ack(Ack(1e-4, Mark.NONE, 0), 0.0)
-    made.on_ack(Ack(1e-4, Mark.NONE, FRAME), 0.0)
-    made.on_loss(Loss(FRAME), 0.0)
-    halved = made.window_bytes
+    reaction_point = rp(init_window_bytes=100 * FRAME)
+    reaction_point.sent_bytes = 100 * FRAME
+    reaction_point.on_ack(Ack(1e-4, Mark.NONE, 0), 0.0)
+    reaction_point.on_ack(Ack(1e-4, Mark.NONE, FRAME), 0.0)
+    reaction_point.on_loss(Loss(FRAME), 0.0)
+    halved = reaction_point.window_bytes
     assert halved == pytest.approx(101 * FRAME / 2)
-    made.on_loss(Loss(FRAME), 0.0)
-    assert made.window_bytes == halved
-    made.on_loss(Loss(50 * FRAME, timeout=True), 0.0)
-    assert made.window_bytes == FRAME
+    reaction_point.on_loss(Loss(FRAME), 0.0)
+    assert reaction_point.window_bytes == halved
+    reaction_point.on_loss(Loss(50 * FRAME, timeout=True), 0.0)
+    assert reaction_point.window_bytes == FRAME
     for _ in range(40):
-        made.on_ack(Ack(1e-4, Mark.NONE, FRAME), 0.0)
-    assert made.window_bytes < halved  # slow start ends at half of the window before
-    assert made.window_bytes > halved / 2
+        reaction_point.on_ack(Ack(1e-4, Mark.NONE, FRAME), 0.0)
+    assert reaction_point.window_bytes < halved  # slow start ends at half of the window before
+    assert reaction_point.window_bytes > halved / 2
 
 
 def test_first_window_is_not_above_the_largest() -> None:

@@ -90,10 +90,10 @@ def test_a_file_that_fails_is_named_with_its_line(line: str, what: str, file: Pa
 
 def test_another_program_makes_another_scheme(tmp_path: Path) -> None:
     (tmp_path / "mine.json").write_text("{}")
-    made = find_scheme(f"dcqcn@{tmp_path / 'mine.json'}")
-    assert (made.name, made.program, made.marking) == ("dcqcn@mine", str(tmp_path / "mine.json"), ("red_ecn",))
+    scheme = find_scheme(f"dcqcn@{tmp_path / 'mine.json'}")
+    assert (scheme.name, scheme.program, scheme.marking) == ("dcqcn@mine", str(tmp_path / "mine.json"), ("red_ecn",))
     assert find_scheme("dcqcn").program == "dcqcn"
-    assert find_scheme(made.reference) is made
+    assert find_scheme(scheme.reference) is scheme
 
 
 def test_an_installed_package_s_scheme_is_found_by_name(file: Path, tmp_path: Path) -> None:

@@ -110,7 +110,7 @@ def test_flow_without_window_repeats_too() -> None:
     flow = pair.start(size_bytes=200 * PAYLOAD)
     pair.run(100 * RTT)
     assert flow.state == "done"
-    assert [one.packets for one in pair.hosts[1].receiver.stats()] == [200]
+    assert [stat.packets for stat in pair.hosts[1].receiver.stats()] == [200]
 
 
 def test_flow_fails_where_nothing_is_acknowledged() -> None:
@@ -150,7 +150,7 @@ def test_receiver_that_has_forgotten_a_flow_ends_it_and_no_other() -> None:
     pair.hosts[1].receiver.reset()
     pair.run(20 * TIMEOUT)
     assert flow.state == "failed"
-    assert [one.packets for one in pair.hosts[1].receiver.stats()] == [0]
+    assert [stat.packets for stat in pair.hosts[1].receiver.stats()] == [0]
 
 
 def test_nak_of_a_flow_that_repeats_nothing_is_counted() -> None:

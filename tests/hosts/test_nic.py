@@ -195,14 +195,14 @@ def test_a_stopped_flow_stops_at_once() -> None:
 
 def test_pause_stops_its_class_within_one_packet_and_nothing_else() -> None:
     data = flow()
-    other = NicFlow(0, BITS, LINE / 10, 0.0)
-    driver = make(data, other)
+    nic_flow = NicFlow(0, BITS, LINE / 10, 0.0)
+    driver = make(data, nic_flow)
     driver.run(20.5 * FRAME_S)
     before = len(driver.times(data))
     driver.nic.pfc({ROCE: 65535}, driver.now)
     driver.run(200 * FRAME_S)
     assert len(driver.times(data)) - before <= 1
-    assert len(driver.times(other)) == pytest.approx(20, abs=1)
+    assert len(driver.times(nic_flow)) == pytest.approx(20, abs=1)
 
 
 def test_a_pause_expires_after_its_quanta() -> None:

@@ -49,22 +49,22 @@ def test_window_grows_fairly_above_the_target() -> None:
 
 
 def test_round_trip_adds_eta() -> None:
-    made = rp()
-    made.on_ack(ack(TARGET, acked=0), 1.1 * RTT)
-    assert made.window_bytes == pytest.approx(BDP + 0.15 * SEGMENT)
-    made.on_ack(ack(TARGET, acked=0), 1.2 * RTT)
-    assert made.window_bytes == pytest.approx(BDP + 0.15 * SEGMENT)
+    reaction_point = rp()
+    reaction_point.on_ack(ack(TARGET, acked=0), 1.1 * RTT)
+    assert reaction_point.window_bytes == pytest.approx(BDP + 0.15 * SEGMENT)
+    reaction_point.on_ack(ack(TARGET, acked=0), 1.2 * RTT)
+    assert reaction_point.window_bytes == pytest.approx(BDP + 0.15 * SEGMENT)
 
 
 def test_window_grows_fast_when_the_queue_was_empty_for_a_window() -> None:
-    made = rp(10 * FRAME)
-    assert grown(made, ack(0.9e-6), 8) == 0
-    before = made.window_bytes
-    grown(made, ack(0.9e-6), 6)
-    assert made.window_bytes > before + 3 * FRAME * 0.25
-    before = made.window_bytes
-    assert grown(made, ack(1.1e-6), 1) == 0, "a queue ends it"
-    assert grown(made, ack(0.9e-6), 2) == 0
+    reaction_point = rp(10 * FRAME)
+    assert grown(reaction_point, ack(0.9e-6), 8) == 0
+    before = reaction_point.window_bytes
+    grown(reaction_point, ack(0.9e-6), 6)
+    assert reaction_point.window_bytes > before + 3 * FRAME * 0.25
+    before = reaction_point.window_bytes
+    assert grown(reaction_point, ack(1.1e-6), 1) == 0, "a queue ends it"
+    assert grown(reaction_point, ack(0.9e-6), 2) == 0
 
 
 def test_mark_below_the_target_changes_nothing() -> None:
@@ -72,66 +72,66 @@ def test_mark_below_the_target_changes_nothing() -> None:
 
 
 def test_window_falls_by_the_mean_delay_once_a_round_trip() -> None:
-    made = rp(delay_alpha=1.0)
+    reaction_point = rp(delay_alpha=1.0)
     excess = (3 * TARGET - TARGET) / (3 * TARGET)
     for now in (2 * RTT, 2.9 * RTT):
-        made.on_ack(ack(3 * TARGET, Mark.CE, 0), now)
-        assert made.window_bytes == pytest.approx(BDP * max(1 - 0.8 * excess, 0.5) + 0.15 * SEGMENT, rel=1e-3)
-    before = made.window_bytes
-    made.on_ack(ack(3 * TARGET, Mark.CE, 0), 3.1 * RTT)
-    assert made.window_bytes == pytest.approx(0.5 * before + 0.15 * SEGMENT, rel=1e-2)
+        reaction_point.on_ack(ack(3 * TARGET, Mark.CE, 0), now)
+        assert reaction_point.window_bytes == pytest.approx(BDP * max(1 - 0.8 * excess, 0.5) + 0.15 * SEGMENT, rel=1e-3)
+    before = reaction_point.window_bytes
+    reaction_point.on_ack(ack(3 * TARGET, Mark.CE, 0), 3.1 * RTT)
+    assert reaction_point.window_bytes == pytest.approx(0.5 * before + 0.15 * SEGMENT, rel=1e-2)
 
 
 def test_mean_delay_takes_an_unmarked_delay_above_the_target_for_a_quarter_of_the_round_trip() -> None:
-    made = rp()
-    made.on_ack(ack(2 * TARGET), 0.0)
-    assert made.avg_delay_s == pytest.approx(0.0125 * RTT / 4)
-    made.on_ack(ack(2 * TARGET, Mark.CE), 0.0)
-    assert made.avg_delay_s == pytest.approx(0.0125 * RTT / 4 * (1 - 0.0125) + 0.0125 * 2 * TARGET)
+    reaction_point = rp()
+    reaction_point.on_ack(ack(2 * TARGET), 0.0)
+    assert reaction_point.avg_delay_s == pytest.approx(0.0125 * RTT / 4)
+    reaction_point.on_ack(ack(2 * TARGET, Mark.CE), 0.0)
+    assert reaction_point.avg_delay_s == pytest.approx(0.0125 * RTT / 4 * (1 - 0.0125) + 0.0125 * 2 * TARGET)
 
 
 def test_trimmed_packet_takes_its_bytes_off_the_window() -> None:
-    made = rp()
-    made.on_loss(Loss(FRAME), 1e-6)
-    assert made.window_bytes == BDP - FRAME
-    made.on_loss(Loss(10 * FRAME, timeout=True), 2e-6)
-    assert made.window_bytes == BDP - 11 * FRAME
-    made.on_loss(Loss(1000 * FRAME), 3e-6)
-    assert made.window_bytes == FRAME
+    reaction_point = rp()
+    reaction_point.on_loss(Loss(FRAME), 1e-6)
+    assert reaction_point.window_bytes == BDP - FRAME
+    reaction_point.on_loss(Loss(10 * FRAME, timeout=True), 2e-6)
+    assert reaction_point.window_bytes == BDP - 11 * FRAME
+    reaction_point.on_loss(Loss(1000 * FRAME), 3e-6)
+    assert reaction_point.window_bytes == FRAME
 
 
 def test_window_adapts_to_what_arrived_when_little_did() -> None:
     """A round trip and a target after the time before: a packet was trimmed, and less than an eighth of the largest
     window was acknowledged. What is in flight then is left out of account."""
-    made = rp()
-    made.sent_bytes = 30 * FRAME
-    made.on_ack(ack(0), 1e-6)  # the time begins
+    reaction_point = rp()
+    reaction_point.sent_bytes = 30 * FRAME
+    reaction_point.on_ack(ack(0), 1e-6)  # the time begins
     for _ in range(3):
-        made.on_ack(ack(0), 2e-6)
-    made.on_loss(Loss(FRAME), 3e-6)
-    assert made.window_bytes == BDP - FRAME
-    made.on_loss(Loss(FRAME), 2e-6 + RTT + TARGET)
-    assert made.window_bytes == 3 * FRAME
-    made.on_ack(ack(3 * TARGET, Mark.CE), 40e-6)
-    assert made.window_bytes == 3 * FRAME
-    made.on_loss(Loss(FRAME), 41e-6)
-    assert made.window_bytes == 3 * FRAME, "of what was in flight"
+        reaction_point.on_ack(ack(0), 2e-6)
+    reaction_point.on_loss(Loss(FRAME), 3e-6)
+    assert reaction_point.window_bytes == BDP - FRAME
+    reaction_point.on_loss(Loss(FRAME), 2e-6 + RTT + TARGET)
+    assert reaction_point.window_bytes == 3 * FRAME
+    reaction_point.on_ack(ack(3 * TARGET, Mark.CE), 40e-6)
+    assert reaction_point.window_bytes == 3 * FRAME
+    reaction_point.on_loss(Loss(FRAME), 41e-6)
+    assert reaction_point.window_bytes == 3 * FRAME, "of what was in flight"
 
 
 def test_window_does_not_adapt_when_enough_arrived() -> None:
-    made = rp()
-    made.on_ack(ack(0), 1e-6)
-    grown(made, ack(0.5 * TARGET), 8, 2e-6)
-    made.on_loss(Loss(FRAME), 2e-6 + RTT + TARGET)
-    assert made.window_bytes == pytest.approx(BDP - FRAME, rel=0.03)
+    reaction_point = rp()
+    reaction_point.on_ack(ack(0), 1e-6)
+    grown(reaction_point, ack(0.5 * TARGET), 8, 2e-6)
+    reaction_point.on_loss(Loss(FRAME), 2e-6 + RTT + TARGET)
+    assert reaction_point.window_bytes == pytest.approx(BDP - FRAME, rel=0.03)
 
 
 def test_largest_window_falls_with_the_least_round_trip() -> None:
-    made = rp()
-    made.on_ack(Ack(RTT / 2, acked_bytes=0), 1e-6)
-    assert made.window_bytes == 0.75 * BDP
-    made.on_ack(Ack(RTT, acked_bytes=0), 1e-6)
-    assert made.window_bytes == 0.75 * BDP
+    reaction_point = rp()
+    reaction_point.on_ack(Ack(RTT / 2, acked_bytes=0), 1e-6)
+    assert reaction_point.window_bytes == 0.75 * BDP
+    reaction_point.on_ack(Ack(RTT, acked_bytes=0), 1e-6)
+    assert reaction_point.window_bytes == 0.75 * BDP
 
 
 def test_flow_sprays_over_as_many_ports_as_the_parameter_has() -> None:

@@ -111,7 +111,7 @@ class Nic:
         core().choices(
             self.trees, self.array(), len(self.flows), until, self.time(0.1), self.time(0.6), last, choices
         )  # fmt: skip
-        by_each, by_trees = ((one.when, one.action, one.index) for one in choices)
+        by_each, by_trees = ((choice.when, choice.action, choice.index) for choice in choices)
         assert by_trees == by_each
         return int(by_each[1])
 
@@ -149,6 +149,6 @@ def test_every_action_is_compared() -> None:
 
 @given(st.lists(st.integers(0, 50), unique=True, min_size=1), st.integers(0, 60))
 def test_flow_after_a_number_is_the_first_that_has_a_larger_one(numbers: list[int], number: int) -> None:
-    flows = (Flow * len(numbers))(*(Flow(0, NEVER, 0, one, 3) for one in sorted(numbers)))
+    flows = (Flow * len(numbers))(*(Flow(0, NEVER, 0, number, 3) for number in sorted(numbers)))
     expected = next((i for i, flow in enumerate(flows) if flow.number > number), len(flows))
     assert core().after(flows, len(flows), number) == expected

@@ -49,21 +49,21 @@ def test_increases_are_pcn_s() -> None:
 
 
 def test_a_rate_that_arrives_whole_is_lowered_by_beta_alone() -> None:
-    made = rp(1e9)
-    made.on_cnp(Cnp(Mark.CE, 2e9), 0)
-    assert made.rate_bps == pytest.approx(1e9 * 0.995)
+    reaction_point = rp(1e9)
+    reaction_point.on_cnp(Cnp(Mark.CE, 2e9), 0)
+    assert reaction_point.rate_bps == pytest.approx(1e9 * 0.995)
 
 
 def test_an_increase_whose_effect_has_not_arrived_is_not_taken_back() -> None:
-    made = rp(1e9)
-    made.on_cnp(Cnp(Mark.CE, 1e9), 0)
-    before = made.rate_bps
-    made.on_cnp(Cnp(Mark.NONE, before), 0)
-    raised = made.rate_bps
-    made.on_cnp(Cnp(Mark.CE, before), 0)  # it was measured before the increase
-    assert made.rate_bps == pytest.approx(raised * 0.995)
-    made.on_cnp(Cnp(Mark.CE, before), 0)  # and this one after it: the network carries no more
-    assert made.rate_bps == pytest.approx(raised * 0.995 * before / (raised * 0.995) * 0.975)
+    reaction_point = rp(1e9)
+    reaction_point.on_cnp(Cnp(Mark.CE, 1e9), 0)
+    before = reaction_point.rate_bps
+    reaction_point.on_cnp(Cnp(Mark.NONE, before), 0)
+    raised = reaction_point.rate_bps
+    reaction_point.on_cnp(Cnp(Mark.CE, before), 0)  # it was measured before the increase
+    assert reaction_point.rate_bps == pytest.approx(raised * 0.995)
+    reaction_point.on_cnp(Cnp(Mark.CE, before), 0)  # and this one after it: the network carries no more
+    assert reaction_point.rate_bps == pytest.approx(raised * 0.995 * before / (raised * 0.995) * 0.975)
 
 
 def silent(silence: float, sent_bytes: int, periods: int) -> PcnXReactionPoint:
@@ -100,21 +100,21 @@ def test_silence_is_off_by_default() -> None:
 
 
 def test_decreases_come_as_often_as_packets_are_marked() -> None:
-    made = PcnXNotificationPoint(PARAMETERS)
+    notification_point = PcnXNotificationPoint(PARAMETERS)
     marked = [3, 4, 1, 4, 0, 2, 4, 4, 1, 4] * 10
-    cnps = [made.on_window(window(4, count, (k + 1) * T)) for k, count in enumerate(marked)]
+    cnps = [notification_point.on_window(window(4, count, (k + 1) * T)) for k, count in enumerate(marked)]
     decreases = sum(cnp.mark is Mark.CE for cnp in cnps if cnp is not None)
     assert decreases == int(sum(marked) / 4)
 
 
 @given(st.lists(st.tuples(st.integers(1, 30), st.floats(0, 1)), min_size=1, max_size=200))
 def test_decreases_are_the_sum_of_the_shares_to_within_one(windows: list[tuple[int, float]]) -> None:
-    made = PcnXNotificationPoint(PARAMETERS)
+    notification_point = PcnXNotificationPoint(PARAMETERS)
     total, decreases = 0.0, 0
     for k, (packets, share) in enumerate(windows):
         marked = round(packets * share)
         total += marked / packets
-        cnp = made.on_window(window(packets, marked, (k + 1) * T))
+        cnp = notification_point.on_window(window(packets, marked, (k + 1) * T))
         assert cnp is not None
         decreases += cnp.mark is Mark.CE
         assert -1e-6 <= total - decreases < 1
@@ -122,14 +122,14 @@ def test_decreases_are_the_sum_of_the_shares_to_within_one(windows: list[tuple[i
 
 def test_the_receiving_rate_counts_no_fraction_of_a_gap() -> None:
     """A flow of 2.4 packets a period: PCN's RecRate alternates between 2 and 3 packets in T."""
-    made = PcnXNotificationPoint(PARAMETERS)
+    notification_point = PcnXNotificationPoint(PARAMETERS)
     gap = T / 2.4
     arrivals = [(k + 0.5) * gap for k in range(60)]
     seen = []
     for k in range(20):
         inside = [at for at in arrivals if k * T <= at < (k + 1) * T]
         if inside:
-            cnp = made.on_window(Window(len(inside), 0, 0, 1058 * len(inside), inside[0], inside[-1]))
+            cnp = notification_point.on_window(Window(len(inside), 0, 0, 1058 * len(inside), inside[0], inside[-1]))
             assert cnp is not None
             seen.append(cnp.rec_rate_bps)
     true = 1058 * 8 / gap
@@ -137,8 +137,8 @@ def test_the_receiving_rate_counts_no_fraction_of_a_gap() -> None:
 
 
 def test_no_cnp_without_a_packet() -> None:
-    made = PcnXNotificationPoint(PARAMETERS)
-    assert made.on_window(Window(0, 0, 0, 0, 0.0, 0.0)) is None
+    notification_point = PcnXNotificationPoint(PARAMETERS)
+    assert notification_point.on_window(Window(0, 0, 0, 0, 0.0, 0.0)) is None
 
 
 @pytest.mark.parametrize("beta", [0.0, 1.0, -0.1])

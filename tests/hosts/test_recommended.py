@@ -28,12 +28,12 @@ def longest_s(topology: Topology, frame: int = FRAME, answer: int = ACK) -> floa
     return max(
         sum(
             delay_s + 8 * size / rate_bps
-            for ends, size in (((one.name, two.name), frame), ((two.name, one.name), answer))
+            for ends, size in (((host.name, two.name), frame), ((two.name, host.name), answer))
             for rate_bps, delay_s in topology.trail(*ends)
         )
-        for one in topology.hosts
+        for host in topology.hosts
         for two in topology.hosts
-        if one is not two
+        if host is not two
     )
 
 
@@ -164,7 +164,7 @@ def test_ports_have_thresholds_of_their_rate() -> None:
         at_ports = recommended_at_ports(MIXED, scheme)
         assert list(at_ports) == [25e9, 100e9]
         configured = scheme.configure(recommended(MIXED, scheme), at_ports)
-        tor = next(one.name for one in MIXED.switches if one.name.startswith("t"))
+        tor = next(switch.name for switch in MIXED.switches if switch.name.startswith("t"))
         for entry in plan(MIXED, tor, 1.0, configured).marking:
             rate_bps = MIXED.link_at(tor, entry.port).rate_bps
             assert getattr(entry, own) == round(at_ports[rate_bps][own])

@@ -286,14 +286,14 @@ class _ClockedRp(ReactionPoint):
 
 def clocked(delay_s: float = 0.0) -> tuple[Bench, list[_ClockedRp]]:
     """A sender of that scheme, and the RPs that it makes."""
-    made: list[_ClockedRp] = []
+    clocked_rps: list[_ClockedRp] = []
 
     def make(line_rate_bps: float, parameters: _NoParameters) -> _ClockedRp:
-        made.append(_ClockedRp(line_rate_bps, parameters))
-        return made[-1]
+        clocked_rps.append(_ClockedRp(line_rate_bps, parameters))
+        return clocked_rps[-1]
 
     scheme = Scheme("clocked", "for this test", "pcn", _NoParameters, make, lambda _: NotificationPoint())
-    return Bench(scheme.configure(), delay_s), made
+    return Bench(scheme.configure(), delay_s), clocked_rps
 
 
 def test_rp_timers_and_byte_counters_run() -> None:

@@ -22,10 +22,10 @@ def rp(cwnd: float = 10, **settings: float) -> SwiftReactionPoint:
 
 
 def test_window_grows_by_ai_a_round_trip_below_the_target() -> None:
-    made = rp(10)
+    reaction_point = rp(10)
     for _ in range(10):
-        made.on_ack(Ack(TARGET * 0.9, acked_bytes=FRAME), 0.0)
-    assert made.cwnd == pytest.approx(11, rel=0.01)
+        reaction_point.on_ack(Ack(TARGET * 0.9, acked_bytes=FRAME), 0.0)
+    assert reaction_point.cwnd == pytest.approx(11, rel=0.01)
     small = rp(0.5)
     small.on_ack(Ack(TARGET * 0.9, acked_bytes=FRAME), 0.0)
     assert small.cwnd == 1.5
@@ -34,13 +34,13 @@ def test_window_grows_by_ai_a_round_trip_below_the_target() -> None:
 @pytest.mark.parametrize(("over", "factor"), [(1.25, 1 - 0.8 * 0.2), (2, 0.6), (10, 0.5)])
 def test_window_falls_in_proportion_to_the_excess_once_a_round_trip(over: float, factor: float) -> None:
     """Of the delay, at most by max_mdf."""
-    made = rp(10)
-    made.on_ack(Ack(TARGET * over, acked_bytes=FRAME), 1.0)
-    assert made.cwnd == pytest.approx(10 * factor)
-    made.on_ack(Ack(TARGET * over, acked_bytes=FRAME), 1.0 + TARGET * over * 0.99)
-    assert made.cwnd == pytest.approx(10 * factor)
-    made.on_ack(Ack(TARGET * over, acked_bytes=FRAME), 1.0 + TARGET * over * 1.01)
-    assert made.cwnd == pytest.approx(10 * factor**2)
+    reaction_point = rp(10)
+    reaction_point.on_ack(Ack(TARGET * over, acked_bytes=FRAME), 1.0)
+    assert reaction_point.cwnd == pytest.approx(10 * factor)
+    reaction_point.on_ack(Ack(TARGET * over, acked_bytes=FRAME), 1.0 + TARGET * over * 0.99)
+    assert reaction_point.cwnd == pytest.approx(10 * factor)
+    reaction_point.on_ack(Ack(TARGET * over, acked_bytes=FRAME), 1.0 + TARGET * over * 1.01)
+    assert reaction_point.cwnd == pytest.approx(10 * factor**2)
 
 
 @pytest.mark.parametrize(
@@ -48,15 +48,15 @@ def test_window_falls_in_proportion_to_the_excess_once_a_round_trip(over: float,
 )
 def test_target_rises_as_the_window_falls(cwnd: float, added: float) -> None:
     """Flow scaling: by fs_range at fs_min, by nothing from fs_max on."""
-    made = rp(cwnd, fs_range_s=50e-6)
-    assert made.target_s() == pytest.approx(TARGET + 50e-6 * added, rel=1e-9)
+    reaction_point = rp(cwnd, fs_range_s=50e-6)
+    assert reaction_point.target_s() == pytest.approx(TARGET + 50e-6 * added, rel=1e-9)
 
 
 def test_window_below_a_frame_is_a_frame_at_a_rate() -> None:
-    made = rp(0.25)
-    made.on_ack(Ack(TARGET, acked_bytes=0), 0.0)
-    assert (made.cwnd, made.window_bytes) == (0.25, FRAME)
-    assert made.rate_bps == pytest.approx(0.25 * FRAME * 8 / TARGET)
+    reaction_point = rp(0.25)
+    reaction_point.on_ack(Ack(TARGET, acked_bytes=0), 0.0)
+    assert (reaction_point.cwnd, reaction_point.window_bytes) == (0.25, FRAME)
+    assert reaction_point.rate_bps == pytest.approx(0.25 * FRAME * 8 / TARGET)
     assert rp(2).rate_bps == LINE
 
 
@@ -65,12 +65,12 @@ def test_recommended_target_is_two_round_trips() -> None:
 
 
 def test_losses_cut_once_a_round_trip_and_timers_in_a_row_reset() -> None:
-    made = rp(100)
-    made.on_loss(Loss(FRAME), 1.0)
-    made.on_loss(Loss(FRAME), 1.0 + TARGET / 2)
-    assert made.cwnd == 50
+    reaction_point = rp(100)
+    reaction_point.on_loss(Loss(FRAME), 1.0)
+    reaction_point.on_loss(Loss(FRAME), 1.0 + TARGET / 2)
+    assert reaction_point.cwnd == 50
     for number in range(1, 5):
-        made.on_loss(Loss(FRAME, timeout=True), 1.0 + number * 1e-3)
-    assert made.cwnd == pytest.approx(50 / 2**4)
-    made.on_loss(Loss(FRAME, timeout=True), 2.0)
-    assert made.cwnd == 0.001
+        reaction_point.on_loss(Loss(FRAME, timeout=True), 1.0 + number * 1e-3)
+    assert reaction_point.cwnd == pytest.approx(50 / 2**4)
+    reaction_point.on_loss(Loss(FRAME, timeout=True), 2.0)
+    assert reaction_point.cwnd == 0.001

@@ -47,10 +47,13 @@ def test_header_survives_the_wire(header: Telemetry) -> None:
 @given(raw=st.binary(min_size=TELEMETRY_BYTES, max_size=TELEMETRY_BYTES))
 def test_c_reads_what_python_reads(read_in_c: ctypes.CDLL, raw: bytes) -> None:
     """Of any 44 bytes."""
-    found = _RawTelemetry()
-    read_in_c.read(raw, 2.5e-9, found)
-    read = tuple(Hop(hop.rate_bps, hop.ticks, hop.sent_bytes, hop.queue_bytes) for hop in found.hops[: found.n_hops])
-    assert Telemetry(found.path_id, found.tick_s, read) == telemetry.decode(raw, 2.5e-9)
+    raw_telemetry = _RawTelemetry()
+    read_in_c.read(raw, 2.5e-9, raw_telemetry)
+    read = tuple(
+        Hop(hop.rate_bps, hop.ticks, hop.sent_bytes, hop.queue_bytes)
+        for hop in raw_telemetry.hops[: raw_telemetry.n_hops]
+    )
+    assert Telemetry(raw_telemetry.path_id, raw_telemetry.tick_s, read) == telemetry.decode(raw, 2.5e-9)
 
 
 def test_sixth_hop_has_no_record() -> None:

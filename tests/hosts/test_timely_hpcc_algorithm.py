@@ -12,13 +12,13 @@ LINE, STEP, FRAME = 100e9, 100e6, 1058
 
 def flow(rate_bps: float = 10e9) -> TimelyHpccReactionPoint:
     """An RP whose first acknowledgement, of 20 us, has come."""
-    made = find_scheme("timely-hpcc").configure().new_rp(LINE)
-    assert isinstance(made, TimelyHpccReactionPoint)
-    made.on_start(0.0)
-    acknowledge(made, 20e-6)
-    assert made.rate_bps == LINE
-    made.rate_bps = rate_bps
-    return made
+    rp = find_scheme("timely-hpcc").configure().new_rp(LINE)
+    assert isinstance(rp, TimelyHpccReactionPoint)
+    rp.on_start(0.0)
+    acknowledge(rp, 20e-6)
+    assert rp.rate_bps == LINE
+    rp.rate_bps = rate_bps
+    return rp
 
 
 def acknowledge(rp: TimelyHpccReactionPoint, rtt_s: float) -> None:

@@ -64,7 +64,7 @@ def test_faster_machine_needs_no_larger_k(rounds: list[float], faster: float) ->
     topology = dumbbell()
     assert (
         calibrate.LEAST_K
-        <= stretch(topology, "softswitch", [one * faster for one in rounds]).k
+        <= stretch(topology, "softswitch", [round_ * faster for round_ in rounds]).k
         <= stretch(topology, "softswitch", rounds).k
     )
 
@@ -81,7 +81,7 @@ def test_packets_close_together_cost_no_more(rate: float, faster: float, in_memo
 def test_mean_hops_are_those_of_all_pairs(name: str) -> None:
     topology = find_topology(name).build()
     names = [host.name for host in topology.hosts]
-    hops = [topology.distance(one, other) - 1 for one in names for other in names if one != other]
+    hops = [topology.distance(name, other) - 1 for name in names for other in names if name != other]
     assert mean_hops(topology) == pytest.approx(sum(hops) / len(hops))
 
 
@@ -121,7 +121,7 @@ def test_choice_gives_its_reason_and_warns_of_a_large_k() -> None:
 def test_every_core_is_measured() -> None:
     rounds = rounds_per_s(1058)
     assert len(rounds) == len(os.sched_getaffinity(0))
-    assert all(one > 0 for one in rounds)
+    assert all(round_ > 0 for round_ in rounds)
 
 
 def test_networks_that_are_up_leave_less(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

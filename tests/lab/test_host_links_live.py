@@ -40,7 +40,7 @@ def test_killed_agent_stops_no_other_flow(tmp_path: Path) -> None:
         for host in ("h0", "h1"):
             lab.agents[host].stop(lab.agents[host].stats().sent[0].flow)
         wait_until(
-            lambda: not any(sum(one.read_registers("waiting_packets").values()) for one in lab.switches.values()),
+            lambda: not any(sum(switch.read_registers("waiting_packets").values()) for switch in lab.switches.values()),
             "empty queues",
         )
 
@@ -61,7 +61,7 @@ def test_frames_have_exact_times_and_pass_no_interface(processes: bool, tmp_path
         for switch, port in (("s0", 1), ("s0", 2), ("s1", 1), ("s1", 2)):
             pid = lab.network.node_pid(switch)
             statistics = Path(f"/proc/{pid}/net/dev").read_text()
-            line = next(one for one in statistics.splitlines() if f"{switch}-eth{port}:" in one)
+            line = next(line for line in statistics.splitlines() if f"{switch}-eth{port}:" in line)
             assert int(line.split(":")[1].split()[1]) < 50, line
 
 

@@ -51,11 +51,11 @@ def lab(running: Lab) -> Iterator[Lab]:
     """No flow sends before, none after."""
     yield running
     flows.stop(running.agents)
-    wait_until(lambda: not any(one.state == "sending" for agent in running.agents.values() for one in agent.flows()))
+    wait_until(lambda: not any(flow.state == "sending" for agent in running.agents.values() for flow in agent.flows()))
 
 
 def by_port(lab: Lab, numbers: Collection[int]) -> dict[int, int | None]:
-    return {one.id: one.src_port for one in flows.flows(lab.topology, flows.ask(lab.agents)) if one.id in numbers}
+    return {flow.id: flow.src_port for flow in flows.flows(lab.topology, flows.ask(lab.agents)) if flow.id in numbers}
 
 
 def received(lab: Lab, host: str) -> dict[int, int]:
@@ -85,11 +85,11 @@ def test_pause_stops_the_flows_of_its_nic_alone(lab: Lab) -> None:
     with ThreadPoolExecutor() as others:
         paused = others.submit(pause, lab, "h0", 1)
         wait_until(lambda: any(one.pause for one in lab.agents["h0"].stats().pauses), "PAUSE")
-        before = {one.flow: one.packets for one in lab.agents["h0"].flows()}
+        before = {flow.flow: flow.packets for flow in lab.agents["h0"].flows()}
         goes_on = [number for number in numbers if ports[number] == 0]
 
         def sent(number: int) -> int:
-            return {one.flow: one.packets for one in lab.agents["h0"].flows()}[number] - before[number]
+            return {flow.flow: flow.packets for flow in lab.agents["h0"].flows()}[number] - before[number]
 
         wait_until(lambda: all(sent(number) > 50 for number in goes_on), "flows of the other NIC")
         assert all(sent(number) <= 2 for number in numbers if ports[number] == 1)
@@ -122,7 +122,7 @@ def test_what_waits_at_a_dead_nic_leaves_by_the_other_one(lab: Lab) -> None:
     numbers = flows.start(lab.topology, lab.agents, "h0", "h1", count=FLOWS, size_bytes=2_000)
     stuck = [number for number, port in by_port(lab, numbers).items() if port == 1]
     wait_until(lambda: all(received(lab, "h1").get(number) == 2 for number in numbers if number not in stuck), "others")
-    sent = {one.flow: one.packets for one in lab.agents["h0"].flows()}
+    sent = {flow.flow: flow.packets for flow in lab.agents["h0"].flows()}
     assert stuck
     assert any(sent[number] for number in stuck)
     assert not any(number in received(lab, "h1") for number in stuck)
@@ -138,7 +138,7 @@ def test_looks_name_the_nic_of_each_flow(lab: Lab) -> None:
     numbers = flows.start(lab.topology, lab.agents, "h0", "h1", count=FLOWS, rate_bps=0.2e9)
     numbers += flows.start(lab.topology, lab.agents, "h2", "h1")
     ports = by_port(lab, numbers)
-    senders = {one.id: one.sender for one in Observer(lab).look().flows if one.id in numbers}
+    senders = {flow.id: flow.sender for flow in Observer(lab).look().flows if flow.id in numbers}
     assert senders == {**{n: f"h0:{ports[n]}" for n in numbers[:FLOWS]}, numbers[-1]: "h2"}
 
 
@@ -153,7 +153,7 @@ def test_dual_homed_pair_has_the_times_of_virtual_time(tmp_path: Path) -> None:
         assert started == list(numbers)
 
         def done() -> dict[int, float | None]:
-            return {one.id: one.fct_s for one in flows.flows(topology, flows.ask(lab.agents))}
+            return {flow.id: flow.fct_s for flow in flows.flows(topology, flows.ask(lab.agents))}
 
         wait_until(lambda: None not in done().values(), "all flows")
         live, ports = done(), by_port(lab, numbers)

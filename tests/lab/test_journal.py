@@ -137,16 +137,16 @@ except records.NameInUseError:
         ]
         said = []
         for step in range(2):
-            for one in tries:
+            for attempt in tries:
                 if step:
-                    assert one.stdin is not None
-                    one.stdin.write("\n")
-                    one.stdin.flush()
-            for one in tries:
-                assert one.stdout is not None
-                said.append(one.stdout.readline().strip())
-        for one in tries:
-            one.communicate("\n", timeout=LIMIT_S)
+                    assert attempt.stdin is not None
+                    attempt.stdin.write("\n")
+                    attempt.stdin.flush()
+            for attempt in tries:
+                assert attempt.stdout is not None
+                said.append(attempt.stdout.readline().strip())
+        for attempt in tries:
+            attempt.communicate("\n", timeout=LIMIT_S)
     assert said[:3] == ["ready"] * 3
     assert sorted(said[3:]) == ["got it", "in use", "in use"]
     assert list(run_dir.iterdir()) == []

@@ -30,12 +30,12 @@ BOTTLENECK = "s0:2 - s1:2"
 @pytest.fixture(autouse=True)
 def all_up(dcqcn_lab: Lab) -> Iterator[None]:
     yield
-    for one in links(dcqcn_lab.record, dcqcn_lab.topology):
-        set_link(dcqcn_lab, one.a, one.b, up=True)
+    for link in links(dcqcn_lab.record, dcqcn_lab.topology):
+        set_link(dcqcn_lab, link.a, link.b, up=True)
 
 
 def down(lab: Lab) -> list[str]:
-    return [str(one) for one in links(lab.record, lab.topology) if not one.up]
+    return [str(link) for link in links(lab.record, lab.topology) if not link.up]
 
 
 def pcn(lab: Lab, *words: str) -> subprocess.CompletedProcess[str]:

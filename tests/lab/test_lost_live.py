@@ -64,7 +64,9 @@ def test_what_a_link_swallows_is_named(lab: Lab) -> None:
     resume(lab, "s1", 1)
     paused.join()
     wait_until(lambda: switch.read_counter("resume_sent", index(3)).packets > before)
-    wait_until(lambda: sum(sum(one.read_registers("waiting_packets").values()) for one in lab.switches.values()) == 0)
+    wait_until(
+        lambda: sum(sum(switch.read_registers("waiting_packets").values()) for switch in lab.switches.values()) == 0
+    )
     lost = {(one.kind, one.where): one.lost for one in control_frames.lost(lab)}
     assert lost["RESUME", "on s1->s0"] >= 1  # more, where the pause's own process was too late to repeat it
     cnps = {where: number for (kind, where), number in lost.items() if kind == "CNP"}

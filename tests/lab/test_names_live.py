@@ -26,10 +26,10 @@ def renamed(topology: Topology) -> Topology:
 
     return replace(
         topology,
-        hosts=tuple(replace(one, name=NAMES[one.name]) for one in topology.hosts),
-        switches=tuple(replace(one, name=NAMES[one.name]) for one in topology.switches),
-        links=tuple(replace(one, a=end(one.a), b=end(one.b)) for one in topology.links),
-        flows=tuple(replace(one, src=NAMES[one.src], dst=NAMES[one.dst]) for one in topology.flows),
+        hosts=tuple(replace(host, name=NAMES[host.name]) for host in topology.hosts),
+        switches=tuple(replace(switch, name=NAMES[switch.name]) for switch in topology.switches),
+        links=tuple(replace(link, a=end(link.a), b=end(link.b)) for link in topology.links),
+        flows=tuple(replace(flow, src=NAMES[flow.src], dst=NAMES[flow.dst]) for flow in topology.flows),
     )
 
 
@@ -54,4 +54,4 @@ def test_live_network_takes_names_as_people_write_them(target: str, tmp_path: Pa
         net = "".join(done.stdout for done in commands)
         interfaces = {end.interface for link in topology.links for end in (link.a, link.b)}
         assert all(len(name) <= 15 and name in net for name in interfaces)
-        assert {one for node in lab.record.nodes.values() for one in node.interfaces} == interfaces
+        assert {interface for node in lab.record.nodes.values() for interface in node.interfaces} == interfaces

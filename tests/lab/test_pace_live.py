@@ -27,7 +27,9 @@ def test_overloaded_network_reports_late_nodes(tmp_path: Path, capsys: pytest.Ca
     with Lab(topology, log_dir=tmp_path, name=name, dilation=1, role="up") as lab:
         pacing, observer = Pacing(lab.record), Observer(lab)
         flows.start(topology, lab.agents, "h0", "r0")
-        wait_until(lambda: (found := pacing.overload()) is not None and "h0" in {one.node for one in found.nodes}, "h0")
+        wait_until(
+            lambda: (found := pacing.overload()) is not None and "h0" in {node.node for node in found.nodes}, "h0"
+        )
         found = pacing.overload()
         assert found is not None
         assert found.k > 1

@@ -58,9 +58,9 @@ class Egress:
         # Of whole fields, which the compiler may have split: each part, and where in the field it begins.
         self._places: dict[str, list[tuple[Slice, int]]] = defaultdict(list)
         for name, place in self._fields.items():
-            found = re.fullmatch(r"(.+)\.(\d+)-\d+", name)
-            self._places[found[1] if found else name].append((place, int(found[2]) if found else 0))
-            if found:
+            match = re.fullmatch(r"(.+)\.(\d+)-\d+", name)
+            self._places[match[1] if match else name].append((place, int(match[2]) if match else 0))
+            if match:
                 self._places[name].append((place, 0))
         self._stages: dict[str, int] = {}
         self._tables: dict[str, dict[str, Any]] = {}
@@ -102,9 +102,9 @@ class Egress:
         return {name: sum(place.of(after) << low for place, low in places) for name, places in self._places.items()}
 
     def _slice(self, text: str) -> Slice:
-        found = _SLICE.fullmatch(text)
-        assert found is not None
-        name, low, high = found.groups()
+        match = _SLICE.fullmatch(text)
+        assert match is not None
+        name, low, high = match.groups()
         whole = self._fields.get(name) or Slice(name, 0, _WIDTHS[name.lstrip("T")[0]])
         if low is None:
             return whole
@@ -169,7 +169,7 @@ class Egress:
         after: dict[str, int],
     ) -> None:
         known = {"rng": self.random}
-        texts = [_RANDOM.sub("rng", one) for one in instructions if isinstance(one, str)]
+        texts = [_RANDOM.sub("rng", instruction) for instruction in instructions if isinstance(instruction, str)]
         for one in instructions:
             if isinstance(one, dict):
                 known |= _named(one, parameters)
@@ -189,7 +189,7 @@ class Egress:
                 continue
             what, operands = text.split(" ", 1)
             target, *sources = operands.split(", ")
-            numbers = [value(one) for one in sources]
+            numbers = [value(source) for source in sources]
             if what == "deposit-field":
                 whole = self._slice(target.split("(")[0])
                 whole.into(after, numbers[1])
@@ -232,7 +232,7 @@ class Egress:
                 out = known[operands[0]]
             else:
                 target, *sources = operands
-                numbers = [value(one) for one in sources]
+                numbers = [value(source) for source in sources]
                 known[f"alu_{target}"] = {
                     "alu_a": lambda n: n[-1],
                     "add": lambda n: sum(n) & _MASK32,
@@ -258,9 +258,9 @@ _COMPARE: dict[str, Callable[[int, int], bool]] = {"lss.u": operator.lt, "grt.u"
 
 def _parsed(text: str) -> tuple[str, str, list[str]]:
     """A stateful ALU's instruction: what, on which condition, operands."""
-    found = re.fullmatch(r"(\S+) (?:(\([^)]*\)|!?cmplo|!?cmphi), )?(.+)", text)
-    assert found is not None
-    return found[1], found[2] or "", found[3].split(", ")
+    match = re.fullmatch(r"(\S+) (?:(\([^)]*\)|!?cmplo|!?cmphi), )?(.+)", text)
+    assert match is not None
+    return match[1], match[2] or "", match[3].split(", ")
 
 
 def _fulfilled(condition: str, holds: Mapping[str, bool]) -> bool:
@@ -280,9 +280,9 @@ def _named(names: Mapping[str, Any], parameters: Mapping[str, int]) -> dict[str,
         given = names.get(name, ())
         for one in given if isinstance(given, list) else [given]:
             if isinstance(one, str):
-                found = _SLICE.fullmatch(one)
-                assert found is not None
-                place(found[1], number << int(found[2] or 0))
+                match = _SLICE.fullmatch(one)
+                assert match is not None
+                place(match[1], number << int(match[2] or 0))
 
     for name, given in names.items():
         constants = [one for one in (given if isinstance(given, list) else [given]) if isinstance(one, int)]

@@ -112,7 +112,7 @@ def differences(trace: Trace, rule: TimeRule, marked: frozenset[int], tick: int 
 
 def rests(trace: Trace, gap: int, counted: frozenset[int], tick: int = 1) -> list[int]:
     """Dequeues of these classes that come more than `gap` ticks after the one before, the first of all included."""
-    times = [one.dequeue.at for one in trace.departures if one.dequeue.number in counted]
+    times = [departure.dequeue.at for departure in trace.departures if departure.dequeue.number in counted]
     return times[:1] + [after for before, after in pairwise(times) if after // tick - before // tick > gap]
 
 

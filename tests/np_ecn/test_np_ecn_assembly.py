@@ -27,11 +27,11 @@ times = st.one_of(
 
 @pytest.fixture(scope="module")
 def program() -> Egress:
-    made = Egress(ASSEMBLY)
+    egress = Egress(ASSEMBLY)
     for number, action in CONFIG.actions.items():
         key = ("PcnEgress.rest.rest_config", (PORT, number))
-        made.entries[key] = (f"PcnEgress.rest.{action}", {"gap_ns": GAP})
-    return made
+        egress.entries[key] = (f"PcnEgress.rest.{action}", {"gap_ns": GAP})
+    return egress
 
 
 def ecn(program: Egress, packet: Dequeue, before: int = wire.ECN_ECT0) -> int:

@@ -124,7 +124,9 @@ def burst(n: int, every: int = 300, number: int = DATA, length: int = FRAME) -> 
 def test_a_pause_leaves_unmarked_what_waited_at_the_resume() -> None:
     trace = port(10**6, burst(80), {DATA: [(3000, 12_100)]})
     assert differences(trace, new(), MARKED) == NONE
-    held = [one for one in trace.departures if one.dequeue.at >= 10**6 + 15_100 and not one.counted]
+    held = [
+        departure for departure in trace.departures if departure.dequeue.at >= 10**6 + 15_100 and not departure.counted
+    ]
     assert len(held) > 35
 
 
@@ -178,7 +180,13 @@ def test_a_higher_class_is_no_pause(number: int) -> None:
 
 def test_a_lower_class_that_is_served_hides_no_pause() -> None:
     trace = port(10**6, [*burst(10, every=10), *burst(40, every=20, number=LOWER), *burst(50)], {DATA: [(5, 20_000)]})
-    assert sum(one.dequeue.number == LOWER and one.dequeue.at < 10**6 + 20_005 for one in trace.departures) > 15
+    assert (
+        sum(
+            departure.dequeue.number == LOWER and departure.dequeue.at < 10**6 + 20_005
+            for departure in trace.departures
+        )
+        > 15
+    )
     assert differences(trace, new(), MARKED) == NONE
 
 
@@ -217,7 +225,9 @@ def test_a_pause_shorter_than_the_bound_is_not_seen(length: int, seen: bool) -> 
     found = differences(trace, new(), MARKED)
     assert found.counter_alone == frozenset()
     assert bool(found.time_alone) != seen
-    waiting = sum(one.dequeue.enqueued_at < 10**6 + 3000 + length <= one.dequeue.at for one in trace.departures)
+    waiting = sum(
+        departure.dequeue.enqueued_at < 10**6 + 3000 + length <= departure.dequeue.at for departure in trace.departures
+    )
     assert len(found.time_alone) in ((0,) if seen else (waiting,))
 
 

@@ -171,7 +171,7 @@ def test_where_a_hit_decides_no_entry_has_the_action_of_a_miss(program: str) -> 
     found = [table for table in read_p4info(program).tables if table.preamble.name in asked]
     assert bool(found) == program.startswith(("qcn", "tcd", "hpcc"))
     for table in found:
-        (scope,) = (one.scope for one in table.action_refs if one.id == table.initial_default_action.action_id)
+        (scope,) = (ref.scope for ref in table.action_refs if ref.id == table.initial_default_action.action_id)
         assert scope == p4i.ActionRef.DEFAULT_ONLY, table.preamble.name
 
 
@@ -193,7 +193,7 @@ def test_control_plane_sees_no_inner_action(program: str) -> None:
 
 def test_pcn_adds_one_counter_by_port_and_class(program: str) -> None:
     """What NP-ECN takes of a switch, whatever other schemes add: pn, the paused packets that wait."""
-    registers = {one.preamble.alias: one for one in read_p4info(program).registers}
+    registers = {register.preamble.alias: register for register in read_p4info(program).registers}
     assert (registers["pn"].size, registers["pn"].type_spec.bitstring.bit.bitwidth) == (PORTS_BY_CLASS, 32)
     if top_of(program) == "pcn" and is_native(program):
         assert set(registers) == {"waiting_packets", "waiting_bytes", "tx_paused", "tx_pause_expiry", "pn"}

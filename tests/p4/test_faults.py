@@ -61,9 +61,9 @@ def faults() -> Faults:
 
 @pytest.fixture(scope="module")
 def v1model() -> Iterator[Driver]:
-    with Driver((COMPILED / "pcn_native.json").read_text(), flags=()) as made:
-        made.add("SwitchIngress.forwarding.ipv4_lpm", bytes(4), "SwitchIngress.forwarding.ipv4_forward", [1, 2])
-        yield made
+    with Driver((COMPILED / "pcn_native.json").read_text(), flags=()) as driver:
+        driver.add("SwitchIngress.forwarding.ipv4_lpm", bytes(4), "SwitchIngress.forwarding.ipv4_forward", [1, 2])
+        yield driver
 
 
 def v1model_reason(driver: Driver, frame: bytes) -> int | None:
@@ -80,25 +80,25 @@ def v1model_reason(driver: Driver, frame: bytes) -> int | None:
 
 def keys(frame: bytes) -> Header:
     """What SwitchIngressParser of p4src/tna extracts, and the lengths' difference."""
-    found = dict.fromkeys(
+    header = dict.fromkeys(
         ("version", "ihl", "total_len", "checksum_error", "udp", "bth", "bth_version", "udp_length", "before_udp"), 0
     )
-    found["ipv4"] = int(frame[12:14] == b"\x08\x00")
-    if not found["ipv4"]:
-        return found
+    header["ipv4"] = int(frame[12:14] == b"\x08\x00")
+    if not header["ipv4"]:
+        return header
     ip = frame[14:34]
-    found["version"], found["ihl"] = ip[0] >> 4, ip[0] & 15
-    found["total_len"] = int.from_bytes(ip[2:4], "big")
-    found["checksum_error"] = int(wire.ip_checksum(ip) != 0)
+    header["version"], header["ihl"] = ip[0] >> 4, ip[0] & 15
+    header["total_len"] = int.from_bytes(ip[2:4], "big")
+    header["checksum_error"] = int(wire.ip_checksum(ip) != 0)
     fragment = int.from_bytes(ip[6:8], "big") & 0x1FFF
-    if (found["version"], found["ihl"], fragment, ip[9]) == (4, 5, 0, 17):
-        found["udp"] = 1
-        found["udp_length"] = int.from_bytes(frame[38:40], "big")
+    if (header["version"], header["ihl"], fragment, ip[9]) == (4, 5, 0, 17):
+        header["udp"] = 1
+        header["udp_length"] = int.from_bytes(frame[38:40], "big")
         if frame[36:38] == (4791).to_bytes(2, "big"):
-            found["bth"] = 1
-            found["bth_version"] = frame[43] & 15
-    found["before_udp"] = max(found["total_len"] - found["udp_length"], 0)
-    return found
+            header["bth"] = 1
+            header["bth_version"] = frame[43] & 15
+    header["before_udp"] = max(header["total_len"] - header["udp_length"], 0)
+    return header
 
 
 def roce(

@@ -161,7 +161,7 @@ def tables(info: p4i.P4Info) -> dict[str, Any]:
     actions = {action.preamble.id: action for action in info.actions}
 
     def parameters(action: p4i.Action) -> dict[str, int]:
-        found = {PARAMETERS_BY_CLOCK.get(one.name, one.name): one.bitwidth for one in action.params}
+        found = {PARAMETERS_BY_CLOCK.get(param.name, param.name): param.bitwidth for param in action.params}
         return DIFFERENT.get(action.preamble.alias, found)
 
     return {
@@ -192,7 +192,7 @@ def test_tables_mean_the_same(twin: str, v1model: p4i.P4Info, tna: p4i.P4Info) -
 @pytest.mark.parametrize("action", DIFFERENT)
 def test_parameters_that_differ_are_these(action: str) -> None:
     (found,) = [one for one in read(COMPILED / "tofino/tcd/p4info.txtpb").actions if one.preamble.alias == action]
-    assert {one.name: one.bitwidth for one in found.params} == DIFFERENT[action]
+    assert {param.name: param.bitwidth for param in found.params} == DIFFERENT[action]
 
 
 def test_counters_mean_the_same(twin: str, v1model: p4i.P4Info, tna: p4i.P4Info) -> None:
@@ -209,8 +209,10 @@ def test_counters_mean_the_same(twin: str, v1model: p4i.P4Info, tna: p4i.P4Info)
 
 def test_registers_hold_the_same(twin: str, v1model: p4i.P4Info, tna: p4i.P4Info) -> None:
     """Two times of 32 bits each: one number in v1model, a pair on Tofino, where ALUs have 32 bits."""
-    in_v1model = {one.preamble.alias: one for one in v1model.registers}
-    shared = [one for one in tna.registers if one.preamble.alias not in OWN_TNA[twin].get("registers", {})]
+    in_v1model = {register.preamble.alias: register for register in v1model.registers}
+    shared = [
+        register for register in tna.registers if register.preamble.alias not in OWN_TNA[twin].get("registers", {})
+    ]
     assert {one.preamble.alias for one in shared} == {"busy", "resumed"}
     for register in shared:
         twin_register = in_v1model[register.preamble.alias]

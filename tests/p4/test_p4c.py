@@ -61,10 +61,10 @@ def test_compiler_takes_a_program_by_a_relative_path(
 @pytest.fixture(scope="module")
 def tofino_tools(build_tofino: ModuleType) -> tuple[Path, Path]:
     try:
-        found: tuple[Path, Path] = build_tofino.find_tools()
+        tools: tuple[Path, Path] = build_tofino.find_tools()
     except build_tofino.P4BuildError:
         needs.missing(needs.P4C_TOFINO)
-    return found
+    return tools
 
 
 @pytest.mark.parametrize("chip", CHIPS)
@@ -90,7 +90,7 @@ def test_warning_of_the_tofino_backend_is_an_error(
     shutil.copytree(ROOT / "p4src", tmp_path / "p4src", ignore=shutil.ignore_patterns("__pycache__"))
     parser = tmp_path / "p4src/tna/parser.p4"
     parser.write_text(parser.read_text().replace("        meta.watched = 0;\n", ""))
-    program = next(one for one in build_tofino.find_programs("tofino", tmp_path) if one.name == "pcn")
+    program = next(program for program in build_tofino.find_programs("tofino", tmp_path) if program.name == "pcn")
     into = tmp_path / "out"
     into.mkdir()
     with pytest.raises(build_tofino.P4BuildError, match=r"(?s)p4c-barefoot refused p4src/tna/pcn\.p4.*uninitialized"):

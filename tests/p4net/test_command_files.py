@@ -275,11 +275,11 @@ def test_value_sets_have_members_of_commands(tmp_path: Path) -> None:
 
 
 def test_commands_of_queues_come_to_the_target(tmp_path: Path) -> None:
-    found: list[Queue] = []
+    queues: list[Queue] = []
     text = "set_queue_depth 100\nset_queue_depth 5 2\nset_queue_rate 1000 3 7\nset_queue_rate 0"
     with switch() as control:
-        assert carry_out(control, file(tmp_path, text).steps(control.schema), found.append) == []
-    assert [(one.what, one.value, one.port, one.queue) for one in found] == [
+        assert carry_out(control, file(tmp_path, text).steps(control.schema), queues.append) == []
+    assert [(one.what, one.value, one.port, one.queue) for one in queues] == [
         ("depth", 100, None, None),
         ("depth", 5, 2, None),
         ("rate", 1000, 3, 7),
@@ -290,7 +290,7 @@ def test_commands_of_queues_come_to_the_target(tmp_path: Path) -> None:
 def test_commands_of_profiles_number_members_and_groups_as_bmv2(tmp_path: Path) -> None:
     """Handles count from 0, and a freed one is given again; in P4Runtime they are one higher."""
     with switch(INDIRECT) as control:
-        table = next(one for one in control.schema.tables if one.alias == "crc16_table")
+        table = next(table for table in control.schema.tables if table.alias == "crc16_table")
         profile, action = table.action_profile.alias, next(iter(table.actions)).alias
         params = " ".join("1" for _ in control.schema.actions[action].params)
         key = " ".join("5" for _ in table.match_fields)
@@ -309,7 +309,7 @@ def test_commands_of_profiles_number_members_and_groups_as_bmv2(tmp_path: Path) 
             table_indirect_modify_with_group crc16_table 0 0
         """
         text += f"act_prof_dump {profile}\ntable_dump crc16_table"
-        shown = f"{action}({', '.join(f'{one.name}=0x1' for one in control.schema.actions[action].params)})"
+        shown = f"{action}({', '.join(f'{param.name}=0x1' for param in control.schema.actions[action].params)})"
         assert written(control, file(tmp_path, text)) == [
             f"{profile} member 0: {shown}",
             f"{profile} member 1: {shown}",
@@ -353,7 +353,7 @@ def test_any_text_makes_steps_or_names_its_line(text: str) -> None:
         error = error_of(lambda: steps.extend(file(Path(folder), text).steps(schema)))
         place = error.removeprefix(f"{folder}/commands.txt:")
         assert not error or place.partition(":")[0].isdigit()
-        assert all(isinstance(one, (Queue, Read)) or one.update.entity.WhichOneof("entity") for one in steps)
+        assert all(isinstance(step, (Queue, Read)) or step.update.entity.WhichOneof("entity") for step in steps)
 
 
 @given(st.lists(st.tuples(st.booleans(), st.integers(0, 5)), max_size=30))

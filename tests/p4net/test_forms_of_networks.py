@@ -32,7 +32,7 @@ def folder_of(place: Path, *names: str) -> Path:
 
 
 def addresses(network: P4Network) -> dict[str, tuple[str, int, str]]:
-    return {one.name: (one.ip, network.host(one.name).prefix, one.mac) for one in network.topology.hosts}
+    return {host.name: (host.ip, network.host(host.name).prefix, host.mac) for host in network.topology.hosts}
 
 
 def entries(network: P4Network, switch: str) -> list[str]:
@@ -53,17 +53,17 @@ def test_exercise_of_2018_has_derived_addresses(tmp_path: Path) -> None:
     (folder / "s1.txt").write_text("")
     (folder / "build").mkdir()
     (folder / "router.json").rename(folder / "build/router.json")
-    made = read_exercise(folder)
-    assert addresses(made) == {
+    exercise = read_exercise(folder)
+    assert addresses(exercise) == {
         "h1": ("10.0.1.1", 24, "00:00:00:00:01:01"),
         "h2": ("10.0.1.2", 24, "00:00:00:00:01:02"),
         "h3": ("10.0.2.3", 24, "00:00:00:00:02:03"),
     }
-    assert made.host("h3").commands == (
+    assert exercise.host("h3").commands == (
         "route add default gw 10.0.3.254 dev eth0",
         "arp -i eth0 -s 10.0.3.254 00:00:00:00:02:03",
     )
-    assert entries(made, "s1") == ["< s1.txt"]
+    assert entries(exercise, "s1") == ["< s1.txt"]
 
 
 ROUTES = """\
@@ -76,18 +76,18 @@ table_add routes forward 10.0.2.0/24 => 00:00:0a:00:02:03 {}
 def test_p4app_of_p4_utils_runs_as_it_lies(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     folder = folder_of(tmp_path / "app", "p4app.json")
     (folder / "s1-commands.txt").write_text(ROUTES.format(3))
-    made = read_exercise(folder)
-    assert addresses(made) == {
+    exercise = read_exercise(folder)
+    assert addresses(exercise) == {
         "h1": ("10.0.1.1", 24, "00:00:0a:00:01:01"),
         "h2": ("10.0.1.2", 24, "00:00:0a:00:01:02"),
         "h3": ("10.0.2.3", 24, "00:00:0a:00:02:03"),
     }
-    assert made.host("h1").commands == (
+    assert exercise.host("h1").commands == (
         "route add default gw 10.0.1.254 dev eth0",
         "arp -i eth0 -s 10.0.1.254 00:01:0a:00:01:01",
         "arp -i eth0 -s 10.0.1.2 00:00:0a:00:01:02",
     )
-    assert made.switches["s2"].program.name == "router"
+    assert exercise.switches["s2"].program.name == "router"
     assert run(["p4", "run", str(folder), "--clock", "virtual", "--json", "--send", "h1,h2"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert [one["received_frames"] for one in found["hosts"]] == [0, 1, 0]
@@ -105,13 +105,15 @@ def test_strategy_of_p4_utils_gives_addresses(
     network["topology"]["assignment_strategy"] = strategy
     network["topology"]["switches"]["s1"] = {"cpu_port": True}
     (folder / "p4app.json").write_text(json.dumps(network))
-    made = read_exercise(folder)
+    exercise = read_exercise(folder)
     mac = ":".join(["00", *(f"{int(part):02x}" for part in ["0", *ip.split(".")])])
-    assert addresses(made)["h3"] == (ip, prefix, mac)
-    routed = [command for command in made.host("h3").commands if command.startswith("route")]
+    assert addresses(exercise)["h3"] == (ip, prefix, mac)
+    routed = [command for command in exercise.host("h3").commands if command.startswith("route")]
     assert routed == ([f"route add default gw {gateway} dev eth0"] if gateway else [])
-    assert len([one for one in made.host("h3").commands if one.startswith("arp")]) == (2 if strategy == "l2" else 1)
-    assert (made.switches["s1"].cpu_port, made.switches["s2"].cpu_port) == (4, 0)
+    assert len([command for command in exercise.host("h3").commands if command.startswith("arp")]) == (
+        2 if strategy == "l2" else 1
+    )
+    assert (exercise.switches["s1"].cpu_port, exercise.switches["s2"].cpu_port) == (4, 0)
 
 
 def test_host_keeps_the_addresses_of_its_file(tmp_path: Path) -> None:
@@ -119,25 +121,25 @@ def test_host_keeps_the_addresses_of_its_file(tmp_path: Path) -> None:
     network = json.loads((FILES / "p4app.json").read_text())
     network["topology"]["hosts"]["h3"] = {"ip": "10.0.9.7/20", "mac": "02:00:00:00:00:07", "gw": "10.0.9.1"}
     (folder / "p4app.json").write_text(json.dumps(network))
-    made = read_exercise(folder)
-    assert addresses(made)["h3"] == ("10.0.9.7", 20, "02:00:00:00:00:07")
-    assert made.host("h3").commands[0] == "route add default gw 10.0.9.1 dev eth0"
+    exercise = read_exercise(folder)
+    assert addresses(exercise)["h3"] == ("10.0.9.7", 20, "02:00:00:00:00:07")
+    assert exercise.host("h3").commands[0] == "route add default gw 10.0.9.1 dev eth0"
 
 
 def test_topology_that_p4_utils_wrote_runs_alone_and_behind_its_p4app(tmp_path: Path) -> None:
     folder = folder_of(tmp_path / "written")
     shutil.copy(FILES / "p4-utils-written.json", folder / "topology.json")
     (folder / "s1-commands.txt").write_text("")
-    made = read_exercise(folder)
-    assert addresses(made) == {
+    exercise = read_exercise(folder)
+    assert addresses(exercise) == {
         "h1": ("10.0.1.1", 24, "00:00:0a:00:01:01"),
         "h2": ("10.0.2.2", 24, "00:00:0a:00:02:02"),
     }
-    assert made.host("h2").commands == (
+    assert exercise.host("h2").commands == (
         "route add default gw 10.0.2.254 dev eth0",
         "arp -i eth0 -s 10.0.2.254 00:01:0a:00:02:02",
     )
-    assert entries(made, "s1") == ["< s1-commands.txt"]
+    assert entries(exercise, "s1") == ["< s1-commands.txt"]
     shutil.copy(FILES / "p4app.json", folder)
     assert len(read_exercise(folder).topology.hosts) == 3
 
@@ -148,14 +150,14 @@ def test_p4app_fills_tables_by_itself(tmp_path: Path) -> None:
     network = json.loads((FILES / "multiswitch.json").read_text())
     network["targets"]["multiswitch"]["switches"] = {"s2": {"entries": ["table_set_default routes drop"]}}
     (folder / "p4app.json").write_text(json.dumps(network))
-    made = read_exercise(folder)
-    assert addresses(made) == {
+    exercise = read_exercise(folder)
+    assert addresses(exercise) == {
         "h1": ("10.0.1.10", 24, "00:04:00:00:00:01"),
         "h2": ("10.0.2.10", 24, "00:04:00:00:00:02"),
     }
-    assert made.host("h2").commands[1] == "arp -i eth0 -s 10.0.2.1 00:aa:00:02:00:02"
+    assert exercise.host("h2").commands[1] == "arp -i eth0 -s 10.0.2.1 00:aa:00:02:00:02"
     defaults = [f"table_set_default {name} _drop" for name in ("send_frame", "forward", "ipv4_lpm")]
-    assert entries(made, "s1") == [
+    assert entries(exercise, "s1") == [
         *defaults,
         "table_add send_frame rewrite_mac 1 => 00:aa:00:01:00:01",
         "table_add forward set_dmac 10.0.1.10 => 00:04:00:00:00:01",
@@ -164,7 +166,7 @@ def test_p4app_fills_tables_by_itself(tmp_path: Path) -> None:
         "table_add forward set_dmac 10.0.2.10 => 00:aa:00:02:01:00",
         "table_add ipv4_lpm set_nhop 10.0.2.10/32 => 10.0.2.10 2",
     ]
-    assert entries(made, "s2")[0] == "table_set_default routes drop"
+    assert entries(exercise, "s2")[0] == "table_set_default routes drop"
 
 
 def test_p4app_of_one_switch_has_its_number_of_hosts(tmp_path: Path) -> None:

@@ -73,8 +73,8 @@ def test_names_that_are_there_twice_are_refused() -> None:
     ("table", "names"), [("by_field", ("h.a.x", "h.b.x")), ("by_header", ("h.a.$valid$", "h.b.$valid$"))]
 )
 def test_entry_with_keys_of_one_last_word_reads_back(table: str, names: tuple[str, str]) -> None:
-    with VirtualP4(pair()) as made:
-        switch = made.switches["s1"]
+    with VirtualP4(pair()) as network:
+        switch = network.switches["s1"]
         entry = TableEntry(
             table, match=TableMatch(dict(zip(names, (0, 1), strict=True))), action=TableAction("to", port=2)
         )
@@ -90,8 +90,8 @@ def test_entry_with_keys_of_one_last_word_reads_back(table: str, names: tuple[st
 
 def test_packet_meets_entries_of_both_pipelines() -> None:
     """One control in ingress and egress: their tables and actions have whole names as aliases."""
-    with VirtualP4(pair()) as made:
-        switch = made.switches["s1"]
+    with VirtualP4(pair()) as network:
+        switch = network.switches["s1"]
         both = TableEntry(
             "by_header", match=TableMatch({"a.$valid$": 0, "b.$valid$": 1}), action=TableAction("to", port=2)
         )
@@ -99,23 +99,23 @@ def test_packet_meets_entries_of_both_pipelines() -> None:
         for control in ("I", "E"):
             action = TableAction(f"{control}.mark.act", value=0x1111 if control == "I" else 0x2222)
             switch.insert([TableEntry(f"{control}.mark.marks", match=TableMatch(dst=0x020000000002), action=action)])
-        made.send("h1", 0.0, ethernet(0x1112, bytes([1, 2])))
-        made.send("h1", 1e-6, ethernet(0x800))
-        made.run(until_s=1e-3)
-        assert [frame.start[12:14].hex() for frame in made.arrived("h2")] == ["2222"]
+        network.send("h1", 0.0, ethernet(0x1112, bytes([1, 2])))
+        network.send("h1", 1e-6, ethernet(0x800))
+        network.run(until_s=1e-3)
+        assert [frame.start[12:14].hex() for frame in network.arrived("h2")] == ["2222"]
         (marked, _) = switch.read_table("E.mark.marks")
         assert marked.action == TableAction("E.mark.act", value=0x2222)
 
 
 def test_digest_has_an_error_by_its_name() -> None:
-    with VirtualP4(pair()) as made:
-        switch = made.switches["s1"]
+    with VirtualP4(pair()) as network:
+        switch = network.switches["s1"]
         switch.insert([DigestEntry("learn_t", max_list_size=1)])
         lists = []
-        made.control("s1", lambda plane: lists.extend(plane.digests()))
-        made.send("h1", 0.0, ethernet(0x800))
-        made.send("h1", 1e-3, ethernet(0x1112)[:14])
-        made.run(until_s=1.0)
+        network.control("s1", lambda plane: lists.extend(plane.digests()))
+        network.send("h1", 0.0, ethernet(0x800))
+        network.send("h1", 1e-3, ethernet(0x1112)[:14])
+        network.run(until_s=1.0)
         assert [one.data for one in lists] == [
             [{"src": 0x020000000001, "why": "NoError"}],
             [{"src": 0x020000000001, "why": "PacketTooShort"}],
@@ -124,20 +124,20 @@ def test_digest_has_an_error_by_its_name() -> None:
 
 def test_packets_of_controllers_have_ports_by_string() -> None:
     """The width of such a field is the program's: the p4info doesn't have it."""
-    with VirtualP4(pair()) as made:
-        switch = made.switches["s1"]
+    with VirtualP4(pair()) as network:
+        switch = network.switches["s1"]
         switch.modify([TableEntry("out_port", action=TableAction("to", port=CPU), is_default_action=True)])
         seen = []
-        made.control("s1", lambda plane: seen.extend(plane.packets_in()))
+        network.control("s1", lambda plane: seen.extend(plane.packets_in()))
         for number, host in enumerate(("h1", "h2")):
-            made.send(host, number * 1e-3, ethernet(0x800))
-        made.run(until_s=1.0)
+            network.send(host, number * 1e-3, ethernet(0x800))
+        network.run(until_s=1.0)
         assert [one["ingress_port"] for one in seen] == ["uplink", "2"]
-        switch = made.switches["s1"]
+        switch = network.switches["s1"]
         switch.packet_out(ethernet(0x800), egress_port="uplink", padding=0)
         switch.packet_out(ethernet(0x800), egress_port="2", padding=0)
-        made.run(until_s=2.0)
-        assert [len(made.arrived(host)) for host in ("h1", "h2")] == [1, 1]
+        network.run(until_s=2.0)
+        assert [len(network.arrived(host)) for host in ("h1", "h2")] == [1, 1]
 
 
 def described(**types: p4t.P4DataTypeSpec) -> Types:

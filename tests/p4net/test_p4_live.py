@@ -153,7 +153,7 @@ def test_live_network_writes_steps_and_captures(tmp_path: Path) -> None:
             with Bmv2Thrift.connect(os.getpid(), FIRST_THRIFT_PORT + number) as client:
                 assert client.ports() == set(value.topology.ports(switch.name))
         inside(network, "h1", "ping", "-c", "1", IPS["h3"])
-    names = {str(one.device_id): one.name for one in value.topology.switches}
+    names = {str(switch.device_id): switch.name for switch in value.topology.switches}
     ways = read([tmp_path / "logs" / f"{name}.{STEPS}" for name in names.values()], names).all(value.topology)
     echoes = [way for way in ways if ("ipv4.protocol", "0x1") in way.fields()]
     assert [[f"{hop.switch}:{hop.port}" for hop in way.later()] for way in echoes] == [

@@ -34,7 +34,7 @@ def test_program_runs_at_one_switch_whose_hosts_need_no_arp() -> None:
 
 def test_program_runs_at_all_switches_of_a_topology() -> None:
     made = network_at(ROUTER, topology="dumbbell")
-    assert [one.device_id for one in made.topology.switches] == list(range(len(made.switches)))
+    assert [switch.device_id for switch in made.topology.switches] == list(range(len(made.switches)))
     assert {switch.program.name for switch in made.switches.values()} == {"router"}
     assert not made.unlimited
 

@@ -12,8 +12,12 @@ from pcn.p4net.virtual import VirtualP4
 
 @pytest.mark.parametrize("queues", ["one", "nodes"])
 def test_each_host_reaches_each_other(queues: str) -> None:
-    with VirtualP4(read_exercise(EXAMPLE), queues=queues) as made:  # type: ignore[arg-type]
-        sending.each_to_each(made)
-        made.run(until_s=1.0)
-        assert {host.name: len(made.arrived(host.name)) for host in made.topology.hosts} == {"h1": 2, "h2": 2, "h3": 2}
-        assert made.switches["s2"].read_register("threshold", 0) == 20
+    with VirtualP4(read_exercise(EXAMPLE), queues=queues) as network:  # type: ignore[arg-type]
+        sending.each_to_each(network)
+        network.run(until_s=1.0)
+        assert {host.name: len(network.arrived(host.name)) for host in network.topology.hosts} == {
+            "h1": 2,
+            "h2": 2,
+            "h3": 2,
+        }
+        assert network.switches["s2"].read_register("threshold", 0) == 20

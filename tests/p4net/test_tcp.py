@@ -300,7 +300,7 @@ def test_connections_share_a_link_and_are_equal_twice() -> None:
             for number, src in enumerate(("h1", "h2")):
                 tcp.connect(made, src, "h3", sport=7000 + number, until_s=4.0)
             made.run(until_s=4.0)
-            return [one.summary() for one in made.connections], made.totals().digest
+            return [connection.summary() for connection in made.connections], made.totals().digest
 
     first, second = run(), run()
     assert first == second
@@ -316,8 +316,8 @@ def test_other_frames_and_ports_leave_a_connection_alone() -> None:
         for text in ("h2,h3,tcp=reno,bytes=50KB,sport=49152", "h2,h3,rate=1M,length=500", "h3,h1,rate=1M"):
             sending.read(text).start(made, 2.0, 1)
         made.run(until_s=5.0)
-        assert [one.receiver.delivered for one in made.connections] == [100_000, 50_000]
-        assert all(one.receiver.intact for one in made.connections)
+        assert [connection.receiver.delivered for connection in made.connections] == [100_000, 50_000]
+        assert all(connection.receiver.intact for connection in made.connections)
         assert connection.summary()["finished_s"] < 2.0
 
 
@@ -349,7 +349,7 @@ def opened(algorithm: str, size: int = 200_000) -> tuple[Sender, list[Segment]]:
     sender = Sender(ALGORITHMS[algorithm](MSS), MSS, size, ecn=True)
     sender.start(0.0)
     answers = sender.take(Segment(0, 1, SYN | ACK | ECE), 0.01)
-    return sender, [one for one in answers if one.payload]
+    return sender, [answer for answer in answers if answer.payload]
 
 
 @pytest.mark.parametrize(("algorithm", "capable"), [("reno", False), ("cubic", False), ("dctcp", True)])

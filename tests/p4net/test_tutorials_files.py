@@ -22,7 +22,7 @@ def test_reader_takes_hosts_switches_and_links(tmp_path: Path) -> None:
     network = exercise(tmp_path, cpu_port="510", priority_queues=2, queue_depth=100, queue_rate=1000)
     topology = network.topology
     assert topology.name == "exercise"
-    assert [(one.name, one.device_id) for one in topology.switches] == [("s1", 0), ("s2", 1)]
+    assert [(switch.name, switch.device_id) for switch in topology.switches] == [("s1", 0), ("s2", 1)]
     assert network.host("h1") == P4Host(
         24, ("route add default gw 10.0.1.254 dev eth0", "arp -i eth0 -s 10.0.1.254 08:00:00:00:01:00")
     )
@@ -48,7 +48,7 @@ def test_switches_have_separate_programs(tmp_path: Path) -> None:
         shutil.copy(folder / "build" / name, folder / "build" / name.replace("router", "other"))
     network = read_exercise(folder)
     assert {name: switch.program.name for name, switch in network.switches.items()} == {"s1": "other", "s2": "router"}
-    assert [type(one).__name__ for one in network.switches["s1"].entries] == ["Commands", "RuntimeJson"]
+    assert [type(entry).__name__ for entry in network.switches["s1"].entries] == ["Commands", "RuntimeJson"]
 
 
 def test_makefile_names_topology_and_default_program(tmp_path: Path) -> None:
@@ -67,7 +67,7 @@ def test_makefile_names_topology_and_default_program(tmp_path: Path) -> None:
         read_exercise(folder)
     with (folder / "Makefile").open("a") as makefile:
         makefile.write("DEFAULT_PROG = second.p4\n")
-    assert {one.program.name for one in read_exercise(folder).switches.values()} == {"second"}
+    assert {switch.program.name for switch in read_exercise(folder).switches.values()} == {"second"}
 
 
 @pytest.mark.parametrize("name", ["x" * 5000, "/nowhere/topology.json"])

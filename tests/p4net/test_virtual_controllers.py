@@ -48,14 +48,14 @@ def reactive(made: VirtualP4, seen: list[float], switch: ControlPlane) -> None:
 @pytest.mark.parametrize("latency_s", [0.0, 3e-6, 47e-6])
 def test_controller_answers_a_latency_after_each_packet(latency_s: float) -> None:
     """Frames come each 10 us; those that come before the first answer takes effect go by the controller, too."""
-    with VirtualP4(pair(BENCH)) as made:
-        to_cpu(made.switches["s0"])
+    with VirtualP4(pair(BENCH)) as network:
+        to_cpu(network.switches["s0"])
         seen: list[float] = []
-        made.control("s0", partial(reactive, made, seen), latency_s=latency_s)
+        network.control("s0", partial(reactive, network, seen), latency_s=latency_s)
         for number in range(10):
-            made.send("h0", number * 10e-6, FRAME)
-        made.run(until_s=1e-3)
-        arrived = made.arrived("h1")
+            network.send("h0", number * 10e-6, FRAME)
+        network.run(until_s=1e-3)
+        arrived = network.arrived("h1")
         way = FRAME_S + DELAY_S
         by_controller = 1 + int(latency_s / 10e-6)
         assert seen == pytest.approx([number * 10e-6 + way + latency_s for number in range(by_controller)], abs=2e-9)
@@ -67,33 +67,33 @@ def test_controller_answers_a_latency_after_each_packet(latency_s: float) -> Non
 
 def test_controller_run_is_equal_twice() -> None:
     def run() -> tuple[int, list[object]]:
-        with VirtualP4(pair(BENCH)) as made:
-            to_cpu(made.switches["s0"])
-            made.control("s0", partial(reactive, made, []), latency_s=7e-6)
+        with VirtualP4(pair(BENCH)) as network:
+            to_cpu(network.switches["s0"])
+            network.control("s0", partial(reactive, network, []), latency_s=7e-6)
             for number in range(20):
-                made.send("h0", number * 3e-6, FRAME)
-            made.run(until_s=1e-3)
-            return made.totals().digest, [*made.arrived("h1")]
+                network.send("h0", number * 3e-6, FRAME)
+            network.run(until_s=1e-3)
+            return network.totals().digest, [*network.arrived("h1")]
 
     assert run() == run()
 
 
 def test_digest_list_comes_when_it_is_full_and_when_its_time_is_over() -> None:
     """Two sources fill a list; a third one's waits for the list's timeout."""
-    with VirtualP4(pair(BENCH)) as made:
-        made.switches["s0"].insert(
+    with VirtualP4(pair(BENCH)) as network:
+        network.switches["s0"].insert(
             [DigestEntry("learned_t", max_list_size=2, max_timeout_ns=100_000, ack_timeout_ns=10**9)]
         )
         lists: list[tuple[float, list[int]]] = []
 
         def learn(switch: ControlPlane) -> None:
-            for one in switch.digests():
-                lists.append((made.now_s, [entry["src_addr"] for entry in one]))
+            for digest in switch.digests():
+                lists.append((network.now_s, [entry["src_addr"] for entry in digest]))
 
-        made.control("s0", learn, latency_s=1e-6)
+        network.control("s0", learn, latency_s=1e-6)
         for number in range(3):
-            made.send("h0", number * 10e-6, FRAME[:6] + bytes([0, 0, 0, 0, 0, number + 1]) + FRAME[12:])
-        made.run(until_s=1e-3)
+            network.send("h0", number * 10e-6, FRAME[:6] + bytes([0, 0, 0, 0, 0, number + 1]) + FRAME[12:])
+        network.run(until_s=1e-3)
         way = FRAME_S + DELAY_S
         assert [found for _, found in lists] == [[1, 2], [3]]
         times = [10e-6 + way + 1e-6, 20e-6 + way + 100e-6 + 1e-6]
@@ -102,12 +102,12 @@ def test_digest_list_comes_when_it_is_full_and_when_its_time_is_over() -> None:
 
 def test_idle_entry_is_reported_at_its_time_after_the_last_hit() -> None:
     """Hits at 5, 25 and 45 ms; 20 ms of silence are idle, and again 20 ms later."""
-    with VirtualP4(pair(IDLE)) as made:
-        switch = made.switches["s0"]
-        table = next(one.alias for one in switch.schema.tables if one.pbuf.idle_timeout_behavior)
+    with VirtualP4(pair(IDLE)) as network:
+        switch = network.switches["s0"]
+        table = next(table.alias for table in switch.schema.tables if table.pbuf.idle_timeout_behavior)
         key = next(iter(next(one for one in switch.schema.tables if one.alias == table).match_fields)).name
-        action = next(one.alias for one in switch.schema.tables[table].actions)
-        params = {one.name: 1 for one in switch.schema.actions[action].params}
+        action = next(action.alias for action in switch.schema.tables[table].actions)
+        params = {param.name: 1 for param in switch.schema.actions[action].params}
         entry = TableEntry(
             table,
             match=TableMatch({key: 7}),
@@ -118,28 +118,28 @@ def test_idle_entry_is_reported_at_its_time_after_the_last_hit() -> None:
         reports: list[tuple[float, int]] = []
 
         def idle(switch: ControlPlane) -> None:
-            for one in switch.idle_timeouts():
-                reports.append((made.now_s, len(one.table_entry)))
+            for timeout in switch.idle_timeouts():
+                reports.append((network.now_s, len(timeout.table_entry)))
 
-        made.control("s0", idle, latency_s=1e-3)
-        made.switches["s0"].insert([entry])
+        network.control("s0", idle, latency_s=1e-3)
+        network.switches["s0"].insert([entry])
         for time_s in (5e-3, 25e-3, 45e-3):
-            made.at(time_s, lambda: made.switches["s0"].packet_out(bytes([7]) + bytes(20)))
-        made.run(until_s=0.1)
+            network.at(time_s, lambda: network.switches["s0"].packet_out(bytes([7]) + bytes(20)))
+        network.run(until_s=0.1)
         assert [count for _, count in reports] == [1, 1]
         assert [time for time, _ in reports] == pytest.approx([66e-3, 86e-3], abs=2e-6)
 
 
 def test_controller_may_start_while_the_network_runs() -> None:
-    with VirtualP4(pair(BENCH)) as made:
-        to_cpu(made.switches["s0"])
-        made.send("h0", 0.0, FRAME)
-        made.run(until_s=10e-6)
+    with VirtualP4(pair(BENCH)) as network:
+        to_cpu(network.switches["s0"])
+        network.send("h0", 0.0, FRAME)
+        network.run(until_s=10e-6)
         seen: list[float] = []
-        made.control("s0", partial(reactive, made, seen))
-        made.send("h0", 20e-6, FRAME)
-        made.run(until_s=1e-3)
-        assert len(made.arrived("h1")) == 2
+        network.control("s0", partial(reactive, network, seen))
+        network.send("h0", 20e-6, FRAME)
+        network.run(until_s=1e-3)
+        assert len(network.arrived("h1")) == 2
         assert len(seen) == 2
 
 
@@ -147,19 +147,19 @@ def test_controller_that_raises_ends_the_run_with_its_time() -> None:
     def broken(switch: ControlPlane) -> None:
         raise ValueError("out of ideas")
 
-    with VirtualP4(pair(BENCH)) as made:
-        to_cpu(made.switches["s0"])
-        made.control("s0", broken, latency_s=1e-6)
-        made.send("h0", 0.0, FRAME)
+    with VirtualP4(pair(BENCH)) as network:
+        to_cpu(network.switches["s0"])
+        network.control("s0", broken, latency_s=1e-6)
+        network.send("h0", 0.0, FRAME)
         with pytest.raises(CallbackError, match=r"2.05\d+ us of simulated time: ValueError: out of ideas"):
-            made.run(until_s=1e-3)
+            network.run(until_s=1e-3)
 
 
 def test_controller_needs_events_in_order_and_a_latency() -> None:
-    with VirtualP4(pair(BENCH), queues="nodes") as made, pytest.raises(VirtualError, match='queues="one"'):
-        made.control("s0", lambda switch: None)
-    with VirtualP4(pair(BENCH)) as made, pytest.raises(VirtualError, match="a controller's latency of -1 s"):
-        made.control("s0", lambda switch: None, latency_s=-1.0)
+    with VirtualP4(pair(BENCH), queues="nodes") as network, pytest.raises(VirtualError, match='queues="one"'):
+        network.control("s0", lambda switch: None)
+    with VirtualP4(pair(BENCH)) as network, pytest.raises(VirtualError, match="a controller's latency of -1 s"):
+        network.control("s0", lambda switch: None, latency_s=-1.0)
 
 
 def test_group_change_moves_flows_from_a_link_that_failed() -> None:

@@ -51,7 +51,7 @@ def test_frames_arrive_with_every_byte(network: P4Network) -> None:
             expected.dst, expected.src = MACS["h3"], MACS["h3"]  # s1's entry had set it
             assert frame.start == bytes(expected)
         assert made.switches["s1"].read_counter("forwarded", 3).packets == len(payloads)
-        assert made.switches["s2"].read_counter("forwarded", 2).bytes == sum(len(one) + 42 for one in payloads)
+        assert made.switches["s2"].read_counter("forwarded", 2).bytes == sum(len(payload) + 42 for payload in payloads)
         assert made.totals().dropped == 0
 
 

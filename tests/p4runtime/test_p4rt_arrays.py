@@ -103,8 +103,8 @@ def test_direct_meters(client: Client, names: Names) -> None:
     client.modify(table_entry=names.entry("policing", {"src_addr": 7}, names.action("police")))
     assert not client.read(direct_meter_entry=everything)[0].HasField("config"), "MODIFY without it resets as well"
     assert code_of(client, "INSERT", direct_meter_entry=direct) == rpc_code.INVALID_ARGUMENT
-    other = p4r.DirectMeterEntry(table_entry=names.entry("l2", {"dst_addr": 7}))
-    assert code_of(client, direct_meter_entry=other) == rpc_code.INVALID_ARGUMENT
+    direct_meter_entry = p4r.DirectMeterEntry(table_entry=names.entry("l2", {"dst_addr": 7}))
+    assert code_of(client, direct_meter_entry=direct_meter_entry) == rpc_code.INVALID_ARGUMENT
 
 
 def test_a_direct_meter_polices(client: Client, names: Names, switch: Switch) -> None:

@@ -137,8 +137,8 @@ def test_advance_ends_where_its_client_has_gone(manual_switch: Switch, clock: Ma
         call = channel.unary_unary(f"/{SERVICE.full_name}/Advance", takes.SerializeToString, gives.FromString)
         calls = [call.future(takes(ns=2**61)) for _ in range(20)]
         waiting.wait_until(lambda: manual_switch.native.now_ns > 0, "time to move")
-        waiting.wait_until(lambda: sum(one.done() for one in calls) == 18, "those that are too many")
-        refused = [one.code() for one in calls if one.done()]
+        waiting.wait_until(lambda: sum(call.done() for call in calls) == 18, "those that are too many")
+        refused = [call.code() for call in calls if call.done()]
         assert refused == [grpc.StatusCode.RESOURCE_EXHAUSTED] * 18
     assert clock.now_ns < 2**61
 

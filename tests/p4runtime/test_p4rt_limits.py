@@ -107,8 +107,8 @@ def test_stream_is_cut_off_where_even_its_status_is_not_read(
         flood(stranger, "claims", caplog)
 
         def free() -> bool:
-            with Client(switch.port) as other:
-                return _arbitrates(other)
+            with Client(switch.port) as client:
+                return _arbitrates(client)
 
         waiting.wait_until(free, "the place to be free")
 
@@ -166,12 +166,12 @@ def test_roles_are_bounded(switch: Switch, monkeypatch: pytest.MonkeyPatch) -> N
         assert first.arbitrate().status.code == 0
         assert second.arbitrate().status.code == 0
         for name, why in (("third", "RESOURCE_EXHAUSTED"), (longest + "x", "INVALID_ARGUMENT")):
-            with Client(switch.port) as other:
+            with Client(switch.port) as client:
                 claim.role.name = name
-                assert code_of(other, arbitration=claim) is grpc.StatusCode[why]
-        with Client(switch.port) as other:
+                assert code_of(client, arbitration=claim) is grpc.StatusCode[why]
+        with Client(switch.port) as client:
             claim.role.CopyFrom(large)
-            assert code_of(other, arbitration=claim) is grpc.StatusCode.RESOURCE_EXHAUSTED
+            assert code_of(client, arbitration=claim) is grpc.StatusCode.RESOURCE_EXHAUSTED
 
 
 STEP = st.tuples(st.integers(0, 3), st.sampled_from(("a", "b", "c")), st.none() | st.integers(0, 5))

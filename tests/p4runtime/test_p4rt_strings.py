@@ -151,10 +151,10 @@ def test_the_state_goes_along_by_name(named: Client, names: Names, translated: P
     entry = names.entry("prefixes", None, names.action("NoAction"))
     entry.match.append(exact(names, "prefixes", "port", b"uplink"))
     named.insert(table_entry=entry)
-    other = p4i.P4Info()
-    other.CopyFrom(translated.info)
-    del other.type_info.new_types["port_t"].annotations[:]
-    named.set_pipeline(other, translated.json, "RECONCILE_AND_COMMIT")
+    p4_info = p4i.P4Info()
+    p4_info.CopyFrom(translated.info)
+    del p4_info.type_info.new_types["port_t"].annotations[:]
+    named.set_pipeline(p4_info, translated.json, "RECONCILE_AND_COMMIT")
     assert named.read(table_entry=p4r.TableEntry(table_id=entry.table_id)) == [entry]
 
 

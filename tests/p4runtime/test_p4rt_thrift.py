@@ -119,7 +119,7 @@ def test_both_faces_have_one_state(program: Program) -> None:
             keys = {entry.match[0].exact.value for entry in client.read(table_entry=names.entry("l2", {}))}
             assert keys == {b"\xbb", b"\xcc"}
             entries = standard.bm_mt_get_entries(0, L2)
-            assert [one.entry_handle for one in entries] == [0, 1]
+            assert [entry.entry_handle for entry in entries] == [0, 1]
             assert entries[1].action_entry.action_data == [b"\3"]
             standard.bm_mt_delete_entry(0, L2, 1)
             assert len(client.read(table_entry=names.entry("l2", {}))) == 1
@@ -328,7 +328,7 @@ def test_indirect_tables_have_members_and_groups() -> None:
     try:
         standard = bmv2.standard()
         profile, table = _indirect()
-        action = next(one for one in table.actions if one.parameters)
+        action = next(action for action in table.actions if action.parameters)
         data = [bytes((parameter.width + 7) // 8) for parameter in action.parameters]
         members = [standard.bm_mt_act_prof_add_member(0, profile, action.name, data) for _ in range(3)]
         assert members == [0, 1, 2]
@@ -361,8 +361,8 @@ class _Indirect:
 def _indirect() -> tuple[str, _Indirect]:
     program = load_program((PROGRAMS / "indirect.json").read_text())
     number, profile = next((i, one) for i, one in enumerate(program.profiles) if one.selector is not None)
-    table = next(one for one in program.tables if one.profile == number)
-    return profile.name, _Indirect(table.name, [program.actions[one] for one in table.actions])
+    table = next(table for table in program.tables if table.profile == number)
+    return profile.name, _Indirect(table.name, [program.actions[action] for action in table.actions])
 
 
 def test_the_lab_s_client_of_bmv2_works_here_too(bmv2: Bmv2, standard: Any) -> None:

@@ -83,7 +83,7 @@ def test_trace_file_has_each_step_of_a_packet(program: Program, tmp_path: Path) 
 def test_trace_distinguishes_replicas(program: Program, tmp_path: Path) -> None:
     path = tmp_path / "steps"
     process = passes(program, frame(MULTICAST), frame(MULTICAST), options=("--trace", str(path), "-L", "debug"))
-    left = [(one["packet"], one["port"], one["egress_rid"]) for one in steps(path) if one["step"] == "dequeued"]
+    left = [(step["packet"], step["port"], step["egress_rid"]) for step in steps(path) if step["step"] == "dequeued"]
     assert left == [(1, 2, 1), (1, 3, 2), (2, 2, 1), (2, 3, 2)]
     lines = [_BMV2_LINE.match(line) for line in process.lines]
     sent = [(line[2], line[3]) for line in lines if line is not None and line[3].startswith("Transmitting")]

@@ -16,13 +16,13 @@ from pcn.lab.pause import Pause, pause, resume
 @contextmanager
 def held(lab: Lab, switch: str, port: int) -> Iterator[list[Pause]]:
     """Paused by `pause` without an end, which `resume` ends; the list then has what was sent."""
-    made: list[Pause] = []
-    thread = threading.Thread(target=lambda: made.append(pause(lab, switch, port)))
+    pauses: list[Pause] = []
+    thread = threading.Thread(target=lambda: pauses.append(pause(lab, switch, port)))
     thread.start()
     try:
         wait_until(lambda: lab.switches[switch].read_register("tx_paused", index(port)) == 1, "the PAUSE")
-        yield made
+        yield pauses
     finally:
         resume(lab, switch, port)
         thread.join(LIMIT_S)
-    assert made[0].resumed
+    assert pauses[0].resumed

@@ -168,15 +168,15 @@ def test_pfc_frames_are_counted_without_bytes(dcqcn_lab: Lab) -> None:
 
 
 def test_resume_ends_a_pause_without_end(dcqcn_lab: Lab) -> None:
-    made: list[Pause] = []
-    thread = threading.Thread(target=lambda: made.append(pause(dcqcn_lab, "s0", 2)))
+    pauses: list[Pause] = []
+    thread = threading.Thread(target=lambda: pauses.append(pause(dcqcn_lab, "s0", 2)))
     thread.start()
     paused = index(2)
     wait_until(lambda: dcqcn_lab.switches["s0"].read_register("tx_paused", paused) == 1)
     with attach(dcqcn_lab.network.name) as lab:
         assert resume(lab, "s0", 2) == "s0:2"
     thread.join(LIMIT_S)
-    assert made[0].resumed
+    assert pauses[0].resumed
     wait_until(lambda: dcqcn_lab.switches["s0"].read_register("tx_paused", paused) == 0)
 
 

@@ -19,9 +19,9 @@ def test_down_refuses_to_choose_and_ends_all(tmp_path: Path) -> None:
         for words in ("pcn down", "pcn down --force"):
             with pytest.raises(AssertionError, match=r"several networks are up \(one, two\): name one, or give --all"):
                 here.run(words)
-        assert [one["name"] for one in json.loads(here.run("pcn status --json"))] == ["one", "two"]
+        assert [load["name"] for load in json.loads(here.run("pcn status --json"))] == ["one", "two"]
         for words in ("pcn status two --json", "pcn status --network two --json", "pcn status two -n two --json"):
-            assert [one["name"] for one in json.loads(here.run(words))] == ["two"]
+            assert [load["name"] for load in json.loads(here.run(words))] == ["two"]
         assert "removed network two" in here.run("pcn down --network two")
         here.run(f"pcn up dumbbell --set pairs=1 -n three --logs {tmp_path / 'three'}")
         removed = here.run("pcn down --all")

@@ -45,7 +45,7 @@ COMMANDS = dict(leaves())
 
 @pytest.mark.parametrize("name", sorted(COMMANDS.keys() - NO_TABLES.keys()))
 def test_command_that_prints_has_json_and_quiet(name: str) -> None:
-    options = {option for one in COMMANDS[name].params for option in one.opts}
+    options = {option for param in COMMANDS[name].params for option in param.opts}
     assert {"--json", "--quiet", "-q", "--debug", "-v"} <= options
 
 
@@ -281,4 +281,4 @@ def test_short_version_is_the_long_one(capsys: pytest.CaptureFixture[str]) -> No
 )
 def test_help_completes_names_of_commands(words: list[str], begun: str, offered: list[str]) -> None:
     complete = ShellComplete(cli.pcn, {}, "pcn", "_PCN_COMPLETE")
-    assert [one.value for one in complete.get_completions(words, begun)] == offered
+    assert [completion.value for completion in complete.get_completions(words, begun)] == offered

@@ -41,8 +41,8 @@ NAMES = st.text(st.characters(codec="utf-8", exclude_characters="\r"), max_size=
 def states(kind: Any, **own: Any) -> Any:
     values = {"str": NAMES, "int": st.integers(0, 2**53), "float": FINITE, "bool": st.booleans()}
     drawn = {
-        one.name: st.one_of(*(st.none() if part == "None" else values[part] for part in str(one.type).split(" | ")))
-        for one in fields(kind)
+        field.name: st.one_of(*(st.none() if part == "None" else values[part] for part in str(field.type).split(" | ")))
+        for field in fields(kind)
     }
     return st.builds(kind, **{**drawn, **own})
 
@@ -68,11 +68,11 @@ def scraped(text: str) -> dict[Key, float]:
     found: dict[Key, float] = {}
     for family in text_string_to_metric_families(text):
         assert family.documentation
-        for one in family.samples:
-            assert family.type == ("counter" if one.name.endswith("_total") else "gauge")
-            key = one.name, frozenset(one.labels.items())
+        for sample in family.samples:
+            assert family.type == ("counter" if sample.name.endswith("_total") else "gauge")
+            key = sample.name, frozenset(sample.labels.items())
             assert key not in found
-            found[key] = one.value
+            found[key] = sample.value
     return found
 
 
@@ -235,8 +235,8 @@ def panels() -> list[dict[str, Any]]:
 
 def test_dashboard_queries_existing_metrics() -> None:
     """With the labels that they have, in its queries and legends."""
-    port = dict.fromkeys((one.name for one in fields(PortState)), 1)
-    flow = dict.fromkeys((one.name for one in fields(FlowState)), 1)
+    port = dict.fromkeys((field.name for field in fields(PortState)), 1)
+    flow = dict.fromkeys((field.name for field in fields(FlowState)), 1)
     now = Snapshot(1.0, 1.0, (PortState(**port),), (FlowState(**{**flow, "state": "sending"}),))  # type: ignore[arg-type]
     labels = {name: {label for label, _ in pairs} for name, pairs in scraped(prometheus.text(now, "net"))}
     for panel in panels():

@@ -21,7 +21,7 @@ def _for_type_checkers() -> dict[str, str]:
     tree = ast.parse(Path(pcn.__file__).read_text())
     (block,) = [node for node in tree.body if isinstance(node, ast.If)]
     imports = [node for node in block.body if isinstance(node, ast.ImportFrom)]
-    return {alias.name: str(one.module) for one in imports for alias in one.names}
+    return {alias.name: str(import_.module) for import_ in imports for alias in import_.names}
 
 
 def test_every_name_is_there() -> None:

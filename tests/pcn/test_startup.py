@@ -93,7 +93,7 @@ def test_product_names_the_encoding_of_each_file() -> None:
 
 
 def _by_locale(call: ast.Call) -> bool:
-    if not isinstance(call.func, ast.Attribute) or "encoding" in {one.arg for one in call.keywords}:
+    if not isinstance(call.func, ast.Attribute) or "encoding" in {keyword.arg for keyword in call.keywords}:
         return False
     if call.func.attr in ("read_text", "write_text"):
         return len(call.args) < (1 if call.func.attr == "read_text" else 2)

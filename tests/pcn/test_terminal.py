@@ -115,7 +115,7 @@ def test_view_draws_any_keys_on_any_terminal(steps: list[str | int], width: int,
             assert len(lines) <= height
     if one.chosen is not None:
         assert one.chosen in shown(
-            snapshot(next(one for one in reversed(steps) if isinstance(one, int))), 200
+            snapshot(next(step for step in reversed(steps) if isinstance(step, int))), 200
         ).rows or (one.chosen[1].endswith("flows"))
 
 

@@ -20,8 +20,8 @@ def shown(name: str) -> str | None:
     page, _, number = name.rpartition("-")
     text = (ROOT / "docs" / page).read_text()
     after = text.split("```python\n")[int(number)].partition("\n```\n")[2]
-    found = re.match(r"\n```\n(.*?)^```$", after, re.M | re.DOTALL)
-    return found[1] if found else None
+    match = re.match(r"\n```\n(.*?)^```$", after, re.M | re.DOTALL)
+    return match[1] if match else None
 
 
 @pytest.mark.parametrize("name", PROGRAMS)

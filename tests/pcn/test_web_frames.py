@@ -59,7 +59,7 @@ def test_page_of_run_gets_what_its_folder_keeps(victim: tuple[Path, Kept]) -> No
     place, kept = victim
     run = read_run(place)
     read = list(run.frames())
-    assert [one["name"] for one in kept.networks] == [run.topology.name]
+    assert [network["name"] for network in kept.networks] == [run.topology.name]
     assert len(read) == len(kept.frames) > 20
     assert any(port["paused"] for one in read for port in one["ports"])
     for now, later in zip(kept.frames, read, strict=True):
@@ -105,7 +105,10 @@ def test_frames_add_up_to_counters(victim: tuple[Path, Kept]) -> None:
         times, total = run.series.get(name, "transmitted_bytes")
         until = np.interp(kept.frames[-1]["time_s"], times, total)
         sent = sum(
-            port["rate_bps"] * one["over_s"] / 8 for one in kept.frames for port in one["ports"] if port["port"] == name
+            port["rate_bps"] * frame["over_s"] / 8
+            for frame in kept.frames
+            for port in frame["ports"]
+            if port["port"] == name
         )
         assert until - total[0] - 1058 <= sent <= until - total[0] + 1e-3, "a frame is under way"
         times, waiting = run.series.get(name, "queue_bytes")
@@ -115,9 +118,9 @@ def test_frames_add_up_to_counters(victim: tuple[Path, Kept]) -> None:
                 assert port["queue_bytes"] == waiting[np.searchsorted(times, one["time_s"] + 1e-12, side="right") - 1]
     for link, counts in summary["pfc"]["links"].items():
         sent = sum(
-            port["pauses_sent_per_s"] * one["over_s"]
-            for one in kept.frames
-            for port in one["ports"]
+            port["pauses_sent_per_s"] * frame["over_s"]
+            for frame in kept.frames
+            for port in frame["ports"]
             if port["link"] == link
         )
         assert sent == pytest.approx(counts["pause"], abs=1e-6)
@@ -161,13 +164,13 @@ def test_series_beyond_what_runs_have_are_refused(
     victim: tuple[Path, Kept], tmp_path: Path, time_s: float, value: float
 ) -> None:
     place, _ = victim
-    made = Path(shutil.copytree(place, tmp_path / "made"))
+    path = Path(shutil.copytree(place, tmp_path / "made"))
     series = read_run(place).series
     series.add(time_s, "flow 9", "received_bytes", value)
-    with (made / "series.parquet").open("wb") as file:
+    with (path / "series.parquet").open("wb") as file:
         series.write(file)
     with pytest.raises(ExperimentError, match="flow 9, received_bytes: a time or a value is no number, or too large"):
-        read_run(made)
+        read_run(path)
 
 
 def test_folder_without_run_is_refused(tmp_path: Path) -> None:
@@ -189,12 +192,12 @@ def test_frames_of_any_run_are_bounded_and_in_order(start_s: float, lasts_s: flo
 def test_no_port_sends_faster_than_its_link(victim: tuple[Path, Kept]) -> None:
     """Each frame has as many readings of its counters as the others, however long the run is."""
     _, kept = victim
-    largest = max(port["utilisation"] for one in kept.frames for port in one["ports"])
+    largest = max(port["utilisation"] for frame in kept.frames for port in frame["ports"])
     plan = SCENARIOS["dumbbell"].plan("pcn", 1, {"duration": 0.45})
     page = Kept()
     run_virtual(plan, Silent(), watcher=RunOnPage(page))
     assert len(page.frames) > 200
     frame_s = plan.frame_bytes * 8 / plan.capacity_bps  # one may begin before and end in it
-    over_s = min(one["over_s"] for one in page.frames)
-    for most in (largest, max(port["utilisation"] for one in page.frames for port in one["ports"])):
+    over_s = min(frame["over_s"] for frame in page.frames)
+    for most in (largest, max(port["utilisation"] for frame in page.frames for port in frame["ports"])):
         assert 0.9 < most <= 1 + 2 * frame_s / over_s

@@ -88,7 +88,7 @@ def test_page_shows_values_of_every_frame(chromium: Browser, recorded: tuple[str
     load(chromium, url, len(frames))
     for number in range(0, len(frames), max(len(frames) // 4, 1)):
         go(chromium, number)
-        shown, ports = rows(chromium, "ports"), {one["port"]: one for one in frames[number]["ports"]}
+        shown, ports = rows(chromium, "ports"), {frame["port"]: frame for frame in frames[number]["ports"]}
         assert {
             name for name, one in ports.items() if one["rate_bps"] or one["queue_bytes"] or one["paused"]
         } <= shown.keys()
@@ -100,7 +100,7 @@ def test_page_shows_values_of_every_frame(chromium: Browser, recorded: tuple[str
             assert row is None or {"sent_bps", "rate_bps", "goodput_bps"} <= row.keys()
             for field in ("sent_bps", "rate_bps", "goodput_bps", "window_bytes", "marked_share", "state"):
                 assert row is None or field not in row or row[field] == one[field]
-        paused = sum(one["paused"] or one["pausing"] for one in frames[number]["ports"])
+        paused = sum(frame["paused"] or frame["pausing"] for frame in frames[number]["ports"])
         assert (chromium.ask("document.querySelectorAll('#network .line.paused').length") > 0) == (paused > 0)
     assert any(one["paused"] for frame in frames for one in frame["ports"])
     assert chromium.complaints == []
@@ -173,9 +173,9 @@ def test_saved_page_shows_the_run_without_a_server(chromium: Browser, recorded_p
     go(chromium, len(frames) // 2)
     shown = rows(chromium, "ports")
     assert shown
-    for one in frames[len(frames) // 2]["ports"]:
-        if one["port"] in shown:
-            assert shown[one["port"]] == {field: one[field] for field in shown[one["port"]]}
+    for frame in frames[len(frames) // 2]["ports"]:
+        if frame["port"] in shown:
+            assert shown[frame["port"]] == {field: frame[field] for field in shown[frame["port"]]}
     assert chromium.ask("document.getElementById('state').textContent") == "the end of the recording"
     assert chromium.complaints == []
     assert chromium.asked == [page.as_uri(), "data:,"] or chromium.asked == [page.as_uri()]

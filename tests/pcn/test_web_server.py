@@ -140,7 +140,11 @@ def test_page_refuses_any_other_token(page: Page, token: str) -> None:
 
 
 def test_page_listens_on_loopback_alone(page: Page) -> None:
-    found = [one.laddr for one in psutil.Process().net_connections("inet") if one.status == psutil.CONN_LISTEN]
+    found = [
+        connection.laddr
+        for connection in psutil.Process().net_connections("inet")
+        if connection.status == psutil.CONN_LISTEN
+    ]
     assert {address.ip for address in found if address.port == page.port} == {"127.0.0.1"}
 
 

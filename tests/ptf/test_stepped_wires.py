@@ -118,7 +118,7 @@ def test_stepped_wires_serve_each_line_at_its_rate(
             due = [one for one in frames if one[0] == port]
             order = due[:1] + sorted(due[1:], key=lambda one: -one[1])  # the first leaves at once
             arrivals = made.receive(port, len(due), 1.0)
-            assert [one.frame for one in arrivals] == order
+            assert [arrival.frame for arrival in arrivals] == order
             at = 0
             for arrival in arrivals:
                 at += round(8e9 * len(arrival.frame) / rate)
@@ -131,7 +131,7 @@ def test_stepped_wires_pause_one_class(steps: Any, tmp_path: Path) -> None:
         made.send(1, frame(2, 3, 1000, 0), frame(2, 1, 1000, 1))
         assert made.packets(2, 3) == 1
         arrivals = made.receive(2, 2, 1.0)
-        assert [round(one.at * 1e9) for one in arrivals] == [8_000, 1_008_000]
+        assert [round(arrival.at * 1e9) for arrival in arrivals] == [8_000, 1_008_000]
 
 
 def test_stepped_wires_resume_at_once(steps: Any, tmp_path: Path) -> None:

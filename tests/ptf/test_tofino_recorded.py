@@ -88,12 +88,12 @@ def packet(line: str) -> Any:
 def data(frames: Iterable[str]) -> Counter[str]:
     """Returns frames with their directions, except messages and PFC."""
     apart = (wire.CnmPacket, wire.PfcFrame)
-    return Counter(without_time(one) for one in frames if not isinstance(packet(one), apart))
+    return Counter(without_time(frame) for frame in frames if not isinstance(packet(frame), apart))
 
 
 def reported(frames: Iterable[str]) -> dict[tuple[bytes, int, int], int]:
     """Returns the feedback by the flow's destination, QP and PSN."""
-    sent = [packet(one) for one in frames if " out of " in one]
+    sent = [packet(frame) for frame in frames if " out of " in frame]
     return {(one.src_ip, one.flow, one.psn): one.feedback for one in sent if isinstance(one, wire.CnmPacket)}
 
 

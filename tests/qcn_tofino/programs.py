@@ -135,21 +135,21 @@ class Program:
 
     @staticmethod
     def _fill(half: Egress, info: p4i.P4Info, made: Iterable[TableEntry]) -> None:
-        tables = {one.preamble.alias: one for one in info.tables}
-        actions = {one.preamble.id: one.preamble for one in info.actions}
+        tables = {table.preamble.alias: table for table in info.tables}
+        actions = {action.preamble.id: action.preamble for action in info.actions}
         for entry in made:
             table = tables[entry.table_id]
             if table.preamble.name not in half.tables:
                 continue
             assert entry.match is not None
             assert isinstance(entry.action, TableAction)
-            parts = [entry.match.get(one.name) for one in table.match_fields]
+            parts = [entry.match.get(field.name) for field in table.match_fields]
             if parts[1:2] == [(0, 1 << 11)]:  # beyond all steps: whatever these are
                 keys = [(parts[0], most, 0) for most in range(1, 1 << 11)]
             else:
-                keys = [tuple(one[0] if isinstance(one, tuple) else one for one in parts)]
+                keys = [tuple(part[0] if isinstance(part, tuple) else part for part in parts)]
             (action,) = (
-                actions[one.id].name for one in table.action_refs if actions[one.id].alias == entry.action.name
+                actions[ref.id].name for ref in table.action_refs if actions[ref.id].alias == entry.action.name
             )
             for key in keys:
                 half.entries[table.preamble.name, key] = action, dict(entry.action.args)

@@ -50,7 +50,7 @@ def run(packets: Iterable[Packet], rates: dict[int, float], transit_ns: int) -> 
     """All that happens, in order. `rates`: of outputs, bytes a ns. `transit_ns`: of copies."""
     events: list[tuple[int, int, int, Packet]] = []
     free = dict.fromkeys(rates, 0.0)
-    for order, packet in enumerate(sorted(packets, key=lambda one: one.at)):
+    for order, packet in enumerate(sorted(packets, key=lambda packet: packet.at)):
         leaves = max(packet.at, free[packet.output])
         free[packet.output] = leaves + packet.length / rates[packet.output]
         for at, kind in ((packet.at, _ARRIVES), (round(leaves), _DEPARTS), (packet.at + transit_ns, _COPIED)):

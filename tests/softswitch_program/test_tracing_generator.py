@@ -72,32 +72,32 @@ _HEADERS = st.sampled_from(
 
 @pytest.mark.parametrize("path", PROGRAMS, ids=lambda path: path.stem)
 def test_traced_program_does_what_the_untraced_does(path: Path) -> None:
-    found: list[Step] = []
+    steps: list[Step] = []
 
     @given(frames=st.lists(st.builds(bytes.__add__, _HEADERS, st.binary(max_size=120)), min_size=1, max_size=4))
     def same(frames: list[bytes]) -> None:
-        found.clear()
+        steps.clear()
         left = []
         for native in (untraced, traced):
-            for one in frames:
-                native.inject(1, one)
+            for frame in frames:
+                native.inject(1, frame)
             native.advance(10**9)
             left.append(native.departed())
         read()
         assert left[0] == left[1]
-        assert next(step for step in found if step.kind == "received").fields["frame"] == frames[0].hex()
+        assert next(step for step in steps if step.kind == "received").fields["frame"] == frames[0].hex()
         lines = Lines(trace=True)
-        assert all(text for step in found for _, text in lines.of(step))
-        begun = [step.fields["begins"] for step in found if step.kind == "stage"]
+        assert all(text for step in steps for _, text in lines.of(step))
+        begun = [step.fields["begins"] for step in steps if step.kind == "stage"]
         assert begun == [True, False] * (len(begun) // 2), "each stage ends before the next one begins"
 
-    with switch(path) as (untraced, _), switch(path, found) as (traced, read):
+    with switch(path) as (untraced, _), switch(path, steps) as (traced, read):
         same()
 
 
 def test_steps_without_room_are_lost_and_counted() -> None:
-    found: list[Step] = []
-    with switch(PROGRAMS[0], found, most_bytes=300) as (native, _):
+    steps: list[Step] = []
+    with switch(PROGRAMS[0], steps, most_bytes=300) as (native, _):
         native.inject(1, bytes(60))
         data, lost = native.take_trace(0)
         assert 0 < len(data) <= 300
@@ -108,8 +108,8 @@ def test_steps_without_room_are_lost_and_counted() -> None:
 def test_steps_are_all_there_where_the_mover_reads(monkeypatch: pytest.MonkeyPatch) -> None:
     """More than the buffer takes at once."""
     monkeypatch.setattr(tracer, "MOST_BYTES", 1 << 17)
-    found: list[Step] = []
-    with switch(PROGRAMS[0], found) as (native, _):
+    steps: list[Step] = []
+    with switch(PROGRAMS[0], steps) as (native, _):
         for number in range(2000):
             native.inject(1, number.to_bytes(60, "big"))
-    assert [step.packet for step in found if step.kind == "received"] == list(range(1, 2001))
+    assert [step.packet for step in steps if step.kind == "received"] == list(range(1, 2001))

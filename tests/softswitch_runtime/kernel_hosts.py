@@ -108,8 +108,8 @@ def has_vlan_devices() -> bool:
     """Whether this kernel has VLAN interfaces (8021q)."""
     device = f"kh{os.getpid()}v"
     words = f"link add {device} link lo type vlan id 1".split()
-    made = subprocess.run(["unshare", "--net", "ip", *words], check=False, capture_output=True)
-    return made.returncode == 0
+    process = subprocess.run(["unshare", "--net", "ip", *words], check=False, capture_output=True)
+    return process.returncode == 0
 
 
 def run(*command: str) -> str:

@@ -29,8 +29,8 @@ def generating(period_ns: int, *packet_ids: int) -> Switch:
 
 def seen(departures: Sequence[Departure]) -> list[tuple[int, int]]:
     """Time and packet id of each, of which the header is checked: pipe, application and batch are 0."""
-    assert all(len(one.frame) == 60 and one.frame[:4] == bytes(4) for one in departures)
-    return [(one.at_ns, int.from_bytes(one.frame[4:6], "big")) for one in departures]
+    assert all(len(departure.frame) == 60 and departure.frame[:4] == bytes(4) for departure in departures)
+    return [(departure.at_ns, int.from_bytes(departure.frame[4:6], "big")) for departure in departures]
 
 
 def test_a_batch_each_period_to_the_nanosecond() -> None:

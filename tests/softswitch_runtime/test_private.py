@@ -203,9 +203,9 @@ def test_new_folder_is_never_one_that_was_there(shared: Path) -> None:
         (shared / "logs.3").touch()
 
     as_nobody(plant)
-    made = private.new_folder(shared / "logs")
-    assert made == shared / "logs.4"
-    assert (made.stat().st_uid, mode(made)) == (0, 0o755)
+    folder = private.new_folder(shared / "logs")
+    assert folder == shared / "logs.4"
+    assert (folder.stat().st_uid, mode(folder)) == (0, 0o755)
 
 
 def test_new_file_follows_no_link(tmp_path: Path) -> None:

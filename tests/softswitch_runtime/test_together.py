@@ -90,7 +90,7 @@ def test_any_text_is_read_or_refused(tmp_path_factory: pytest.TempPathFactory, t
         switches = parse_file(path)
     except (OptionError, SystemExit):
         return
-    assert len({one.device_id for one in switches}) == len(switches) > 0
+    assert len({switch.device_id for switch in switches}) == len(switches) > 0
 
 
 @pytest.mark.parametrize("memory", ["closed", "of another kind"])

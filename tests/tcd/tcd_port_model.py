@@ -76,7 +76,7 @@ class Shown:
 def shown(trace: Trace, ends: Sequence[int], gap: int, number: int) -> list[Shown]:
     """`ends` are those of the port's rests. A RESUME shows if a rest ended since the last departure of its class, more
     than `gap` after the next packet to leave was enqueued. RESUMEs after the last departure are left out."""
-    mine = [one.dequeue for one in trace.departures if one.dequeue.number == number]
+    mine = [departure.dequeue for departure in trace.departures if departure.dequeue.number == number]
     found = []
     for at in (resume.at for resume in trace.resumes if resume.number == number):
         after = [packet for packet in mine if packet.at >= at]

@@ -37,16 +37,16 @@ draws = st.sampled_from([0, 99, 100, (WRAP >> 1) - 1, WRAP >> 1, WRAP - 1])
 
 @pytest.fixture(scope="module")
 def program() -> Egress:
-    made = Egress(ASSEMBLY)
+    egress = Egress(ASSEMBLY)
     for number, action in CONFIG.actions.items():
-        made.entries["TcdEgress.rest.rest_config", (PORT, number)] = (f"TcdEgress.rest.{action}", {"gap_ns": GAP})
+        egress.entries["TcdEgress.rest.rest_config", (PORT, number)] = (f"TcdEgress.rest.{action}", {"gap_ns": GAP})
     parameters = {"max_ton_ns": MAX_TON, "empty_cells": EMPTY, "looks": LOOKS}
-    made.entries["TcdEgress.tcd_port.tcd_config", (PORT,)] = ("TcdEgress.tcd_port.set_tcd", parameters)
-    made.entries["TcdEgress.red_draw.red_config", (PORT,)] = ("TcdEgress.red_draw.set_red", {"curve": 7})
+    egress.entries["TcdEgress.tcd_port.tcd_config", (PORT,)] = ("TcdEgress.tcd_port.set_tcd", parameters)
+    egress.entries["TcdEgress.red_draw.red_config", (PORT,)] = ("TcdEgress.red_draw.set_red", {"curve": 7})
     for cells, last in CURVE.items():
         action = "TcdEgress.red_draw.set_probability"
-        made.entries["TcdEgress.red_draw.red_curves", (7, cells)] = (action, {"last_draw": last})
-    return made
+        egress.entries["TcdEgress.red_draw.red_curves", (7, cells)] = (action, {"last_draw": last})
+    return egress
 
 
 def ecn(program: Egress, packet: Dequeue, left: int, draw: int, before: int = wire.ECN_ECT0, port: int = PORT) -> int:

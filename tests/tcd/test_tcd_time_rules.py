@@ -100,7 +100,7 @@ def test_they_are_the_same_again_once_the_queue_is_gone(
 ) -> None:
     """Once two frames or fewer are left behind when both have looked: from then until the next RESUME RED marks."""
     trace = port(arrivals, {DATA: stops})
-    resumes = [one.at for one in trace.resumes]
+    resumes = [resume.at for resume in trace.resumes]
     same = True
     for one in met(trace):
         while resumes and resumes[0] <= one.at:
@@ -240,7 +240,7 @@ def test_a_queue_in_cells_may_fall_where_its_bytes_do_not() -> None:
         for now, lengths in ((START, first), (START + MAX_TON + 1, second)):
             resumed = START if now == START else None
             by_bytes.depart(now, sum(lengths), resumed)
-            by_cells.depart(now, sum(-(-one // 80) for one in lengths), resumed)
+            by_cells.depart(now, sum(-(-length // 80) for length in lengths), resumed)
         return by_bytes.state, by_cells.state
 
     assert look([160] * 10, [85] * 11) == (State.DRAINING, State.CONGESTION)

@@ -287,7 +287,7 @@ class Driver:
         kept = MESSAGES["TableEntry"]()
         kept.CopyFrom(entry)
         del kept.data.fields[:]
-        given = {one.field_id: one for one in self.held[key].data.fields} if key in self.held else {}
+        given = {field.field_id: field for field in self.held[key].data.fields} if key in self.held else {}
         given |= {one.field_id: one for one in map(_as_read, entry.data.fields)}
         names = {field.id: name for name, field in self._data(table, entry.data).items()}
         if table.name.endswith(self.loses or "\0"):
@@ -353,11 +353,11 @@ class Driver:
             fields = self._info.table("tm.ppg.cfg").fields("dev_port")
             port, enabled = fields["dev_port"].id, fields["pfc_enable"].id
             groups = [
-                {one.field_id: one for one in group.data.fields}
+                {field.field_id: field for field in group.data.fields}
                 for (name, _), group in self.held.items()
                 if name.endswith("tm.ppg.cfg")
             ]
-            own = [one for one in groups if port in one and one[port].stream == entry.key.fields[0].exact.value]
+            own = [group for group in groups if port in group and group[port].stream == entry.key.fields[0].exact.value]
             if not any(enabled in one and one[enabled].bool_val for one in own):
                 for one in made.data.fields:
                     one.str_val = "NONE" if one.str_val == "PFC" else one.str_val

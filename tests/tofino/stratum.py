@@ -136,7 +136,9 @@ def schema_of(info: p4i.P4Info) -> Schema:
 
     def action(ref: p4i.ActionRef) -> Action:
         index, found = described[ref.id]
-        params = tuple(Param(one.id, one.name, one.bitwidth, (one.bitwidth + 63) // 64) for one in found.params)
+        params = tuple(
+            Param(param.id, param.name, param.bitwidth, (param.bitwidth + 63) // 64) for param in found.params
+        )
         return Action(
             *(ref.id, found.preamble.name, index, params),
             in_table=ref.scope != p4i.ActionRef.DEFAULT_ONLY,
@@ -158,7 +160,7 @@ def schema_of(info: p4i.P4Info) -> Schema:
             kind=kind,
             fields=fields,
             actions=actions,
-            by_index={made.index: made for made in actions.values()},
+            by_index={action.index: action for action in actions.values()},
             size=one.size,
             const=one.is_const_table,
             const_default=bool(one.const_default_action_id),
@@ -171,7 +173,7 @@ def schema_of(info: p4i.P4Info) -> Schema:
     return Schema(
         p4info=info,
         tables={one.preamble.id: table(index, one) for index, one in enumerate(info.tables)},
-        counters={one.id: one for one in counters},
+        counters={counter.id: counter for counter in counters},
     )
 
 

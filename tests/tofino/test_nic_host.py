@@ -93,7 +93,7 @@ class Cable:
         )
         inside = ["ip", "netns", "exec", self.namespaces[side], sys.executable, "-c", program, json.dumps(lines)]
         done = subprocess.run(inside, cwd=ROOT, capture_output=True, text=True, timeout=LIMIT_S, check=True)
-        return [json.loads(one) for one in done.stdout.splitlines()]
+        return [json.loads(line) for line in done.stdout.splitlines()]
 
     def inject(self, side: int, frame: bytes) -> None:
         """A frame that leaves this side's interface."""
@@ -162,11 +162,11 @@ def test_another_user_can_t_take_an_interface(cable: Cable) -> None:
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,
-    ) as other:
-        assert other.stdout is not None
-        assert other.stdout.readline() == "refused\n"
+    ) as popen:
+        assert popen.stdout is not None
+        assert popen.stdout.readline() == "refused\n"
         code, _, err = cable.run(0, "--for", "1ms")
-        other.communicate()
+        popen.communicate()
     assert (code, err) == (0, "")
 
 

@@ -164,13 +164,13 @@ def test_deploy_replaces_ports_of_single_lanes(
     assert len(held(driver, "$PORT")) == 3
 
 
-@pytest.mark.parametrize("name", sorted({n for one in settings(read(SAMPLE)) for n in one.data} - set(FIXED)))
+@pytest.mark.parametrize("name", sorted({n for setting in settings(read(SAMPLE)) for n in setting.data} - set(FIXED)))
 def test_deploy_refuses_each_setting_that_the_driver_loses(name: str, sde: Path) -> None:
     lab, driver = read(SAMPLE), Driver(loses=name)
     with serving(driver) as address, BfRuntimeSwitch.connect("tofino", address) as switch:
         switch.set_pipeline(Package.compiled("pcn"))
         with pytest.raises(SwitchError, match="didn't keep") as failure:
-            switch.apply([*port_settings(lab), *(one for one in settings(lab) if name in one.data)])
+            switch.apply([*port_settings(lab), *(setting for setting in settings(lab) if name in setting.data)])
     assert f"{name} is None" in str(failure.value)
 
 
@@ -224,12 +224,12 @@ def test_refused_entries_are_named(driver: Driver, address: str) -> None:
         match=TableMatch(dst_addr="10.0.0.1/32"),
         action=TableAction("ipv4_forward", dst_mac="02:00:00:00:00:01", port=128),
     )
-    other = TableEntry("rest_config", match=TableMatch({"port": 1, "class": 3}), action=TableAction("no_rest"))
+    table_entry = TableEntry("rest_config", match=TableMatch({"port": 1, "class": 3}), action=TableAction("no_rest"))
     with BfRuntimeSwitch.connect("tofino", address) as switch:
         switch.set_pipeline(Package.compiled("pcn"))
         switch.insert([route])
         with pytest.raises(WriteError, match=r"2 entries failed; ipv4_lpm dst_addr=10\.0\.0\.1/32") as failure:
-            switch.insert([other, route])
+            switch.insert([table_entry, route])
         assert [entry for entry, _ in failure.value.refused] == [route]
         assert "ALREADY_EXISTS" in str(failure.value)
         switch.delete([route])

@@ -26,7 +26,7 @@ _JSON = st.recursive(
     max_leaves=4,
 )
 _PACKAGE = Package.compiled("pcn")
-_DOCUMENT = {"tables": [one for one in json.loads(_PACKAGE.bf_rt)["tables"] if "snapshot" not in one["name"]]}
+_DOCUMENT = {"tables": [load for load in json.loads(_PACKAGE.bf_rt)["tables"] if "snapshot" not in load["name"]]}
 _INFO = Info("tofino", [_PACKAGE.bf_rt, description()])
 _ENTITIES = Entities(cast(Any, SimpleNamespace(**MESSAGES)), _INFO, _PACKAGE.schema)
 
@@ -78,7 +78,7 @@ _DATA = st.builds(
     table=st.sampled_from(sorted(_INFO.by_id)),
     keys=st.lists(_KEYS, max_size=3),
     data=st.lists(_DATA, max_size=4),
-    action=st.sampled_from([0, *(number for one in _INFO.tables.values() for number, _ in one.actions.values())]),
+    action=st.sampled_from([0, *(number for table in _INFO.tables.values() for number, _ in table.actions.values())]),
     default=st.booleans(),
 )
 def test_any_entry_is_translated_or_refused(

@@ -18,10 +18,10 @@ _FCS = 4
 def header_bytes(name: str) -> int:
     """Of a header of metadata.p4."""
     text = (COMPILED.parent / "tna" / "metadata.p4").read_text()
-    found = re.search(rf"header {name} {{(.*?)\n}}", text, re.DOTALL)
-    assert found
+    match = re.search(rf"header {name} {{(.*?)\n}}", text, re.DOTALL)
+    assert match
     widths = {"time_ns_t": 32, "kind_t": 8, "port_t": 9}
-    fields = re.findall(r"^\s*(?:@padding )?(bit<(\d+)>|\w+)\s+\w+;", found.group(1), re.MULTILINE)
+    fields = re.findall(r"^\s*(?:@padding )?(bit<(\d+)>|\w+)\s+\w+;", match.group(1), re.MULTILINE)
     return sum(int(width) if width else widths[kind] for kind, width in fields) // 8
 
 

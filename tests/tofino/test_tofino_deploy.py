@@ -268,20 +268,20 @@ def test_deploy_reports_a_port_of_another_service(
 ) -> None:
     """A port with another service, or with TLS."""
     monkeypatch.setattr("pcn.controller.tofino.deploy.CONNECT_LIMIT_S", 1.0)
-    with socket.create_server(("127.0.0.1", 0)) as other:
-        address = "{}:{}".format(*other.getsockname())
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        address = "{}:{}".format(*server.getsockname())
 
         def hang_up() -> None:
             with contextlib.suppress(OSError):  # of an accept that the shutdown ends
                 while True:
-                    other.accept()[0].close()
+                    server.accept()[0].close()
 
         thread = threading.Thread(target=hang_up)
         thread.start()
         try:
             code, _, err = run(capsys, "--grpc", address, "--ports", sample)
         finally:
-            other.shutdown(socket.SHUT_RDWR)
+            server.shutdown(socket.SHUT_RDWR)
             thread.join()
     assert code == 1
     assert f"no P4Runtime server answers at {address} within 1 s: " in err

@@ -25,7 +25,7 @@ def test_sample_has_the_values_of_its_comments() -> None:
     assert {port.speed_bps for port in lab.ports} == {100_000_000_000}
     assert [port.pfc.xoff_bytes for port in lab.ports] == [512_000, 512_000, 256_000]
     assert [one.number for one in lab.lossless] == [3]
-    assert [one.priority for one in lab.classes] == list(range(8))
+    assert [traffic_class.priority for traffic_class in lab.classes] == list(range(8))
     assert [str(route.network) for route in lab.routes] == ["10.0.0.1/32", "10.0.0.2/32", "10.0.1.0/24"]
     assert (lab.tcd, lab.qcn) == (Tcd(), Qcn())
 

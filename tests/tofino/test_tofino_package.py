@@ -51,9 +51,9 @@ def packed(change: Callable[[Files], object]) -> Callable[[Path], None]:
     def repack(folder: Path) -> None:
         files = dict(zip(file_names(TOFINO), driver_files(folder / DRIVER), strict=True))
         change(files)
-        with zipfile.ZipFile(folder / DRIVER, "w", zipfile.ZIP_DEFLATED) as made:
+        with zipfile.ZipFile(folder / DRIVER, "w", zipfile.ZIP_DEFLATED) as zip_file:
             for name, content in files.items():
-                made.writestr(name, content)
+                zip_file.writestr(name, content)
 
     return repack
 

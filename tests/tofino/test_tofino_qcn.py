@@ -39,9 +39,9 @@ def test_program_entries_and_sessions_reach_the_switch(
 def test_a_lossless_class_of_each_port_is_sampled() -> None:
     lab = read(SAMPLE)
     made = [
-        one
-        for one in qcn.entries(replace(lab, qcn=Qcn(culprit="arrival")), "qcn_in")
-        if one.table_id != "feedback_steps"
+        entry
+        for entry in qcn.entries(replace(lab, qcn=Qcn(culprit="arrival")), "qcn_in")
+        if entry.table_id != "feedback_steps"
     ]
     assert [(one.table_id, one.match["port"], one.match["class"]) for one in made] == [
         (table, port, 3) for port in (128, 136, 144) for table in ("qcn_in_arrivals", "qcn_in_departures")
@@ -54,13 +54,13 @@ def test_a_lossless_class_of_each_port_is_sampled() -> None:
 
 def test_tofino_2_has_its_recirculation_ports_and_cells() -> None:
     lab = replace(read(SAMPLE), chip=TOFINO2, pipes=4)
-    assert [list(one.replicas) for one in qcn.sessions(lab)] == [[6], [134], [262], [390]]
-    assert {one.packet_length_bytes for one in qcn.sessions(lab)} == {64}, "62 bytes, in fours"
+    assert [list(session.replicas) for session in qcn.sessions(lab)] == [[6], [134], [262], [390]]
+    assert {session.packet_length_bytes for session in qcn.sessions(lab)} == {64}, "62 bytes, in fours"
     wanted = {"qcn": 26_000 * 80 // 176, "qcn_in": 26_000}
     for program, set_point in wanted.items():
-        made = [dict(one.action.args) for one in qcn.entries(lab, program)]
+        made = [dict(entry.action.args) for entry in qcn.entries(lab, program)]
         assert {one["q_eq_bytes"] for one in made if "q_eq_bytes" in one} == {set_point}
-        assert {one.match["q_eq"] for one in qcn.entries(lab, program) if one.table_id == "feedback_steps"} == {
+        assert {entry.match["q_eq"] for entry in qcn.entries(lab, program) if entry.table_id == "feedback_steps"} == {
             set_point
         }
 
@@ -98,8 +98,8 @@ def test_feedback_is_that_of_802_1qau(q_eq: int) -> None:
 def test_entries_have_the_feedback_of_each_f_b(q_eq: int, f_b: int) -> None:
     """Rounded down to a step; none below 0, nor where it is less than one of 63."""
     keys = {"most": f_b >> 20 & 0xFFF, "steps": f_b >> 4 & 0xFFFF}
-    hits = [one for one in qcn.feedback_entries(q_eq) if matches(one, keys)]
-    found = max(hits, key=lambda one: one.priority).action if hits else TableAction("no_feedback")
+    hits = [entry for entry in qcn.feedback_entries(q_eq) if matches(entry, keys)]
+    found = max(hits, key=lambda hit: hit.priority).action if hits else TableAction("no_feedback")
     exact = min(63, 63 * (f_b // qcn.STEP_BYTES * qcn.STEP_BYTES) // (5 * q_eq))
     expected = TableAction("set_feedback", quantised=exact) if exact > 0 else TableAction("no_feedback")
     assert (found.name, found.args) == (expected.name, expected.args)

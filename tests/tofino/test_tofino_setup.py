@@ -135,11 +135,13 @@ class Driver:
         self._held: dict[Any, dict[str, Any]] = {} if held is None else held
 
     def __getattr__(self, part: str) -> Driver:
-        made = Driver(self._calls, self._loses, self._tables, self._held)
-        made._name = f"{self._name}.{part}" if self._name else part
-        tables = {*(one.replace("TM", self._tables) for one in _FIELDS), "complete_operations"}
-        assert any(f"{made._name}.".startswith(f"{one}.") or one.startswith(f"{made._name}.") for one in tables), part
-        return made
+        driver = Driver(self._calls, self._loses, self._tables, self._held)
+        driver._name = f"{self._name}.{part}" if self._name else part
+        tables = {*(field.replace("TM", self._tables) for field in _FIELDS), "complete_operations"}
+        assert any(
+            f"{driver._name}.".startswith(f"{table}.") or table.startswith(f"{driver._name}.") for table in tables
+        ), part
+        return driver
 
     def __call__(self, **fields: Any) -> Any:
         self._calls.append((self._name, dict(fields)))
@@ -187,7 +189,7 @@ def test_pfc_script_writes_the_sample_s_ports(
     lab = read(request.getfixturevalue(file))
     tables, cell = f"{lab.chip.tables}.tm", lab.chip.cell_bytes
     calls = run(pfc_script(lab), tables=tables)
-    fields = sum(len(one.data) for one in settings(lab))
+    fields = sum(len(setting.data) for setting in settings(lab))
     assert capsys.readouterr().out == f"PFC of classes [3] at 3 ports: {fields} fields were written and read back\n"
     assert [one["DEV_PORT"] for one in written(calls, "port.port.mod")] == [port.number for port in lab.ports]
     assert {one["TX_PFC_EN_MAP"] for one in written(calls, "port.port.mod")} == {0b1000}
@@ -210,7 +212,9 @@ def test_pfc_script_reads_back_each_setting() -> None:
     assert len(names[names.index("complete_operations") :]) - 1 == len(settings(lab))
 
 
-@pytest.mark.parametrize("name", sorted({name for one in settings(read(SAMPLE)) for name in one.data} - set(FIXED)))
+@pytest.mark.parametrize(
+    "name", sorted({name for setting in settings(read(SAMPLE)) for name in setting.data} - set(FIXED))
+)
 def test_pfc_script_reports_each_field_that_the_driver_loses(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(RuntimeError, match=r"\d+ of \d+ fields don't hold what was written"):
         run(pfc_script(read(SAMPLE)), loses=name.lstrip("$"))
@@ -228,7 +232,10 @@ def test_pfc_script_accepts_that_the_driver_only_reads_mode_rx(capsys: pytest.Ca
 
 def test_every_class_has_its_queue_and_priority() -> None:
     lab = read(SAMPLE)
-    classes = tuple(Class(one.number, 7 - one.number, one.number in (3, 4)) for one in lab.classes)
+    classes = tuple(
+        Class(traffic_class.number, 7 - traffic_class.number, traffic_class.number in (3, 4))
+        for traffic_class in lab.classes
+    )
     calls = run(pfc_script(replace(lab, classes=classes)))
     scheduled = written(calls, "tf1.tm.queue.sched_cfg.mod")
     assert len(scheduled) == 8 * len(lab.ports)
@@ -239,20 +246,20 @@ def test_every_class_has_its_queue_and_priority() -> None:
     assert [(one["pg_queue"], one["pfc_cos"]) for one in stopped] == [(3, 3), (4, 4)] * len(lab.ports)
     assert all(not one["tail_drop_enable"] for one in written(calls, "tf1.tm.queue.buffer.mod_with_shared_pool"))
     groups = written(calls, "tf1.tm.ppg.cfg.add_with_dev_port")
-    assert [one["ppg_id"] for one in groups] == [1, 2, 3, 4, 5, 6]
+    assert [group["ppg_id"] for group in groups] == [1, 2, 3, 4, 5, 6]
 
 
 def test_priority_groups_count_from_1_in_each_pipe() -> None:
     lab = read(SAMPLE)
     ports = tuple(replace(port, number=number) for port, number in zip(lab.ports, (0, 128, 8), strict=True))
-    groups = [one for one in settings(replace(lab, ports=ports)) if one.table == "tf1.tm.ppg.cfg"]
-    assert [(one.pipe, one.keys["ppg_id"]) for one in groups] == [(0, 1), (1, 1), (0, 2)]
+    groups = [setting for setting in settings(replace(lab, ports=ports)) if setting.table == "tf1.tm.ppg.cfg"]
+    assert [(group.pipe, group.keys["ppg_id"]) for group in groups] == [(0, 1), (1, 1), (0, 2)]
 
 
 def test_lab_refuses_more_priority_groups_than_a_pipe_has() -> None:
     lab = read(SAMPLE)
     ports = tuple(replace(lab.ports[0], number=128 + lane, connector=lane + 1) for lane in range(17))
-    classes = tuple(replace(one, lossless=True) for one in lab.classes)
+    classes = tuple(replace(traffic_class, lossless=True) for traffic_class in lab.classes)
     assert [text for _, text in replace(lab, ports=ports[:16], classes=classes).faults() if "groups" in text] == []
     (fault,) = [text for _, text in replace(lab, ports=ports, classes=classes).faults() if "groups" in text]
     assert fault.startswith("pipe 1 needs 136 priority groups")
@@ -264,9 +271,9 @@ def test_pools_hold_what_the_groups_may_take() -> None:
     calls = run(pfc_script(odd))
     groups = written(calls, "tf1.tm.ppg.cfg.add_with_dev_port")
     sizes = {one["pool"]: one["size_cells"] for one in written(calls, "tf1.tm.pool.cfg.mod")}
-    assert sizes[groups[0]["pool_id"]] == sum(one["pool_max_cells"] for one in groups)
-    assert sizes["IG_SKID_POOL"] == sum(one["pfc_skid_max_cells"] for one in groups)
+    assert sizes[groups[0]["pool_id"]] == sum(group["pool_max_cells"] for group in groups)
+    assert sizes["IG_SKID_POOL"] == sum(group["pfc_skid_max_cells"] for group in groups)
     limits = written(calls, "tf1.tm.port.buffer.mod")
-    assert sum(one["skid_limit_cells"] for one in limits) == sizes["IG_SKID_POOL"]
+    assert sum(limit["skid_limit_cells"] for limit in limits) == sizes["IG_SKID_POOL"]
     # Part of a cell is a cell.
     assert groups[0]["pool_max_cells"] * TOFINO.cell_bytes - 200_001 in range(TOFINO.cell_bytes)

@@ -77,8 +77,8 @@ def test_max_ton_is_the_formula_s_for_each_port() -> None:
     slow = replace(lab.ports[0], speed_bps=10_000_000_000)
     made = entries(replace(lab, ports=(slow, *lab.ports[1:])), lab.tcd)
     states = [dict(one.action.args) for one in made if one.table_id == "tcd_config"]
-    assert [one["max_ton_ns"] for one in states] == [136_448, 49_645, 49_645]
-    assert {(one["empty_cells"], one["looks"]) for one in states} == {(38, 6)}
+    assert [state["max_ton_ns"] for state in states] == [136_448, 49_645, 49_645]
+    assert {(state["empty_cells"], state["looks"]) for state in states} == {(38, 6)}
 
 
 def test_cells_of_tofino_2_are_larger() -> None:

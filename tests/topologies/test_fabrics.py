@@ -228,9 +228,9 @@ def test_longest_round_trip_is_that_of_some_pair(switches: int, data: st.DataObj
     hosts = make_hosts([f"h{i}" for i in range(2 * switches)])
     links = [Link(Endpoint(f"h{i}", 0), end(i // 2), 1e9, data.draw(delay)) for i in range(2 * switches)]
     links += [Link(end(a), end(b), 1e9, data.draw(delay)) for a, b in (*tree, *more)]
-    made = Topology("any", hosts, tuple(Switch(f"s{i}", i + 1) for i in range(switches)), tuple(links))
+    topology = Topology("any", hosts, tuple(Switch(f"s{i}", i + 1) for i in range(switches)), tuple(links))
     pairs = list(permutations([host.name for host in hosts], 2))
-    assert made.max_rtt_s() == pytest.approx(max(made.rtt_s(*pair) for pair in pairs), rel=1e-12)
+    assert topology.max_rtt_s() == pytest.approx(max(topology.rtt_s(*pair) for pair in pairs), rel=1e-12)
     for src, dst in pairs:
-        path = [made.link_at(end.node, end.port) for end in made.path(src, dst)]
-        assert made.trail(src, dst) == tuple((link.rate_bps, link.delay_s) for link in path)
+        path = [topology.link_at(end.node, end.port) for end in topology.path(src, dst)]
+        assert topology.trail(src, dst) == tuple((link.rate_bps, link.delay_s) for link in path)

@@ -153,7 +153,7 @@ def test_reader_of_htsim_wires_as_htsim_does() -> None:
     """By htsim's formulas: ToR h // 4; both ToRs of a pod to its two aggregation switches, by bundles of two links; the
     aggregation switch a to the cores a % 2 + 2 * place."""
     made = find_topology(str(FILES / "small.topo")).build()
-    assert (len(made.hosts), [one.name for one in made.switches]) == (
+    assert (len(made.hosts), [switch.name for switch in made.switches]) == (
         16,
         ["t0", "t1", "t2", "t3", "a0", "a1", "a2", "a3", "c0", "c1", "c2", "c3"],
     )
@@ -246,7 +246,7 @@ def test_reader_takes_addresses_ports_and_flows_of_own_format() -> None:
     made = find_topology(str(FILES / "racks.yaml")).build()
     assert [host.ip for host in made.hosts] == ["10.0.0.1", "10.0.0.2", "10.1.0.1", "10.0.0.3"]
     assert made.host("b0").mac == "02:00:00:00:01:00"
-    assert [(one.device_id, one.arbitration) for one in made.switches] == [(1, "fifo"), (9, "round robin")]
+    assert [(switch.device_id, switch.arbitration) for switch in made.switches] == [(1, "fifo"), (9, "round robin")]
     assert made.flows == (
         FlowSpec(1, "a0", "b0", 0.0, 64_000),
         FlowSpec(2, "a1", "b0", 10e-6, None, 5e9, 1e-3, "slow", 4),
@@ -425,8 +425,8 @@ def test_writers_give_network_back(made: Topology) -> None:
 def links_by_place(topology: Topology) -> list[tuple[int, int, int, int, float, float]]:
     names = [*(host.name for host in topology.hosts), *(switch.name for switch in topology.switches)]
     return [
-        (names.index(one.a.node), one.a.port, names.index(one.b.node), one.b.port, one.rate_bps, one.delay_s)
-        for one in topology.links
+        (names.index(link.a.node), link.a.port, names.index(link.b.node), link.b.port, link.rate_bps, link.delay_s)
+        for link in topology.links
     ]
 
 

@@ -38,7 +38,7 @@ def test_headroom_is_what_virtual_time_reckons(
     rate_bps: float, delay_s: float, response_s: float, latency_s: float
 ) -> None:
     made = star(2, 1, rate_bps, delay_s)
-    made = replace(made, switches=tuple(replace(one, latency_s=latency_s) for one in made.switches))
+    made = replace(made, switches=tuple(replace(switch, latency_s=latency_s) for switch in made.switches))
     with VirtualNetwork(made, find_scheme("pfc").configure(), response_s=response_s) as network:
         network.add_flow(FlowSpec(1, "h0", "r0", size_bytes=50_000))
         network.run(until_s=1e-3)
@@ -77,7 +77,7 @@ def test_live_network_names_all_that_it_lacks_and_goes_without() -> None:
     require_live(without(everything(), LEFT_OUT))
     plain = star(2, 1, 100e9, 1e-6)
     assert without(everything(), LEFT_OUT).switches == plain.switches
-    outputs = replace(plain, switches=tuple(replace(one, output=OutputBuffer()) for one in plain.switches))
+    outputs = replace(plain, switches=tuple(replace(switch, output=OutputBuffer()) for switch in plain.switches))
     require_live(without(outputs, ["output"]))
     with pytest.raises(NetworkError, match="'watchdogs' can't be left out; did you mean 'watchdog'"):
         without(plain, ["watchdogs"])

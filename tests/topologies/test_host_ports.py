@@ -66,7 +66,7 @@ def distances(topology: Topology, host: str) -> dict[str, int]:
 def test_next_hops_are_all_ports_on_a_shortest_path(topology: Topology) -> None:
     for host in topology.hosts:
         away = distances(topology, host.name)
-        for node in [*(one.name for one in topology.hosts), *(one.name for one in topology.switches)]:
+        for node in [*(host.name for host in topology.hosts), *(switch.name for switch in topology.switches)]:
             assert topology.distance(node, host.name) == away[node]
             nearer = [
                 port

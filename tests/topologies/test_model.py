@@ -210,11 +210,11 @@ def test_hosts_do_not_forward() -> None:
     hosts = make_hosts(["h0", "h1", "h2"])
     ends = [("h0", 0, "s0", 1), ("h0", 1, "s1", 1), ("h1", 0, "s0", 2), ("h2", 0, "s1", 2)]
     links = tuple(Link(Endpoint(*end[:2]), Endpoint(*end[2:]), 1e9, 0) for end in ends)
-    made = Topology("t", hosts, (Switch("s0", 1), Switch("s1", 2)), links)
-    assert (made.next_hops("h0", "h1"), made.next_hops("h0", "h2")) == ((0,), (1,))
-    assert made.next_hops("h1", "h2") == ()
+    topology = Topology("t", hosts, (Switch("s0", 1), Switch("s1", 2)), links)
+    assert (topology.next_hops("h0", "h1"), topology.next_hops("h0", "h2")) == ((0,), (1,))
+    assert topology.next_hops("h1", "h2") == ()
     with pytest.raises(TopologyError, match="no way from s0 to h2"):
-        made.ways("s0")
+        topology.ways("s0")
 
 
 def test_what_a_topology_is_not_given_has_its_usual_value() -> None:
@@ -224,11 +224,11 @@ def test_what_a_topology_is_not_given_has_its_usual_value() -> None:
     assert (plain.number("xoff_bytes"), plain.number("xon_bytes")) == (512e3, 512e3 - 2 * 1058)
     assert plain.number("pause_quanta") == 0xFFFF
     assert plain.contending_flows() == 0
-    given = Topology("pair", hosts, (Switch("s0", 1),), links, parameters={"xoff_bytes": 10e3, "rate_bps": 1e9})
-    assert given.number("xon_bytes") == 10e3 - 2 * 1058
-    assert given.parameters["rate_bps"] == 1e9
+    topology = Topology("pair", hosts, (Switch("s0", 1),), links, parameters={"xoff_bytes": 10e3, "rate_bps": 1e9})
+    assert topology.number("xon_bytes") == 10e3 - 2 * 1058
+    assert topology.parameters["rate_bps"] == 1e9
     with pytest.raises(TopologyError, match=r"pair has no numeric parameter 'bottleneck'; it has .*xoff_bytes"):
-        given.number("bottleneck")
+        topology.number("bottleneck")
 
 
 @pytest.mark.parametrize("name", sorted(TOPOLOGIES))

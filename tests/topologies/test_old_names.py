@@ -20,7 +20,7 @@ def _as_installed(monkeypatch: pytest.MonkeyPatch) -> None:
     """Has Python find no folder of the checkout, whose names are the old ones."""
     folders = {ROOT, ROOT / "tests", ROOT / "judges"}
     monkeypatch.setattr(sys, "path", [one for one in sys.path if Path(one or ".").resolve() not in folders])
-    for name in [one for one in sys.modules if one.partition(".")[0] in TOP]:
+    for name in [module for module in sys.modules if module.partition(".")[0] in TOP]:
         monkeypatch.delitem(sys.modules, name)
 
 

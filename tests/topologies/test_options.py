@@ -54,10 +54,10 @@ def test_files_are_of_each_format_that_has_rates() -> None:
 def test_option_without_effect_is_refused(name: str, option: str, tmp_path: Path) -> None:
     path = tmp_path / ("net.json" if name.endswith("json") or name in EXERCISES else "net")
     path.write_text(GIVEN[name])
-    found = find_topology(f"{name}:{path}")
+    topology = find_topology(f"{name}:{path}")
     key, _, value = option.partition("=")
     with pytest.raises(TopologyError, match=rf"leave out {key}|no option '{key}'") as caught:
-        found.build({key: value})
+        topology.build({key: value})
     if key.endswith("_s") or key.endswith("_bps"):
         assert re.search(r"(gives|has) each (link|tier)", str(caught.value))
 

@@ -30,8 +30,8 @@ SVG = "{http://www.w3.org/2000/svg}"
 
 def check(topology: Topology) -> None:
     tiers = Tiers.of(topology)
-    assert sorted(host for rack in tiers.racks for host in rack.hosts) == sorted(one.name for one in topology.hosts)
-    assert sorted(name for row in tiers.switches for name in row) == sorted(one.name for one in topology.switches)
+    assert sorted(host for rack in tiers.racks for host in rack.hosts) == sorted(host.name for host in topology.hosts)
+    assert sorted(name for row in tiers.switches for name in row) == sorted(switch.name for switch in topology.switches)
     inner = [link for link in topology.links if not (topology.is_host(link.a.node) or topology.is_host(link.b.node))]
     assert sorted(str(link) for cable in tiers.cables for link in cable.links) == sorted(map(str, inner))
     picture = ElementTree.fromstring(drawn(topology, ".svg"))

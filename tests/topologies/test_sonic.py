@@ -109,7 +109,7 @@ def test_switch_has_what_the_file_has(tmp_path: Path) -> None:
     assert made.lossless_classes == (3, 4)
     assert {link.rate_bps for link in made.links} == {100e9}
     assert switch.ecn == tuple(EcnThresholds(250e3, 1048576, 0.05, port=port) for port in range(1, 6))
-    assert [(one.weights, one.port) for one in switch.schedules] == [
+    assert [(schedule.weights, schedule.port) for schedule in switch.schedules] == [
         ((14, 0, 0, 15, 15, 0, 0, 0), port) for port in range(1, 6)
     ]
     assert switch.watchdog == Watchdog("forward", 0.2, 0.3, 0.05)

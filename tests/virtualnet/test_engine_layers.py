@@ -86,17 +86,17 @@ def definitions(unit: Sequence[str]) -> Iterator[tuple[str, Path, set[str]]]:
 def _name(head: list[str]) -> str:
     """What stands before a body defines; "": a type, or part of something longer."""
     text = re.sub(r"__attribute__ ?\( ?\(.*?\) ?\)", "", " ".join(head))
-    if found := re.search(r"(\w+)\s*=\s*$", re.sub(r"\[[^]]*\]", "", text)):
-        return found[1]
-    found = re.search(r"(\w+) \(", text)
-    return found[1] if found and text.rstrip().endswith(")") else ""
+    if match := re.search(r"(\w+)\s*=\s*$", re.sub(r"\[[^]]*\]", "", text)):
+        return match[1]
+    match = re.search(r"(\w+) \(", text)
+    return match[1] if match and text.rstrip().endswith(")") else ""
 
 
 def used(folders: Sequence[Path], units: Sequence[Sequence[str]]) -> Arrows:
     """By use of functions and tables."""
     arrows: dict[Path, set[Path]] = defaultdict(set)
     ours = {folder.resolve() for folder in folders}
-    found = [one for unit in units for one in definitions(unit) if ours & set(one[1].parents)]
+    found = [definition for unit in units for definition in definitions(unit) if ours & set(definition[1].parents)]
     of: dict[str, set[Path]] = defaultdict(set)
     for name, path, _ in found:
         of[name].add(path)
@@ -124,14 +124,14 @@ def circles(arrows: Arrows) -> list[set[Path]]:
 
 
 def wider_than_a_folder(arrows: Arrows) -> list[list[str]]:
-    wide = [one for one in circles(arrows) if len({path.parent for path in one}) > 1]
+    wide = [circle for circle in circles(arrows) if len({path.parent for path in circle}) > 1]
     return [sorted(str(path.relative_to(CSRC.parents[1])) for path in one) for one in wide]
 
 
 def joined(*all_arrows: Arrows) -> Arrows:
     arrows: dict[Path, set[Path]] = defaultdict(set)
-    for one in all_arrows:
-        for path, others in one.items():
+    for arrow in all_arrows:
+        for path, others in arrow.items():
             arrows[path] |= others
     return arrows
 

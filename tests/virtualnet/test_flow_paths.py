@@ -62,7 +62,7 @@ def test_given_path_that_the_program_chooses_anyway_changes_nothing() -> None:
 def test_paths_are_logged_and_taken_alike_on_two_threads() -> None:
     paths, digest = paths_and_digest()
     assert paths_and_digest(threads=2) == (paths, digest)
-    end = next(one for one in paths[0] if len(tree().next_hops(one.node, FLOWS[0].dst)) > 1)
+    end = next(path for path in paths[0] if len(tree().next_hops(path.node, FLOWS[0].dst)) > 1)
     other = next(port for port in tree().next_hops(end.node, FLOWS[0].dst) if port != end.port)
     given_path = {0: (Endpoint(end.node, other),)}
     one, two = paths_and_digest(given_path), paths_and_digest(given_path, threads=2)
@@ -97,7 +97,9 @@ def test_path_of_no_flow_or_by_no_switch_is_refused() -> None:
 
 def test_file_holds_paths_and_parallel_links(tmp_path: Path) -> None:
     topology = tree()
-    link = next(one for one in topology.links if not topology.is_host(one.a.node) and not topology.is_host(one.b.node))
+    link = next(
+        link for link in topology.links if not topology.is_host(link.a.node) and not topology.is_host(link.b.node)
+    )
     taken = {end.port for one in topology.links for end in (one.a, one.b) if end.node in (link.a.node, link.b.node)}
     port = max(taken) + 1
     parallel = replace(link, a=Endpoint(link.a.node, port), b=Endpoint(link.b.node, port))

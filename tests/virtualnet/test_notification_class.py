@@ -71,4 +71,4 @@ def test_cnp_among_data_carries_its_mark(tmp_path: Path) -> None:
             network.add_flow(FlowSpec(number, f"h{number}", "r0"))
         network.run(until_s=1e-3)
         stats = [flow.stats() for flow in network.flows.values()]
-        assert all(one.cnps_received > 0 and one.rate_bps < 10e9 for one in stats)
+        assert all(stat.cnps_received > 0 and stat.rate_bps < 10e9 for stat in stats)

@@ -42,7 +42,7 @@ FABRIC = {"rate_bps": 10e9, "delay_s": 1e-6, "xoff_bytes": 30e3, "xon_bytes": 20
 
 
 def with_switches(topology: Topology, **fields: Any) -> Topology:
-    return replace(topology, switches=tuple(replace(one, **fields) for one in topology.switches))
+    return replace(topology, switches=tuple(replace(switch, **fields) for switch in topology.switches))
 
 
 def random_flows(topology: Topology, n: int, seed: int = 1) -> tuple[FlowSpec, ...]:

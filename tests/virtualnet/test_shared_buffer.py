@@ -32,7 +32,7 @@ FRAME = 1058
 
 
 def with_buffer(topology: Topology, buffer: SharedBuffer | None) -> Topology:
-    return replace(topology, switches=tuple(replace(one, buffer=buffer) for one in topology.switches))
+    return replace(topology, switches=tuple(replace(switch, buffer=buffer) for switch in topology.switches))
 
 
 def incast(network: VirtualNetwork, senders: int, size_bytes: int | None = None, traffic_class: int = 3) -> None:
@@ -107,7 +107,7 @@ def test_two_threads_give_the_run_of_one() -> None:
             for number in range(8):
                 network.add_flow(FlowSpec(number, f"h{number}", "h15", size_bytes=300_000))
             assert network.run(until_s=0.1, finish=True)
-            return network.totals().digest, [network.buffer_stats(one.name) for one in topology.switches]
+            return network.totals().digest, [network.buffer_stats(switch.name) for switch in topology.switches]
 
     one = seen(1)
     assert one == seen(2)
@@ -180,8 +180,8 @@ def test_share_of_a_named_class_and_rate_is_its_own() -> None:
 def test_hpcc_buffer_doubles_alpha_with_the_rate_up_to_one() -> None:
     ports = {1: (100e9, 1e-6), 2: (400e9, 1e-6), 3: (3.2e12, 1e-6), 4: (25e9, 1e-6)}
     found = hpcc_buffer(32 << 20, ports, 100e9)
-    assert [one.alpha for one in found.shares[:4]] == [1 / 8, 1 / 2, 1, 1 / 8]
-    assert [one.headroom_bytes for one in found.shares[:3]] == [37_500, 150_000, 1_200_000]
+    assert [share.alpha for share in found.shares[:4]] == [1 / 8, 1 / 2, 1, 1 / 8]
+    assert [share.headroom_bytes for share in found.shares[:3]] == [37_500, 150_000, 1_200_000]
 
 
 def test_headroom_that_is_too_small_is_refused_with_the_port() -> None:

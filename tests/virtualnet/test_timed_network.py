@@ -32,11 +32,11 @@ def relabelling() -> Builder:
 
 def switching() -> Builder:
     """Sends to the port of a table's entry for the frame's type; the table is 0, its action 0."""
-    made = Builder().header("e", ETHERNET)
-    send = made.action("send", [assign(OUT, parameter(0))], [("port", 9)])
+    builder = Builder().header("e", ETHERNET)
+    send = builder.action("send", [assign(OUT, parameter(0))], [("port", 9)])
     key = [{"match_type": "exact", "name": "e.type", "target": ["e", "type"], "mask": None}]
-    made.table("types", key=key, actions=[send], default=None)
-    return made
+    builder.table("types", key=key, actions=[send], default=None)
+    return builder
 
 
 def loaded(program: Builder) -> NativeSwitch:

@@ -79,15 +79,15 @@ def test_engine_writes_headers_as_wire_encodes_them(
 @st.composite
 def flows(draw: st.DrawFn) -> list[FlowSpec]:
     """Of a star of four senders; some wait for ones before them."""
-    found: list[FlowSpec] = []
+    flow_specs: list[FlowSpec] = []
     for number in range(draw(st.integers(1, 12))):
         after = draw(st.lists(st.integers(0, number - 1), max_size=2, unique=True)) if number else []
         src, dst = draw(st.permutations(["h0", "h1", "h2", "h3", "r0"]))[:2]
         size, start_s = draw(st.integers(1, 20_000)), draw(st.integers(0, 20)) * 1e-6
         traffic_class, group = draw(st.sampled_from([2, 3])), draw(st.sampled_from(["", "a", "b"]))
         spec = FlowSpec(number, src, dst, start_s, size, traffic_class=traffic_class, group=group, after=tuple(after))
-        found.append(spec)
-    return found
+        flow_specs.append(spec)
+    return flow_specs
 
 
 @settings(max_examples=25, deadline=None)

@@ -42,12 +42,12 @@ _BROKEN = RDMA._replace(
 
 def end_of_broken(what: str, assertions: str) -> tuple[int, str]:
     """The exit code and the standard error of a process, forked from this one, that does what a part forbids."""
-    with tempfile.TemporaryFile("w+") as said:
+    with tempfile.TemporaryFile("w+") as temporary_file:
         child = os.fork()
         if child == 0:
             try:
                 faulthandler.disable()
-                os.dup2(said.fileno(), 2)
+                os.dup2(temporary_file.fileno(), 2)
                 os.environ[native.ASSERTIONS] = assertions
                 network.parts = lambda explain: (_BROKEN,)
                 with VirtualNetwork(chain(), PFC_ONLY) as broken:
@@ -56,12 +56,12 @@ def end_of_broken(what: str, assertions: str) -> tuple[int, str]:
                     broken.call("vn_break", list(BREAKS).index(what))
                     os._exit(0)
             except BaseException:
-                said.write(traceback.format_exc())
-                said.flush()
+                temporary_file.write(traceback.format_exc())
+                temporary_file.flush()
                 os._exit(1)
         _, status = os.waitpid(child, 0)
-        said.seek(0)
-        return os.waitstatus_to_exitcode(status), said.read()
+        temporary_file.seek(0)
+        return os.waitstatus_to_exitcode(status), temporary_file.read()
 
 
 @pytest.mark.parametrize("what", BREAKS)

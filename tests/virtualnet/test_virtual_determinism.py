@@ -130,8 +130,10 @@ def _forget(switch: VirtualSwitch, routes: Iterable[int]) -> None:
 def test_routes_that_come_and_go_under_many_packets() -> None:
     """What is read of the tables before a switch's turn is what they have then: few routes, many, few, none."""
     topology = star(4, rate_bps=40e9, delay_s=500e-6, xoff_bytes=10e6)
-    other = TableAction("drop_no_route")
-    routes = [TableEntry("ipv4_lpm", match=TableMatch(dst_addr=f"10.9.{i}.0/24"), action=other) for i in range(100)]
+    table_action = TableAction("drop_no_route")
+    routes = [
+        TableEntry("ipv4_lpm", match=TableMatch(dst_addr=f"10.9.{i}.0/24"), action=table_action) for i in range(100)
+    ]
     flows = [FlowSpec(i, f"h{i % 4}", "r0", size_bytes=1_500_000) for i in range(16)]
     seen = []
     for queues in ("nodes", "one"):
@@ -205,10 +207,10 @@ def test_any_network_in_both_queues(
     for queues, events in (("nodes", chunk), ("one", 10**9)):
         with (
             mock.patch.object(virtual_network, "_CHUNK", events),
-            VirtualNetwork(topology, find_scheme(scheme).configure(), queues=queues) as made,  # type: ignore[arg-type]
+            VirtualNetwork(topology, find_scheme(scheme).configure(), queues=queues) as network,  # type: ignore[arg-type]
         ):
-            with_flows(made, flows).run(until_s=1.0 if finish else 200e-6, finish=finish)
-            seen.append((made.totals(), [flow.stats() for flow in made.flows.values()]))
+            with_flows(network, flows).run(until_s=1.0 if finish else 200e-6, finish=finish)
+            seen.append((network.totals(), [flow.stats() for flow in network.flows.values()]))
     assert seen[0] == seen[1]
 
 

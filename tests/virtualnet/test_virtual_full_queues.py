@@ -59,7 +59,7 @@ def test_everything_arrives_that_full_queues_drop(kind: Repeats, name: str) -> N
         assert made.run(until_s=0.5, finish=True)
         made.run(until_s=made.now_s + 5e-3)
         stats = [flow.stats() for flow in made.flows.values()]
-        assert made.link_stats(*END).refused_by_class[CLASS] == sum(one.lost_packets for one in stats) > 20
+        assert made.link_stats(*END).refused_by_class[CLASS] == sum(stat.lost_packets for stat in stats) > 20
         for one in stats:
             assert one.sent_packets == -(-one.sent_payload // 1000) + one.repeated_packets
             came = one.received_packets + one.duplicate_packets + one.refused_packets

@@ -47,12 +47,12 @@ def racks(nics: int = 2, split: bool = False, xoff_bytes: float = 60e3, credits_
 
 def flows(count: int = 60, size: int = 200_000) -> list[FlowSpec]:
     """Each to another host, every third one to h7."""
-    made = []
+    flow_specs = []
     for i in range(count):
         src = i % 7
         dst = 7 if i % 3 == 0 else (src + 1 + i % 5) % 8
-        made.append(FlowSpec(i, f"h{src}", f"h{dst}", start_s=i * 1e-6, size_bytes=size + 999 * i))
-    return made
+        flow_specs.append(FlowSpec(i, f"h{src}", f"h{dst}", start_s=i * 1e-6, size_bytes=size + 999 * i))
+    return flow_specs
 
 
 @pytest.fixture(scope="module")

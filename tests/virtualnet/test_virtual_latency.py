@@ -41,7 +41,7 @@ def chain(rates_bps: list[float], latency_s: float = 0.0, cut_through: bool = Fa
 def with_time(topology: Topology, latency_s: float, cut_through: bool) -> Topology:
     return replace(
         topology,
-        switches=tuple(replace(one, latency_s=latency_s, cut_through=cut_through) for one in topology.switches),
+        switches=tuple(replace(switch, latency_s=latency_s, cut_through=cut_through) for switch in topology.switches),
     )
 
 
@@ -114,7 +114,9 @@ def test_run_is_equal_in_any_order_of_events(name: str, cut_through: bool) -> No
             for number in range(40):
                 network.add_flow(FlowSpec(number, f"h{number % 15}", "h15", size_bytes=60_000))
             assert network.run(until_s=0.1, finish=True)
-            paused = sum(network.link_stats(one.name, port).pause for one in topology.switches for port in (1, 2, 3, 4))
+            paused = sum(
+                network.link_stats(switch.name, port).pause for switch in topology.switches for port in (1, 2, 3, 4)
+            )
             return network.totals().digest, paused, [flow.stats() for flow in network.flows.values()]
 
     first = run()
@@ -156,7 +158,7 @@ def first_cut_s(delay_s: float) -> float:
         network.run(until_s=0.1, finish=True)
         network.run(until_s=network.now_s + 1e-3)
         stats = [flow.stats() for flow in network.flows.values()]
-        assert all(one.cnps_sent == one.cnps_received > 0 for one in stats)
+        assert all(stat.cnps_sent == stat.cnps_received > 0 for stat in stats)
         assert network.totals().packets == 0
     return cuts[0]
 

@@ -51,9 +51,9 @@ def marks(network: VirtualNetwork, switch: str, port: int) -> Marks:
 def all_marks(network: VirtualNetwork) -> dict[tuple[str, int], Marks]:
     topology = network.topology
     return {
-        (one.name, port): marks(network, one.name, port)
-        for one in topology.switches
-        for port in topology.ports(one.name)
+        (switch.name, port): marks(network, switch.name, port)
+        for switch in topology.switches
+        for port in topology.ports(switch.name)
     }
 
 

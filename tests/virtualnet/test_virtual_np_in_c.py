@@ -104,12 +104,12 @@ def with_c(scheme: Scheme, folder: Path, text: str) -> Scheme:
 
 def outcome(scheme: Scheme, watched: bool, **more: Any) -> tuple[object, ...]:
     seen: list[object] = []
-    with VirtualNetwork(star(3), scheme.configure(), **more) as made:
+    with VirtualNetwork(star(3), scheme.configure(), **more) as network:
         if watched:
-            made.on_window = lambda flow, now_s, window, cnp: seen.append((flow.spec.id, now_s, window, cnp))
-        with_flows(made, FLOWS).run(until_s=2e-3)
-        totals = replace(made.totals(), packets_most=0)
-        return totals, [flow.stats() for flow in made.flows.values()], seen
+            network.on_window = lambda flow, now_s, window, cnp: seen.append((flow.spec.id, now_s, window, cnp))
+        with_flows(network, FLOWS).run(until_s=2e-3)
+        totals = replace(network.totals(), packets_most=0)
+        return totals, [flow.stats() for flow in network.flows.values()], seen
 
 
 @pytest.fixture(autouse=True)
@@ -137,10 +137,10 @@ def test_np_in_c_gives_the_same_run_to_the_bit(name: str, both: Scheme) -> None:
 
 def test_run_with_both_ends_in_c_calls_no_python() -> None:
     for name in ("pcn", "dcqcn"):
-        with VirtualNetwork(star(3), find_scheme(name).configure(), threads=2) as made:
-            with_flows(made, FLOWS).run(until_s=1e-3)
-            assert sum(flow.stats().cnps_received for flow in made.flows.values()) > 3
-            assert made.threads().questions == 0
+        with VirtualNetwork(star(3), find_scheme(name).configure(), threads=2) as network:
+            with_flows(network, FLOWS).run(until_s=1e-3)
+            assert sum(flow.stats().cnps_received for flow in network.flows.values()) > 3
+            assert network.threads().questions == 0
 
 
 def test_check_names_the_event_at_which_the_np_in_c_differs(both: Scheme, tmp_path: Path) -> None:
@@ -168,18 +168,18 @@ def test_impossible_cnp_of_an_np_in_c_ends_the_run(both: Scheme, tmp_path: Path,
             f"}};\n    {set_};\n    return true;\n}}\n\nstatic bool on_marked",
         ),
     )
-    with VirtualNetwork(star(1), other.configure()) as made:
-        made.add_flow(FLOWS[0])
+    with VirtualNetwork(star(1), other.configure()) as network:
+        network.add_flow(FLOWS[0])
         with pytest.raises(CallbackError, match=f"NP of flow 1, at .*{message}"):
-            made.run(until_s=1e-3)
+            network.run(until_s=1e-3)
 
 
 def test_impossible_time_of_an_np_in_c_ends_the_run(both: Scheme, tmp_path: Path) -> None:
     other = with_c(both, tmp_path, C.replace("now_s + np->parameters->quiet_s", "1e300"))
-    with VirtualNetwork(star(3), other.configure()) as made:
-        with_flows(made, FLOWS)
+    with VirtualNetwork(star(3), other.configure()) as network:
+        with_flows(network, FLOWS)
         with pytest.raises(CallbackError, match=r"NP of flow \d, at .*a time that picoseconds"):
-            made.run(until_s=2e-3)
+            network.run(until_s=2e-3)
 
 
 @pytest.mark.parametrize(

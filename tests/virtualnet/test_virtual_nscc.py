@@ -48,8 +48,8 @@ def test_incast_ends_without_a_timeout() -> None:
         assert made.run(until_s=0.1, finish=True)
         assert made.now_s < 1.15 * 32 * 200 * DATA * 8 / LINE
         stats = [flow.stats() for flow in made.flows.values()]
-        assert sum(one.repeated_packets for one in stats) > 500
-        assert sum(one.timeouts for one in stats) == 0
+        assert sum(stat.repeated_packets for stat in stats) > 500
+        assert sum(stat.timeouts for stat in stats) == 0
 
 
 def test_run_is_the_same_with_either_queue_and_form_and_in_c() -> None:

@@ -54,23 +54,23 @@ def permutation(size_bytes: int = 200_000) -> list[FlowSpec]:
 
 
 def test_packets_of_a_flow_take_all_paths_and_all_arrive(tmp_path: Path) -> None:
-    with VirtualNetwork(TREE, windowed(), reliability=SELECTIVE, paths=PACKET) as made:
-        made.capture("h0", 0, tmp_path / "sent")
-        made.capture("h8", 0, tmp_path / "answered")
-        made.add_flow(FlowSpec(1, "h0", "h8", size_bytes=400_000))
-        assert made.run(until_s=0.1, finish=True)
-        made.run(until_s=made.now_s + 1e-3)
-        up = [made.link_stats(*end).packets for end in UP]
-        stats, rp = made.flows[1].stats(), made.flows[1].rp
+    with VirtualNetwork(TREE, windowed(), reliability=SELECTIVE, paths=PACKET) as network:
+        network.capture("h0", 0, tmp_path / "sent")
+        network.capture("h8", 0, tmp_path / "answered")
+        network.add_flow(FlowSpec(1, "h0", "h8", size_bytes=400_000))
+        assert network.run(until_s=0.1, finish=True)
+        network.run(until_s=network.now_s + 1e-3)
+        up = [network.link_stats(*end).packets for end in UP]
+        stats, rp = network.flows[1].stats(), network.flows[1].rp
         assert isinstance(rp, Rp)
     assert sum(up) == 400
     assert min(up) > 100
     assert (stats.received_packets, stats.repeated_packets, stats.timeouts) == (400, 0, 0)
     sent, answered = ([wire.decode(frame) for _, frame in read_pcap(tmp_path / name)] for name in ("sent", "answered"))
-    assert len({one.path for one in rp.acks}) == 64
+    assert len({ack.path for ack in rp.acks}) == 64
     ports = dict(zip((one.psn for one in sent), ports_of(tmp_path / "sent"), strict=True))
     # The last one ends the flow.
-    assert {one.psn: one.path for one in rp.acks} == {psn: ports[psn] for psn in range(399)}
+    assert {ack.psn: ack.path for ack in rp.acks} == {psn: ports[psn] for psn in range(399)}
     assert dict(zip((one.psn for one in answered), ports_of(tmp_path / "answered"), strict=True)) == ports
 
 
@@ -79,18 +79,18 @@ def ports_of(path: Path) -> list[int]:
 
 
 def test_flow_of_a_rate_alone_sprays_without_acknowledgements() -> None:
-    with with_flows(VirtualNetwork(TREE, PFC_ONLY, paths=PACKET), permutation()) as made:
-        assert made.run(until_s=0.1, finish=True)
-        assert all(flow.stats().received_packets == flow.stats().sent_packets for flow in made.flows.values())
-        assert min(made.link_stats(*end).packets for end in UP) > 150
+    with with_flows(VirtualNetwork(TREE, PFC_ONLY, paths=PACKET), permutation()) as network:
+        assert network.run(until_s=0.1, finish=True)
+        assert all(flow.stats().received_packets == flow.stats().sent_packets for flow in network.flows.values())
+        assert min(network.link_stats(*end).packets for end in UP) > 150
 
 
 def test_permutation_takes_less_time_with_spraying() -> None:
     times = []
     for paths in (None, PACKET):
-        with with_flows(VirtualNetwork(TREE, windowed(), reliability=SELECTIVE, paths=paths), permutation()) as made:
-            assert made.run(until_s=0.1, finish=True)
-            times.append(made.now_s)
+        with with_flows(VirtualNetwork(TREE, windowed(), reliability=SELECTIVE, paths=paths), permutation()) as network:
+            assert network.run(until_s=0.1, finish=True)
+            times.append(network.now_s)
     assert times[1] < 0.7 * times[0]
     assert times[1] < 200_000 * DATA / 1000 * 8 / LINE + 2 * RTT
 
@@ -99,10 +99,10 @@ def test_flowlet_begins_after_a_gap(tmp_path: Path) -> None:
     """A flow paced to a packet each 8.46 us, with gaps of 5 us and 10 us for a flowlet."""
     ports = []
     for gap_s in (5e-6, 10e-6):
-        with VirtualNetwork(TREE, PFC_ONLY, paths=Paths("flowlet", gap_s=gap_s)) as made:
-            made.capture("h0", 0, tmp_path / str(gap_s))
-            made.add_flow(FlowSpec(1, "h0", "h8", size_bytes=30_000, rate_bps=1e9))
-            made.run(until_s=1e-3)
+        with VirtualNetwork(TREE, PFC_ONLY, paths=Paths("flowlet", gap_s=gap_s)) as network:
+            network.capture("h0", 0, tmp_path / str(gap_s))
+            network.add_flow(FlowSpec(1, "h0", "h8", size_bytes=30_000, rate_bps=1e9))
+            network.run(until_s=1e-3)
         ports.append(len(set(ports_of(tmp_path / str(gap_s)))))
     assert ports == [30, 1]
 
@@ -114,15 +114,15 @@ def test_marked_path_is_avoided() -> None:
     for avoid in (True, False):
         marks = find_scheme("dctcp").configure({"k_bytes": 4 * DATA, "init_window_bytes": 60e3})
         rp = replace(marks.scheme, name="w", reaction_point=Rp).configure({"k_bytes": 4 * DATA})
-        with VirtualNetwork(TREE, rp, reliability=SELECTIVE, paths=Paths("packet", avoid=avoid)) as made:
-            made.set_link("a0", 3, rate_bps=LINE / 10)
-            made.set_link("a0", 4, rate_bps=LINE / 10)
-            made.add_flow(FlowSpec(1, "h0", "h8", size_bytes=2_000_000))
-            made.run(until_s=4e-3, finish=True)
-            rp_ = made.flows[1].rp
+        with VirtualNetwork(TREE, rp, reliability=SELECTIVE, paths=Paths("packet", avoid=avoid)) as network:
+            network.set_link("a0", 3, rate_bps=LINE / 10)
+            network.set_link("a0", 4, rate_bps=LINE / 10)
+            network.add_flow(FlowSpec(1, "h0", "h8", size_bytes=2_000_000))
+            network.run(until_s=4e-3, finish=True)
+            rp_ = network.flows[1].rp
             assert isinstance(rp_, Rp)
             assert any(ack.mark is Mark.CE for ack in rp_.acks)
-            left, right = (made.link_stats(*end).packets for end in UP)
+            left, right = (network.link_stats(*end).packets for end in UP)
             shares.append(left / (left + right))
     assert shares[1] == pytest.approx(0.5, abs=0.1)
     assert 1 / 3 < shares[0] < 0.43
@@ -131,18 +131,18 @@ def test_marked_path_is_avoided() -> None:
 def test_run_is_the_same_with_either_queue_and_form() -> None:
     digests = set()
     for more in ({}, {"queues": "one"}, {"inplace": False}, {"prefetch": False}, {"threads": 2}):
-        made = VirtualNetwork(TREE, windowed(of="dctcp"), reliability=SELECTIVE, paths=PACKET, **more)  # type: ignore[arg-type]
-        with with_flows(made, permutation()):
-            made.run(until_s=1e-3)
-            digests.add((made.totals().digest, *(flow.stats().complete_s for flow in made.flows.values())))
+        network = VirtualNetwork(TREE, windowed(of="dctcp"), reliability=SELECTIVE, paths=PACKET, **more)  # type: ignore[arg-type]
+        with with_flows(network, permutation()):
+            network.run(until_s=1e-3)
+            digests.add((network.totals().digest, *(flow.stats().complete_s for flow in network.flows.values())))
     assert len(digests) == 1
 
 
 def test_setting_of_flow_counts_before_the_networks_and_that_before_the_rps() -> None:
     def paths_of(rp: type[ReactionPoint], **more: Any) -> int:
-        with VirtualNetwork(TREE, windowed(rp), reliability=SELECTIVE, paths=more.pop("network", None)) as made:
-            flow = made.add_flow(FlowSpec(1, "h0", "h8", size_bytes=100_000), **more)
-            made.run(until_s=1e-3)
+        with VirtualNetwork(TREE, windowed(rp), reliability=SELECTIVE, paths=more.pop("network", None)) as network:
+            flow = network.add_flow(FlowSpec(1, "h0", "h8", size_bytes=100_000), **more)
+            network.run(until_s=1e-3)
             assert isinstance(flow.rp, Rp)
             return len(Counter(ack.path for ack in flow.rp.acks))
 
@@ -155,26 +155,26 @@ def test_setting_of_flow_counts_before_the_networks_and_that_before_the_rps() ->
 @pytest.mark.parametrize(("settings", "ports"), [({}, 1), ({"paths": 8}, 8), ({"paths": 8, "flowlet_gap_s": 1e-3}, 1)])
 def test_scheme_s_parameters_have_its_flows_spray(settings: dict[str, float], ports: int, tmp_path: Path) -> None:
     """With the selective repeat that it needs, which the network needn't set."""
-    with VirtualNetwork(TREE, find_scheme("dctcp").configure({"init_window_bytes": 40e3, **settings})) as made:
-        made.capture("h0", 0, tmp_path / "sent")
-        flow = made.add_flow(FlowSpec(1, "h0", "h8", size_bytes=200_000))
-        made.run(until_s=2e-3)
+    with VirtualNetwork(TREE, find_scheme("dctcp").configure({"init_window_bytes": 40e3, **settings})) as network:
+        network.capture("h0", 0, tmp_path / "sent")
+        flow = network.add_flow(FlowSpec(1, "h0", "h8", size_bytes=200_000))
+        network.run(until_s=2e-3)
         assert flow.stats().received_packets == flow.stats().sent_packets == 200
     assert len(set(ports_of(tmp_path / "sent"))) == ports
 
 
 def test_network_refuses_several_paths_for_scheme_with_telemetry() -> None:
     """Two packets' records would be of two links."""
-    with VirtualNetwork(TREE, find_scheme("hpcc").configure(), paths=PACKET) as made:
+    with VirtualNetwork(TREE, find_scheme("hpcc").configure(), paths=PACKET) as network:
         with pytest.raises(VirtualError, match="flow 1: hpcc compares a link's telemetry"):
-            made.add_flow(FlowSpec(1, "h0", "h8", size_bytes=1000))
-        made.add_flow(FlowSpec(1, "h0", "h8", size_bytes=1000), paths=Paths())
+            network.add_flow(FlowSpec(1, "h0", "h8", size_bytes=1000))
+        network.add_flow(FlowSpec(1, "h0", "h8", size_bytes=1000), paths=Paths())
 
 
 def test_flow_of_several_paths_needs_selective_repeat() -> None:
     for reliability in ({}, {3: Reliability(Repeats.GO_BACK_N)}):
         with (
-            VirtualNetwork(TREE, windowed(), reliability=reliability, paths=PACKET) as made,
+            VirtualNetwork(TREE, windowed(), reliability=reliability, paths=PACKET) as network,
             pytest.raises(VirtualError, match="selective repeat"),
         ):
-            made.add_flow(FlowSpec(1, "h0", "h8", size_bytes=1000))
+            network.add_flow(FlowSpec(1, "h0", "h8", size_bytes=1000))

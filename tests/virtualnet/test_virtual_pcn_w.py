@@ -40,12 +40,12 @@ def configured(name: str, **more: float) -> Configured:
 
 def queue(scheme: Configured, **more: bool) -> Seen:
     """Of 16 to 1, in BDPs, and the line's use: the second half of 10 ms for what is steady."""
-    made = VirtualNetwork(star(SENDERS, LINE, delay_s=2e-6, xoff_bytes=5e6), scheme, **more)
+    network = VirtualNetwork(star(SENDERS, LINE, delay_s=2e-6, xoff_bytes=5e6), scheme, **more)
     flows = [FlowSpec(i + 1, f"h{i}", "r0") for i in range(SENDERS)]
-    with with_flows(made, flows):
+    with with_flows(network, flows):
         end = ("s0", SENDERS + 1)
-        seen = made.sample(2e-6, [made.queue_bytes(*end), made.link_bytes(*end)])
-        made.run(until_s=10e-3)
+        seen = network.sample(2e-6, [network.queue_bytes(*end), network.link_bytes(*end)])
+        network.run(until_s=10e-3)
         waiting, sent = seen.values.T
         half = len(waiting) // 2
         used = (sent[-1] - sent[half]) * 8 / LINE / (seen.times_s[-1] - seen.times_s[half])

@@ -143,7 +143,7 @@ def test_both_variants_of_tcd_mark_alike_behind_a_pause() -> None:
         with VirtualNetwork(topology, find_scheme("tcd").configure(), program=program, pfc=pfc) as network:
             assert incast(network, 2, 2_000_000).run(until_s=0.1, finish=True)
             flows = [flow.stats() for flow in network.flows.values()]
-            seen.append([sum(getattr(one, mark) for one in flows) for mark in ("marked_ue", "marked_ce")])
+            seen.append([sum(getattr(flow, mark) for flow in flows) for mark in ("marked_ue", "marked_ce")])
     assert seen[0][0] > 3000
     assert seen[0] == pytest.approx(seen[1], abs=40)
 

@@ -60,8 +60,8 @@ def test_incast_takes_the_line_s_time_and_no_timeout(senders: int) -> None:
         bound_s = senders * SIZE / 1000 * DATA * 8 / LINE
         assert bound_s < made.now_s < bound_s / 0.99 + 2 * RTT
         stats = [flow.stats() for flow in made.flows.values()]
-        assert sum(one.repeated_packets for one in stats) >= (senders - 2) * BDP / DATA  # first credits
-        assert sum(one.timeouts for one in stats) == 0
+        assert sum(stat.repeated_packets for stat in stats) >= (senders - 2) * BDP / DATA  # first credits
+        assert sum(stat.timeouts for stat in stats) == 0
 
 
 def test_flow_that_misses_grants_goes_on_by_timers() -> None:

@@ -214,7 +214,7 @@ def test_switch_has_the_routes_that_were_written(data: st.DataObject) -> None:
             network.run(until_s=network.now_s + 2e-6)
         routing = topology.around(down)
         for switch in topology.switches:
-            found = read_routes(network.switches[switch.name])
-            expected = routes_of(topology, switch.name, routing, found)
-            assert set(found.routes) == set(expected.routes)
-            assert set(found.groups) == set(expected.groups)
+            routes = read_routes(network.switches[switch.name])
+            expected = routes_of(topology, switch.name, routing, routes)
+            assert set(routes.routes) == set(expected.routes)
+            assert set(routes.groups) == set(expected.groups)

@@ -208,22 +208,22 @@ def test_rp_in_c_gives_the_same_run_to_the_bit(every_event: Scheme, program: str
             fields = {**vars(parameters()), **vars(configured.parameters)}
             configured = Configured(configured.scheme, type("Both", (), fields)())
         log: list[object] = []
-        with VirtualNetwork(star(3), configured, in_c=in_c) as made:
-            made.on_rate = lambda flow, now_s, to=log: to.append((flow.spec.id, now_s, decided(flow.rp)))  # type: ignore[misc]
-            with_flows(made, FLOWS).run(until_s=3e-3)
-            assert all(isinstance(flow.rp, CompiledReactionPoint) == in_c for flow in made.flows.values())
-            seen.append((made.totals(), log, [flow.stats() for flow in made.flows.values()]))
+        with VirtualNetwork(star(3), configured, in_c=in_c) as network:
+            network.on_rate = lambda flow, now_s, to=log: to.append((flow.spec.id, now_s, decided(flow.rp)))  # type: ignore[misc]
+            with_flows(network, FLOWS).run(until_s=3e-3)
+            assert all(isinstance(flow.rp, CompiledReactionPoint) == in_c for flow in network.flows.values())
+            seen.append((network.totals(), log, [flow.stats() for flow in network.flows.values()]))
     assert seen[0] == seen[1]
     assert len(seen[0][1]) > 1000
 
 
 def test_rp_in_c_gives_the_same_run_without_a_watcher(every_event: Scheme) -> None:
-    with VirtualNetwork(star(3), every_event.configure()) as made:
-        with_flows(made, FLOWS).run(until_s=3e-3)
-        again = made.totals().digest
-    with VirtualNetwork(star(3), every_event.configure(), in_c=False) as made:
-        with_flows(made, FLOWS).run(until_s=3e-3)
-        assert made.totals().digest == again
+    with VirtualNetwork(star(3), every_event.configure()) as network:
+        with_flows(network, FLOWS).run(until_s=3e-3)
+        again = network.totals().digest
+    with VirtualNetwork(star(3), every_event.configure(), in_c=False) as network:
+        with_flows(network, FLOWS).run(until_s=3e-3)
+        assert network.totals().digest == again
 
 
 def test_check_names_the_event_at_which_the_rp_in_c_differs(every_event: Scheme, tmp_path: Path) -> None:
@@ -246,8 +246,8 @@ def test_file_without_an_rp_is_refused(every_event: Scheme, tmp_path: Path, text
     configured = with_c(every_event, tmp_path, text).configure()
     with pytest.raises(SchemeError, match=message):
         Ends(configured).new_rp(10e9)
-    with VirtualNetwork(star(1), configured) as made, pytest.raises(VirtualError, match="flow 1: all: its RP in C"):
-        made.add_flow(FLOWS[0])
+    with VirtualNetwork(star(1), configured) as network, pytest.raises(VirtualError, match="flow 1: all: its RP in C"):
+        network.add_flow(FLOWS[0])
 
 
 def test_file_that_is_not_there_is_refused(every_event: Scheme, tmp_path: Path) -> None:
@@ -273,10 +273,10 @@ def test_impossible_decision_of_an_rp_in_c_ends_the_run(
         tmp_path,
         C.replace("(void)now_s;\n    rp->window_bytes +=", f"{set_};\n return;\n    rp->window_bytes +="),
     )
-    with VirtualNetwork(star(1), other.configure()) as made:
-        made.add_flow(FLOWS[0])
+    with VirtualNetwork(star(1), other.configure()) as network:
+        network.add_flow(FLOWS[0])
         with pytest.raises(CallbackError, match=f"RP of flow 1, at .*{message}"):
-            made.run(until_s=1e-3)
+            network.run(until_s=1e-3)
 
 
 def test_class_that_is_derived_from_one_in_c_runs_in_python(every_event: Scheme) -> None:

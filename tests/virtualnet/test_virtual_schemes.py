@@ -57,16 +57,16 @@ class _Recorder(ReactionPoint):
 
 def recording(segment_bytes: int = 10_000) -> tuple[Configured, list[_Recorder]]:
     """A scheme of these RPs with PCN's switches, and the RPs that it makes."""
-    made: list[_Recorder] = []
+    recorders: list[_Recorder] = []
 
     def make(line_rate_bps: float, parameters: _NoParameters) -> _Recorder:
-        made.append(_Recorder(line_rate_bps, parameters))
-        made[-1].segment_bytes = segment_bytes
-        return made[-1]
+        recorders.append(_Recorder(line_rate_bps, parameters))
+        recorders[-1].segment_bytes = segment_bytes
+        return recorders[-1]
 
     return Scheme(
         "recorder", "for this test", "pcn", _NoParameters, make, lambda _: NotificationPoint()
-    ).configure(), made
+    ).configure(), recorders
 
 
 def seconds(frame_bytes: int) -> float:
@@ -178,7 +178,7 @@ def test_a_message_is_for_the_flow_that_its_bth_names(tmp_path: Path) -> None:
 @pytest.mark.parametrize("mark", list(Mark))
 def test_marks_reach_the_rp_in_notifications(mark: Mark) -> None:
     """What the NP makes of a window, over a network whose switches leave CNPs alone."""
-    told: list[Cnp] = []
+    cnps: list[Cnp] = []
 
     class Np(NotificationPoint):
         period_s = 50e-6
@@ -190,7 +190,7 @@ def test_marks_reach_the_rp_in_notifications(mark: Mark) -> None:
         rate_bps = 1e9
 
         def on_cnp(self, cnp: Cnp, now_s: float) -> None:
-            told.append(cnp)
+            cnps.append(cnp)
 
     scheme = dataclasses.replace(
         find_scheme("pfc"), reaction_point=lambda line, _: Rp(), notification_point=lambda _: Np()
@@ -199,8 +199,8 @@ def test_marks_reach_the_rp_in_notifications(mark: Mark) -> None:
         network.add_flow(FlowSpec(1, "h0", "r0"))
         network.run(2e-3)
         totals = network.totals()
-    assert told
-    assert all(cnp == Cnp(mark, 1e9) and cnp.mark is mark for cnp in told)
+    assert cnps
+    assert all(cnp == Cnp(mark, 1e9) and cnp.mark is mark for cnp in cnps)
     assert (totals.stray_frames, totals.bad_frames) == (0, 0)
 
 

@@ -38,7 +38,9 @@ def short_at(topology: Topology, names: set[str]) -> Topology:
     """With links of 1 ns at these nodes: they are one group with what they lead to."""
     return replace(
         topology,
-        links=tuple(replace(one, delay_s=1e-9) if {one.a.node, one.b.node} & names else one for one in topology.links),
+        links=tuple(
+            replace(link, delay_s=1e-9) if {link.a.node, link.b.node} & names else link for link in topology.links
+        ),
     )
 
 
@@ -77,7 +79,7 @@ def everything(topology: Topology, scheme: str, number: int, folder: Path) -> di
         seen = {
             "totals": replace(network.totals(), packets_most=0),
             "flows": [flow.stats() for flow in network.flows.values()],
-            "links": [network.link_stats(end.node, end.port) for one in topology.links for end in (one.a, one.b)],
+            "links": [network.link_stats(end.node, end.port) for link in topology.links for end in (link.a, link.b)],
             "samples": (samples.times_s.tolist(), samples.values.tolist()),
             "calls": calls,
             "pfc": (pfc.times_s.tolist(), pfc.which.tolist(), pfc.classes.tolist(), pfc.kinds.tolist()),

@@ -78,7 +78,7 @@ def test_trimmed_packets_are_repeated_without_a_timeout() -> None:
         refused, trimmed = counts(made)
         assert refused == trimmed > 200
         stats = [flow.stats() for flow in made.flows.values()]
-        assert sum(one.lost_packets for one in stats) == trimmed
+        assert sum(stat.lost_packets for stat in stats) == trimmed
         for flow, one in zip(made.flows.values(), stats, strict=True):
             assert one.received_packets == SIZE / 1000
             assert one.repeated_packets == one.lost_packets
@@ -145,8 +145,8 @@ def test_trimmed_packets_of_flows_that_repeat_nothing_are_lost() -> None:
             made.stop_flow(number)
         made.run(until_s=1e-3)
         stats = [flow.stats() for flow in made.flows.values()]
-        assert sum(one.lost_packets for one in stats) == counts(made)[0] > 1000
-        assert all(one.sent_packets == one.received_packets + one.lost_packets for one in stats)
+        assert sum(stat.lost_packets for stat in stats) == counts(made)[0] > 1000
+        assert all(stat.sent_packets == stat.received_packets + stat.lost_packets for stat in stats)
 
 
 def test_lossless_class_is_not_trimmed() -> None:
@@ -215,5 +215,5 @@ def test_packet_cut_behind_its_payload_or_in_its_telemetry_is_trimmed(name: str,
         trimmed = counts(made, senders)[1]
         assert trimmed > 50
         stats = [flow.stats() for flow in made.flows.values()]
-        assert sum(one.lost_packets for one in stats) == trimmed
-        assert all(one.received_payload == payload for one in stats)
+        assert sum(stat.lost_packets for stat in stats) == trimmed
+        assert all(stat.received_payload == payload for stat in stats)

@@ -194,4 +194,4 @@ def test_order_has_each_flow_behind_those_that_it_waits_for(data: st.DataObject,
     flows = [FlowSpec(i, "h0", "h1", 0.0, 5, after=edges[i]) for i in places]
     ordered = [flow.id for flow in in_order(flows)]
     assert sorted(ordered) == sorted(places)
-    assert all(ordered.index(other) < ordered.index(i) for i in edges for other in edges[i])
+    assert all(ordered.index(edge) < ordered.index(i) for i in edges for edge in edges[i])

@@ -26,7 +26,7 @@ SWITCHES, REACH = 7, 3
 
 
 def guarded(topology: Topology, watchdog: Watchdog | None) -> Topology:
-    return replace(topology, switches=tuple(replace(one, watchdog=watchdog) for one in topology.switches))
+    return replace(topology, switches=tuple(replace(switch, watchdog=watchdog) for switch in topology.switches))
 
 
 def storm(watchdog: Watchdog | None, queues: Literal["nodes", "one"] = "nodes", inplace: bool = True) -> VirtualNetwork:
@@ -93,7 +93,11 @@ def test_deadlock_dissolves_with_a_watchdog(queues: Literal["nodes", "one"], inp
                 network.add_flow(spec)
             network.run(until_s=20e-3)
             stuck = network.deadlock() is not None
-            ports = [(one.name, port) for one in network.topology.switches for port in network.topology.ports(one.name)]
+            ports = [
+                (switch.name, port)
+                for switch in network.topology.switches
+                for port in network.topology.ports(switch.name)
+            ]
             found = [network.watchdog_stats(*port) for port in ports]
             lost = sum(flow.stats().lost_packets for flow in network.flows.values())
             assert lost == sum(one.dropped for one in found)
@@ -135,8 +139,8 @@ def test_every_packet_is_accounted_for(
         found = network.watchdog_stats("s0", 2)
         assert network.flows[1].stats().lost_packets == found.dropped
         assert all(
-            one.stats().sent_packets == one.stats().received_packets + one.stats().lost_packets
-            for one in network.flows.values()
+            flow.stats().sent_packets == flow.stats().received_packets + flow.stats().lost_packets
+            for flow in network.flows.values()
         )
         assert found.storms == found.restored
         assert network.totals().packets == 0
@@ -145,7 +149,7 @@ def test_every_packet_is_accounted_for(
 def pause(quanta: int, *classes: int) -> bytes:
     """Returns a PFC frame (IEEE 802.1Qbb) of these classes."""
     times = b"".join(struct.pack(">H", quanta if one in classes else 0) for one in range(8))
-    head = struct.pack(">HHH", 0x8808, 0x0101, sum(1 << one for one in classes))
+    head = struct.pack(">HHH", 0x8808, 0x0101, sum(1 << traffic_class for traffic_class in classes))
     return (bytes.fromhex("0180c2000001 020000000099") + head + times).ljust(60, b"\0")
 
 
@@ -164,7 +168,7 @@ def paused_by(
     network = VirtualNetwork(topology, PFC_ONLY)
     for number in classes:
         network.add_flow(FlowSpec(number, "h0", "r0", size_bytes=30_000_000, traffic_class=number))
-    frames = sorted(frames, key=lambda one: one[0])
+    frames = sorted(frames, key=lambda frame: frame[0])
     times = [at_us * 1e-6 for at_us, _ in frames]
     network.send_all("r0", times, [frame for _, frame in frames], which=list(range(len(frames))), traffic_class=7)
     return network

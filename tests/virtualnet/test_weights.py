@@ -25,7 +25,7 @@ LINE, FRAME = 10e9, 1058
 
 
 def weighted(topology: Topology, *schedules: Schedule, lossless: str = "1,2,3") -> Topology:
-    switches = tuple(replace(one, schedules=schedules) for one in topology.switches)
+    switches = tuple(replace(switch, schedules=schedules) for switch in topology.switches)
     return replace(topology, switches=switches, parameters={**topology.parameters, "lossless_classes": lossless})
 
 

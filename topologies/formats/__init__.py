@@ -63,7 +63,7 @@ def format_of(source: Source, name: str = "") -> Format:
     """Returns the format of a file, by its name, or by its content. Raises FormatError."""
     if name:
         return FORMATS[name]
-    found = [one for one in FORMATS.values() if one.recognises(source)]
+    found = [format_ for format_ in FORMATS.values() if format_.recognises(source)]
     if len(found) == 1:
         return found[0]
     if not found and source.path.suffix in (".json", ".yaml", ".yml"):
@@ -76,7 +76,7 @@ def format_of(source: Source, name: str = "") -> Format:
 
 def writer(reference: str) -> tuple[Format, Path]:
     """Returns the format, with a writer, and the path that a reference names to be written. Raises FormatError."""
-    able = {one.name: one for one in FORMATS.values() if one.write}
+    able = {format_.name: format_ for format_ in FORMATS.values() if format_.write}
     name, path = split(reference) or ("", Path(reference))
     if name:
         chosen = [able[name]] if name in able else []

@@ -42,18 +42,18 @@ def read(source: Source, delay_s: float | None = None) -> Topology:
 
     def topology(node: Node) -> Topology:
         dimensions = _dimensions(node)
-        count = math.prod(one.npus for one in dimensions)
+        count = math.prod(dimension.npus for dimension in dimensions)
         if count > MOST_HOSTS:
             raise node.fail(f"{count:,} NPUs: {MOST_HOSTS:,} hosts are possible")
-        ports = sum(one.links_of_npu for one in dimensions)
+        ports = sum(dimension.links_of_npu for dimension in dimensions)
         if ports >= MAX_PORT:
             raise node.fail(f"{ports:,} links of an NPU: a switch has {MAX_PORT} ports")
         draft = Draft(source, delay_s=delay_s)
-        rate_bps = sum(one.rate_bps * one.links_of_npu for one in dimensions)
+        rate_bps = sum(dimension.rate_bps * dimension.links_of_npu for dimension in dimensions)
         for npu in range(count):
             draft.host(node.line, f"h{npu}")
         ends = [f"h{npu}" for npu in range(count)]
-        if [one.kind for one in dimensions] != [_SWITCH]:
+        if [dimension.kind for dimension in dimensions] != [_SWITCH]:
             ends = [f"n{npu}" for npu in range(count)]
             for npu, name in enumerate(ends):
                 draft.switch(node.line, name)
@@ -104,7 +104,7 @@ def _dimensions(node: Node) -> list[_Dimension]:
             list_ = node.get(name) or node
             raise list_.fail(f"{len(values)} values: topology has {dimensions} dimensions, with a value each")
     kinds = [_Dimension(*values) for values in zip(*found.values(), strict=True)]
-    if any(one.kind == _SWITCH and one.npus > MAX_PORT for one in kinds):
+    if any(kind.kind == _SWITCH and kind.npus > MAX_PORT for kind in kinds):
         raise node.fail(f"npus_count: a switch has {MAX_PORT} ports")
     return kinds
 

@@ -139,7 +139,7 @@ class Draft:
                 )
         draft = _split(self) if split_hosts else self
         links = tuple(draft._links())
-        numbers = {one.device_id for one in draft.switches.values()}
+        numbers = {switch.device_id for switch in draft.switches.values()}
         free = (number for number in range(1, len(draft.switches) + 1 + len(numbers)) if number not in numbers)
         switches = tuple(
             replace(one.settings, name=name, device_id=next(free) if one.device_id is None else one.device_id)
@@ -176,7 +176,7 @@ class Draft:
         )
 
     def _hosts(self) -> Iterator[Host]:
-        taken = {one.ip for one in self.hosts.values()} | {one.mac for one in self.hosts.values()}
+        taken = {host.ip for host in self.hosts.values()} | {host.mac for host in self.hosts.values()}
         number = 0
         for name, one in self.hosts.items():
             ip, mac = one.ip, one.mac

@@ -68,7 +68,9 @@ def topology(
 
 def _hosts(nodes: Sequence[GraphNode], edges: Sequence[GraphEdge]) -> Callable[[str], bool]:
     """Returns the test that a node's name is a host's: by the nodes' roles, or, where no node has one, by degree 1."""
-    roles = {node.name: next((node.attributes[one] for one in _ROLES if one in node.attributes), "") for node in nodes}
+    roles = {
+        node.name: next((node.attributes[role] for role in _ROLES if role in node.attributes), "") for node in nodes
+    }
     if any(role.lower() in _HOSTS for role in roles.values()):
         return lambda name: roles[name].lower() in _HOSTS
     degrees = Counter(end for edge in edges for end in (edge.source, edge.target))
@@ -115,7 +117,7 @@ def attributes(written: Topology) -> tuple[list[dict[str, str | int]], list[dict
     nodes: list[dict[str, str | int]] = [
         {"id": host.name, "role": "host", "ip": host.ip, "mac": host.mac} for host in written.hosts
     ]
-    nodes += [{"id": one.name, "role": "switch", "device_id": one.device_id} for one in written.switches]
+    nodes += [{"id": switch.name, "role": "switch", "device_id": switch.device_id} for switch in written.switches]
     edges: list[dict[str, str | float]] = [
         {
             "source": link.a.node,

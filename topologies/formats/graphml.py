@@ -98,11 +98,13 @@ class _Reader:
 
 def read(source: Source, rate_bps: float | None = None, delay_s: float | None = None, split_hosts: int = 0) -> Topology:
     """`rate_bps`, `delay_s`: of edges that give none. Raises FormatError."""
-    found = _Reader(source)
-    found.parse()
-    if not found.nodes:
+    reader = _Reader(source)
+    reader.parse()
+    if not reader.nodes:
         raise FormatError(f"{source.path}: no node: GraphML has <graph>, and <node id=...> in it")
-    return graph.topology(source, found.nodes, found.edges, found.directed, found.name, rate_bps, delay_s, split_hosts)
+    return graph.topology(
+        source, reader.nodes, reader.edges, reader.directed, reader.name, rate_bps, delay_s, split_hosts
+    )
 
 
 def write(topology: Topology) -> str:

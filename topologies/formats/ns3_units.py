@@ -14,18 +14,18 @@ _SECONDS = {"s": 0, "ms": -3, "us": -6, "ns": -9, "ps": -12, "fs": -15}
 
 def rate(text: str) -> float:
     """bit/s; a bare number is in bit/s. Raises ValueError."""
-    found = _RATE.match(text)
-    if found is None or (found[2] and not found[3]):
+    match = _RATE.match(text)
+    if match is None or (match[2] and not match[3]):
         raise ValueError(f"{text!r} is no rate: write it like 100Gbps")
-    return float(Decimal(found[1]) * _PREFIXES[found[2]] * (8 if (found[3] or "").startswith("B") else 1))
+    return float(Decimal(match[1]) * _PREFIXES[match[2]] * (8 if (match[3] or "").startswith("B") else 1))
 
 
 def time(text: str) -> float:
     """Returns the seconds; a bare number is in seconds. Raises ValueError."""
-    found = _TIME.match(text)
-    if found is None:
+    match = _TIME.match(text)
+    if match is None:
         raise ValueError(f"{text!r} is no time: write it like 1000ns")
-    return float(Decimal(found[1]).scaleb(_SECONDS[found[2] or "s"]))
+    return float(Decimal(match[1]).scaleb(_SECONDS[match[2] or "s"]))
 
 
 def rate_text(rate_bps: float) -> str:

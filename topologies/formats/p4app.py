@@ -92,8 +92,8 @@ def _several(target: Node, settings: dict[str, Value]) -> Exercise:
     hosts = [name for name in named if name in own["hosts"] or (name not in own["switches"] and name[:1] == "h")]
     switches = [name for name in named if name not in hosts]
     made, ports, drawn = Exercise(target.line), Ports(), list[_Link]()
-    ordered = sorted(links, key=lambda one: [hosts.index(word.text()) for word in one[1][:2] if word.text() in hosts])
-    between = [one for one in links if not any(word.text() in hosts for word in one[1][:2])]
+    ordered = sorted(links, key=lambda link: [hosts.index(word.text()) for word in link[1][:2] if word.text() in hosts])
+    between = [link for link in links if not any(word.text() in hosts for word in link[1][:2])]
     for link, words in [*(one for one in ordered if one not in between), *between]:
         ends = [word.text() for word in words[:2]]
         taken = [0 if end in hosts else ports.take(end) for end in ends]

@@ -69,10 +69,10 @@ def _derived(node: Node) -> Exercise:
         ends = sorted(word.text() for word in words[:2])
         links.append((link, [*reversed(ends)] if ends[1] in known else ends, words))
     made, ports = Exercise(node.line), Ports()
-    of_hosts = [one for one in links if one[1][0] in known]
-    between = [one for one in links if one[1][0] not in known]
+    of_hosts = [link for link in links if link[1][0] in known]
+    between = [link for link in links if link[1][0] not in known]
     at = {}
-    for link, ends, words in (*sorted(of_hosts, key=lambda one: one[1]), *sorted(between, key=lambda one: one[1])):
+    for link, ends, words in (*sorted(of_hosts, key=lambda host: host[1]), *sorted(between, key=lambda one: one[1])):
         shown = [end if end in known else f"{end}-p{ports.take(end)}" for end in ends]
         at[ends[0]] = ends[1]
         made.link(link.line, shown, *(words[place] if len(words) > place else None for place in (2, 3)))
@@ -112,10 +112,10 @@ def _latency(text: str) -> float:
 
 def _end(draft: Draft, word: Node) -> End:
     text = word.text()
-    found = _PORT.match(text)
-    if text in draft.hosts or found is None:
+    match = _PORT.match(text)
+    if text in draft.hosts or match is None:
         return End(text)
-    return End(found[1], None if found[1] in draft.hosts else int(found[2]))
+    return End(match[1], None if match[1] in draft.hosts else int(match[2]))
 
 
 def write(topology: Topology) -> str:

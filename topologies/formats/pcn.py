@@ -97,10 +97,10 @@ def _part(known: Mapping[str, Field]) -> Callable[[Node], tuple[Node, dict[str, 
 
 
 def _end(text: str) -> End:
-    found = _END.match(text)
-    if found is None:
+    match = _END.match(text)
+    if match is None:
         raise ValueError(f"{text!r}: write a node, as s0, or a node and its port, as s0:1")
-    return End(found[1], int(found[2]) if found[2] else None)
+    return End(match[1], int(match[2]) if match[2] else None)
 
 
 def _start(text: str) -> float:
@@ -187,18 +187,18 @@ def _document(topology: Topology) -> dict[str, Any]:
         "name": topology.name,
         "flow_control": topology.flow_control,
         "parameters": {name: _parameter(name, value) for name, value in own.items()},
-        "hosts": [{"name": one.name, "ip": one.ip, "mac": one.mac} for one in topology.hosts],
-        "switches": [switch_fields(one) for one in topology.switches],
+        "hosts": [{"name": host.name, "ip": host.ip, "mac": host.mac} for host in topology.hosts],
+        "switches": [switch_fields(switch) for switch in topology.switches],
         "links": [
             {
-                "a": str(one.a),
-                "b": str(one.b),
-                "rate": exact("rate", one.rate_bps),
-                "delay": exact("time", one.delay_s),
+                "a": str(link.a),
+                "b": str(link.b),
+                "rate": exact("rate", link.rate_bps),
+                "delay": exact("time", link.delay_s),
             }
-            for one in topology.links
+            for link in topology.links
         ],
-        "flows": [_flow_fields(one) for one in topology.flows],
+        "flows": [_flow_fields(flow) for flow in topology.flows],
     }
     return {key: value for key, value in document.items() if value != [] and value != {} and value != PFC}
 

@@ -145,8 +145,8 @@ def switch_fields(one: Switch) -> dict[str, Any]:
         made["ecn"] = [_ecn_fields(thresholds) for thresholds in one.ecn]
     if one.schedules:
         made["schedules"] = [
-            {"weights": list(each.weights), **({} if each.port is None else {"port": each.port})}
-            for each in one.schedules
+            {"weights": list(schedule.weights), **({} if schedule.port is None else {"port": schedule.port})}
+            for schedule in one.schedules
         ]
     if one.watchdog is not None:
         watch = one.watchdog

@@ -251,7 +251,7 @@ def _profile(at: Node, tables: Mapping[str, Mapping[str, Node]], profiles: Mappi
     share = _named(at, "profile", profiles, "BUFFER_PROFILE")
     row = _named(at, "profile", tables["BUFFER_PROFILE"], "BUFFER_PROFILE")
     if row is not None and row.get("pool") is not None:
-        name = _named(row, "pool", {one: one for one in tables["BUFFER_POOL"]}, "BUFFER_POOL")
+        name = _named(row, "pool", {table: table for table in tables["BUFFER_POOL"]}, "BUFFER_POOL")
         if name != POOL:
             raise at.fail(f"its profile is of {name}: {POOL} is the only pool of inputs here; leave the row out")
     return share

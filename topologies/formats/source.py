@@ -59,9 +59,9 @@ class Source:
 
     def with_tree(self, tree: Tree) -> Source:
         """Returns a source of the same file whose values are others, with lines of the file."""
-        made = Source(self.path, self.text)
-        made.__dict__["tree"] = tree  # a cached property's place
-        return made
+        source = Source(self.path, self.text)
+        source.__dict__["tree"] = tree  # a cached property's place
+        return source
 
     @cached_property
     def keys(self) -> dict[str, Tree]:

@@ -58,7 +58,7 @@ def svg(topology: Topology, load: Load | None = None, most_cables: int | None = 
         *([f"<style>{STYLE}</style>"] if styled else []),
         *legend,
         *(_cable(cable, places, colours, load) for cable in cables),
-        *(_down(rack, *each, places, colours, load) for rack in tiers.racks for each in rack.cables),
+        *(_down(rack, *cable, places, colours, load) for rack in tiers.racks for cable in rack.cables),
         *(_box(name, name, "switch", places[name]) for row in tiers.switches for name in row),
         *(_rack(rack, labels, places) for rack in tiers.racks),
         "</svg>\n",

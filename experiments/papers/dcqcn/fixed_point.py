@@ -63,7 +63,7 @@ class FixedPoint(Experiment):
 
         def counted(metric: str) -> float:
             flows = [recording.series.get(flow.entity, metric) for flow in recording.flows]
-            return float(sum(np.diff(counter_at(*one, span))[0] for one in flows))
+            return float(sum(np.diff(counter_at(*flow, span))[0] for flow in flows))
 
         grid = np.arange(_FROM_S, plan.duration_s, _EVERY_S)
         queue = step_at(*recording.series.get(str(plan.bottleneck), "waiting_bytes"), grid)
@@ -106,11 +106,11 @@ class FixedPoint(Experiment):
         ]
 
     def charts(self, outcomes: Outcomes) -> list[Chart]:
-        flows = [float(one) for one in FLOWS]
-        theory = curve("closed form", flows, [100 * marking(one) for one in FLOWS], stroke="dashed")
+        flows = [float(flow) for flow in FLOWS]
+        theory = curve("closed form", flows, [100 * marking(flow) for flow in FLOWS], stroke="dashed")
         shares = []
         for scheme in map(str, outcomes.values("scheme")):
-            found = [(one, outcomes.mean("marked", scheme=scheme, flows=one)) for one in FLOWS]
+            found = [(flow, outcomes.mean("marked", scheme=scheme, flows=flow)) for flow in FLOWS]
             known = [(float(one), 100 * share) for one, share in found if share is not None]
             shares.append(curve(label(scheme), [x for x, _ in known], [y for _, y in known], scheme, points=True))
         queues = [
@@ -126,9 +126,9 @@ class FixedPoint(Experiment):
 def marking(flows: int) -> float:
     """Returns the marking probability at the fluid model's fixed point (Zhu et al., CoNEXT'16): of this many flows
     at LINE_BPS, with DCQCN's parameters as they are."""
-    own = DcqcnParameters()
+    dcqcn_parameters = DcqcnParameters()
     packet_bits = 8 * (PAYLOAD_BYTES + HEADER_BYTES)
-    line, step = LINE_BPS / packet_bits, own.r_ai_bps / packet_bits
-    counter = 8 * own.byte_counter_bytes / packet_bits  # B
-    events = 1 / counter + flows / (own.rate_timer_s * line)
-    return float((step * flows**2 / (own.alpha_timer_s * line**2) * events**2) ** (1 / 3))
+    line, step = LINE_BPS / packet_bits, dcqcn_parameters.r_ai_bps / packet_bits
+    counter = 8 * dcqcn_parameters.byte_counter_bytes / packet_bits  # B
+    events = 1 / counter + flows / (dcqcn_parameters.rate_timer_s * line)
+    return float((step * flows**2 / (dcqcn_parameters.alpha_timer_s * line**2) * events**2) ** (1 / 3))

@@ -91,7 +91,7 @@ class Unfairness(Experiment):
             ]
         for scheme in outcomes.among((DCQCN,)):
             medians = [outcomes.median(host, scheme=scheme) for host in HOSTS]
-            known = [one for one in medians if one is not None]
+            known = [median for median in medians if median is not None]
             spread = [statistics.pstdev(each) for host in HOSTS if (each := outcomes.each(host, scheme=scheme))]
             name = label(scheme)
             rows += [

@@ -60,7 +60,7 @@ class Victim(Experiment):
             rows.append(NO_VICTIM.row(what, ratio(both, none), at_least(0.9, 0.5)))
             what = f"{label(scheme)}: VS's least median (met: 19; trend: 10)"
             medians = [outcomes.median("vs", scheme=scheme, senders=senders) for senders in SENDERS]
-            known = [one for one in medians if one is not None]
+            known = [median for median in medians if median is not None]
             least = min(known) if len(known) == len(SENDERS) else None
             rows.append(NO_VICTIM.row(what, least, at_least(19.0, 10.0), unit="Gbit/s", theory=20.0))
         return rows

@@ -112,7 +112,7 @@ class Fig17(Experiment):
                 text = f"{group}: Jain's index of its senders (met: 0.99 and more; trend: 0.9)"
                 rows.append(TWO_BOTTLENECKS.row(text, index, at_least(0.99, 0.9), "index"))
             shares = [outcomes.mean(f"{group}_mbps", scheme=scheme) for group in ("S1", "S3")]
-            off = max((abs(one - 50) / 50 for one in shares if one is not None), default=None)
+            off = max((abs(share - 50) / 50 for share in shares if share is not None), default=None)
             text = "S1 and S3: distance from the fair share of 50 Mbit/s (met: 10%; trend: 50%)"
             rows.append(TWO_BOTTLENECKS.row(text, off, at_most(0.1, 0.5), "within"))
         return rows

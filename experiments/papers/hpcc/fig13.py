@@ -110,7 +110,10 @@ class Reference(Experiment):
         rows = []
         for scheme in outcomes.among(self.schemes):
             used, least, drained = (
-                {one: outcomes.mean(name, scheme=scheme, reaction=one) for one in outcomes.values("reaction")}
+                {
+                    outcome: outcomes.mean(name, scheme=scheme, reaction=outcome)
+                    for outcome in outcomes.values("reaction")
+                }
                 for name in ("utilisation", "least_gbps", "drained_us")
             )
             text = "each acknowledgement: least throughput (met: 5; trend: 50)"
@@ -128,7 +131,8 @@ class Reference(Experiment):
     def charts(self, outcomes: Outcomes) -> list[Chart]:
         def lines(name: str) -> list[Line]:
             return [
-                curve(str(one), *outcomes.where(reaction=one)[0].curves[name]) for one in outcomes.values("reaction")
+                curve(str(outcome), *outcomes.where(reaction=outcome)[0].curves[name])
+                for outcome in outcomes.values("reaction")
             ]
 
         return [

@@ -49,7 +49,7 @@ def dumbbell_plan(
     more = numbers(values)
     flows = round(more.pop("flows", 4))
     named: dict[str, Value] = {name: more.pop(name) for name in ("rtt", "T", "w_min") if name in more}
-    parameters = {one.name: one for one in Dumbbell().parameters(scheme)}
+    parameters = {parameter.name: parameter for parameter in Dumbbell().parameters(scheme)}
     rtt_s = float(named.get("rtt") or parameters["rtt"].default or 0)
     named = {**_of_section_7(scheme, rtt_s, 0.1 / flows), "duration": duration_s, **named}
     plan = Dumbbell().plan(scheme, seed, {name: value for name, value in named.items() if name in parameters})

@@ -104,8 +104,8 @@ class Margin(Experiment):
                 "Delay of a link (us)",
                 "Queue empty, share of the time",
                 [
-                    outcomes.line(label(str(one)), "delay_us", "empty", scheme=one, flows=flows)
-                    for one in outcomes.values("scheme")
+                    outcomes.line(label(str(outcome)), "delay_us", "empty", scheme=outcome, flows=flows)
+                    for outcome in outcomes.values("scheme")
                 ],
                 level=EMPTY,
             )

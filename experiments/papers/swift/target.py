@@ -73,7 +73,7 @@ class Target(Experiment):
         queue_bytes = step_mean(*recording.series.get(port, "waiting_bytes"), *span)
         rtt_s = EMPTY_S + queue_bytes * 8 / plan.capacity_bps
         windows = [recording.series.get(flow.entity, "cwnd") for flow in recording.flows]
-        aim_s = target_s(statistics.fmean(step_mean(*one, *span) for one in windows))
+        aim_s = target_s(statistics.fmean(step_mean(*window, *span) for window in windows))
         sent = recording.series.get(port, "transmitted_bytes")
         return Outcome(
             run.keys,

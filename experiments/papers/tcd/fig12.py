@@ -79,8 +79,8 @@ class Fig12(Experiment):
         if several:
             flows.append(FlowSpec(2, "s2", "r0", BEGINS_S, rate_bps=25e9, duration_s=DURATION_S - BEGINS_S))
         flows += [
-            replace(one, start_s=one.start_s + BEGINS_S)
-            for one in bursts(BURSTING, "r1", 64_000, 47.5e-6, BURSTS_S, first_id=3)
+            replace(burst, start_s=burst.start_s + BEGINS_S)
+            for burst in bursts(BURSTING, "r1", 64_000, 47.5e-6, BURSTS_S, first_id=3)
         ]
         topology = replace(head_of_line(), flows=tuple(flows))
         fields = known_fields(scheme, given)

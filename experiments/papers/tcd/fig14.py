@@ -43,7 +43,7 @@ class Fig14(Victims):
         if DCQCN_TCD not in outcomes.values("scheme"):
             return []
         shares = {
-            looks: [outcomes.mean("ce_share", scheme=DCQCN_TCD, looks=looks, epsilon=one) for one in EPSILONS]
+            looks: [outcomes.mean("ce_share", scheme=DCQCN_TCD, looks=looks, epsilon=epsilon) for epsilon in EPSILONS]
             for looks in LOOKS
         }
         default = dict(zip(EPSILONS, shares[LOOKS[0]], strict=True))

@@ -191,7 +191,7 @@ class Fig16(Experiment):
 
     def charts(self, outcomes: Outcomes) -> list[Chart]:
         charts = []
-        for what in (one for one in _SETTINGS if one in outcomes.values("traffic")):
+        for what in (setting for setting in _SETTINGS if setting in outcomes.values("traffic")):
             lines: list[Line] = []
             for outcome in outcomes.where(traffic=what, seed=1):
                 scheme, alpha = str(outcome.keys["scheme"]), float(outcome.keys["alpha"])

@@ -177,7 +177,7 @@ def _pulses(recording: Recording, sent: Mapping[int, tuple[np.ndarray, np.ndarra
     links = [f"s0->h{n}" for n in range(4)]
     return {
         "pulses": float(np.mean((rates < 0.05 * LINE_BPS) | (rates > 0.95 * LINE_BPS))),
-        "mean_off": max(abs(one / FAIR["four flows"] - 1) for one in means),
+        "mean_off": max(abs(mean / FAIR["four flows"] - 1) for mean in means),
         "pauses_per_s": recording_numbers.pauses(recording, links, *span) / (span[1] - span[0]) / len(links),
     }
 

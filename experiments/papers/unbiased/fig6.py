@@ -78,7 +78,7 @@ class Fig6(Experiment):
             values = {"switch": SWITCHES.index(switch), **fields}
             for seed in SEEDS if scheme in schemes else ():
                 yield Run({"where": where, "seed": seed}, scheme, seed, values)
-        for scheme in (one for one in schemes if one not in self.schemes):
+        for scheme in (scheme for scheme in schemes if scheme not in self.schemes):
             for seed in SEEDS:
                 yield Run({"where": scheme, "seed": seed}, scheme, seed, {"switch": SWITCHES.index(BUFFERED)})
         for what, fields in _OPEN.items():

@@ -44,20 +44,20 @@ def read_flows(path: Path, topology: Topology | None = None) -> list[FlowSpec]:
     """Returns the flows of a file, whose format its content decides, between the topology's hosts, or by the file's own
     names. Raises ExperimentError that names the file, and the line where one is at fault."""
     file = FlowFile(path, Ends(topology) if topology else None)
-    made: list[FlowSpec] = []
+    flow_specs: list[FlowSpec] = []
     try:
         form = next((one for one in _TRIED if one.recognises(file)), CSV)
         for flow in form.read(file):
-            made.append(flow)
-            if len(made) > MOST_FLOWS:
+            flow_specs.append(flow)
+            if len(flow_specs) > MOST_FLOWS:
                 raise ExperimentError(f"{path}: more than {MOST_FLOWS:,} flows")
     except TopologyError as error:
         raise ExperimentError(str(error)) from None
-    if not made:
+    if not flow_specs:
         raise ExperimentError(f"{path} has no flow")
     try:
-        in_order(made)
+        in_order(flow_specs)
     except TopologyError as error:
         raise ExperimentError(f"{path}: {error}") from None
     _notes[path.absolute()] = tuple(file.notes)
-    return made
+    return flow_specs

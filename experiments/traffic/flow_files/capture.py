@@ -100,7 +100,7 @@ def _read(file: FlowFile) -> Iterator[FlowSpec]:
     flows = {key: flow for key, flow in found.items() if flow.size_bytes}
     first_ns = min((flow.start_ns for flow in flows.values()), default=0)
     for number, ((src, dst, *_), flow) in enumerate(flows.items()):
-        made = FlowSpec(
+        flow_spec = FlowSpec(
             number,
             str(ipaddress.IPv4Address(src)),
             str(ipaddress.IPv4Address(dst)),
@@ -108,7 +108,7 @@ def _read(file: FlowFile) -> Iterator[FlowSpec]:
             flow.size_bytes,
             traffic_class=flow.traffic_class,
         )
-        yield file.checked(made, where=f"flow {made.src} to {made.dst}: ")
+        yield file.checked(flow_spec, where=f"flow {flow_spec.src} to {flow_spec.dst}: ")
     if short := [flow.missing for flow in flows.values() if flow.missing]:
         file.notes.append(
             f"{file.path}: of {len(short)} of {len(flows)} flows {sum(short):,} packets between the first and the last "

@@ -112,7 +112,9 @@ class _Trace:
             raise self.error(rank, node, f"group {node.group!r} lacks {lacks}, as {{{node.group!r}: [0, 1]}}")
         if kind not in _COLLECTIVES:
             named = _NAMES[kind] if 0 <= kind < len(_NAMES) else f"operation {kind}"
-            raise self.error(rank, node, f"{named}: {', '.join(_NAMES[one] for one in _COLLECTIVES)} are known")
+            raise self.error(
+                rank, node, f"{named}: {', '.join(_NAMES[collective] for collective in _COLLECTIVES)} are known"
+            )
         name = _COLLECTIVES[kind]
         size *= len(ranks) if name.startswith("allgather") else 1  # there it is a rank's part
         found = self.operations.get((node.group, turn))
@@ -192,15 +194,15 @@ class _Trace:
 def _files(path: Path) -> list[Path]:
     """Returns the files of all ranks, in order, the first missing one among them, and that of groups where there is
     one."""
-    found = _NAME.match(path.name)
-    if found is None:
+    match = _NAME.match(path.name)
+    if match is None:
         return []
     names = [_NAME.match(one.name) for one in path.parent.glob("*.et")]
-    ranks = {int(name[2]) for name in names if name and name[1] == found[1]}
+    ranks = {int(name[2]) for name in names if name and name[1] == match[1]}
     missing = next(rank for rank in itertools.count() if rank not in ranks)
     wanted = sorted(ranks | {missing}) if ranks and missing < max(ranks) else sorted(ranks)
-    groups = path.with_name(f"{found[1]}.json")
-    return [*(path.with_name(f"{found[1]}.{rank}.et") for rank in wanted), *([groups] * groups.is_file())]
+    groups = path.with_name(f"{match[1]}.json")
+    return [*(path.with_name(f"{match[1]}.{rank}.et") for rank in wanted), *([groups] * groups.is_file())]
 
 
 def _read(file: FlowFile) -> Iterator[FlowSpec]:

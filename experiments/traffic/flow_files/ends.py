@@ -23,8 +23,8 @@ class Ends:
         self._by_ip = {host.ip: host.name for host in topology.hosts}
         self._nics: dict[str, list[str]] = {}
         for host in topology.hosts:
-            if (found := _NIC.match(host.name)) and found[1] not in self._hosts:
-                self._nics.setdefault(found[1], []).append(host.name)
+            if (match := _NIC.match(host.name)) and match[1] not in self._hosts:
+                self._nics.setdefault(match[1], []).append(host.name)
 
     def __len__(self) -> int:
         return len(self._hosts)

@@ -131,7 +131,7 @@ class _Matrix:
 
     def check_counts(self) -> None:
         """Raises FormatError where a count isn't what is there, as htsim stops."""
-        defined = sum(bool(one.kind) for one in self.triggers.values())
+        defined = sum(bool(trigger.kind) for trigger in self.triggers.values())
         hosts = None if self.file.ends is None else len(self.file.ends)
         there = {"Nodes": hosts, "Connections": len(self.flows), "Triggers": defined}
         for word, line in self.counts.items():
@@ -190,26 +190,26 @@ def _count(source: Source, line: Line, text: str) -> int:
 
 
 def _read(file: FlowFile) -> Iterator[FlowSpec]:
-    made = _Matrix(file)
+    matrix = _Matrix(file)
     for line in file.text.lines("#"):
         first = line.words[0]
         if first in _COUNTS:
-            made.add_count(line)
+            matrix.add_count(line)
         elif first == "trigger":
-            made.add_trigger(line)
+            matrix.add_trigger(line)
         elif first in ("Failures", "failure"):
             if line.words[1:] != ["0"]:
                 raise file.text.error(line.number, f"{first}: links don't fail here")
         else:
-            made.add_flow(line)
-    made.check_counts()
-    latest_s = max((flow.start_s for flow, _, _ in made.flows), default=0.0)
+            matrix.add_flow(line)
+    matrix.check_counts()
+    latest_s = max((flow.start_s for flow, _, _ in matrix.flows), default=0.0)
     if latest_s > _LATE_S:
         file.notes.append(
             f"{file.path}: the latest flow starts after {latest_s:g} s: starts are in us, as htsim_uec takes them; "
             "divide by 1,000,000 those of a file that has ps"
         )
-    yield from made.connected()
+    yield from matrix.connected()
 
 
 def _recognises(file: FlowFile) -> bool:

@@ -62,7 +62,7 @@ class Known:
 
     def rarest(self, differences: Iterable[Difference]) -> Difference:
         """The one that was met least often so far."""
-        return min(differences, key=lambda one: self.met[one.name, one.code])
+        return min(differences, key=lambda difference: self.met[difference.name, difference.code])
 
     def new(self, found: Iterable[Finding]) -> Iterator[Finding]:
         """Counts what is known, and passes on the rest. One of the names explains a refusal. Where a rule that an

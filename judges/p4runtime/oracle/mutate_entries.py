@@ -321,8 +321,8 @@ def _direct_none(draw: Draw, update: p4r.Update) -> bool:
         return True
     if direct is None:
         return False
-    other = p4r.DirectMeterEntry(table_entry=direct.table_entry)
-    update.entity.direct_meter_entry.CopyFrom(other)
+    direct_meter_entry = p4r.DirectMeterEntry(table_entry=direct.table_entry)
+    update.entity.direct_meter_entry.CopyFrom(direct_meter_entry)
     return True
 
 

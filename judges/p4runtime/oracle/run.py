@@ -64,9 +64,11 @@ def main() -> int:
         updates, violations = updates + tally.updates, violations + len(tally.violations)
     target.close()
     seconds = time.monotonic() - start_s
-    for one in differences:
-        seen = f"{met[one.name, one.code]} times" + (f", uncleanly {met[unclean(one)]}" if one.unclean else "")
-        print(f"known: {one.name}, code {one.code}: {seen} ({one.right})")
+    for difference in differences:
+        seen = f"{met[difference.name, difference.code]} times" + (
+            f", uncleanly {met[unclean(difference)]}" if difference.unclean else ""
+        )
+        print(f"known: {difference.name}, code {difference.code}: {seen} ({difference.right})")
     print(f"{updates} updates in {seconds:.0f} s, {len(reached)} of {len(RULES)} rules broken, {violations} violations")
     if options.updates >= 100_000:
         print(f"never broken: {' '.join(sorted(RULES.keys() - reached.keys()))}")

@@ -222,7 +222,7 @@ def test_comparison_has_tables_page_numbers_and_pictures(
     assert names >= {"comparison.html", "numbers.csv", *(f"slowdown.{kind}" for kind in kinds)}
     found = rows_of((out / "numbers.csv").read_text())
     summaries = [json.loads((results / f"both-{seed}/pfc/summary.json").read_text()) for seed in range(1, 4)]
-    means = [one["measures"]["mean_slowdown all"] for one in summaries]
+    means = [summary["measures"]["mean_slowdown all"] for summary in summaries]
     assert float(found["mean_slowdown all", "PFC alone"]["mean"]) == pytest.approx(np.mean(means))
     assert float(found["mean_slowdown all", "PFC alone"]["standard_error"]) == pytest.approx(
         np.std(means, ddof=1) / math.sqrt(3)

@@ -58,16 +58,16 @@ def flows(request: pytest.FixtureRequest) -> pd.DataFrame:
         sizes, slowdown = draw(np.random.default_rng([7, seed]), n, seed)
         values = slowdown.astype(np.float32).astype(float)
         frames.append(pd.DataFrame({"seed": seed, "size": sizes, "slowdown": values, "ms": values * 4}))
-    found = pd.concat(frames, ignore_index=True)
-    found["bin"] = pd.cut(found["size"], [0, *LIMITS], labels=False)
-    return found
+    data_frame = pd.concat(frames, ignore_index=True)
+    data_frame["bin"] = pd.cut(data_frame["size"], [0, *LIMITS], labels=False)
+    return data_frame
 
 
 def kept(frame: pd.DataFrame) -> Samples:
     """As a file has it."""
     units = {unit: frame[unit].to_numpy() for unit in UNITS}
-    made = RunSamples("digest", {"flows": Samples.of(LIMITS, frame["size"].to_numpy(), units)})
-    return RunSamples.from_json(made.to_json()).groups["flows"]
+    run_samples = RunSamples("digest", {"flows": Samples.of(LIMITS, frame["size"].to_numpy(), units)})
+    return RunSamples.from_json(run_samples.to_json()).groups["flows"]
 
 
 def pooled_of(flows: pd.DataFrame) -> Pooled:

@@ -71,7 +71,7 @@ def test_rules_of_a_plan_state_value_rule_and_source_of_each_parameter() -> None
     }
     assert (rules["init_window"]["value"], rules["init_window"]["rule"]) == (20_000, "set")
     assert rules["g"]["rule"] == "the same on every network"
-    assert all(one["source"] for one in rules.values())
+    assert all(rule["source"] for rule in rules.values())
 
 
 def test_values_that_do_not_go_together_are_refused() -> None:

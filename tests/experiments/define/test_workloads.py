@@ -69,13 +69,13 @@ def test_samples_have_table_1_s_shares(sizes: FlowSizes, number: tuple[float, ..
 
 @given(st.floats(100, 1e6), st.floats(1.01, 1000), st.floats(0.02, 0.98))
 def test_a_class_has_the_mean_it_was_given(low: float, span: float, where: float) -> None:
-    one = SizeClass(low, low * span, low + (low * span - low) * where)
+    size_class = SizeClass(low, low * span, low + (low * span - low) * where)
     u = (np.arange(200_000) + 0.5) / 200_000
-    sizes = one.quantile(u)
+    sizes = size_class.quantile(u)
     assert sizes.min() >= low * (1 - 1e-9)
     assert sizes.max() <= low * span * (1 + 1e-9)
     assert (np.diff(sizes) >= 0).all()
-    assert sizes.mean() == pytest.approx(one.mean, rel=2e-3)
+    assert sizes.mean() == pytest.approx(size_class.mean, rel=2e-3)
 
 
 def test_a_mean_outside_its_class_is_refused() -> None:

@@ -20,7 +20,7 @@ LEAST_CONTRAST = 2.9
 
 def linear(colour: str) -> list[float]:
     parts = [int(colour[place : place + 2], 16) / 255 for place in (1, 3, 5)]
-    return [one / 12.92 if one <= 0.04045 else ((one + 0.055) / 1.055) ** 2.4 for one in parts]
+    return [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
 
 
 def luminance(colour: str) -> float:

@@ -44,7 +44,7 @@ def test_equal_lines_stand_side_by_side() -> None:
 def test_legends_lie_on_no_curve_and_no_text(same: bool, below: str) -> None:
     names = itertools.count()
     lines = [[curve("one" if same else f"line {next(names)}", X, X) for _ in range(1 if same else 4)] for _ in range(3)]
-    panels = [Chart(own[0].label, below, "y", own) for own in lines]
+    panels = [Chart(line[0].label, below, "y", line) for line in lines]
     figure = draw(panels)
     figure.canvas.draw()
     legends = [*figure.legends, *(legend for axes in figure.axes if (legend := axes.get_legend()))]

@@ -90,8 +90,8 @@ def test_with_pcn_the_victim_was_not_slow(victim: Path) -> None:
 
 @pytest.mark.parametrize("scheme", ["pfc", "pcn"])
 def test_explanations_add_up(mixed: Path, scheme: str) -> None:
-    kept = KeptResult(mixed / scheme)
-    numbers = kept.slowest(6, Silent())
+    kept_result = KeptResult(mixed / scheme)
+    numbers = kept_result.slowest(6, Silent())
     table = {row["id"]: row for row in pq.read_table(mixed / scheme / "flows.parquet").to_pylist()}
     assert list(numbers) == sorted(numbers, key=lambda number: -table[number]["slowdown"])
     for result in explained(mixed / scheme, *numbers):
@@ -208,8 +208,8 @@ def test_marks_of_a_run_are_those_of_its_packets(mixed: Path, capsys: pytest.Cap
     place = mixed / "pcn"
     assert pcn(["explain", str(place), "--marks", "--json"]) == 0
     result = json.loads(capsys.readouterr().out)["marks"]
-    kept = KeptResult(place)
-    run = kept.run(LogChoice(tuple(flow.id for flow in kept.plan.topology.flows), marks=True), Silent())
+    kept_result = KeptResult(place)
+    run = kept_result.run(LogChoice(tuple(flow.id for flow in kept_result.plan.topology.flows), marks=True), Silent())
     counts = marks.of_hops(run.plan.topology, run.logs, run.logs.hops)
     assert marks.by_reason(counts) == result["packets"]
     assert run.logs.marks is not None

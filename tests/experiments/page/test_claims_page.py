@@ -78,10 +78,10 @@ def test_verdicts_follow_the_figures() -> None:
 
 
 def test_paper_s_numbers_belong_to_existing_claims() -> None:
-    numbered = [one.id for one in vars(pcn).values() if isinstance(one, Claim)]
+    numbered = [var.id for var in vars(pcn).values() if isinstance(var, Claim)]
     assert len(numbered) == len(set(numbered)) > 20
     for paper in (pcn, dctcp, hpcc, swift):
-        stated = {one.id for one in vars(paper).values() if isinstance(one, Claim)}
+        stated = {var.id for var in vars(paper).values() if isinstance(var, Claim)}
         assert stated <= {claim.id for claim in CLAIMS}
 
 

@@ -194,9 +194,9 @@ def test_tip_over_bins_has_the_flows_own_numbers(chromium: Browser, tmp_path: Pa
             last = head
             ends = [float(value) * units[unit] for value, unit in re.findall(r"([\d.]+) (B|KB|MB)", head)]
             for row in rows:
-                found = re.fullmatch(r"(.+): ([\d.,]+), ([\d,]+) flows", row)
-                assert found
-                name, count = found[1], int(plain(found[3]))
+                match = re.fullmatch(r"(.+): ([\d.,]+), ([\d,]+) flows", row)
+                assert match
+                name, count = match[1], int(plain(match[3]))
                 # Each bin has a median; one of few flows has no 99%
                 place = bins.setdefault((name, head), slice(ended[name], ended[name] + count))
                 ended[name] = place.stop
@@ -205,7 +205,7 @@ def test_tip_over_bins_has_the_flows_own_numbers(chromium: Browser, tmp_path: Pa
                 assert sizes.max() <= ends[-1] * 1.001
                 assert len(ends) == 1 or sizes.min() > ends[0] * 0.999
                 expected = np.percentile(slowdowns, float(title.split()[-1].removesuffix("%")))
-                assert plain(found[2]) == pytest.approx(expected, rel=6e-4)
+                assert plain(match[2]) == pytest.approx(expected, rel=6e-4)
                 seen += 1
     assert seen > 60
     assert sum(place.stop - place.start for place in bins.values()) == 2 * 2100

@@ -69,10 +69,10 @@ def test_rates_are_of_frames_in_the_measured_span() -> None:
 
 def test_the_victim_has_what_pauses_leave_it() -> None:
     """One draw in which VS shares an uplink: it gets as little as those who are paused, and with DCQCN more."""
-    paused = [one.numbers["vs"] or 0 for one in runs("dcqcn-fig4", PFC, (3,))]
+    paused = [run.numbers["vs"] or 0 for run in runs("dcqcn-fig4", PFC, (3,))]
     assert len(paused) == len(SENDERS)
     assert paused[0] == pytest.approx(20 / 3, rel=0.01)
-    free = [one.numbers["vs"] or 0 for one in runs("dcqcn-fig4", DCQCN, (3,), senders=0)]
+    free = [run.numbers["vs"] or 0 for run in runs("dcqcn-fig4", DCQCN, (3,), senders=0)]
     assert free[0] > 1.5 * paused[0]
 
 

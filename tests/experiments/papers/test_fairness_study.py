@@ -58,7 +58,7 @@ def test_whole_gaps_and_bytes_over_t_exchange_the_rates() -> None:
     over_t = [cnp(np, one) for np in [BytesOverT(PCN_X)] for one in windows]
     assert gaps[1].rec_rate_bps == pytest.approx(2 * FRAME * 8 / 400e-6, abs=1e6)
     assert over_t[1].rec_rate_bps == pytest.approx(2 * FRAME * 8 / T, abs=0.5e6)
-    assert [one.mark for one in gaps] == [Mark.NONE, Mark.CE]  # PCN's decision
+    assert [gap.mark for gap in gaps] == [Mark.NONE, Mark.CE]  # PCN's decision
     assert [one.mark for one in over_t] == [Mark.NONE, Mark.CE]  # a credit of 0.5, then 1.5
 
 

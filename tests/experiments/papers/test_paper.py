@@ -96,11 +96,11 @@ def test_a_short_run_gives_the_numbers_that_checks_and_picture_need(name: str) -
     outcome = figure.measure(run, plan, run_virtual(plan, Silent(), figure.variant(run)))
     assert outcome.keys == run.keys
     assert all(value is None or math.isfinite(value) for value in outcome.numbers.values())
-    found = Outcomes([outcome])
-    for check in figure.checks(found):
+    outcomes = Outcomes([outcome])
+    for check in figure.checks(outcomes):
         assert check.verdict != "met" or check.measured is not None
-    assert all(isinstance(text, str) for text in figure.story(found))
-    picture = draw(figure.charts(found))
+    assert all(isinstance(text, str) for text in figure.story(outcomes))
+    picture = draw(figure.charts(outcomes))
     picture.set_layout_engine("none")  # it would draw all three times, and a title without a place all ticks twice
     for axes in picture.axes:
         axes.set_title(axes.get_title(), y=1.0)
@@ -202,11 +202,11 @@ def test_a_scheme_without_a_look_has_the_same_one_in_every_chart() -> None:
 
 def test_outcomes_take_seeds_together() -> None:
     runs = [Outcome({"n": n, "seed": seed}, {"x": float(n + seed), "y": None}) for n in (1, 2) for seed in (0, 2)]
-    found = Outcomes(runs)
-    assert found.by("n", "x") == ([1.0, 2.0], [2.0, 3.0])
-    assert found.extreme("x", True) == 4.0
-    assert found.mean("y", n=1) is None
-    assert found.mean("x", n=3) is None
+    outcomes = Outcomes(runs)
+    assert outcomes.by("n", "x") == ([1.0, 2.0], [2.0, 3.0])
+    assert outcomes.extreme("x", True) == 4.0
+    assert outcomes.mean("y", n=1) is None
+    assert outcomes.mean("x", n=3) is None
     assert ratio(1.0, 0.0) is None
 
 

@@ -32,7 +32,7 @@ def plan(thresholds: str, scheme: str, seed: int = 1) -> Plan:
 @functools.cache
 def outcome(thresholds: str, scheme: str) -> Outcome:
     figure = SharedBuffers()
-    (run,) = (one for one in figure.runs((scheme,)) if (one.keys["thresholds"], one.seed) == (thresholds, 1))
+    (run,) = (run for run in figure.runs((scheme,)) if (run.keys["thresholds"], run.seed) == (thresholds, 1))
     small = plan(thresholds, scheme)
     return figure.measure(run, small, run_virtual(small, Silent()))
 
@@ -58,7 +58,9 @@ def slowdowns(*runs: Outcome, group: str = FLOWS) -> Array:
 
 def test_study_runs_each_scheme_with_both_thresholds_and_all_seeds() -> None:
     runs = [(run.keys["thresholds"], run.scheme, run.seed) for run in SharedBuffers().runs(SCHEMES)]
-    assert sorted(runs) == sorted((one, scheme, seed) for one in THRESHOLDS for scheme in SCHEMES for seed in SEEDS)
+    assert sorted(runs) == sorted(
+        (threshold, scheme, seed) for threshold in THRESHOLDS for scheme in SCHEMES for seed in SEEDS
+    )
 
 
 def test_study_gives_all_runs_of_a_seed_the_same_flows() -> None:
@@ -81,7 +83,7 @@ def test_study_sets_buffers_by_thresholds_and_parameters_by_the_schemes_rules() 
 
 
 def test_dynamic_thresholds_send_fewer_pauses_in_an_incast() -> None:
-    static, dynamic = (outcome(one, "pcn").numbers for one in THRESHOLDS)
+    static, dynamic = (outcome(threshold, "pcn").numbers for threshold in THRESHOLDS)
     assert static["unfinished"] == dynamic["unfinished"] == 0
     assert 0 <= (dynamic["pause"] or 0) < (static["pause"] or 0)
     of_dynamic, of_static = (np.percentile(slowdowns(outcome(one, "pcn")), 95) for one in (DYNAMIC, STATIC))
@@ -110,7 +112,7 @@ def test_page_shows_percentiles_of_all_seeds_flows_and_leaves_in_casts_out() -> 
 
 
 def test_rows_compare_thresholds_of_a_scheme_and_schemes_at_equal_thresholds() -> None:
-    runs = {(one, "pcn"): outcome(one, "pcn") for one in THRESHOLDS}
+    runs = {(threshold, "pcn"): outcome(threshold, "pcn") for threshold in THRESHOLDS}
     runs |= {(one, "pfc"): scaled(run, 1.5, scheme="pfc") for (one, _), run in runs.items()}
     rows = {check.what: check.measured for check in SharedBuffers().checks(Outcomes(runs.values()))}
     p95 = {key: float(np.percentile(slowdowns(run), 95)) for key, run in runs.items()}

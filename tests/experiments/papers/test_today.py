@@ -46,7 +46,7 @@ def recording(setting: str, scheme: str, count: int = _FEW, seed: int = 1) -> Re
 def outcome(setting: str, scheme: str, count: int = _FEW, seed: int = 1) -> Outcome:
     figure = Today()
     (run,) = (
-        one for one in figure.runs((scheme,)) if one.keys["setting"] == setting and one.keys["seed"] == seed
+        run for run in figure.runs((scheme,)) if run.keys["setting"] == setting and run.keys["seed"] == seed
     )  # fmt: skip
     made = figure.measure(run, plan(setting, scheme, count, seed), recording(setting, scheme, count, seed))
     return replace(made, numbers={**made.numbers, "lost": 0.0, "inside": 0.0})
@@ -158,7 +158,7 @@ def test_curves_and_cells_are_of_all_seeds_flows_with_in_casts_apart() -> None:
 
 
 def limits_of_bins(outcomes: Outcomes) -> Sequence[float]:
-    (limits,) = {kept.groups[FLOWS].limits for kept in outcomes.samples()}
+    (limits,) = {sample.groups[FLOWS].limits for sample in outcomes.samples()}
     return limits
 
 

@@ -128,7 +128,7 @@ def test_an_overlay_has_both_runs_lines_and_shared_ones_once(both: tuple[Result,
             assert (below.pale, above.pale) == (True, False)
             assert below.colour == above.colour == line.colour
             assert np.array_equal(below.y, line.y, equal_nan=True)
-            assert any(np.array_equal(above.y, one.y, equal_nan=True) for one in second.lines)
+            assert any(np.array_equal(above.y, line.y, equal_nan=True) for line in second.lines)
     assert {"sum", "flow 1: h0 to r0", "waiting, sampled", "s0:4 (bottleneck)"} <= told_apart
     assert "capacity, 10 Gbit/s" not in told_apart
     assert agreement.charts(both[:1]) == live.charts
@@ -137,14 +137,14 @@ def test_an_overlay_has_both_runs_lines_and_shared_ones_once(both: tuple[Result,
 def test_a_line_that_one_run_alone_has_keeps_its_colour_and_a_cut_holds_both() -> None:
     x = np.array([0.0, 1.0])
     view = charts.View("whole", 0, 1, 3.0)
-    one = charts.Chart("C", charts.TIME, "y", (charts.Line("a", x, x, "flow0"),), views=(view,))
+    chart = charts.Chart("C", charts.TIME, "y", (charts.Line("a", x, x, "flow0"),), views=(view,))
     other = dataclasses.replace(
-        one,
+        chart,
         lines=(charts.Line("b", x, x, "other1"), charts.Line("a", x, x + 1, "other2")),
         views=(dataclasses.replace(view, top=4.0),),
         marks=(charts.Mark("m", 0.5),),
     )
-    over = charts.overlay(("live", one), ("virtual", other))
+    over = charts.overlay(("live", chart), ("virtual", other))
     assert [(line.label, line.colour, line.pale) for line in over.lines] == [
         ("a, live", "flow0", True),
         ("b, virtual", "other1", False),
@@ -152,7 +152,7 @@ def test_a_line_that_one_run_alone_has_keeps_its_colour_and_a_cut_holds_both() -
     ]
     assert over.views[0].top == 4.0
     assert [mark.label for mark in over.marks] == ["m, virtual"]
-    assert charts.overlay(("live", one), ("virtual", one)).lines == one.lines
+    assert charts.overlay(("live", chart), ("virtual", chart)).lines == chart.lines
 
 
 def test_one_page_and_one_summary_hold_both(both: tuple[Result, Result], tmp_path: Path) -> None:

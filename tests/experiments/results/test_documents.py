@@ -71,8 +71,8 @@ def test_only_what_is_off_is_explained(capsys: pytest.CaptureFixture[str]) -> No
         return Check(claim, "what", 1, 1, 2, "", verdict, OUT_OF_STEP)
 
     rows = [row("0.1", "met"), row("0.2", "trend"), row("0.3", "not met"), row("0.4", "not comparable")]
-    assert [bool(one.explained) for one in rows] == [False, True, True, False]
-    show_checks("checks", [vars(one) for one in rows], stdout())
+    assert [bool(row.explained) for row in rows] == [False, True, True, False]
+    show_checks("checks", [vars(row) for row in rows], stdout())
     said = capsys.readouterr().out
     assert 'Known: 0.2, 0.3 as docs/choices.md explains under "Flows that aren\'t notified in step"' in said
     assert said.count("known") == 2

@@ -30,15 +30,15 @@ def result() -> Result:
 @pytest.fixture
 def packet_bytes() -> Iterator[Column]:
     """A further column of flows: one declaration."""
-    made = Column(
+    column = Column(
         "packet_bytes",
         float | None,
         "mean payload of a packet, bytes; null: none was sent",
         lambda flow: flow.record.sent_bytes / flow.record.sent_packets if flow.record.sent_packets else None,
     )
-    summary.FLOW.append(made)
-    yield made
-    summary.FLOW.remove(made)
+    summary.FLOW.append(column)
+    yield column
+    summary.FLOW.remove(column)
 
 
 def test_column_declared_once_is_written_checked_and_documented(
@@ -63,10 +63,10 @@ def test_page_of_documentation_has_the_declared_columns() -> None:
 
 
 def test_field_of_port_record_names_the_counter_that_runners_sample() -> None:
-    own = make_dataclass("Own", [("trimmed", int, 0)], bases=(PortRecord,), frozen=True)
+    dataclass = make_dataclass("Own", [("trimmed", int, 0)], bases=(PortRecord,), frozen=True)
     assert PortRecord.marks() == ("marked", "marked_ue", "notified")
-    assert own.marks() == (*PortRecord.marks(), "trimmed")
-    assert {one.name for one in fields(PortRecord)} - {"rate_bps"} <= {one.name for one in summary.PORT}
+    assert dataclass.marks() == (*PortRecord.marks(), "trimmed")
+    assert {field.name for field in fields(PortRecord)} - {"rate_bps"} <= {one.name for one in summary.PORT}
 
 
 def test_page_added_by_name_is_written_beside_the_report(

@@ -132,9 +132,9 @@ def test_report_is_one_file_with_its_provenance() -> None:
 
 
 def test_the_report_s_data_are_those_of_the_charts() -> None:
-    found = re.search(r'<script type="application/json" id="data">(.*?)</script>', render([RESULT]), re.DOTALL)
-    assert found
-    data = json.loads(found[1])
+    match = re.search(r'<script type="application/json" id="data">(.*?)</script>', render([RESULT]), re.DOTALL)
+    assert match
+    data = json.loads(match[1])
     assert list(data["charts"]) == [chart.name for chart in RESULT.charts]
     line = data["charts"]["queue"]["panels"][0]["lines"][0]
     _, waiting = RECORDING.series.get("s0:4", "waiting_bytes")

@@ -104,9 +104,9 @@ def test_store_keeps_whole_lines_where_the_disk_is_full(
         patched.setattr(stores.os, "write", write)
         with pytest.raises(ExperimentError, match=r"can't write .*done.jsonl: No space left.*stays"):
             sweep(tasks, Store(tmp_path), Means(), Silent())
-    kept = (tmp_path / "done.jsonl").read_bytes()
-    assert kept.endswith(b"\n")
-    assert len(kept.splitlines()) == len(Store(tmp_path).done) == 1
+    bytes_ = (tmp_path / "done.jsonl").read_bytes()
+    assert bytes_.endswith(b"\n")
+    assert len(bytes_.splitlines()) == len(Store(tmp_path).done) == 1
 
 
 @pytest.mark.parametrize(
@@ -175,16 +175,16 @@ def test_fresh_sweep_replaces_the_old_one_when_it_is_complete(tmp_path: Path) ->
     tasks = [task_for("square", number=number) for number in range(2)]
     run_tasks(tasks, Store(tmp_path), Means(), Silent())
     (tmp_path / "runs.parquet").touch()
-    kept = (tmp_path / "done.jsonl").read_bytes()
+    bytes_ = (tmp_path / "done.jsonl").read_bytes()
     with pytest.raises(KeyboardInterrupt):
         run_tasks(tasks, Store(tmp_path, fresh=True), Means(), Interrupted())
-    assert (tmp_path / "done.jsonl").read_bytes() == kept
+    assert (tmp_path / "done.jsonl").read_bytes() == bytes_
     telling = Telling()
     done = run_tasks(tasks, Store(tmp_path, fresh=True), Means(), telling)
     assert [one.value for one in done] == [0, 1]
     assert len(telling.said) == 1, "the one that the interrupted sweep hadn't done"
     assert {path.name for path in tmp_path.iterdir()} == {"done.jsonl", "runs.parquet"}
-    assert (tmp_path / "done.jsonl").read_bytes() != kept
+    assert (tmp_path / "done.jsonl").read_bytes() != bytes_
     assert len(Store(tmp_path).done) == 2
 
 
@@ -345,10 +345,10 @@ def test_a_sweep_that_is_killed_goes_on(tmp_path: Path) -> None:
 
 
 def test_sweep_opens_no_socket_that_others_reach(tmp_path: Path) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as one, socket.socket(socket.AF_UNIX) as other:
+    with socket.create_server(("127.0.0.1", 0)) as server, socket.socket(socket.AF_UNIX) as other:
         other.bind(str(tmp_path / "door"))
         assert set(doors([os.getpid()])) >= {
-            Door("tcp", *one.getsockname()),
+            Door("tcp", *server.getsockname()),
             Door("unix", str(tmp_path / "door"), 0),
         }, "it would be seen"
     with sweeping(tmp_path) as process:

@@ -92,7 +92,7 @@ def test_run_prints_what_becomes_of_its_flows(tmp_path: Path, capsys: pytest.Cap
     assert float(flows[4].replace(",", "")) == summary["measures"]["pause_frames"]
     spans, times, slowdowns = [line for line in lines if line[:1] == ["PCN"]][1:4]
     names = ("flows_a_host", "starts_ms", "end_ms", "goodput_of_starts_gbps", "goodput_gbps")
-    assert [float(one) for one in spans[1:]] == pytest.approx([summary["measures"][name] for name in names], rel=1e-3)
+    assert [float(span) for span in spans[1:]] == pytest.approx([summary["measures"][name] for name in names], rel=1e-3)
     assert summary["measures"]["flows_a_host"] == 1200 / 5
     assert summary["measures"]["end_ms"] == pytest.approx(summary["duration_s"] * 1e3)
     assert times[1] == "1,200"
@@ -155,7 +155,7 @@ def test_chart_of_several_runs_has_a_line_a_run(tmp_path: Path) -> None:
     limits = kept.groups["flows"].limits
     for line in found[1].lines:
         bins = [sizes[(sizes > low) & (sizes <= high)] for low, high in pairwise([0, *limits])]
-        expected = [np.percentile(own / 1e2, 95) for own in bins]
+        expected = [np.percentile(bin_ / 1e2, 95) for bin_ in bins]
         assert line.y.tolist() == pytest.approx(expected, rel=1e-6)
         assert line.x.tolist() == list(range(len(limits)))
     assert [line.label for line in found[1].lines] == ["PCN", "DCQCN"]
@@ -166,10 +166,12 @@ def test_chart_of_several_runs_has_a_line_a_run(tmp_path: Path) -> None:
 @pytest.mark.parametrize(("starts_ms", "drains"), [(0.0, False), (0.9, True), (9.0, False)])
 def test_note_names_a_run_that_is_mostly_drain(starts_ms: float, drains: bool) -> None:
     numbers = {"starts_ms": starts_ms, "end_ms": 11.0}
-    (spans,) = (one for one in by_size.tables({"pcn": Measured(numbers)}) if one.title == "time")
+    (spans,) = (table for table in by_size.tables({"pcn": Measured(numbers)}) if table.title == "time")
     assert [text.startswith("Most of a run is drain") for text in spans.notes] == [True] * drains
     (collective,) = (
-        one for one in by_size.tables({"pcn": Measured({**numbers, "collective_ms": 11.0})}) if one.title == "time"
+        table
+        for table in by_size.tables({"pcn": Measured({**numbers, "collective_ms": 11.0})})
+        if table.title == "time"
     )
     assert not collective.notes
 

@@ -106,9 +106,9 @@ def test_least_time_respects_the_busiest_link() -> None:
 
 
 def test_reference_of_a_collective_is_read_again() -> None:
-    made = parse_spec("star", "AllReduce")
-    assert made.reference == "traffic?topology=star&workload=allreduce%3Aring&pattern=uniform"
-    assert from_reference(made.reference) == made
+    spec = parse_spec("star", "AllReduce")
+    assert spec.reference == "traffic?topology=star&workload=allreduce%3Aring&pattern=uniform"
+    assert from_reference(spec.reference) == spec
 
 
 @pytest.mark.parametrize(

@@ -99,8 +99,8 @@ def test_text_that_the_topology_refuses_is_one_line(
 
 def test_reference_has_the_texts() -> None:
     spec = parse_spec("compact", options={"lossless_classes": "1,3"})
-    found = find_experiment(spec.reference)
-    assert found.plan("pcn", 1, {"count": 3}).topology.parameters["lossless_classes"] == "1,3"
+    experiment = find_experiment(spec.reference)
+    assert experiment.plan("pcn", 1, {"count": 3}).topology.parameters["lossless_classes"] == "1,3"
     with pytest.raises(ExperimentError, match="no text option of the topology 'colour'"):
         parse_spec("compact", options={"colour": "red"})
     tiers = Path(__file__).parents[2] / "topologies/files/small.topo"

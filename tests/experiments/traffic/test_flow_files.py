@@ -282,11 +282,11 @@ def test_capture_s_flows_are_those_that_were_sent(
     assert len(records) == 71 + 30
     again = [records[0], *records, records[3], records[-1]]  # a link that repeats: nothing counts twice
     path = written(tmp_path, shape(again), "capture")
-    found = read_flows(path)
-    assert [(flow.src, flow.dst, flow.size_bytes, flow.traffic_class) for flow in found] == [
+    flows = read_flows(path)
+    assert [(flow.src, flow.dst, flow.size_bytes, flow.traffic_class) for flow in flows] == [
         (topology.host(flow.src).ip, topology.host(flow.dst).ip, flow.size_bytes, flow.traffic_class) for flow in sent
     ]
-    assert [flow.start_s for flow in found] == pytest.approx([0, 7e-6], abs=2e-6)
+    assert [flow.start_s for flow in flows] == pytest.approx([0, 7e-6], abs=2e-6)
     plan = Traffic(parse_spec("compact", flows=str(path))).plan("pcn", 1, {})
     assert [(flow.src, flow.dst) for flow in plan.topology.flows] == [("h0", "r0"), ("h1", "r0")]
     if (back := tmp_path / "back.pcap").stat().st_size > 24:

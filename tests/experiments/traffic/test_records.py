@@ -98,7 +98,7 @@ def test_events_are_what_links_count(made: Made) -> None:
         peer = topology.peer("s0", port)
         assert counts["s0", port, "PAUSE queued"] == counts[peer.node, peer.port, "paused"] == link["pause"]
         assert counts["s0", port, "RESUME queued"] == counts[peer.node, peer.port, "resumed"] == link["resume"]
-    assert sum(one["pause"] for one in made.links().values()) > 10
+    assert sum(link["pause"] for link in made.links().values()) > 10
     times = [row["time_s"] for row in rows]
     assert times == sorted(times)
     assert {row["class"] for row in rows} == {3}
@@ -176,8 +176,8 @@ def test_pfc_of_hpcc_is_at_the_port_that_stops(made: Made) -> None:
     rows = [tuple(map(int, row)) for row in made.lines("pfc.txt")]
     assert [row[0] for row in rows] == sorted(row[0] for row in rows)
     assert {row[2:4] for row in rows} == {(0, 1)}, "hosts alone are stopped here, at their one interface"
-    assert sum(row[4] for row in rows) == sum(one["pause"] for one in made.links().values())
-    assert sum(1 - row[4] for row in rows) == sum(one["resume"] for one in made.links().values())
+    assert sum(row[4] for row in rows) == sum(link["pause"] for link in made.links().values())
+    assert sum(1 - row[4] for row in rows) == sum(link["resume"] for link in made.links().values())
     hosts = {number: star().peer(name, 0).port for number, name in numbers_in_topology_txt().items()}
     stopped = Counter(hosts[row[1]] for row in rows if row[4])
     assert stopped == {

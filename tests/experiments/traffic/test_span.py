@@ -19,7 +19,12 @@ MORE = {"sigma": 1.0, "on": 1e-4, "off": 1e-4, "incast_size": 1e5, "incast_load"
 
 @pytest.mark.parametrize(
     ("pattern", "arrivals"),
-    [*((one, "") for one in PATTERNS), ("uniform", "lognormal"), ("uniform", "onoff"), ("permutation", "onoff")],
+    [
+        *((pattern, "") for pattern in PATTERNS),
+        ("uniform", "lognormal"),
+        ("uniform", "onoff"),
+        ("permutation", "onoff"),
+    ],
 )
 def test_flows_start_until_the_span_with_the_load(pattern: str, arrivals: str) -> None:
     spec, network = parse_spec("star", "W1", pattern, arrivals=arrivals), star(senders=8)

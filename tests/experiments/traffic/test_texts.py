@@ -64,7 +64,7 @@ def test_logarithmic_axis_of_many_values_has_powers_of_ten() -> None:
 
 def test_list_names_texts_with_their_values(capsys: pytest.CaptureFixture[str]) -> None:
     assert pcn(["run", "traffic", "--topology", "fat-tree", "--set", "ecmp=polarised", "--list", "--json"]) == 0
-    texts = {one["name"]: one["default"] for one in json.loads(capsys.readouterr().out) if one["kind"] == "text"}
+    texts = {load["name"]: load["default"] for load in json.loads(capsys.readouterr().out) if load["kind"] == "text"}
     assert texts == {"ecmp": "polarised", "lossless_classes": "3"}
     assert pcn(["run", "traffic", "--topology", "fat-tree", "--list"]) == 0
     assert "ecmp " in capsys.readouterr().out

@@ -46,17 +46,17 @@ CSV = "src,dst,start_s,size_bytes\nh0,r0,0,64000\nh1,r1,1e-5,2000000\nh0,r1,2e-5
 
 
 def test_reference_names_its_parts(tmp_path: Path) -> None:
-    made = parse_spec("clos", "W1", "incast")
-    assert made.reference == "traffic?topology=clos&workload=W1&pattern=incast"
-    assert from_reference(made.reference) == made
+    spec = parse_spec("clos", "W1", "incast")
+    assert spec.reference == "traffic?topology=clos&workload=W1&pattern=incast"
+    assert from_reference(spec.reference) == spec
     file = tmp_path / "my flows & more.csv"
     file.write_text(CSV)
     given = parse_spec("compact", flows=str(file))
     again = from_reference(given.reference)
     assert (again.flows, again.digest) == (str(file), given.digest)
-    found = find_experiment(given.reference)
-    assert isinstance(found, Traffic)
-    assert len(found.plan("pcn", 1, {}).topology.flows) == 3
+    experiment = find_experiment(given.reference)
+    assert isinstance(experiment, Traffic)
+    assert len(experiment.plan("pcn", 1, {}).topology.flows) == 3
     file.write_text(CSV + "h0,r0,1,1\n")
     assert parse_spec("compact", flows=str(file)).digest != given.digest
     with pytest.raises(ExperimentError, match="isn't what it was when these runs were declared"):
@@ -67,13 +67,13 @@ def test_spec_holds_digest_of_topology_s_file(tmp_path: Path) -> None:
     file, flows = tmp_path / "mine.py", tmp_path / "flows.csv"
     file.write_text("from pcn.topologies.star import star\nMINE = star(3)\n")
     flows.write_text("src,dst,start_s,size_bytes\nh0,r0,0,1000\n")
-    given = parse_spec(f"{file}:MINE", flows=str(flows))
-    assert from_reference(given.reference) == given
-    found = find_experiment(given.reference)
-    assert len(found.plan("pcn", 1, {"xoff_bytes": 100e3}).topology.hosts) == 4
+    spec = parse_spec(f"{file}:MINE", flows=str(flows))
+    assert from_reference(spec.reference) == spec
+    experiment = find_experiment(spec.reference)
+    assert len(experiment.plan("pcn", 1, {"xoff_bytes": 100e3}).topology.hosts) == 4
     file.write_text("from pcn.topologies.star import star\nMINE = star(4)\n")
     with pytest.raises(ExperimentError, match=r"mine.py or .*flows.csv isn't what it was"):
-        from_reference(given.reference)
+        from_reference(spec.reference)
 
 
 def test_traffic_keeps_what_the_topology_s_file_has() -> None:
@@ -362,8 +362,8 @@ def test_run_goes_on_until_all_flows_have_arrived_or_nothing_moves(tmp_path: Pat
 
 
 def test_its_parameters_are_the_topologys_too() -> None:
-    found = find_experiment("traffic?topology=clos&workload=W2&pattern=uniform")
-    names = {one.name for one in found.parameters("pcn")}
+    experiment = find_experiment("traffic?topology=clos&workload=W2&pattern=uniform")
+    names = {parameter.name for parameter in experiment.parameters("pcn")}
     assert {"load", "count", "pods", "host_bps", "T"} <= names
     assert not names & {"lossless_classes", "mtu_bytes"}
     plan = Traffic(TrafficSpec("compact")).plan("timely", 1, {"payload": 4000, "count": 5})
@@ -426,9 +426,9 @@ def test_a_sweep_over_the_load(tmp_path: Path, capsys: pytest.CaptureFixture[str
     rows = pq.read_table(out / "runs.parquet").to_pylist()
     assert [row["load"] for row in rows] == [0.3, 0.6]
     assert all(row["lost"] == 0 and row["flows all"] == 50 for row in rows)
-    other = Traffic(TrafficSpec("star", "W2"))
+    traffic = Traffic(TrafficSpec("star", "W2"))
     run = next(iter(Traffic(TrafficSpec("star", "W1")).runs(("pcn",))))
-    assert task_of(other, run).identity != task_of(Traffic(TrafficSpec("star", "W1")), run).identity
+    assert task_of(traffic, run).identity != task_of(Traffic(TrafficSpec("star", "W1")), run).identity
 
 
 @pytest.mark.parametrize("command", ["run", "sweep"])

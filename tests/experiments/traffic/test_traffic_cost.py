@@ -73,7 +73,7 @@ def test_samples_have_a_column_a_group_of_flows(runs: tuple[Counted, Counted]) -
 
 
 def test_empty_path_of_each_flow_is_looked_up_once_a_run(runs: tuple[Counted, Counted]) -> None:
-    assert [one.paths for one in runs] == [FEW, MANY]
+    assert [run.paths for run in runs] == [FEW, MANY]
 
 
 def test_flows_with_rp_and_np_in_c_share_those_in_python(runs: tuple[Counted, Counted]) -> None:

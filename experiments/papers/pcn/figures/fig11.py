@@ -70,7 +70,7 @@ _SWINGS: dict[str, tuple[str, str, dict[str, float]]] = {
     ),
 }
 """What is open about how much queue and rates swing."""
-_LONG = [what for what in _SWINGS if what.startswith("TIMELY") and what not in (_WHOLE_STEPS, _OWN_RTT)]
+_LONG = [swing for swing in _SWINGS if swing.startswith("TIMELY") and swing not in (_WHOLE_STEPS, _OWN_RTT)]
 CAPACITY_GBPS = 10.0
 _CALM = (PCN, "qcn")
 """Schemes whose queue and rates are steady in the paper."""
@@ -163,7 +163,7 @@ class Fig11(Experiment):
             CAPACITY.row(reached_text, of("reached_ms"), first, PCN, theory=2 * _RTT_S * 1e3),
             DRAINED.row(drained_text, of("drained_ms"), at_most(DRAINED[PCN], DRAINED["qcn"]), PCN),
         ]
-        for scheme in (one for one in schemes if one != PCN):
+        for scheme in (scheme for scheme in schemes if scheme != PCN):
             for claim, number, what in (
                 (CAPACITY, "settled_ms", "its sum takes this many times as long as PCN's to settle"),
                 (DRAINED, "drained_ms", "its initial queue lasts this many times as long as PCN's"),
@@ -236,11 +236,11 @@ class Fig11(Experiment):
         return told
 
     def charts(self, outcomes: Outcomes) -> list[Chart]:
-        schemes = [str(one) for one in outcomes.values("scheme")]
+        schemes = [str(outcome) for outcome in outcomes.values("scheme")]
 
         def row(kind: str, title: str, y_label: str, level: float | None) -> list[Chart]:
             runs = {scheme: outcomes.where(scheme=scheme) for scheme in schemes}
-            top = max(y for found in runs.values() for one in found for y in one.curves[kind][1]) * 1.06
+            top = max(y for run in runs.values() for one in run for y in one.curves[kind][1]) * 1.06
             return [
                 Chart(
                     f"{label(scheme)}: {title}",

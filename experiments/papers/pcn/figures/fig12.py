@@ -67,7 +67,7 @@ class Fig12(Experiment):
         for scheme in schemes:
             for seed in SEEDS:
                 yield Run({"scheme": scheme, "seed": seed}, scheme, seed)
-        for scheme in (one for one in _BUSY_SCHEMES if one in schemes):
+        for scheme in (scheme for scheme in _BUSY_SCHEMES if scheme in schemes):
             for seed in BUSY_SEEDS:
                 yield Run({"busy": scheme, "seed": seed}, scheme, seed, {"bursts_load": BUSY - hadoop.LOAD / 2})
 
@@ -102,7 +102,7 @@ class Fig12(Experiment):
 
     def story(self, outcomes: Outcomes) -> list[str]:
         def shares(key: str) -> str:
-            found = {label(one): outcomes.mean("h1_of_fair", **{key: one}) for one in _BUSY_SCHEMES}
+            found = {label(scheme): outcomes.mean("h1_of_fair", **{key: scheme}) for scheme in _BUSY_SCHEMES}
             return ", ".join(f"{label(one)} {percent(value)}" for one, value in found.items() if value is not None)
 
         if not shares("busy"):
@@ -116,7 +116,7 @@ class Fig12(Experiment):
         return [f"{told} H1's mean completion time with DCQCN is {ahead[0]} times PCN's, and {ahead[1]} times there."]
 
     def charts(self, outcomes: Outcomes) -> list[Chart]:
-        schemes = [str(one) for one in outcomes.values("scheme")]
+        schemes = [str(outcome) for outcome in outcomes.values("scheme")]
 
         def bars(kinds: Sequence[str]) -> list[Line]:
             return [
@@ -133,8 +133,10 @@ class Fig12(Experiment):
         names = [_flows(group) for group in hadoop.GROUPS]
         return [
             Chart("PFC", "", "PAUSE frames (1/s)", bars(["pause_per_s"]), bars=["all links"]),
-            Chart("Mean", "", "Completion time (ms)", bars([f"mean_ms {one}" for one in hadoop.GROUPS]), bars=names),
-            Chart("99%", "", "Completion time (ms)", bars([f"p99_ms {one}" for one in hadoop.GROUPS]), bars=names),
+            Chart(
+                "Mean", "", "Completion time (ms)", bars([f"mean_ms {group}" for group in hadoop.GROUPS]), bars=names
+            ),
+            Chart("99%", "", "Completion time (ms)", bars([f"p99_ms {group}" for group in hadoop.GROUPS]), bars=names),
         ]
 
 

@@ -158,7 +158,7 @@ def _keys(who: str) -> dict[str, Key]:
 
 
 def _present(outcomes: Outcomes, workload: str) -> list[str]:
-    each = [str(one) for key in ("scheme", "beside") for one in outcomes.values(key)]
+    each = [str(outcome) for key in ("scheme", "beside") for outcome in outcomes.values(key)]
     return [one for one in each if outcomes.where(workload=workload, **_keys(one))]
 
 

@@ -104,7 +104,7 @@ class Fig18(Experiment):
             late = outcomes.mean("s1_r1_gbps", scheme=scheme, **_LONG)
             claimed = LONG_INTERVALS[scheme]
             rows.append(LONG_INTERVALS.row(f"{label(scheme)}: {_LATE}", late, near(claimed, 0.1, 1.5), scheme))
-        others = [outcomes.mean("s1_r1_gbps", scheme=one, **_LONG) for one in schemes if one != PCN]
+        others = [outcomes.mean("s1_r1_gbps", scheme=scheme, **_LONG) for scheme in schemes if scheme != PCN]
         known = [value for value in others if value is not None]
         if known:
             ours = outcomes.mean("s1_r1_gbps", scheme=PCN, **_LONG)

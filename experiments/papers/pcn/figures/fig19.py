@@ -119,8 +119,8 @@ class Fig19(Experiment):
         most, (other, *_) = BOTTLENECKS[-1], _OPEN
         share = RATE_GBPS / (most + 1)
         keys: tuple[dict[str, str], ...] = ({"scheme": PCN}, {"open": other})
-        f0 = [ratio(outcomes.mean("f0_gbps", bottlenecks=most, **one), share) for one in keys]
-        full = [_least(outcomes, "utilisation", **one) for one in keys]
+        f0 = [ratio(outcomes.mean("f0_gbps", bottlenecks=most, **key), share) for key in keys]
+        full = [_least(outcomes, "utilisation", **key) for key in keys]
         if None in (*f0, *full):
             return []
         return [

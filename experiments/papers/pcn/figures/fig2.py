@@ -72,7 +72,7 @@ class Fig2(Experiment):
                 yield Run({"open": what, "seed": 1}, scheme, 1, values, variant)
 
     def plan(self, scheme: str, seed: int, values: Mapping[str, Value]) -> Plan:
-        offered = {one.name for one in _VICTIM.parameters(scheme)}
+        offered = {parameter.name for parameter in _VICTIM.parameters(scheme)}
         named = {name: value for name, value in values.items() if name in offered}
         fields = {name: value for name, value in numbers(values).items() if name not in offered}
         own = _OF_SCHEME.get(scheme, {})
@@ -92,7 +92,7 @@ class Fig2(Experiment):
 
     def checks(self, outcomes: Outcomes) -> list[Check]:
         rows = []
-        present = [str(one) for one in outcomes.values("scheme")]
+        present = [str(outcome) for outcome in outcomes.values("scheme")]
         pfc = _ms(outcomes.mean("tree_s", scheme=PFC))
         for scheme in (one for one in present if one in TREE):
             rows.append(_tree(TREE[scheme], label(scheme), scheme, _ms(outcomes.mean("tree_s", scheme=scheme)), pfc))

@@ -61,7 +61,7 @@ class Fig20(Experiment):
             present = outcomes.among(self.schemes)
             for kind in _ENOUGH:
                 counts = [mean(f"pause {kind}", scheme) for scheme in present]
-                known = [one for one in counts if one is not None]
+                known = [count for count in counts if count is not None]
                 what = f"{workload}: PAUSE frames in {kind}'s class, the most of a scheme"
                 rows.append(PRIORITIES.row(what, max(known, default=None), at_most(0), paper=0.0, unit="frames"))
             times = [one for scheme in present if (one := mean("mean_ms S", scheme)) is not None]

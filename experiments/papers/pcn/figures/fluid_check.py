@@ -83,8 +83,8 @@ class FluidCheck(Experiment):
         queue = recording.series.get(str(plan.bottleneck), "waiting_bytes")
         grid = np.arange(DURATION_S / 2, DURATION_S, STEP_S)
         rates = [recording.series.get(flow.entity, "rate_bps") for flow in recording.flows]
-        swings = [cycle_swing(*one, len(rates), DURATION_S / 2, DURATION_S) for one in rates]
-        wander = [series_math.spread(series_math.step_at(*one, grid)) for one in rates]
+        swings = [cycle_swing(*rate, len(rates), DURATION_S / 2, DURATION_S) for rate in rates]
+        wander = [series_math.spread(series_math.step_at(*rate, grid)) for rate in rates]
         peak = series_math.spread(series_math.step_at(*queue, grid))
         # Between the first CNPs and the second.
         distance, empty = _distance(plan, recording), drained(recording, plan.bottleneck)

@@ -49,15 +49,15 @@ def settled(plan: Plan, recording: Recording) -> list[Check]:
 
 def compared(outcomes: Outcomes) -> list[Check]:
     """Across schemes: a row for each pair of neighbours that ran."""
-    found = []
+    checks = []
     for claim, what, order, number in _ORDERS:
         for better, worse in pairwise(outcomes.among(order)):
             one, other = (outcomes.mean(number, scheme=scheme) for scheme in (better, worse))
             text, less = f"{what}: {better} less {worse} (met: below 0)", None
             if one is not None and other is not None:
                 less = one * 1e3 - other * 1e3 if number.endswith("_s") else one / 1e6 - other / 1e6
-            found.append(claim.row(text, less, _below_0, unit="ms" if number.endswith("_s") else "MB"))
-    return found
+            checks.append(claim.row(text, less, _below_0, unit="ms" if number.endswith("_s") else "MB"))
+    return checks
 
 
 def _below_0(measured: float | None) -> Verdict:

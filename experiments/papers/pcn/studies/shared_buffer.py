@@ -119,14 +119,18 @@ class SharedBuffers(Experiment):
             if spans:
                 lines.append(f"{q}% slowdown, least to most of the schemes: {'; '.join(spans)}.")
         if PCN in schemes:
-            numbers = {f"{q}%": [_slowdown(outcomes, q, one, PCN) for one in THRESHOLDS] for q in (50, 95, 99)}
-            numbers["PAUSE frames"] = [outcomes.mean("pause", thresholds=one, scheme=PCN) for one in THRESHOLDS]
+            numbers = {
+                f"{q}%": [_slowdown(outcomes, q, threshold, PCN) for threshold in THRESHOLDS] for q in (50, 95, 99)
+            }
+            numbers["PAUSE frames"] = [
+                outcomes.mean("pause", thresholds=threshold, scheme=PCN) for threshold in THRESHOLDS
+            ]
             texts = [f"{name} {' to '.join(map(said, both))}" for name, both in numbers.items()]
             lines.append(f"PCN, from static to dynamic thresholds: {', '.join(texts)}.")
         return lines
 
     def page_tables(self, outcomes: Outcomes) -> list[Table]:
-        return [_table(outcomes, one) for one in THRESHOLDS if outcomes.where(thresholds=one)]
+        return [_table(outcomes, threshold) for threshold in THRESHOLDS if outcomes.where(thresholds=threshold)]
 
     def charts(self, outcomes: Outcomes) -> list[Chart]:
         return [

@@ -233,15 +233,15 @@ def _of_hpcc(outcomes: Outcomes, setting: str) -> list[Check]:
 
 def _least(outcomes: Outcomes, setting: str, number: str, schemes: Sequence[str]) -> tuple[str, float] | None:
     """Returns which of the schemes that were run has the least of a number, and that; None: one has no such number."""
-    each = [(one, _value(outcomes, setting, number, one)) for one in schemes]
+    each = [(scheme, _value(outcomes, setting, number, scheme)) for scheme in schemes]
     known = [(one, value) for one, value in each if value is not None]
     return min(known, key=lambda found: found[1], default=None)
 
 
 def _in_order(outcomes: Outcomes, setting: str) -> list[str]:
     """Returns the schemes that were run in a setting: those of the study first, as it has them."""
-    run = [str(one) for one in outcomes.values("scheme") if outcomes.where(setting=setting, scheme=one)]
-    return [*(one for one in SCHEMES if one in run), *(one for one in run if one not in SCHEMES)]
+    run = [str(outcome) for outcome in outcomes.values("scheme") if outcomes.where(setting=setting, scheme=outcome)]
+    return [*(scheme for scheme in SCHEMES if scheme in run), *(one for one in run if one not in SCHEMES)]
 
 
 def _samples(outcomes: Outcomes, setting: str) -> dict[str, list[RunSamples]]:
